@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bench import Bench, spread
+from benchmarks.bench import Bench, installed, spread
 from benchmarks.rows import many, server, starts, waiting
 from benchmarks.samples import Samples, Work, interleaved
 
@@ -76,10 +76,10 @@ COMPARED: dict[str, tuple[str, str, int, Callable[[Bench], contextlib.AbstractCo
 
 def command_of(checkout: Path) -> list[str]:
     """Return the command of another checkout. Errors: FileNotFoundError."""
-    script = checkout / ".venv" / "bin" / "outlive"
-    if not script.is_file():
-        raise FileNotFoundError(f"{script} does not exist: install that checkout into its own .venv first")
-    return [str(script)]
+    python = checkout / ".venv" / "bin" / "python"
+    if not python.is_file():
+        raise FileNotFoundError(f"{python} does not exist: install that checkout into its own .venv first")
+    return installed(str(python))
 
 
 def compare(names: list[str], bench: Callable[..., Bench], other: list[str]) -> list[dict[str, Any]]:

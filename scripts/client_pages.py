@@ -16,7 +16,7 @@ from outlive.client_config.registry import CLIENTS, PROJECT, USER, Client, Machi
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "clients"
 # No variable is set that moves a client's file
-_HERE = Machine("Linux", "~", {}, "")
+_HERE = Machine("~", {}, "")
 
 
 class About(NamedTuple):

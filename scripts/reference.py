@@ -1,4 +1,5 @@
-"""Write the pages that say what the declarations say: cli.md, mcp-tools.md and answers.md of docs/reference/, and docs/clients/.
+"""Write the pages that say what the declarations say: cli.md, mcp-tools.md and answers.md of docs/reference/, docs/clients/,
+and the named steps of docs/explanation/architecture.md.
 
     python scripts/reference.py            # write the pages
     python scripts/reference.py --check    # exit 1 and name the pages that are out of date
@@ -18,14 +19,17 @@ from pathlib import Path
 from typing import Any
 
 import client_pages
+import named_steps
 
 from outlive import verbs
+from outlive.answers import FULL_ONLY
 from outlive.cli import help as cli_help
 from outlive.mcp.tools import offer, schemas
-from outlive.verbs import brief, fields
+from outlive.verbs import schema as answer_schema
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
 COMMAND = "python scripts/reference.py"
+AS_SESSION = ("sessionId", "status")  # of every answer about a job; the head of answers.md says so
 NOTE = f"<!-- Written by `{COMMAND}` from the declarations of the verbs. Do not edit. -->"
 WIDE = 100_000  # columns: each entry of a help text in a line of its own
 
@@ -262,8 +266,9 @@ Every answer begins with the envelope:
 ```
 
 `type` is the verb with underscores. An answer with `"ok": false` has the type `error`
-([Errors](errors.md)). Over MCP any answer may have `notices` too
-([Notices](mcp.md#notices)).
+([Errors](errors.md)). Over MCP any answer may have `notices` too ([Notices](mcp.md#notices)), and
+`masked_secrets`, the number of secrets that are masked in it
+([Secrets](../explanation/security.md#secrets-in-what-a-client-is-shown)).
 
 An answer has two sizes, which the argument `detail` chooses. `full` has every member of the lists
 below, and is the default on the command line. `brief` is the default over MCP, and has what an agent
@@ -275,9 +280,10 @@ call, and a member that says nothing (null, false or empty) is absent:
   "reason": "exit", "next_seq": 7, "output": "broken\\n"}
 ```
 
-The same call with the same `detail` gives the same object on the command line and over MCP. In both
-sizes the state and the exit code stand before the output. An error has one size. A full answer about
-a job also says `sessionId` (its id) and `status`, for agents that know the tools of OpenClaw.
+The same call with the same `detail` gives the same object on the command line and over MCP, but for
+secrets, which are masked over MCP alone. In both sizes the state and the exit code stand before the
+output. An error has one size. A full answer about a job also says `sessionId` (its id) and `status`,
+for agents that know the tools of OpenClaw.
 
 Times are RFC 3339 in UTC with milliseconds. A name that ends in `_ms` counts milliseconds, one that
 ends in `_bytes` bytes. Paths are absolute. Fields may be added in later versions. `outlive schema`
@@ -289,15 +295,19 @@ def answers_page() -> str:
     lines = [NOTE, "", *ANSWERS_HEAD.splitlines(), "", "## Which answer has which fields", ""]
     lines += ["A field with `?` may be absent. Every other field is always there; it may be null.", ""]
     users: dict[str, list[str]] = {}
+    kinds: dict[str, dict[str, tuple[dict[str, Any], bool]]] = {}
     for verb in map(verbs.load, verbs.names()):
-        if not verb.result:
+        if verb.result is None:
             continue
-        lines += [f"### {verb.type}", "", ", ".join(f"`{name}`" for name in verb.result), ""]
+        kinds[verb.type] = answer_schema.members(verb.result)
+        names = [name for name in kinds[verb.type] if name not in AS_SESSION]
+        shown = (f"`{name}{'' if kinds[verb.type][name][1] else '?'}`" for name in names)
+        lines += [f"### {verb.type}", "", ", ".join(shown), ""]
         if verb.mcp:
-            kept = brief.names(verb.type, tuple(name.removesuffix("?") for name in verb.result))
+            kept = (name for name in names if verb.result.flat()[name].brief != FULL_ONLY)
             lines += [f"Brief: {', '.join(f'`{name}`' for name in kept)}.", ""]
-        for name in verb.result:
-            users.setdefault(name.removesuffix("?"), []).append(verb.type)
+        for name in names:
+            users.setdefault(name, []).append(verb.type)
     lines += [
         "## The fields",
         "",
@@ -307,20 +317,21 @@ def answers_page() -> str:
     ]
     rows: list[tuple[str, ...]] = []
     for name in sorted(users):
-        for schema, types in meanings(name, users[name]):
+        for schema, types in meanings({type_: kinds[type_][name][0] for type_ in users[name]}):
             of = f" Of {', '.join(f'`{one}`' for one in types)}." if types else ""
             rows.append((f"`{name}`", kind_of(schema), described(schema) + of))
-            rows += members(name, schema)
+            rows += members(
+                name, schema, {one: [kinds[type_][one][0] for type_ in types_of] for one, types_of in users.items()}
+            )
     lines += table(("field", "type", "meaning"), rows)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def meanings(name: str, types: list[str]) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """Yield each meaning of a field, with the types of answers that it has there; none where it has only one."""
-    special = fields.OVERRIDES.get(name, {})
+def meanings(schemas: dict[str, dict[str, Any]]) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """Yield each meaning of a field, with the types of answers that it has there; none where it has only one.
+    `schemas`: type → what the field is there."""
     found: list[tuple[dict[str, Any], list[str]]] = []
-    for type_ in types:
-        schema = special.get(type_) or fields.FIELDS[name]
+    for type_, schema in schemas.items():
         for known, there in found:
             if known == schema:
                 there.append(type_)
@@ -331,21 +342,21 @@ def meanings(name: str, types: list[str]) -> Iterator[tuple[dict[str, Any], list
         yield schema, there if len(found) > 1 else []
 
 
-def members(name: str, schema: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each member of an object, of an object that may be absent, or of the entries of a list."""
+def members(name: str, schema: dict[str, Any], top: dict[str, list[dict[str, Any]]]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each member of an object, of an object that may be absent, or of the entries of a list. `top`: name →
+    what the field is at the top of answers."""
     if schema.get("type") == "array":
-        yield from members(f"{name}[]", schema.get("items", {}))
+        yield from members(f"{name}[]", schema.get("items", {}), top)
         return
     for choice in schema.get("anyOf", ()):
-        yield from members(name, choice)
-    top = fields.FIELDS
+        yield from members(name, choice, top)
     for member, inner in schema.get("properties", {}).items():
-        if inner is top.get(member):  # an entry of `list` has the fields that jobs have everywhere
+        if inner in top.get(member, ()):  # an entry of `list` has the fields that jobs have everywhere
             continue
         if name == "events[]" and "type" not in inner:  # events.md has them, by the type of the event
             continue
         yield f"`{name}.{member}`", kind_of(inner), described(inner)
-        yield from members(f"{name}.{member}", inner)
+        yield from members(f"{name}.{member}", inner, top)
 
 
 def described(schema: dict[str, Any]) -> str:
@@ -366,6 +377,7 @@ def main(words: list[str]) -> int:
     stale = []
     note = f"<!-- Written by `{COMMAND}`; its words are in scripts/client_pages.py. -->"
     made = {PAGES / name: page() for name, page in MADE.items()} | client_pages.pages(note)
+    made[named_steps.PAGE] = named_steps.page()
     for path, text in made.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(f"docs/{path.parent.name}/{path.name}")

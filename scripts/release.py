@@ -52,8 +52,8 @@ def obstacles(about: plugins.Project) -> list[str]:
             lines = "\n".join(f"    {line}" for line in wanted)
             found.append(f"README.md says that nothing is published; put these lines in that place:\n{lines}")
     log = (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
-    if not re.search(rf"^## {re.escape(about.version)} \(\d{{4}}-\d\d-\d\d\)$", log, re.MULTILINE):
-        found.append(f"CHANGELOG.md has no entry `## {about.version} (YYYY-MM-DD)`: date the unreleased one.")
+    if not re.search(rf"^## {re.escape(about.version)} - \d{{4}}-\d\d-\d\d$", log, re.MULTILINE):
+        found.append(f"CHANGELOG.md has no entry `## {about.version} - YYYY-MM-DD`: date the unreleased one.")
     for script in ("plugins.py", "reference.py"):
         words = [sys.executable, str(CHECKOUT / "scripts" / script), "--check"]
         done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Compile src/outlive/sandbox/init.c for each architecture into src/outlive/sandbox/init_program.py.
+"""Compile init.c and search.c of src/outlive/sandbox for each architecture into programs.py there.
 
 It needs `gcc` and `aarch64-linux-gnu-gcc` (Debian: gcc-aarch64-linux-gnu) on an x86_64 machine.
 """
@@ -20,29 +20,32 @@ TOOLS = {
     "x86_64": ("gcc", "objcopy", "-fcf-protection=none"),
     "aarch64": ("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objcopy"),
 }
-HEAD = '''"""init.c, compiled: made by scripts/sandbox_init.py, never edited by hand."""
+HEAD = '''"""init.c and search.c, compiled: made by scripts/sandbox_init.py, never edited by hand."""
 
 from __future__ import annotations
 
 # Machine, as os.uname() names it → an ELF program in base64
-PROGRAMS = {
 '''
 
 
-def compiled(compiler: str, objcopy: str, *extra: str) -> bytes:
+def compiled(source: str, compiler: str, objcopy: str, *extra: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "init")
-        subprocess.run([compiler, *FLAGS, *extra, ROOM / "init.c", "-o", program], check=True)
+        subprocess.run([compiler, *FLAGS, *extra, ROOM / source, "-o", program], check=True)
         subprocess.run([objcopy, "-R", ".comment", program], check=True)
         return program.read_bytes()
 
 
-def main() -> None:
-    text = HEAD
+def table(name: str, source: str) -> str:
+    text = f"{name} = {{\n"
     for machine, tools in TOOLS.items():
-        lines = textwrap.wrap(base64.b64encode(compiled(*tools)).decode(), 100)
+        lines = textwrap.wrap(base64.b64encode(compiled(source, *tools)).decode(), 100)
         text += f'    "{machine}": (\n' + "".join(f'        "{line}"\n' for line in lines) + "    ),\n"
-    (ROOM / "init_program.py").write_text(text + "}\n")
+    return text + "}\n"
+
+
+def main() -> None:
+    (ROOM / "programs.py").write_text(HEAD + table("INIT", "init.c") + table("SEARCH", "search.c"))
 
 
 if __name__ == "__main__":

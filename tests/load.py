@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from outlive.core.ids import new_id
 from support import pair, processes
-from support.cli import OUTLIVE
 from support.mcp_client import RawMcp
+from support.preloaded import OUTLIVE
 from support.wait import until
 
 MB = 1_000_000
@@ -84,7 +84,7 @@ def _own_fds(pid: int) -> int:
     return sum(target not in borrowed for target in processes.open_files(pid).values())
 
 
-def _ended(ask: Callable[[], Any]) -> Any:
+def _ended(ask: Callable[..., Any]) -> Any:
     """Return the answer of a wait once it does not say that the time was up."""
     return until(lambda: None if (answer := ask())["timed_out"] else answer, timeout=BOUND_S, what="the end of a job")
 

@@ -25,7 +25,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from support import pair, processes
-from support.cli import OUTLIVE
+from support.preloaded import OUTLIVE
 from support.wait import until
 
 LINES = 300

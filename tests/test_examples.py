@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 from outlive import demo
-from support.cli import OUTLIVE, Cli, Jobs, environment
+from support.cli import Cli, Jobs, environment
 from support.commands import in_order
+from support.preloaded import OUTLIVE
 from support.tiers import slow
 from support.wait import until
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from faults import DISK, FAULTS, Fault
 from support.proofs import MARK, Proofs, carry_ids
 
-IDS = [f"F{number:02}" for number in range(1, 76)] + [f"S{number:02}" for number in range(1, 26)]
-IDS += [f"H{number:02}" for number in range(1, 25)]
+IDS = [f"F{number:02}" for number in range(1, 77)] + [f"S{number:02}" for number in range(1, 26)]
+IDS += [f"H{number:02}" for number in range(1, 30)]
+IDS += [f"D{number:02}" for number in range(1, 10)]
 LEAST = 75
+RELIABILITY = Path(__file__).parents[1] / "docs/explanation/reliability.md"
 
 
 def test_every_fault_is_in_the_manifest_once_and_nothing_else_is() -> None:
@@ -22,6 +25,10 @@ def test_a_fault_is_proven_or_says_why_not() -> None:
     for name, fault in FAULTS.items():
         assert not (fault.waits and fault.not_applicable), name
         assert fault.behaviour.endswith(".") and fault.source, name
+
+
+def test_the_documentation_says_how_many_there_are() -> None:
+    assert f"| **Faults**: {len(FAULTS)} faults of" in RELIABILITY.read_text()
 
 
 def test_most_faults_are_proven() -> None:

@@ -458,7 +458,7 @@ def test_two_passes_at_a_time_do_not_tell_twice(tools: Path, work: Path) -> None
     worker = tools / "deliver"
     worker.write_text("#!/bin/sh\ncat >> out\n[ ! -e begun ] || exit 0\ntouch begun\nread -r _ < go\n")
     worker.chmod(0o755)
-    words = ["sh", EXAMPLES / "queue-worker.sh", "events", "deliver"]
+    words = ["sh", str(EXAMPLES / "queue-worker.sh"), "events", "deliver"]
     with subprocess.Popen(words, env=environment({"PATH": str(tools)})) as first:
         until((work / "begun").exists)
         assert work_off(tools, "events", "deliver") == 0

@@ -18,7 +18,7 @@ class _Finder:
     """Finder of the modules of this package (PEP 451).
 
     For each module Python asks four finders, and the last one lists its directory and tries five
-    suffixes. This one saves `outlive list`, which imports 45 modules, 5 % of its instructions.
+    suffixes. This one saves `outlive status`, which imports 60 modules, 5 % of its time.
     """
 
     @staticmethod

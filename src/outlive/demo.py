@@ -17,6 +17,11 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
+import anyio
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.types import Implementation
+
 from outlive.cli import stdio
 from outlive.core.units import seconds_of
 from outlive.errors import invalid
@@ -24,10 +29,11 @@ from outlive.system import process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
     from typing import Any
 
-    from mcp.client.client import Client
+    from outlive.verbs.spec import GlobalOptions
+
 
 LINES, PAUSE_S, EXIT_CODE = 60, "0.05", 7
 LIMIT_S = 60  # more than a very busy machine needs
@@ -50,13 +56,13 @@ class Evidence:
     end: dict[str, Any] = field(default_factory=dict)
 
 
-def main(_values: dict[str, Any], options: dict[str, Any]) -> int:
+def main(_values: Mapping[str, object], options: GlobalOptions) -> int:
     """Run the demo. Return 0 if the proof holds and nothing is left behind, else 1.
 
     `options`: the global options. Errors: invalid_argument; KeyboardInterrupt after the clean-up.
     """
-    for name in ("root", "config"):
-        if options.get(name):
+    for name, value in (("root", options.root), ("config", options.config)):
+        if value:
             hint = "Leave it out: your jobs and your configuration are not touched."
             raise invalid(name, f"outlive demo has a job root of its own and takes no --{name}", hint=hint, usage=True)
     _end_as_interrupted()
@@ -96,8 +102,6 @@ class _Demo:
 
     def run(self) -> list[str]:
         """Return why the proof does not hold, a sentence each; an empty list if it does."""
-        import anyio
-
         self.say(f"All files of this demo are in {self.place}.")
         try:
             anyio.run(self._play)
@@ -110,8 +114,6 @@ class _Demo:
             return [f"The demo stopped here: {why or type(error).__name__}", *self._server_log.readlines()[-5:]]
 
     async def _play(self) -> None:
-        import anyio
-
         with anyio.fail_after(LIMIT_S):
             async with self._server() as (client, pid):
                 self.say(f"Server 1 is up (pid {pid}), with an MCP client on its stdin and stdout.")
@@ -160,22 +162,18 @@ class _Demo:
         table = self._cli("list", "--all", "--human").rstrip().splitlines()
         typed = _paint("1", "$ outlive list --all --human")
         self.say("No server runs now. The command line reads the same files:", typed, *table)
-        found = json.loads(self._cli("status", self.seen.job_id))
-        running = found["state"] == "running" and process.is_alive(found["pid"])
+        status = json.loads(self._cli("status", self.seen.job_id))
+        running = status["state"] == "running" and process.is_alive(status["pid"])
         # On a machine so busy that all this took longer than the job, the time of its end is proof
         # as well.
-        finished = found["finished_at"]
+        finished = status["finished_at"]
         self.seen.outlived = running or bool(finished and seconds_of(finished) > killed_at)
-        how = f"still runs (pid {found['pid']})" if running else f"has {found['state']}"
-        self.say(f"The job {how}; it has printed {found['stdout_bytes']} bytes so far.")
+        how = f"still runs (pid {status['pid']})" if running else f"has {status['state']}"
+        self.say(f"The job {how}; it has printed {status['stdout_bytes']} bytes so far.")
 
     @contextlib.asynccontextmanager
     async def _server(self) -> AsyncIterator[tuple[Client, int]]:
         """Yield an SDK client that is connected to a server of its own, and the server's pid."""
-        from mcp.client.client import Client
-        from mcp.client.stdio import StdioServerParameters, stdio_client
-        from mcp.types import Implementation
-
         args = ["-m", "outlive", "mcp", "--root", self._root]
         how = StdioServerParameters(command=sys.executable, args=args, env=self._env, cwd=self.place)
         before = set(tree.children(os.getpid()))
@@ -260,10 +258,10 @@ def faults_of(seen: Evidence) -> list[str]:
 
 
 async def _call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    found = await client.call_tool(tool, {"detail": "full", **arguments})
-    if found.is_error:
-        raise RuntimeError(f"{tool} was refused: {getattr(found.content[0], 'text', found)}")
-    return found.structured_content or {}
+    result = await client.call_tool(tool, {"detail": "full", **arguments})
+    if result.is_error:
+        raise RuntimeError(f"{tool} was refused: {getattr(result.content[0], 'text', result)}")
+    return result.structured_content or {}
 
 
 def _lines(answer: dict[str, Any]) -> str:

@@ -65,14 +65,14 @@ class OutliveError(Exception):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `error` member of an error object."""
-        found: dict[str, Any] = {"code": self.code, "message": self.message, "retryable": self.retryable}
+        member: dict[str, Any] = {"code": self.code, "message": self.message, "retryable": self.retryable}
         if self.hint is not None:
-            found["hint"] = self.hint
+            member["hint"] = self.hint
         if self.details is not None:
-            found["details"] = {
+            member["details"] = {
                 name: shortened(value) if isinstance(value, str) else value for name, value in self.details.items()
             }
-        return found
+        return member
 
 
 def shortened(text: str) -> str:

@@ -39,9 +39,9 @@ def loads(text: str | bytes) -> Any:
     try:
         whole = (text if isinstance(text, str) else text.decode()).strip(_BLANKS)
         assert _scan is not None
-        found, end = _scan(whole, 0)
+        content, end = _scan(whole, 0)
         if end == len(whole):
-            return found
+            return content
     except Exception:  # noqa: BLE001 - json reads it after all, or says what is wrong with it
         pass
     return _library().loads(text)

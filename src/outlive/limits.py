@@ -25,7 +25,7 @@ TAIL_BYTES = 65_536
 LOG_LINES = 200
 SEARCH_CONTEXT_LINES = 2
 SHOWN_BYTES = 32_768  # `output` of one answer
-MCP_SHOWN_BYTES = 16_384  # everything that one answer over MCP shows
+MCP_SHOWN_BYTES = 8_192  # everything that one answer over MCP shows
 MCP_EVENTS = 50  # of one answer over MCP
 LIST_JOBS = 50
 EVENTS = 200  # of one answer
@@ -33,12 +33,12 @@ QUOTA_BYTES = 10 * 1024**3
 GC_OLDER_THAN = "30d"
 TERMINAL_COLS, TERMINAL_ROWS = 120, 30
 SERVE_PORT = 8330
-UI_PORT = 8331
 
 # --- sizes of what is shown -------------------------------------------------------------------------------------
 SNIPPET_BYTES = 2_048
 PROMPT_BYTES = 4_096  # of the end of the output in which an unfinished line is looked for
 PROMPT_CHARS = 200
+COMMAND_CHARS = 200  # of a process's command line
 LAST_LINE_CHARS = 160
 NAME_CHARS = 48
 SHORT_ID_CHARS = 8
@@ -59,12 +59,14 @@ MAX_SHELL_CHARS = 4_096  # of the program and flags that run a shell string
 MAX_TAGS = 64
 MASKED_CHARS = 4  # a shorter value of a masked variable is not looked for: it would be found everywhere
 AUDIT_BYTES, AUDIT_FILES = 16 * 1024**2, 8  # of the audit record: of one file, and how many are kept
+FORM_CHARS = 4_000  # of what a form of a client asks about; more is approved at a terminal
 MIN_AUDIT_BYTES = 65_536
 MAX_TAG_CHARS = 128
 MAX_TITLE_CHARS = 120
 MAX_ENV_FILE_BYTES = 1_048_576
 MAX_STDIN_WRITE_BYTES = 64 * 1024**2
 MAX_PATTERN_CHARS = 1_000
+MAX_REPORT_CHARS = 1_000  # of the path or glob of a test report
 MAX_WATCHES = 16  # of one job
 MAX_CONDITIONS = 16  # of one wait
 MIN_QUOTA_BYTES = 65_536
@@ -76,6 +78,15 @@ MAX_TERMINAL_COLS = MAX_TERMINAL_ROWS = 1_000
 TERMINAL_LINE_BYTES = 4_095  # of one line in canonical mode; the kernel drops the rest (termios(3))
 TITLED_JOBS = 10_000  # the newest ones, among which a title is looked for
 ID_PART_CHARS = 6  # shortest beginning or end of an id that names a job
+
+# --- test reports -----------------------------------------------------------------------------------------------
+REPORT_BYTES = 16 * 1024**2  # of all reports of a job together
+REPORT_FILES = 1_000  # that match one glob
+REPORT_LOOKED = 20_000  # entries of directories that are compared with a glob
+REPORT_ENTRIES = 250_000  # elements or lines of one report
+REPORT_FAILURES = 10  # failed tests that an answer lists
+REPORT_NAME_CHARS = 120  # of the name of a test, and of a place
+REPORT_MESSAGE_CHARS = 240
 
 # --- starting, controlling and ending a job ---------------------------------------------------------------------
 LAUNCH_S = 30.0  # from the request to the supervisor's first word; a loaded machine needs seconds
@@ -102,6 +113,7 @@ SINK_QUEUE = 100  # notification commands that wait for their turn
 HTTP_S = 5.0  # one request of the condition `http`
 # A wait that is shorter than this still gets the first answer of a port or of HTTP
 FIRST_ANSWER_S = 1.0
+PORT_HELD_S = 0.3  # a wait for a port that another program has seen to hold for so long ends
 
 # --- telling MCP clients ----------------------------------------------------------------------------------------
 FOLLOWED_RESOURCES = 256  # of one server; each whose job runs costs two open files

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from outlive.config import Config
+from outlive.jobs import lookup
+from outlive.jobs.context import Context
+from outlive.jobs.permission import approval
+from outlive.jobs.waiting import drive
+from outlive.store import approval as answers
+from outlive.store.job_dir import Locks
+from outlive.store.root import Store
 from outlive.system import fault_points
-from support.cli import OUTLIVE, Cli
+from support.cli import Cli
 from support.mcp_client import McpSession
-from support.preloaded import MAIN
+from support.preloaded import MAIN, OUTLIVE
 from support.tiers import MODERN_FIRST
 from support.wait import until
 
@@ -68,6 +78,22 @@ def test_a_job_that_waits_says_so_everywhere_and_runs_when_it_is_approved(cli: C
     assert (work / "made").exists()
     events = [event["type"] for event in cli.ok("events", job)["events"]]
     assert events == ["approval_asked", "approved", "started", "finished"]
+
+
+def test_a_denial_is_answered_when_the_process_that_made_the_job_has_ended_it(
+    cli: Cli, config: Path, root: Path
+) -> None:
+    job = pending(cli)
+    with closing(Store.open(str(root), {})) as store:
+        ctx = Context(
+            store, Config({}, None), face="cli", owner="cli", client=None, cwd=None, env={}, launcher=None, shell=()
+        )
+        with lookup.open_known(ctx, job) as job_dir:
+            locks = Locks(job_dir)  # held by the process that ends it
+            deciding = approval.decide(ctx, job_dir, answers.DENIED, by="tests")
+            next(deciding)
+            locks.close()
+            assert drive(deciding).state.state == "failed"
 
 
 def test_a_job_that_is_denied_never_runs_nor_does_its_notification(cli: Cli, config: Path, work: Path) -> None:
@@ -143,10 +169,158 @@ def test_always_binds_command_directory_and_variables(cli: Cli, config: Path, wo
     assert cli.ok("run", "--wait", "touch made")["exit_code"] == 0
     (work / "below").mkdir()
     for words in (("touch made2",), ("--cwd", "below", "touch made"), ("--env", "A=1", "touch made"),
-                  ("--notify-command", "touch x", "touch made"), ("touch", "made")):  # fmt: skip
+                  ("--notify-command", "touch x", "touch made"), ("--notify-file", "x", "touch made"), ("touch", "made"),
+                  ("--watch", "x", "--watch-file", "x", "touch made"), ("--stdin", "open", "touch made"),
+                  ("--stdin-data", "x", "touch made"), ("--pty", "touch made"), ("--resource", "nice=5", "touch made"),
+                  ("--shell-wrapper", "bash -c", "touch made")):  # fmt: skip
         cli.ok("deny", pending(cli, *words))
     config.write_text(RULES.format(timeout="1h").replace('"ask"', '"deny"'), encoding="utf-8")
     cli.error("run", "touch made", code="denied")
+
+
+def test_always_binds_the_value_of_a_masked_variable_and_the_file_of_another(
+    cli: Cli, config: Path, work: Path
+) -> None:
+    (work / "vars").write_text("MODE=safe\n")
+    words = ("--env", "KEY={}", "--mask", "KEY", "--env-file", "vars", "printenv", "KEY", "MODE")
+
+    def run(value: str) -> list[str]:
+        return [word.format(value) for word in words]
+
+    first = cli.spawn("run", "--wait", *run("first-secret"))
+    (job,) = until(lambda: cli.ok("list", "--state", "created")["jobs"], what="the question")
+    cli.ok("approve", job["job_id"], "--always")
+    assert json.loads(first.communicate(timeout=60)[0])["exit_code"] == 0
+    assert cli.ok("run", "--wait", *run("first-secret"))["output"] == "************\nsafe\n"
+    cli.ok("deny", pending(cli, *run("other-secret")))
+    (work / "vars").write_text("MODE=evil\n")
+    cli.ok("deny", pending(cli, *run("first-secret")))
+
+
+def test_always_binds_the_input_of_a_created_job(cli: Cli, config: Path, work: Path) -> None:
+    for data, state in (("safe", "pending"), ("safe", None), ("evil", "pending")):
+        job = cli.ok("create", "--stdin-data", data, "touch made; cat")["job_id"]
+        found = cli.ok("start", job, "--snapshot-after", "0")
+        assert found.get("approval", {}).get("state") == state, data
+        if state:
+            cli.ok("approve" if data == "safe" else "deny", job, *(("--always",) if data == "safe" else ()))
+        else:
+            cli.ok("wait", job)
+
+
+def test_where_no_secret_can_be_kept_a_command_is_approved_once(
+    cli: Cli, config: Path, place: Path, work: Path
+) -> None:
+    state = place / "home/.local/state/outlive"
+    state.mkdir(parents=True)
+    (state / "approved.secret").write_text("known to others")
+    job = pending(cli)
+    assert "approved once, not always" in cli.error("approve", job, "--always", code="io_error")["message"]
+    assert cli.ok("wait", job)["exit_code"] == 0
+    cli.ok("deny", pending(cli))
+
+
+# --- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def facts(cli: Cli, job: str) -> list[tuple[str, str]]:
+    return [(fact["label"], fact["value"]) for fact in cli.ok("status", job)["approval"]["facts"]]
+
+
+def test_everything_that_decides_what_runs_is_shown(cli: Cli, config: Path, work: Path) -> None:
+    (work / "vars").write_text("PATH=/usr/bin:/bin\nTOKEN=of-a-file\n")
+    options = ["--env", "LD_PRELOAD=/ws/x.so", "--env", "BASH_ENV=rc file", "--env", "NOTE=plain", "--env-file", "vars"]
+    options += ["--notify-command", "sh told", "--notify-file", "end", "--watch", "oops", "--watch-command", "sh hit"]
+    options += ["--stdin-data", "id\nwhoami", "--resource", "nice=5", "--timeout", "60000", "--pty"]
+    found = facts(cli, pending(cli, *options, "--shell-wrapper", "bash -c", "touch made\ntouch more"))
+    assert found == [
+        ("Command, line 1 of 2", "touch made"),
+        ("Command, line 2 of 2", "touch more"),
+        ("Read by", "bash -c"),
+        ("Terminal", "yes"),
+        ("Directory", str(work)),
+        ("Host", "this machine"),
+        ("Sandbox", "none"),
+        ("Variable", "LD_PRELOAD=/ws/x.so"),
+        ("Variable", "'BASH_ENV=rc file'"),
+        ("Variable", "NOTE=plain"),
+        ("Variables of", str(work / "vars")),
+        ("Variable of a file", "PATH=/usr/bin:/bin"),
+        ("Variable of a file", "TOKEN"),
+        ("Input data", "9 bytes, SHA-256 " + hashlib.sha256(b"id\nwhoami").hexdigest()),
+        ("Input data, line 1 of 2", "id"),
+        ("Input data, line 2 of 2", "whoami"),
+        ("At its end runs", "sh told"),
+        ("At its end writes to", str(work / "end")),
+        ("At lines with", "oops"),
+        ("  runs", "sh hit"),
+        ("Resource nice", "5"),
+        ("Time limit", "60 s"),
+        ("Asked for", "cli"),
+        ("Asked by", "rule 1 (touch|printenv): files are made by hand"),
+    ]
+    assert "of-a-file" not in "".join(path.read_text() for path in (cli.root / "jobs").glob("*/meta.json"))
+
+
+def test_no_value_forges_another_fact_nor_hides_itself(cli: Cli, config: Path, work: Path) -> None:
+    forged = "x\nDirectory: /safe\nVariable: NONE=1"
+    options = ["--env", f"A={forged}", "--notify-file", f"end\u202e{forged}", "--stdin-data", forged]
+    job = pending(cli, *options, "touch", forged, "\x1b[8mhidden", "a\u00a0b", "\u200b")
+    found = facts(cli, job)
+    for label, value in found:
+        assert value.isprintable(), (label, value)
+        assert label.isprintable()
+    assert [value for label, value in found if label == "Directory"] == [str(work)]
+    assert len([value for label, value in found if label == "Variable"]) == 1
+    assert found[0][1].endswith("$'\\e[8mhidden' $'a\\u00a0b' $'\\u200b'")
+    approved = cli.ok("approve", job)["approval"]
+    assert [(fact["label"], fact["value"]) for fact in approved["facts"]] == found
+    cli.ok("wait", job)
+
+
+def test_git_in_a_sandbox_is_asked_about_where_the_policy_says_so(cli: Cli, config: Path) -> None:
+    rule = '[[policy.rule]]\ngit = "write"\nsandbox = "workspace-write"\ndecision = "ask"\n'
+    config.write_text(RULES.format(timeout="1h") + rule)
+    words = ("--sandbox", "workspace-write", "true")
+    asks = "rule 2 (workspace-write)"
+    assert cli.ok("policy", "check", *words)["decision"] == "allow"
+    assert cli.ok("policy", "check", "--git", "write", *words)["rule"] == asks
+    assert cli.ok("run", "--wait", *words)["exit_code"] == 0
+    assert cli.ok("run", "--snapshot-after", "0", "--git", "write", *words)["approval"]["rule"] == asks
+
+
+def test_a_sandbox_is_shown_whole(cli: Cli, config: Path, work: Path, place: Path) -> None:
+    from outlive.core.records import Definition, Sandbox
+    from outlive.jobs.permission import facts as rendered
+
+    lists = {name: [f"the {name}"] for name, default in Sandbox.FIELDS.items() if default == []} | {"show": ["a b"]}
+    texts = {name: name for name, default in Sandbox.FIELDS.items() if default != []}
+    sandbox = Sandbox.of({**texts, **lists, "mode": "read-only", "git": "write", "hide": list("abcdef")})
+    found = {one.label: one.value for one in rendered.of(Definition(command=["x"], sandbox=sandbox, elevated=True))}
+    assert found["Sandbox"] == "read-only; the call asks to leave it (elevated)"
+    assert (found["Sandbox git"], found["Sandbox show"], found["Sandbox hide"]) == ("write", "'a b'", "6 entries")
+    assert all(f"Sandbox {name}" in found for name in Sandbox.FIELDS if name != "mode")
+
+
+def test_what_was_shown_cannot_be_changed_before_the_answer(cli: Cli, config: Path, work: Path) -> None:
+    job = pending(cli)
+    assert (
+        "waits for the user's approval"
+        in cli.error("notify", "set", job, "--file", "x", code="invalid_state")["message"]
+    )
+    cli.error("notify", "set", job, "--watch", "x", "--watch-file", "x", code="invalid_state")
+    cli.ok("deny", job)
+
+
+def test_env_files_that_change_after_the_question_are_not_approved_with_it(cli: Cli, config: Path, work: Path) -> None:
+    (work / "vars").write_text("PATH=/usr/bin:/bin\n")
+    job = pending(cli, "--env-file", "vars", "touch made")
+    (work / "vars").write_text(f"PATH={work}\n")
+    cli.ok("approve", job)
+    ended = cli.ok("wait", job)
+    assert (ended["state"], ended["reason"]) == ("failed", "denied")
+    assert "env files have changed" in ended["message"]
+    assert not (work / "made").exists()
 
 
 def test_an_approval_for_always_is_listed_and_taken_back(cli: Cli, config: Path, work: Path) -> None:

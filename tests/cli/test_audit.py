@@ -20,9 +20,8 @@ from outlive.store.audit.reader import Reader
 from support.cli import Cli, environment
 from support.mcp_client import McpSession
 from support.serve import Served
+from support.tiers import ONE_ERA
 from support.wait import until
-
-ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 
 
 @pytest.fixture

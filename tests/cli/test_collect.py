@@ -191,7 +191,9 @@ def test_what_ended_just_now_stays_for_whoever_reads_it(cli: Cli, root: Path, pl
 def test_a_job_whose_end_is_still_to_be_told_stays(cli: Cli, root: Path, sweep: Callable[..., int], work: Path) -> None:
     job = aged(cli, 3, "--notify-file", str(work / "told"), "true")
     event = root / job / "completion_event.json"
-    event.write_text(json.dumps(json.loads(event.read_bytes()) | {"delivered": False}), encoding="utf-8")
+    event.write_text(
+        json.dumps(json.loads(event.read_bytes()) | {"delivered": False, "pending": True}), encoding="utf-8"
+    )
     assert sweep(max_jobs=0) == 0
     cli.ok("status", job)
     until(lambda: not pair.is_supervised(cli.root, job), what="the end of who tells it")

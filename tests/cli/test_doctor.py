@@ -258,7 +258,7 @@ def test_scopes_that_are_asked_for_where_there_is_no_systemd_are_a_failure(cli: 
     (place / "bin").mkdir()
     env = {"PATH": str(place / "bin")}
     assert _checks(cli.ok("doctor", env=env))["scopes"]["status"] == "ok"
-    answer = cli.ok("doctor", env=env | {"OUTLIVE_EXEC_SCOPE": "systemd"})
+    answer = cli.ok("doctor", env=env | {"OUTLIVE_EXEC_SYSTEMD_SCOPE": "true"})
     assert (answer["healthy"], _checks(answer)["scopes"]["status"]) == (False, "fail")
 
 
@@ -319,13 +319,13 @@ def test_a_server_that_cannot_read_its_configuration_needs_no_new_entry(cli: Cli
 
 def test_an_entry_gets_the_environment_of_its_client_and_its_values_are_not_told(cli: Cli, place: Path) -> None:
     for client in ("codex", "windsurf", "goose"):
-        program = _server(place / client / "outlive", f'env > "{place}/{client}.env"; exit 1')
+        program = _server(place / client / "outlive", f'env -0 > "{place}/{client}.env"; exit 1')
         cli.ok("install", client, "--command", program)
     env = {"PATH": f"{place}:/usr/bin:/bin", "MINE": "1", "OUTLIVE_ROOT": str(place / "s3cret")}
     cli.ok("install", "codex", "--command", place / "codex" / "outlive", env=env)
     found = _checks(cli.ok("doctor", env=env))["clients"]
     seen = {
-        client: dict(line.split("=", 1) for line in (place / f"{client}.env").read_text().splitlines())
+        client: dict(one.split("=", 1) for one in (place / f"{client}.env").read_text().split("\0") if one)
         for client in ("codex", "windsurf", "goose")
     }
     assert seen["goose"]["MINE"] == "1"
@@ -335,3 +335,51 @@ def test_an_entry_gets_the_environment_of_its_client_and_its_values_are_not_told
     assert seen["windsurf"]["PATH"] == "/usr/local/bin:/usr/bin:/bin"
     assert seen["codex"]["OUTLIVE_ROOT"] == env["OUTLIVE_ROOT"]
     assert "s3cret" not in str(found["details"])
+
+
+def test_a_variable_of_openclaw_that_means_nothing_is_reported(cli: Cli) -> None:
+    env = {"PI_BASH_YIELD_MS": "soon"}
+    told = "PI_BASH_YIELD_MS is 'soon', which is not a whole number: it is ignored"
+    assert told in cli.ok("run", "true", env=env)["hint"]
+    assert told in cli.run("-v", "list", env=env).stderr
+    (found,) = [one for one in cli.ok("doctor", env=env)["checks"] if one["name"] == "configuration"]
+    assert found["status"] == "warn" and told in found["found"]
+
+
+# --- serving over HTTP -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_tokens_on_a_machine_with_other_users_need_a_server_that_proves_itself(cli: Cli, place: Path) -> None:
+    """Another user may listen at the port of a server that is down, and is sent the tokens of its clients."""
+
+    def checked() -> dict[str, Any]:
+        return _checks(cli.ok("doctor"))["serving"]
+
+    cli.ok("token", "add", "laptop")
+    # What is seen of a server is its command line, and that it holds the root
+    words = ["outlive", "-c", "echo; read x", "serve"]
+    root = os.open(cli.root, os.O_RDONLY)
+    here = subprocess.Popen(["sleep", "600"], user=12_345)
+    try:
+        until(lambda: checked()["status"] == "warn", what="the other user's process")
+        found = checked()
+        assert found["details"]["tokens"] == 1 and "uid 12345" in found["details"]["other_users"]
+        assert "--socket" in found["advice"] and "--certfile" in found["advice"]
+        for more, status in (["--port=1"], "warn"), (["--socket", "path"], "ok"), (["--certfile=path"], "ok"):
+            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "pass_fds": (root,)}
+            with subprocess.Popen([*words, *more], executable="/bin/sh", **pipes) as server:
+                assert server.stdin and server.stdout
+                assert server.stdout.readline() == b"\n"
+                assert checked()["status"] == status, more
+                server.stdin.close()
+    finally:
+        here.kill()
+        here.wait()
+        os.close(root)
+
+
+def test_without_tokens_nobody_can_take_any(cli: Cli) -> None:
+    cli.ok("run", "--wait", "true")
+    found = _checks(cli.ok("doctor"))["serving"]
+    assert (found["status"], found["details"]["tokens"]) == ("ok", 0)

@@ -309,10 +309,15 @@ def test_the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again
     filler = fill(path)
     (work / "go").touch()
     until((work / "over").exists)
-    assert cli.ok(*root, "status", job["job_id"])["state"] == "running"
+    found = cli.ok(*root, "wait", job["job_id"])
+    assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "up\n"), "its supervisor knows it"
+    assert "not on disk (No space left" in found["damage"]
     filler.unlink()
+    state = path / job["job_id"] / "state.json"
+    until(lambda: json.loads(state.read_bytes())["state"] == "exited", what="the end on the disk")
     found = cli.ok(*root, "wait", job["job_id"])
     assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "up\n")
+    assert "damage" not in found
 
 
 @pytest.mark.fault("F18")
@@ -342,7 +347,7 @@ def test_a_read_only_root_can_be_read_though_an_end_is_still_to_be_told(cli: Cli
     job = cli.ok(*root, "run", "--notify-file", str(work / "told"), "echo kept; exit 3")["job_id"]
     processes.wait_gone(path, 20)
     event = path / job / "completion_event.json"
-    untold = {"delivered": False, "delivery_results": []}
+    untold = {"delivered": False, "pending": True, "delivery_results": []}
     event.write_text(json.dumps(json.loads(event.read_bytes()) | untold), encoding="utf-8")
     (work / "told").unlink()
     subprocess.run(["mount", "-o", "remount,ro", str(path)], check=True)

@@ -16,10 +16,11 @@ import pytest
 
 from outlive.core.ids import new_id
 from outlive.errors import OutliveError
-from outlive.jobs import starting
+from outlive.jobs.starting import making
 from outlive.store.new_job import NewJob
 from outlive.store.root import Store
-from support.cli import OUTLIVE, Cli
+from support.cli import Cli
+from support.preloaded import OUTLIVE
 
 # PR_CAPBSET_DROP (prctl(2)) of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH (capabilities(7)): root, too, is refused then
 _DROP, _OVERRIDE, _READ_SEARCH = 24, 1, 2
@@ -86,8 +87,9 @@ def test_what_a_supervisor_could_not_enter_is_named(root: Path) -> None:
     new = NewJob(store, new_id())
     try:
         there.send(json.dumps({"failed": "Permission denied", "errno": errno.EACCES, "path": "/a/b"}).encode())
+        assert new.locks
         with pytest.raises(OutliveError) as caught:
-            list(starting.started(new.dir, here, new.locks))
+            list(making.started(new.dir, here, new.locks))
     finally:
         new.discard()
         store.close()

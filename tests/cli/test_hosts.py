@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from outlive import config
+from support import fake_slurm, processes
 from support.cli import Cli
 from support.mcp_client import McpSession
-from support.tiers import MODERN_FIRST
+from support.tiers import MODERN_FIRST, first
+from support.wait import until
 
 HOSTS = """
 [hosts.cluster]
@@ -90,3 +93,45 @@ def test_the_hosts_of_the_configuration_reach_the_schema(hosts: Path) -> None:
 @MODERN_FIRST
 def test_both_faces_list_the_same_hosts(mcp_connect: Callable[..., McpSession], cli: Cli, hosts: Path) -> None:
     assert mcp_connect().ok("process", action="hosts")["hosts"] == cli.ok("host", "list")["hosts"]
+
+
+# --- what programs that are not ours print ---------------------------------------------------------
+
+ENDLESS = "#!/bin/sh\nexec yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa {where}\n"
+RINGS = "#!/bin/sh\nprintf '\\033]0;title\\007\\342\\200\\256reversed\\n' >&2\nexit 1\n"
+
+
+@pytest.mark.fault("H29")
+@pytest.mark.parametrize("where", first(1, [">&2", ""]))
+def test_a_check_of_a_cluster_ends_programs_that_print_without_end(cli: Cli, place: Path, where: str) -> None:
+    script = ENDLESS.format(where=where)
+    fake_slurm.programs(place, dict.fromkeys(("sbatch", "squeue", "scancel", "srun", "sinfo", "scontrol"), script))
+    found = cli.ok("host", "check", "cluster")
+    (check,) = [one for one in found["checks"] if one["name"] == "controller"]
+    assert check["status"] == "fail" and "printed more than" in check["found"]
+    until(lambda: not processes.of(place), what="its programs have ended")
+
+
+@pytest.mark.fault("H29")
+def test_what_a_program_of_a_cluster_says_is_shown_with_visible_control_characters(cli: Cli, place: Path) -> None:
+    fake_slurm.programs(place, dict.fromkeys(("sbatch", "squeue", "scancel", "srun", "sinfo", "scontrol"), RINGS))
+    (check,) = [one for one in cli.ok("host", "check", "cluster")["checks"] if one["name"] == "controller"]
+    assert check["found"].endswith(r"\x1b]0;title\x07\u202ereversed")
+    error = cli.error("run", "--host", "cluster", "true", code="launch_failed")
+    assert r"\x1b]0;title\x07\u202ereversed" in error["message"]
+
+
+@pytest.mark.fault("H29")
+def test_what_ssh_prints_is_bounded_and_shown_with_visible_control_characters(cli: Cli, place: Path) -> None:
+    programs = place / "programs"
+    programs.mkdir()
+    path = place / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(HOSTS, encoding="utf-8")
+    env = {"PATH": f"{programs}:{os.environ['PATH']}"}
+    fake_slurm.put(programs, "ssh", RINGS)
+    (check,) = cli.ok("host", "check", "box", env=env)["checks"]
+    assert check["found"] == r"\x1b]0;title\x07\u202ereversed"
+    fake_slurm.put(programs, "ssh", "#!/bin/sh\nhead -c 500000000 /dev/zero | tr '\\0' 'x' >&2\nexit 255\n")
+    (check,) = cli.ok("host", "check", "box", env=env)["checks"]
+    assert check["status"] == "fail" and len(check["found"]) < 10_000

@@ -15,7 +15,7 @@ PERSON: dict[str, str | None] = {"OUTLIVE_HUMAN": None, "CI": None}
 
 
 def printed(*words: str, env: dict[str, str | None]) -> str:
-    with Terminal(*words, env=env) as terminal:  # type: ignore[arg-type]
+    with Terminal(*words, env=env) as terminal:
         terminal.status()
         return terminal.text()
 

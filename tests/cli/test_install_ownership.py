@@ -47,7 +47,7 @@ THEIRS: dict[str, dict[str, Any]] = {
 
 def with_server(client: str, home: Path, name: str, entry: dict[str, Any]) -> Path:
     """Write a configuration with one server, a comment in it where the client reads comments."""
-    path = Path(str(registry.file_of(CLIENTS[client], registry.USER, Machine("Linux", str(home), {}, None))))
+    path = Path(str(registry.file_of(CLIENTS[client], registry.USER, Machine(str(home), {}, None))))
     path.parent.mkdir(parents=True, exist_ok=True)
     text = registry.fragment(CLIENTS[client], name, entry)
     comment = {registry.JSON: "", registry.JSONC: "// mine\n", registry.TOML: "# mine\n", registry.YAML: "# mine\n"}[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from outlive.core.ids import new_id
 from outlive.jobs import adoption
 from outlive.jobs.context import Context
 from outlive.jobs.waiting import drive
+from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.verbs.list import list_jobs
 from support import processes
@@ -60,20 +62,30 @@ def test_of_a_job_that_ended_elsewhere_a_list_reads_the_definition_and_a_server_
 ) -> None:
     here, elsewhere = settled(cli), settled(cli, "--cwd", str(tmp_path), "true")
     inspected: list[str] = []
-    inspect = adoption.inspect_and_adopt
-    monkeypatch.setattr(
-        adoption, "inspect_and_adopt", lambda ctx, job: inspected.append(job.job_id) or inspect(ctx, job)
-    )
+    real = adoption.inspect_and_adopt
+
+    def inspect(ctx: Context, job: JobDir) -> Any:
+        inspected.append(job.job_id)
+        return real(ctx, job)
+
+    monkeypatch.setattr(adoption, "inspect_and_adopt", inspect)
     with closing(Store.existing(str(root))) as store:
-        place = {"face": "cli", "owner": "cli", "client": None, "cwd": str(work), "env": {}, "shell": ()}
-        ctx = Context(store, Config({}, None), launcher=None, **place)  # type: ignore[arg-type]
-        assert [job["job_id"] for job in drive(list_jobs(ctx))["jobs"]] == [here]
+        place: dict[str, Any] = {
+            "face": "cli",
+            "owner": "cli",
+            "client": None,
+            "cwd": str(work),
+            "env": {},
+            "shell": (),
+        }
+        ctx = Context(store, Config({}, None), launcher=None, **place)
+        assert [job.job_id for job in drive(list_jobs(ctx)).jobs] == [here]
         assert inspected == [here]
 
         shutil.rmtree(root / here)
         (root / elsewhere / "meta.json").unlink()
         found = drive(list_jobs(ctx))
-        assert (found["jobs"], found["hint"]) == ([], "None here; 1 not running elsewhere: --all shows them.")
+        assert (found.jobs, found.hint) == ([], "None here; 1 not running elsewhere: --all shows them.")
         assert inspected == [here]
-        assert drive(list_jobs(ctx, state="exited", all=True))["jobs"]
+        assert drive(list_jobs(ctx, state="exited", all=True)).jobs
     assert inspected == [here, elsewhere]

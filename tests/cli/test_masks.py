@@ -19,12 +19,11 @@ from support import trees
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.mcp_client import McpSession
-from support.tiers import first
+from support.tiers import ONE_ERA, first
 from support.wait import until
 
 SECRET = "hunter22"
 GIVEN = ("--env", f"KEY={SECRET}", "--mask", "KEY")
-ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 
 
 def test_no_answer_shows_a_masked_value_and_the_logs_keep_it(cli: Cli, root: Path, jobs: Jobs) -> None:

@@ -8,8 +8,9 @@ import subprocess
 
 import pytest
 
-from support.cli import OUTLIVE, Cli, environment
+from support.cli import Cli, environment
 from support.pair import is_supervised
+from support.preloaded import OUTLIVE
 from support.wait import until
 
 # C1 as UTF-8, DEL, bidirectional controls, a line separator, a format character beyond 16 bits

@@ -201,6 +201,13 @@ def test_a_tail_has_both_streams_and_counts_their_bytes(cli: Cli) -> None:
     assert found["encoding"] == "utf-8"
 
 
+def test_a_tail_shows_one_stream_when_asked(cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "echo out; echo err >&2")["job_id"]
+    found = cli.ok("tail", job, "--stream", "stderr")
+    assert (found["stdout_tail"], found["stderr_tail"], found["truncated"]) == ("", "err\n", False)
+    assert (found["stdout_observed_bytes"], found["stdout_included_bytes"]) == (4, 0)
+
+
 def test_a_tail_shows_fifty_lines_and_sixty_four_kibibytes_by_default(cli: Cli) -> None:
     assert cli.ok("tail", _job(cli, "seq 100"))["stdout_tail"] == _lines(51, 100)
     found = cli.ok("tail", _job(cli, *python("print('x' * 100_000)")))
@@ -266,7 +273,15 @@ def test_a_cursor_and_a_limit_show_that_many_lines_from_the_position(cli: Cli, h
 
 def test_offset_and_cursor_exclude_each_other(cli: Cli, hundreds: str) -> None:
     cli.error("log", hundreds, "--since-seq", "0", "--offset", "0", code="invalid_argument")
-    cli.error("log", hundreds, "--offset=-1", code="invalid_argument", status=2)
+
+
+def test_a_negative_offset_counts_lines_from_the_end(cli: Cli, hundreds: str) -> None:
+    found = cli.ok("log", hundreds, "--offset", "-2")
+    assert (found["output"], found["first_line"], found["last_line"]) == ("299\n300\n", 299, 300)
+    assert cli.ok("log", hundreds, "--offset=-5", "--limit", "2")["output"] == "296\n297\n"
+    assert cli.ok("log", hundreds, "--offset=-999", "--limit", "1")["output"] == "1\n"
+    assert cli.ok("log", hundreds, "--offset=-3", "--search", "29")["output"] == "298:298\n299:299\n300-300\n"
+    assert cli.text("log", hundreds, "-f", "--offset=-2").stdout == "299\n300\n"
 
 
 def test_an_unterminated_last_line_counts(cli: Cli) -> None:

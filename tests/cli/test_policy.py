@@ -57,6 +57,20 @@ def test_what_is_denied_is_not_run(cli: Cli, config: Path, work: Path, words: tu
     assert not (work / "made").exists()
 
 
+def test_a_program_of_the_workspace_that_is_called_bash_is_no_shell(cli: Cli, config: Path, work: Path) -> None:
+    config.write_text('[policy]\ndefault = "deny"\n[[policy.rule]]\nprefix = ["echo"]\ndecision = "allow"\n')
+    (work / "bash").write_text("#!/bin/sh\ntouch made\n")
+    (work / "bash").chmod(0o755)
+    assert cli.ok("run", "--wait", "--shell-wrapper", "bash -c", "echo hi")["output"] == "hi\n"
+    for words in (
+        ("--shell-wrapper", f"{work}/bash -c", "echo hi"),
+        ("--shell-wrapper", "bash -c", "--env", f"PATH={work}:/usr/bin:/bin", "echo hi"),
+        (f"{work}/bash", "-c", "echo hi"),
+    ):
+        cli.error("run", *words, code="denied")
+    assert not (work / "made").exists()
+
+
 def test_a_denial_names_the_rule_and_its_reason(cli: Cli, config: Path) -> None:
     error = cli.error("run", "touch made", code="denied")
     assert (

@@ -33,13 +33,14 @@ def _abandoned(*, boot_id: str | None) -> Callable[[Cli, Path], str]:
     def make(cli: Cli, root: Path) -> str:
         job = str(cli.ok("run", "--wait", "true")["job_id"])
         until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+        (root / job / "events.ndjson").unlink()  # which would know the end
         path = root / job / "state.json"
         state: dict[str, Any] = atomic_file.load(path.read_bytes())
         state |= dict.fromkeys(("exit_code", "reason", "finished_at", "duration_ms"))
         state |= {
             "state": "running",
             "phase": "running",
-            "identity": {**process.identity(os.getpid()), "start_time": 1},
+            "identity": {**process.identity(os.getpid()).to_dict(), "start_time": 1},
         }
         if boot_id is not None:
             state |= {"boot_id": boot_id, "identity": {**state["identity"], "boot_id": boot_id}}

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from support.cli import OUTLIVE, Cli, Jobs, Text, one_object
+from support.cli import Cli, Jobs, Text, one_object
 from support.commands import python
 from support.mcp_client import McpSession
+from support.preloaded import OUTLIVE
 from support.tiers import first
 
 REAL = pytest.mark.real_start  # what a start inherits

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from support.cli import OUTLIVE, Cli, environment
+from support.cli import Cli, environment
 from support.mcp_client import McpSession
+from support.preloaded import OUTLIVE
 from support.wait import until
 
 SESSION = "3f2a9c1e-0000-4000-8000-000000000001"

@@ -7,7 +7,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,9 +29,9 @@ MIB = 1 << 20
 
 
 @pytest.fixture
-def mounts(place: Path) -> Mounts:
+def mounts(place: Path) -> Iterator[Mounts]:
     found = Mounts(place)
-    yield found  # type: ignore[misc]
+    yield found
     found.close()
 
 
@@ -45,8 +45,8 @@ def _ended(cli: Cli, root: Path, seconds_ago: float, mib: float = 0) -> str:
 def collect(root: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], int]:
     """`collect(3)`: automatic gc in this process, on a file system of which 3 MiB are the share."""
 
-    def run(mib: float, free: int = 1 << 40) -> int:
-        monkeypatch.setattr(due, "room", lambda _root, percent: (int(mib * MIB) if percent else None, free))
+    def run(mib: float) -> int:
+        monkeypatch.setattr(due, "share", lambda _root, percent: int(mib * MIB) if percent else None)
         (root / COLLECTED).unlink(missing_ok=True)
         store = Store.existing(str(root))
         try:
@@ -241,7 +241,7 @@ def test_a_running_job_is_never_deleted_for_the_share(
 
 def test_two_processes_at_once_delete_each_job_once(cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = [_ended(cli, root, days * DAY_S, 0.25) for days in (5, 4, 3, 2)]
-    monkeypatch.setattr(due, "room", lambda _root, percent: (MIB // 2 if percent else None, 1 << 40))
+    monkeypatch.setattr(due, "share", lambda _root, percent: MIB // 2 if percent else None)
     (root / COLLECTED).unlink(missing_ok=True)
     begin = threading.Barrier(2)
     counts: list[int] = []
@@ -332,21 +332,19 @@ def test_the_verb_keeps_to_the_share_too_and_a_flag_sets_it(cli: Cli, root: Path
 
 
 @pytest.fixture
-def measured(root: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> Callable[..., bool]:
-    """Whether a store is to be measured again: so many seconds after it took `used` MiB of a share
-    of 100 MiB, and when so many MiB fewer are free."""
+def measured(root: Path, cli: Cli) -> Callable[..., bool]:
+    """Whether a store is to be measured again so many seconds after it was measured, which took so
+    long."""
     cli.ok("run", "--wait", "true", env=UNASKED)
 
-    def ask(since: float, *, used: int, gone: int = 0, took_ms: int = 5) -> bool:
+    def ask(since: float, *, took_ms: int = 5) -> bool:
         now = time.time()
         fd = os.open(root, os.O_RDONLY)
         file = os.open(COLLECTED, os.O_RDWR | os.O_CREAT, 0o600, dir_fd=fd)
         last = due.Last(file)
-        last.measured_at, last.used_bytes, last.free_bytes = int(now - since), used * MIB, 1000 * MIB
-        last.took_ms = took_ms
+        last.measured_at, last.used_bytes, last.took_ms = int(now - since), MIB, took_ms
         last.write(file)
         os.close(file)
-        monkeypatch.setattr(due, "room", lambda _root, _percent: (100 * MIB, (1000 - gone) * MIB))
         try:
             return due.is_due(fd, due.Last.of_root(fd), SHARE, now)
         finally:
@@ -355,26 +353,15 @@ def measured(root: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> Callable[
     return ask
 
 
-def test_a_store_far_below_its_share_is_measured_once_an_hour(measured: Callable[..., bool]) -> None:
-    assert not measured(3_500, used=10)
-    assert measured(3_700, used=10)
-    assert not measured(3_700, used=10, took_ms=10_000), "a large store more rarely: it takes a thousandth of the time"
-    assert measured(10_100, used=10, took_ms=10_000)
+def test_a_store_is_measured_at_most_once_a_minute(measured: Callable[..., bool]) -> None:
+    assert not measured(50)
+    assert measured(70)
+    assert measured(-50), "the clock was set back"
 
 
-def test_a_store_is_measured_sooner_when_so_much_space_is_gone_as_it_may_grow_by(
-    measured: Callable[..., bool],
-) -> None:
-    assert not measured(100, used=10, gone=89)
-    assert measured(100, used=10, gone=90)
-    assert not measured(50, used=10, gone=500), "not twice a minute"
-    assert not measured(100, used=99, gone=5), "not for little"
-    assert measured(100, used=99, gone=7)
-
-
-def test_a_store_that_is_above_its_share_is_looked_at_once_a_minute(measured: Callable[..., bool]) -> None:
-    assert not measured(50, used=101)
-    assert measured(70, used=101)
+def test_a_large_store_is_measured_for_at_most_a_hundredth_of_the_time(measured: Callable[..., bool]) -> None:
+    assert not measured(900, took_ms=10_000)
+    assert measured(1_100, took_ms=10_000)
 
 
 def test_the_age_is_looked_at_in_time_though_the_store_was_measured_just_now(cli: Cli, root: Path, place: Path) -> None:
@@ -386,16 +373,13 @@ def test_the_age_is_looked_at_in_time_though_the_store_was_measured_just_now(cli
     until(lambda: old not in job_ids(root), what="the deletion")
 
 
-def test_a_stamp_of_an_earlier_version_is_read(cli: Cli, root: Path) -> None:
+def test_a_stamp_that_was_not_written_whole_says_that_nothing_was_measured(cli: Cli, root: Path) -> None:
     cli.ok("run", "--wait", "true", env=UNASKED)
-    (root / COLLECTED).write_bytes(b"\0")
+    (root / COLLECTED).write_bytes(b"1 17")
     fd = os.open(root, os.O_RDONLY)
     last = due.Last.of_root(fd)
     assert last and (last.measured_at, last.cut_short) == (0, False)
     assert last.at == (root / COLLECTED).stat().st_mtime
     assert due.is_due(fd, last, SHARE, time.time()), "it was never measured"
     assert not due.is_due(fd, last, Bounds(7 * DAY_S, None, None), time.time())
-    (root / COLLECTED).write_bytes(b"\0\0")
-    last = due.Last.of_root(fd)
-    assert last and last.cut_short
     os.close(fd)

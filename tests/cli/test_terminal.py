@@ -18,8 +18,9 @@ import pytest
 
 from outlive.system import pty
 from support import pair, trees
-from support.cli import OUTLIVE, Cli, environment
+from support.cli import Cli, environment
 from support.jobs import job_ids
+from support.preloaded import OUTLIVE
 from support.wait import until
 
 BASH = ("--shell-wrapper", "bash --norc -c")
@@ -305,7 +306,7 @@ def test_a_paste_is_marked_where_the_program_asks_for_it(cli: Cli) -> None:
 
 def test_what_needs_a_terminal_says_so(cli: Cli) -> None:
     job = cli.ok("run", "--stdin", "open", "--snapshot-after", "0", "--", "cat")["job_id"]
-    for words in (("send-keys", job, "Up"), ("submit", job), ("paste", job, "--text", "x"), ("screen", job)):
+    for words in (("send-keys", job, "Up"), ("paste", job, "--text", "x"), ("screen", job)):
         cli.error(*words, code="not_a_pty")
     cli.error("resize", job, "--cols", "80", "--rows", "24", code="not_a_pty")
     for key, instead in (("C-c", "signal INT"), ("^c", "signal INT"), ("C-z", "signal STOP"), ("C-d", "eof")):
@@ -314,6 +315,73 @@ def test_what_needs_a_terminal_says_so(cli: Cli) -> None:
     cli.ok("write", job, "--eof")
     cli.error("write", job, "--data", "more", code="stdin_closed")
     assert ended(cli, job)["exit_code"] == 0
+
+
+def test_a_line_is_submitted_to_an_open_stdin_too(cli: Cli) -> None:
+    job = cli.ok("run", "--stdin", "open", "--snapshot-after", "0", "--", "cat")["job_id"]
+    assert cli.ok("submit", job, "--text", "one", "--wait-ms", "200")["output"] == "one\n"
+    cli.ok("write", job, "--eof")
+    assert ended(cli, job)["exit_code"] == 0
+    assert "has ended" in cli.error("submit", job, "--text", "two", code="stdin_closed")["message"]
+    deaf = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
+    assert "stdin closed" in cli.error("submit", deaf, "--text", "two", code="stdin_closed")["message"]
+    cli.ok("kill", deaf)
+
+
+ASKS = "for one in size colour; do printf '%s? ' $one; read -r answer; echo got $answer; done"
+
+
+def _asking(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", *words, "--until", "input", "--", "sh", "-c", ASKS)["job_id"]
+    return job
+
+
+def _texts(*texts: str, expect: tuple[str, ...] = ()) -> list[str]:
+    return [*(f"--texts={one}" for one in texts), *(f"--expect={one}" for one in expect), "--wait-ms", "20s"]
+
+
+def test_each_text_is_typed_at_its_prompt(cli: Cli) -> None:
+    found = cli.ok("submit", _asking(cli, "--pty"), *_texts("9", "red", expect=("size", "^col.ur")))
+    assert (found["sent"], found["state"], found["output"]) == (2, "exited", "9\ngot 9\ncolour? red\ngot red\n")
+    found = cli.ok("submit", _asking(cli, "--stdin", "open"), *_texts("9", "red", expect=("size?", "colour?")))
+    assert (found["sent"], found["state"], found["output"]) == (2, "exited", "got 9\ncolour? got red\n")
+
+
+def test_texts_stop_where_the_job_ends(cli: Cli) -> None:
+    found = cli.ok("submit", _asking(cli, "--pty"), *_texts("9", "red", "more"))
+    assert (found["sent"], found["hint"]) == (2, "It ended before text 3 of 3.")
+
+
+def test_texts_stop_at_a_prompt_that_was_not_expected_whatever_was_typed_before(cli: Cli) -> None:
+    job = _asking(cli, "--pty")
+    found = cli.ok("submit", job, *_texts("price", "red", expect=("", "price")))
+    assert (found["sent"], found["state"], found["prompt"]) == (1, "running", "colour?")
+    assert found["hint"].startswith("Text 2 was not sent: it asks 'colour?', not 'price'.")
+    cli.ok("kill", job)
+
+
+def test_of_a_prompt_without_a_word_the_lines_before_it_are_what_is_asked(cli: Cli) -> None:
+    command = "for one in size colour; do echo which $one; printf '> '; read -r answer; done"
+    job = cli.ok("run", "--pty", "--until", "input", "--", "sh", "-c", command)["job_id"]
+    found = cli.ok("submit", job, *_texts("colour", "x", expect=("which size", "size")))
+    assert (found["sent"], found["prompt"]) == (1, ">")
+    assert found["hint"].startswith("Text 2 was not sent: it asks 'which colour\\n>', not 'size'.")
+    assert cli.ok("submit", job, *_texts("red", expect=("^which colour",)))["state"] == "exited"
+
+
+def test_texts_stop_if_the_job_does_not_ask(cli: Cli) -> None:
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "sleep 60")["job_id"]
+    found = cli.ok("submit", job, "--texts", "x")
+    assert (found["sent"], found["bytes_written"]) == (0, 0)
+    assert found["hint"].startswith("It does not ask for text 1 of 1 yet")
+    cli.ok("kill", job)
+
+
+def test_texts_and_what_is_expected_go_together(cli: Cli) -> None:
+    job = _asking(cli, "--pty")
+    cli.error("submit", job, "--texts", "a", "--expect", "b", "--expect", "c", code="invalid_argument")
+    cli.error("submit", job, "--texts", "a", "--text", "b", code="invalid_argument")
+    cli.ok("kill", job)
 
 
 def test_odd_keys_are_told_and_harm_nothing(cli: Cli) -> None:
@@ -350,13 +418,21 @@ def test_ten_megabytes_for_a_program_that_reads_nothing_are_bounded(
 
 
 class Person:
-    """A person at a terminal, with `outlive attach`."""
+    """A person at a terminal, with `outlive attach` or another verb."""
 
-    def __init__(self, job: str, *flags: str, cols: int = 90, rows: int = 25, through: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        job: str,
+        *flags: str,
+        cols: int = 90,
+        rows: int = 25,
+        through: tuple[str, ...] = (),
+        verb: str = "attach",
+    ) -> None:
         self.master, slave = pty.open_pair(cols, rows)
         self.seen = b""
         self.process = subprocess.Popen(
-            [*through, *OUTLIVE, "attach", job, *flags],
+            [*through, *OUTLIVE, verb, job, *flags],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -569,6 +645,34 @@ def test_attach_shows_a_job_that_waits_and_takes_the_answer(cli: Cli, work: Path
     denied = cli.ok("status", never)
     assert (denied["reason"], denied["approval"]["answer"]) == ("denied", "not today")
     assert denied["approval"]["by"].endswith("(outlive attach)")
+
+
+@pytest.mark.usefixtures("asks")
+def test_approve_at_a_terminal_shows_what_runs_and_asks_once_more(cli: Cli, work: Path) -> None:
+    options = ("--snapshot-after", "0", "--env", "LD_PRELOAD=/ws/x.so")
+    job = cli.ok("run", *options, "touch", "made", "\x1b[8mhidden\nDirectory: /safe")["job_id"]
+    with person(job, verb="approve") as user:
+        user.sees(b"Run it? [y/N]")
+        assert b"Command: touch made $'\\e[8mhidden\\nDirectory: /safe'\r\n" in user.seen
+        assert b"Variable: LD_PRELOAD=/ws/x.so\r\n" in user.seen
+        user.types(b"\r")
+        user.sees(b"still waits")
+        assert user.leaves() == 1
+    assert cli.ok("status", job)["approval"]["state"] == "pending"
+    with person(job, verb="approve") as user:
+        user.sees(b"Run it? [y/N]")
+        user.types(b"y\r")
+        assert user.leaves() == 0
+    assert cli.ok("wait", job)["state"] in ("exited", "failed")  # the library does not exist
+    forging = cli.ok("run", *options, "touch", f"{'x' * 75}  Directory: /safe")["job_id"]
+    with person(forging, verb="approve") as user:
+        user.sees(b"Run it? [y/N]")
+        assert b"\n    | " in user.seen and user.seen.count(b"\n  Directory: ") == 1
+        user.types(b"\r")
+        assert user.leaves() == 1
+    other = cli.ok("run", *options, "touch", "made")["job_id"]
+    assert "  Variable: LD_PRELOAD=/ws/x.so" in cli.text("status", other, "--human").stdout
+    cli.ok("deny", other)
 
 
 @pytest.mark.usefixtures("asks")

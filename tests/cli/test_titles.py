@@ -31,11 +31,18 @@ def test_the_newest_job_with_a_title_is_meant_and_the_answer_says_which(cli: Cli
     "words", [("status",), ("poll",), ("wait",), ("events",), ("kill",), ("restart",), ("tag", "set", "--tag", "a")]
 )
 def test_every_verb_that_takes_a_job_takes_its_title(cli: Cli, words: tuple[str, ...]) -> None:
+    titled(cli, "the web server")
     job = titled(cli, "the web server")
     answer = cli.ok(*words, "the  web server")  # blanks as `run` stores them
     assert job in (answer["job_id"], answer.get("restarted_from"))
     # The newest job that has the title is by now the one that `restart` made
     assert (f"the newest job that has it, {job}" in answer.get("hint", "")) is (words != ("restart",))
+
+
+def test_the_only_job_with_a_title_needs_no_word(cli: Cli) -> None:
+    titled(cli, "web")
+    titled(cli, "webs")
+    assert "hint" not in cli.ok("log", "web")
 
 
 def test_an_id_and_a_part_of_an_id_win_over_a_title(cli: Cli) -> None:
@@ -67,7 +74,7 @@ def test_what_cannot_be_taken_back_needs_an_id_and_says_which(cli: Cli, verb: st
 def test_a_title_of_another_client_names_no_job_over_mcp(cli: Cli, shared_session: McpSession) -> None:
     titled(cli, "web")
     shared_session.error("process", action="status", job_id="web", code="job_not_found")
-    mine = shared_session.ok("exec", command="echo mine", title="web")["job_id"]
+    mine = [shared_session.ok("exec", command="echo mine", title="web")["job_id"] for _ in range(2)][1]
     theirs = titled(cli, "web")
     answer = shared_session.ok("process", action="log", job_id="web")
     assert answer["job_id"] == mine
@@ -81,7 +88,12 @@ def test_a_title_is_looked_for_among_so_many_jobs(cli: Cli, monkeypatch: pytest.
 
     looked: list[str] = []
     monkeypatch.setattr(lookup, "job_ids", lambda ctx: iter([f"{n}" for n in range(limits.TITLED_JOBS + 5)]))
-    monkeypatch.setattr(lookup, "_may_have_title", lambda ctx, job, parts: bool(looked.append(job)))
+
+    def holds(ctx: Any, job: str, parts: Any) -> bool:
+        looked.append(job)
+        return False
+
+    monkeypatch.setattr(lookup, "_holds", holds)
     context: Any = type("Context", (), {"titles": {}, "warnings": []})()
     assert lookup._titled(context, "web") is None
     assert len(looked) == limits.TITLED_JOBS

@@ -64,6 +64,14 @@ def test_the_others_are_named_and_show_their_last_lines(shared_session: McpSessi
     wait(shared_session, slow)
 
 
+def test_of_another_job_that_failed_the_line_that_says_why_is_shown_too(shared_session: McpSession) -> None:
+    build = background(shared_session, "echo 'a.c:1:2: error: no such thing'; seq 9; exit 2", title="build")
+    lint = background(shared_session, "echo lint; exit 1", title="lint")
+    found = wait(shared_session, build, lint, mode="all")
+    assert found["job_id"] == lint
+    assert found["jobs"][0]["last_lines"] == "a.c:1:2: error: no such thing\n8\n9"
+
+
 def test_what_was_told_of_a_server_does_not_fire_again(shared_session: McpSession, work: Path) -> None:
     one = background(shared_session, f"echo ready 1; {GATE}; echo ready again; sleep 600")
     two = background(shared_session, "until [ -e go2 ]; do sleep 0.1; done; echo ready 2; sleep 600")
@@ -104,7 +112,7 @@ def test_without_a_job_it_waits_for_whichever_of_the_callers_ends_first(
     (work / "go").touch()
     assert wait(shared_session)["job_id"] == one
     error = shared_session.error("process", action="wait", code="job_not_found")
-    assert error.result["error"]["message"] == "no job of this client runs"
+    assert error.result["error"]["message"] == "no job of this session runs"
     assert cli.ok("wait", foreign)["exit_code"] == 9
 
 

@@ -132,7 +132,7 @@ def test_streams_kinds_and_once(cli: Cli) -> None:
     pieces = in_order((1, "abc\nabc\n"), (1, "a.c\n"), (2, "abc\n"))
     job = cli.ok("run", "--wait", *flags, *pieces)["job_id"]
     over(cli, job)
-    found = {event["watch"]: [] for event in hits(cli, job)}
+    found: dict[str, list[tuple[str, str]]] = {event["watch"]: [] for event in hits(cli, job)}
     for event in hits(cli, job):
         found[event["watch"]].append((event["line"], event["stream"]))
     assert found == {"w1": [("a.c", "stdout")], "w2": [("abc", "stderr")], "w3": [("abc", "stdout")]}

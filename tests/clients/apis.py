@@ -230,7 +230,11 @@ def _example(schema: Body) -> Body:
 
 def of_path(path: str) -> type[Anthropic] | type[Responses] | type[Chat] | type[Gemini] | None:
     """Return the API that a request of this path asks for a turn, None if it asks for anything else."""
-    ends = {"/messages": Anthropic, "/responses": Responses, "/chat/completions": Chat}
+    ends: dict[str, type[Anthropic] | type[Responses] | type[Chat]] = {
+        "/messages": Anthropic,
+        "/responses": Responses,
+        "/chat/completions": Chat,
+    }
     for end, api in ends.items():
         if path.endswith(end):
             return api

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from clients.script import PROMPT
 from conformance import npm
-from support.cli import OUTLIVE
+from support.preloaded import OUTLIVE
 
 CODEX = "@openai/codex@0.169.0"
 NODE = "node-linux-{}@26.10.0"  # OpenClaw wants one this new

@@ -21,7 +21,7 @@ from clients.launch import CLIENTS, Place
 from clients.model import Model, asked, steps_done
 from clients.script import SCRIPTS, STEPS, prompt
 from outlive.mcp.shown import ANSWER
-from support.cli import OUTLIVE
+from support.preloaded import OUTLIVE
 
 MOST_S = 360
 _UP = struct.pack("16sh", b"lo", 0x1)  # IFF_UP

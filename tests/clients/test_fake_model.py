@@ -13,9 +13,9 @@ from clients.apis import CALL, RESULT, USER, Call, Tool, Turn
 from clients.model import Model, decide, steps_done
 from clients.script import PROMPT, STEPS
 
-EXEC = {"name": "mcp__outlive__exec", "description": "Run.", "parameters": {"type": "object"}}
+EXEC: dict[str, Any] = {"name": "mcp__outlive__exec", "description": "Run.", "parameters": {"type": "object"}}
 QUICK = STEPS[0].args["command"]
-ASKED = {
+ASKED: dict[str, dict[str, Any]] = {
     "/v1/messages": {
         "messages": [{"role": "user", "content": PROMPT}],
         "tools": [{"name": EXEC["name"], "input_schema": EXEC["parameters"]}],

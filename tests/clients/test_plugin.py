@@ -21,7 +21,8 @@ import pytest
 from clients import launch, measure
 from clients.model import Model
 from conformance import npm
-from support.cli import OUTLIVE, Cli
+from support.cli import Cli
+from support.preloaded import OUTLIVE
 from support.wait import until
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
@@ -94,7 +95,7 @@ def test_the_skill_has_the_form_that_hosts_ask_for() -> None:
     assert head["name"] == SKILL.parent.name == "outlive"
     assert len(head["description"]) <= 1024
     assert len(head["compatibility"]) <= 500
-    assert len(skill_calls()) == 11
+    assert len(skill_calls()) == 12
     assert len(text.splitlines()) < 100
 
 
@@ -102,7 +103,9 @@ def test_the_calls_of_the_skill_do_what_it_says(cli: Cli, work: Path) -> None:
     (work / "Makefile").write_text("all:\n\t@echo an error here; echo listening on 80; sleep 60\ntest:\n\t@false\n")
     (work / "setup").write_text("#!/bin/sh\nprintf 'Go on? '; read a; echo got $a\n")
     (work / "setup").chmod(0o700)
-    start, test, list_, status, log, search, wait, line, ask, answer, kill = [words[1:] for words in skill_calls()]
+    start, test, list_, status, log, search, compare, wait, line, ask, answer, kill = [
+        words[1:] for words in skill_calls()
+    ]
 
     def of(words: list[str], job: str) -> list[str]:
         return [job if word == "JOB" else word for word in words]
@@ -114,6 +117,7 @@ def test_the_calls_of_the_skill_do_what_it_says(cli: Cli, work: Path) -> None:
     assert cli.ok(*of(line, job))["fired"]["condition"] == "regex"
     assert "listening on 80" in cli.ok(*of(log, job))["output"]
     assert "an error here" in cli.ok(*of(search, job))["output"]
+    assert "so nothing is compared" in cli.ok(*of(compare, job))["hint"]
     assert cli.ok(*of(kill, "build"))["state"] in ("killed", "exited"), "a title names the job"
     assert cli.ok(*of(wait, job))["state"] in ("killed", "exited")
     asking = cli.ok(*ask)

@@ -127,14 +127,16 @@ async def _what_it_may(ctx: Request, _params: types.CallToolRequestParams) -> To
 async def _needs_sampling(ctx: Request, _params: types.CallToolRequestParams) -> ToolAnswer:
     can = ctx.session.client_capabilities
     if can is None or can.sampling is None:
-        needed = {"requiredCapabilities": {"sampling": {}}}
+        needed: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
         raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Missing required client capability", needed)
     return said("the client can sample")
 
 
-_STEPS = ({"step1": elicit("Step 1: What is your name?", name="string")},)
-_STEPS += ({"step2": elicit("Step 2: What is your favorite color?", color="string")},)
-_ALL = {"user_name": WHAT_NAME, "greeting": sample("Generate a greeting", 50), "client_roots": ROOTS}
+_STEPS = (
+    {"step1": elicit("Step 1: What is your name?", name="string")},
+    {"step2": elicit("Step 2: What is your favorite color?", color="string")},
+)
+_ALL: Questions = {"user_name": WHAT_NAME, "greeting": sample("Generate a greeting", 50), "client_roots": ROOTS}
 _OF_ROUNDS = "test_input_required_result_"
 TOOLS = (
     Offered(tool("test_sampling", "Has the client's model say something.", strings("prompt")), _sampling),

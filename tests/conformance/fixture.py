@@ -73,7 +73,7 @@ class Fixture:
         offered = Tools(verbs.load("run"), process_verbs(), (EXEC, PROCESS), found)
         self.calls = Calls(offered, found, self.environment, root=root, launcher=launcher)
         self.root = Path(root)
-        self.server = outlive_server.build(self.calls, found, {}, caller_of=by_token)
+        self.server = outlive_server.build(self.calls, found, by_token)
         self.server.middleware.append(
             RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=CALLER.owner)
         )
@@ -108,7 +108,7 @@ class Fixture:
         self.server.add_request_handler(method, entry.params_type, over)
 
     async def _list_tools(self, ctx: Request, params: Any, product: Any) -> types.ListToolsResult:
-        found = await product(ctx, params)
+        found: types.ListToolsResult = await product(ctx, params)
         ours = [*(one.tool for one in OFFERED.values()), *job_tools.TOOLS]
         return found.model_copy(update={"tools": [*found.tools, *ours]})
 
@@ -123,11 +123,11 @@ class Fixture:
         return job_tools.judged(await product(ctx, params))
 
     async def _list_resources(self, ctx: Request, params: Any, product: Any) -> types.ListResourcesResult:
-        found = await product(ctx, params)
+        found: types.ListResourcesResult = await product(ctx, params)
         return found.model_copy(update={"resources": [*found.resources, *content.RESOURCES]})
 
     async def _list_templates(self, ctx: Request, params: Any, product: Any) -> types.ListResourceTemplatesResult:
-        found = await product(ctx, params)
+        found: types.ListResourceTemplatesResult = await product(ctx, params)
         return found.model_copy(update={"resource_templates": [*found.resource_templates, content.TEMPLATE]})
 
     async def _read(self, ctx: Request, params: types.ReadResourceRequestParams, product: Any) -> Any:

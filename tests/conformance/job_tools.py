@@ -11,7 +11,7 @@ from mcp import types
 from conformance.content import Request, tool
 from outlive.mcp.push import tasks
 from outlive.mcp.tools.offer import EXEC, PROCESS
-from outlive.store.job_dir import STATE
+from outlive.store.job_dir import EVENTS, STATE
 
 FAILING, DAMAGED, ASKS_FIRST = "failing_job", "protocol_error_job", "test_tool_with_task"
 NEEDS_TASKS = {FAILING, DAMAGED, ASKS_FIRST}
@@ -52,7 +52,7 @@ TOOLS = tuple(tool(name, "A job.", {"type": "object"}) for name in JOBS)
 async def called(ctx: Request, params: types.CallToolRequestParams, product: Call, root: Path) -> Any:
     """The product's answer to the `exec` that stands behind a tool of JOBS. Three tools add what no command does by
     itself: `greet` says what its command printed and none of our words, `failing_job` calls a non-zero exit an error, and
-    `protocol_error_job` damages the record of its job."""
+    `protocol_error_job` damages what is known of its job."""
     if params.name in NEEDS_TASKS:
         tasks.require(ctx)
     given = dict(params.arguments or {})
@@ -70,7 +70,8 @@ async def called(ctx: Request, params: types.CallToolRequestParams, product: Cal
         job = answer["taskId"]
         waiting = types.CallToolRequestParams(name=PROCESS, arguments={"action": "wait", "job_id": job})
         await product(ctx, waiting)
-        (root / job / STATE).write_text("damaged", encoding="utf-8")
+        for name in (STATE, EVENTS):  # from its history alone its end is known
+            (root / job / name).write_text("damaged", encoding="utf-8")
     return answer
 
 

@@ -126,10 +126,11 @@ def serving() -> Iterator[str]:
     command = [sys.executable, str(HERE), "--serve", "0"]
     with tempfile.TemporaryFile() as log:
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+        assert server.stdout is not None
+        ready_line = server.stdout
         try:
-            assert server.stdout is not None
-            ready = select.select([server.stdout], [], [], START_S)[0]
-            url = server.stdout.readline().decode().strip() if ready else ""
+            ready = select.select([ready_line], [], [], START_S)[0]
+            url = ready_line.readline().decode().strip() if ready else ""
             if not url:
                 log.seek(0)
                 raise AssertionError(f"the server did not start within {START_S} s: {log.read().decode()}")
@@ -141,7 +142,7 @@ def serving() -> Iterator[str]:
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
-            server.stdout.close()  # type: ignore[union-attr]
+            ready_line.close()
 
 
 # --- the verdict -----------------------------------------------------------------------------------------------------

@@ -255,6 +255,17 @@ def test_a_death_between_a_command_line_and_its_pair_costs_no_job_and_runs_none_
 
 
 @pytest.mark.fault("F01")
+def test_a_supervisor_that_dies_before_the_command_runs_is_replaced_and_the_command_runs_once(
+    cli: Cli, work: Path
+) -> None:
+    env = {"OUTLIVE_CRASH_AT": "start_marked", "OUTLIVE_DEBUG_FILE": str(work / "crashes")}
+    job = cli.ok("run", "--snapshot-after", "0", "echo run >> ran; exit 7", env=env)["job_id"]
+    assert cli.ok("wait", job, "--timeout-ms", "50s")["exit_code"] == 7
+    assert (work / "crashes").read_text() == "start_marked\n", "it died there, and its successor did not"
+    assert (work / "ran").read_text() == "run\n"
+
+
+@pytest.mark.fault("F01")
 def test_a_start_of_a_created_job_that_dies_can_be_done_again(cli: Cli, root: Path, work: Path) -> None:
     (work / "go").touch()
     job = cli.ok("create", COMMAND)["job_id"]
@@ -539,7 +550,9 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
     cli: Cli, root: Path, work: Path, point: str, verb: str
 ) -> None:
     job = cli.ok("run", "--wait", "echo kept")["job_id"]
-    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+    until(
+        lambda: not pair.is_supervised(root, job), what="the end of its supervisor and guardian: gc passes a held job"
+    )
     words = ("gc", "--older-than", "0s") if verb == "gc" else ("remove", job)
     assert by_cli(cli, at(point, work), *words).answer is None
     assert crashed(work) == [point]
@@ -555,8 +568,8 @@ def test_every_point_is_reached_by_a_test() -> None:
         "start_taken",
         "output_relayed",
         "input_moved",
-        *points("free", "approve"),
-    }  # see test_pairs.py, test_approval.py
+        *points("free", "approve", "host", "mirror"),
+    }  # see test_pairs.py, test_approval.py, hosts/test_host_starts.py
     tested = {*EVERYWHERE, *alone, *points("pair", "scope", "gap", "kill", "takeover", "adopt", "lost", "delete")}
     assert tested == set(fault_points.POINTS)
 

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from outlive.store import atomic_file
-from outlive.system import process
+from outlive.store.job_dir import RESERVE
+from outlive.system import fault_points, process
 from support import pair, processes, trees
 from support.cli import Cli, Jobs
+from support.commands import GATE
 from support.counting import Counting
 from support.mcp_client import RawMcp
 from support.tiers import only
@@ -31,6 +33,7 @@ def _make_running(root: Path, job: str, **changes: Any) -> None:
     found |= {"state": "running", "phase": "running", "exit_code": None, "reason": None}
     found |= {"finished_at": None, "duration_ms": None} | changes
     path.write_bytes(atomic_file.dump(found))
+    pair.forget_end(root, job)
 
 
 def _gone(root: Path, job: str) -> dict[str, Any]:
@@ -43,7 +46,7 @@ def _gone(root: Path, job: str) -> dict[str, Any]:
 def test_after_a_reboot_a_job_that_ran_has_failed_for_that_reason(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "echo kept")["job_id"]
     other = "00000000-1111-2222-3333-444444444444"
-    identity = {**process.identity(os.getpid()), "boot_id": other}  # another process has its pid now
+    identity = {**process.identity(os.getpid()).to_dict(), "boot_id": other}  # another process has its pid now
     _make_running(root, job, boot_id=other, identity=identity, pid=os.getpid())
     for _ in range(2):
         found = cli.ok("status", job)
@@ -52,6 +55,24 @@ def test_after_a_reboot_a_job_that_ran_has_failed_for_that_reason(cli: Cli, root
     assert cli.ok("list", "--all")["jobs"][0]["reason"] == "reboot"
     assert cli.ok("log", job)["output"] == "kept\n"
     assert cli.ok("wait", job, "--timeout-ms", "50s")["reason"] == "reboot"
+
+
+@pytest.mark.fault("F05")
+def test_the_next_reader_completes_an_end_whose_two_supervisors_died_when_it_was_visible(
+    cli: Cli, root: Path, work: Path, place: Path
+) -> None:
+    deaths = ("end_written", f"{fault_points.SUCCESSOR}takeover_seen")
+    env = {fault_points.VARIABLE: ",".join(deaths), fault_points.REPORT: str(work / "crashes")}
+    job = cli.ok("run", "--snapshot-after", "0", f"{GATE}; exit 3", env=env)["job_id"]
+    (work / "go").touch()
+    assert processes.wait_gone(place, 60) == {}
+    assert tuple((work / "crashes").read_text(encoding="utf-8").split()) == deaths
+    assert (root / ".live" / job).exists()
+    for _ in range(2):
+        kinds = [event["type"] for event in cli.ok("events", job)["events"]]
+        assert kinds == ["started", "finished"]
+    assert cli.ok("status", job)["exit_code"] == 3
+    assert not (root / ".live" / job).exists() and not (root / job / RESERVE).exists()
 
 
 def test_a_job_whose_launcher_died_never_ran_and_is_never_run(cli: Cli, root: Path, work: Path) -> None:

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from support import pair, processes
-from support.cli import OUTLIVE, Cli, Text, environment, one_object
+from support.cli import Cli, Text, environment, one_object
 from support.mcp_client import RawMcp, server_command
+from support.preloaded import OUTLIVE
 from support.wait import until
 
 pytestmark = pytest.mark.real_start  # what a start inherits

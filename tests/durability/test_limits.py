@@ -15,12 +15,14 @@ from typing import Any
 import pytest
 
 from outlive.core.ids import new_id
+from outlive.core.records import Resources
 from outlive.supervisor.resources.apply import Limits
 from outlive.system import job_group
 from support import pair, processes
-from support.cli import OUTLIVE, Cli, environment
+from support.cli import Cli, environment
 from support.commands import GATE
 from support.mcp_client import McpSession
+from support.preloaded import OUTLIVE
 from support.tiers import MODERN_FIRST, first
 from support.wait import until
 
@@ -197,10 +199,10 @@ def test_a_command_that_cannot_be_run_leaves_no_group(cli: Cli) -> None:
 
 
 def test_a_command_that_has_ended_already_is_not_said_to_have_been_refused_its_priority() -> None:
-    found = Limits({"nice": 3}, new_id(), sandboxed=False)
+    found = Limits(Resources(nice=3), new_id(), sandboxed=False)
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
-    assert found.started(gone.pid)["nice"]["applied"] == "kernel"
+    assert found.started(gone.pid)["nice"].applied == "kernel"
 
 
 @pytest.mark.usefixtures("grouped")

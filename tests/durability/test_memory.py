@@ -17,8 +17,9 @@ from outlive.core.records import State
 from outlive.supervisor.ending import oom_verdict
 from outlive.system import cgroup, oom, process, systemd
 from support import pair
-from support.cli import OUTLIVE, Cli, Text, one_object
+from support.cli import Cli, Text, one_object
 from support.control_groups import MemoryGroups, memory_groups
+from support.preloaded import OUTLIVE
 from support.systemd import Standin
 from support.wait import until
 
@@ -63,11 +64,11 @@ def test_a_command_alone_in_its_group_in_which_the_kernel_ended_something_was_en
     found = oom_verdict.judged(ended)
     assert (found.state, found.signal, found.reason) == ("killed", "SIGKILL", "oom")
     for other in (
-        _ended(job_id=job_id).replace(group=ended.group, signal="SIGSEGV"),
-        ended.replace(reason="kill"),
-        ended.replace(reason="timeout"),
-        ended.replace(state="exited", signal=None, exit_code=0, reason="exit"),
-        ended.replace(group=None),
+        State.replace(_ended(job_id=job_id), group=ended.group, signal="SIGSEGV"),
+        State.replace(ended, reason="kill"),
+        State.replace(ended, reason="timeout"),
+        State.replace(ended, state="exited", signal=None, exit_code=0, reason="exit"),
+        State.replace(ended, group=None),
     ):
         assert oom_verdict.judged(other) == other
 
@@ -81,7 +82,7 @@ def test_in_a_group_of_many_the_kernels_log_decides_and_else_it_is_only_said(
     group("/user.slice/session-3.scope", 3)
     found = oom_verdict.judged(ended)
     assert (found.reason, found.signal) == ("signal", "SIGKILL")
-    assert "ended 2 processes of its control group" in found.message
+    assert found.message and "ended 2 processes of its control group" in found.message
     monkeypatch.setattr(oom, "named_since", lambda start: {4242})
     monkeypatch.setattr(process, "is_first_namespace", lambda: False)
     assert oom_verdict.judged(ended).reason == "signal", "the log's pid may be another process here"
@@ -99,7 +100,7 @@ def test_a_shell_whose_child_was_ended_for_memory_keeps_its_code_and_the_message
     group("/a", 1)
     found = oom_verdict.judged(ended)
     assert (found.reason, found.exit_code) == ("exit", 137)
-    assert "ended a process of its control group" in found.message
+    assert found.message and "ended a process of its control group" in found.message
 
 
 def test_the_kernels_log_is_read_from_a_moment_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

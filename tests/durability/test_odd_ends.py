@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from support import pair, processes
-from support.cli import OUTLIVE, Cli, Jobs
+from support.cli import Cli, Jobs
 from support.mcp_client import McpSession, RawMcp
-from support.preloaded import MAIN
+from support.preloaded import MAIN, OUTLIVE
 from support.tiers import MODERN_FIRST, first
 from support.wait import until
 
@@ -159,8 +159,7 @@ def test_a_start_that_failed_before_anything_ran_can_be_tried_again(cli: Cli, ro
 
 
 def test_a_job_whose_state_cannot_be_read_is_not_killed_but_removed(cli: Cli, root: Path) -> None:
-    job = cli.ok("run", "echo out")["job_id"]
-    until(lambda: not pair.is_supervised(cli.root, job), what="the end of its supervisor")
+    job = cli.ok("create", "echo out")["job_id"]
     (root / job / "state.json").write_bytes(b"\0" * 64)
     assert "remove" in cli.error("kill", job, code="invalid_state")["hint"]
     cli.ok("remove", job)

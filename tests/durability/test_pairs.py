@@ -19,7 +19,7 @@ from outlive.launch import fork_server
 from outlive.supervisor import worker
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import FREE, LEND, PREPARE, Pair
-from outlive.system import fault_points, fds, tree
+from outlive.system import fault_points, fds, prctl, signals, tree
 from support import pair, processes
 from support.cli import Cli
 from support.mcp_client import RawMcp
@@ -74,7 +74,8 @@ class Server:
         def run() -> bool:
             found.append(self.run(command, **given))
             taken = self.settled(found[-1])
-            before, _ = taken in known, known.add(taken)
+            before = taken in known
+            known.add(taken)
             return before
 
         until(run, what="a second job of the same supervisor")
@@ -170,9 +171,9 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
     """The lines of a worker that sees its jobs through without doing anything, and closes no file of this process."""
     for name, stand_in in {"_see_through": True, "_collect": False, "_let_go": None}.items():
         monkeypatch.setattr(worker.Worker, name, lambda *_, found=stand_in: found)
-    monkeypatch.setattr(worker.signals, "survive", lambda _: None)
-    monkeypatch.setattr(worker.prctl, "become_subreaper", lambda: None)
-    monkeypatch.setattr(worker.tree, "children", lambda _: [])
+    monkeypatch.setattr(signals, "survive", lambda _: None)
+    monkeypatch.setattr(prctl, "become_subreaper", lambda: None)
+    monkeypatch.setattr(tree, "children", lambda _: [])
     with contextlib.closing(Lines()) as found:
         yield found
 
@@ -329,6 +330,27 @@ def test_a_pair_that_was_killed_while_it_waited_costs_no_start_and_runs_none_twi
 def _living_supervisor(guardian: int) -> int:
     below = [pid for pid in tree.children(guardian) if pair.comm(pid) == pair.SUPERVISOR and processes.is_alive(pid)]
     return below[0] if below else 0
+
+
+@pytest.mark.fault("F76")
+def test_a_fork_server_that_was_killed_comes_back_with_the_next_start(raw_mcp: Callable[..., RawMcp]) -> None:
+    """A pair that waits would take every start, and no caller would notice."""
+    server = raw_mcp()
+    held = server.call("exec", command="sleep 600", background=True)["job_id"]
+    old = pair.fork_server(held)
+    assert server.call("exec", command="exit 3")["exit_code"] == 3  # its pair waits for the next job
+    pair.end(old)
+    assert server.call("exec", command="exit 4")["exit_code"] == 4
+    started = [held]
+
+    def is_from_another() -> bool:  # pairs that the old one lent may take some starts first
+        started.append(server.call("exec", command="sleep 600", background=True)["job_id"])
+        above = processes.parent(pair.guardian(started[-1]))
+        return pair.comm(above) == pair.FORK_SERVER and above != old
+
+    until(is_from_another, what="a start by another fork server")
+    for job in started:
+        server.call("process", action="kill", job_id=job)
 
 
 @pytest.mark.slow

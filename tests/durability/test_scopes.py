@@ -14,15 +14,17 @@ import pytest
 from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.far.starting import context
-from outlive.jobs import run_answer, waiting
+from outlive.jobs import waiting
 from outlive.jobs.definition import Plan
+from outlive.jobs.starting.call import StartCall
 from outlive.launch import systemd_scope
 from outlive.store.root import Store
 from support import pair, processes
-from support.cli import OUTLIVE, Cli, Jobs, environment
+from support.cli import Cli, Jobs, environment
 from support.commands import GATE
 from support.jobs import job_ids
 from support.mcp_client import RawMcp
+from support.preloaded import OUTLIVE
 from support.systemd import Standin
 from support.tiers import first
 from support.wait import until
@@ -42,9 +44,6 @@ ASKED = {  # words of the command line, the environment, the configuration file
     "flag": (["--systemd-scope"], {}, ""),
     "variable": ([], {"OUTLIVE_EXEC_SYSTEMD_SCOPE": "1"}, ""),
     "file": ([], {}, "systemd_scope = true"),
-    "old flag": (["--scope", "systemd"], {}, ""),
-    "old variable": ([], {"OUTLIVE_EXEC_SCOPE": "systemd"}, ""),
-    "old file": ([], {}, 'scope = "systemd"'),
 }
 
 
@@ -68,9 +67,8 @@ def test_no_scope_is_the_default_and_a_flag_goes_before_the_configuration(
     cli: Cli, place: Path, systemd: Standin
 ) -> None:
     assert cli.ok("run", "true", env=systemd.env)["exit_code"] == 0
-    for flags in (("--no-systemd-scope",), ("--scope", "none")):
-        words = ("run", "--config", systemd.config(place), *flags, "true")
-        assert cli.ok(*words, env=systemd.env)["exit_code"] == 0
+    words = ("run", "--config", systemd.config(place), "--no-systemd-scope", "true")
+    assert cli.ok(*words, env=systemd.env)["exit_code"] == 0
     assert not systemd.called
 
 
@@ -86,7 +84,7 @@ def test_a_created_job_and_a_repeated_one_get_scopes_too(cli: Cli, systemd: Stan
 def test_a_server_starts_its_jobs_through_scopes_and_no_tool_call_changes_that(
     raw_mcp: Callable[..., RawMcp], systemd: Standin
 ) -> None:
-    server = raw_mcp(env=systemd.env | {"OUTLIVE_EXEC_SCOPE": "systemd"})
+    server = raw_mcp(env=systemd.env | {"OUTLIVE_EXEC_SYSTEMD_SCOPE": "1"})
     calls = {code: server.begin_call("exec", command=f"echo {code}; exit {code}") for code in (3, 4)}
     for code, call in calls.items():
         found = server.tool_answer(call)
@@ -175,7 +173,7 @@ def test_an_interrupt_before_the_pid_of_its_scope_is_known_leaves_nothing(
         )
         plan = Plan(definition, {})
         with pytest.raises(KeyboardInterrupt):
-            waiting.drive(run_answer.run_job(ctx, plan, run_answer.Reply(yield_ms=0)))
+            waiting.drive(StartCall(yield_ms=0).run(ctx, plan))
     assert job_ids(root) == set() and os.listdir(root / ".live") == []
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from outlive.core.records import Machine
 from outlive.system import machine
 from support.cli import Cli, Jobs
 from support.processes import is_alive
@@ -59,8 +60,7 @@ def test_another_machine_neither_adopts_nor_ends_nor_deletes_a_job(
     job = orphan["job_id"]
     for verb in ("kill", "write"):
         words = ("--data", "x") if verb == "write" else ()
-        error = cli.run(verb, job, *words, env=THERE)
-        assert not error["ok"]
+        assert not cli.run(verb, job, *words, env=THERE)["ok"]
     assert cli.error("kill", job, code="not_supported", env=THERE)["hint"] == "Repeat the call on one."
     for verb in ("remove", "clear"):
         error = cli.error(verb, job, code="invalid_state", env=THERE)
@@ -83,9 +83,9 @@ def test_what_has_ended_is_the_same_everywhere(cli: Cli) -> None:
 
 
 def test_one_boot_is_one_machine_whatever_containers_call_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = {"id": "a" * 32, "name": "here", "boot_id": machine.here()["boot_id"]}
+    here = Machine(id="a" * 32, name="here", boot_id=machine.here().boot_id)
     monkeypatch.setattr(machine, "_here", here)
-    assert not machine.is_other({"id": "b" * 32, "name": "container", "boot_id": here["boot_id"]})
-    assert machine.is_other({"id": "b" * 32, "name": "there", "boot_id": "another"})
-    assert not machine.is_other({"id": "a" * 32, "name": "renamed", "boot_id": "before the reboot"})
+    assert not machine.is_other(Machine(id="b" * 32, name="container", boot_id=here.boot_id))
+    assert machine.is_other(Machine(id="b" * 32, name="there", boot_id="another"))
+    assert not machine.is_other(Machine(id="a" * 32, name="renamed", boot_id="before the reboot"))
     assert not machine.is_other(None)

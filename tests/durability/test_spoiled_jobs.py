@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
-from outlive.store import adoptions, atomic_file
+from outlive.store import atomic_file
+from outlive.store.inspection import adoptions
+from outlive.store.job_dir import LOGS
 from support import pair, processes
 from support.cli import Cli
 from support.mcp_client import McpSession
@@ -42,7 +44,7 @@ def test_a_notification_that_no_system_call_takes_is_recorded_and_the_other_one_
     job = _orphan(cli, root, notification={"notify_file": str(sink), "notify_command": poison})
     cli.ok("kill", job, "--signal", "KILL")
     event = root / job / "completion_event.json"
-    until(lambda: event.exists() and json.loads(event.read_bytes())["delivered"], what="the end of the delivery")
+    until(lambda: event.exists() and not json.loads(event.read_bytes())["pending"], what="the end of the delivery")
     for _ in range(5):
         cli.ok("list", "--all")
     until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
@@ -60,7 +62,7 @@ def test_a_file_that_no_system_call_takes_is_a_failed_delivery(cli: Cli, root: P
     job = _orphan(cli, root, notification={"notify_file": path})
     cli.ok("kill", job, "--signal", "KILL")
     event = root / job / "completion_event.json"
-    until(lambda: event.exists() and json.loads(event.read_bytes())["delivered"], what="the end of the delivery")
+    until(lambda: event.exists() and not json.loads(event.read_bytes())["pending"], what="the end of the delivery")
     (result,) = json.loads(event.read_bytes())["delivery_results"]
     assert not result["success"]
     assert "not a path" in result["error"]
@@ -117,7 +119,7 @@ def test_a_delivery_whose_supervisor_is_killed_each_time_is_given_up(cli: Cli, r
 
     def is_over() -> bool:
         cli.ok("list", "--all")
-        return bool(event.exists() and json.loads(event.read_bytes())["delivered"])
+        return bool(event.exists() and not json.loads(event.read_bytes())["pending"])
 
     until(is_over, what="the end of the delivery")
     until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
@@ -162,7 +164,14 @@ def _link(path: Path) -> None:
 
 
 NAMES = ("meta.json", "state.json", "events.ndjson", "order", "stdout.log", "lock", "completion_event.json", "gap")
-KINDS = {"FIFO": _fifo, "socket": _socket, "huge": _huge, "deep": _deep, "link": _link, "directory": Path.mkdir}
+KINDS: dict[str, Callable[[Path], object]] = {
+    "FIFO": _fifo,
+    "socket": _socket,
+    "huge": _huge,
+    "deep": _deep,
+    "link": _link,
+    "directory": Path.mkdir,
+}
 # By default each kind once, in turn in place of the definition and of the state
 SOME_PLACES = set(zip(cycle(NAMES[:2]), KINDS, strict=False))
 LOOKS = ("status", "poll", "log", "tail", "events", "wait")
@@ -178,8 +187,7 @@ def test_whatever_stands_in_place_of_a_job_s_file_no_reader_waits_for_it(
     until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")  # it may write that file once more
     spoiled = root / job / name
     spoiled.unlink(missing_ok=True)
-    make: Callable[[Path], object] = KINDS[kind]
-    make(spoiled)
+    KINDS[kind](spoiled)
     for verb in LOOKS:
         by_cli = cli.run("--root", str(root), verb, job, timeout=60).json
         by_mcp = shared_session.call("process", action=verb, job_id=job)
@@ -189,10 +197,27 @@ def test_whatever_stands_in_place_of_a_job_s_file_no_reader_waits_for_it(
     assert cli.ok("--root", str(root), "list", "--all", timeout=60)["jobs"]
     if name in ("meta.json", "state.json"):
         (said,) = [one for one in listed["jobs"] if one["job_id"] == job]
-        assert said["damage"].startswith(name)
-        checks = cli.ok("--root", str(root), "doctor", timeout=60)["checks"]
-        assert any(job in json.dumps(one) for one in checks), "doctor does not name it"
+        if name == "state.json":  # the history has the end, and no rename replaces a directory
+            assert (said["state"], said["exit_code"]) == ("exited", 0)
+        if name == "meta.json" or kind == "directory":
+            assert said["damage"].startswith(name)
+            checks = cli.ok("--root", str(root), "doctor", timeout=60)["checks"]
+            assert any(job in json.dumps(one) for one in checks), "doctor does not name it"
+        else:
+            assert cli.ok("--root", str(root), "status", job)["message"].startswith(name)
     cli.ok("--root", str(root), "remove", job)
+
+
+@pytest.mark.parametrize("kind", first(1, ["directory", "link", "FIFO"]))
+def test_events_of_a_job_whose_history_cannot_be_read_say_so(cli: Cli, root: Path, kind: str) -> None:
+    job = cli.ok("run", "true")["job_id"]
+    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    (root / job / "events.ndjson").unlink()
+    KINDS[kind](root / job / "events.ndjson")
+    found = cli.ok("events", job)
+    assert (found["state"], found["events"]) == ("exited", [])
+    assert found["damage"].startswith("events.ndjson: it is ")
+    assert cli.text("--human", "events", job).stdout == f"({found['damage']})\n"
 
 
 RECORDS: dict[str, dict[str, Any]] = {
@@ -208,17 +233,69 @@ def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Pat
     changes = dict(RECORDS[name])
     file = changes.pop("file")
     _rewrite(root / job / file, **changes)
-    for verb in LOOKS:
-        cli.run(verb, job)
     (listed,) = cli.ok("list", "--all")["jobs"]
     assert listed["damage"].startswith(file)
+    for verb in LOOKS:
+        assert cli.ok(verb, job)
+    assert cli.ok("list", "--all")["jobs"][0]["exit_code"] == 0
 
 
-@pytest.mark.parametrize("garbage", [b"\xff" * 96, b"\0" * 8 + b"\x07" + b"\0" * 23])
-def test_an_order_that_makes_no_sense_is_an_error_of_that_job(cli: Cli, root: Path, garbage: bytes) -> None:
-    job = cli.ok("run", "echo text")["job_id"]
+ORDERS = {"garbled": b"\xff" * 96, "of no stream": b"\0" * 8 + b"\x07" + b"\0" * 23, "empty": b"", "zeros": bytes(64)}
+
+
+@pytest.mark.fault("D04")
+@pytest.mark.parametrize("order", first(2, ["missing", "cut", *ORDERS]))
+def test_without_its_order_the_output_is_shown_and_that_is_said(cli: Cli, root: Path, order: str) -> None:
+    job = cli.ok("run", "echo out; echo err >&2")["job_id"]
     until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
-    (root / job / "order").write_bytes(garbage)
-    for verb in ("poll", "log", "tail"):
-        cli.error(verb, job, code="io_error")
+    path = root / job / "order"
+    if order == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(ORDERS.get(order, path.read_bytes()[:32]))
+    for verb in ("poll", "log", "tail", "status", "wait"):
+        found = cli.ok(verb, job)
+        assert found["damage"].startswith("order: it")
+        assert sorted(found.get("output", "out\nerr\n").split()) == ["err", "out"]
     assert len(cli.ok("list", "--all")["jobs"]) == 1
+
+
+@pytest.mark.fault("D04")
+def test_zeros_behind_the_order_are_what_a_power_cut_leaves_and_no_records(cli: Cli, root: Path) -> None:
+    """ext4 keeps the length of a file whose last block was there already, and not what was written into it."""
+    job = cli.ok("run", "echo out; echo err >&2; sleep 0.2; echo more")["job_id"]
+    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    with (root / job / "order").open("ab") as order:
+        order.write(bytes(96))
+    found = cli.ok("log", job)
+    assert found["output"].split()[-1] == "more" and sorted(found["output"].split()) == ["err", "more", "out"]
+    assert "damage" not in found
+
+
+# What a power cut, or a program, makes of a file
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "empty": lambda path: path.write_bytes(b""),
+    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "cut": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "missing": Path.unlink,
+    "garbled": lambda path: path.write_bytes(b"\xff{]" * 40),
+}
+ALL_NAMES = (*NAMES[:7], "stderr.log")
+
+
+@pytest.mark.fault("D04")
+@pytest.mark.parametrize(("name", "kind"), only(lambda one: one[1] == "empty", product(ALL_NAMES, DAMAGE)))
+def test_whatever_is_left_of_a_file_every_verb_answers(cli: Cli, root: Path, name: str, kind: str) -> None:
+    job = cli.ok("run", "echo out; echo err >&2; exit 3")["job_id"]
+    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    path = root / job / name
+    if path.exists():
+        DAMAGE[kind](path)
+    for verb in (*LOOKS, "kill", "usage"):
+        found = cli.ok(verb, job)
+        assert found.get("exit_code", 3) == 3
+        if "output" in found and name not in LOGS:
+            assert sorted(found["output"].split()) == ["err", "out"]
+    assert [one["exit_code"] for one in cli.ok("list", "--all")["jobs"]] == [3]
+    assert cli.ok("gc", "--older-than", "1w", "--dry-run")["skipped"] == 1
+    cli.ok("remove", job)

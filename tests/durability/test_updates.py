@@ -95,8 +95,7 @@ def test_a_job_goes_on_with_everything_that_it_was_asked_for(
 ) -> None:
     watch = [{"pattern": "need[l]e", "match_type": "regex", "file": str(work / "hits")}]
     sinks = {"notify_file": str(work / "told"), "notify_command": f"cat > {work}/heard"}
-    by = {"cli": cli, "server": server}[starter]
-    job = _start(by, old, WORKER, watch=watch, quota_bytes=QUOTA, **sinks)
+    job = _start(cli if starter == "cli" else server, old, WORKER, watch=watch, quota_bytes=QUOTA, **sinks)
     _begun(server, job)
     aged = aged_job(cli, 2000)
     old.change(change)
@@ -253,7 +252,9 @@ def test_tasks_and_progress_can_be_used_for_the_first_time(
         server.start().request("tools/list")
         _holding(server)
         old.change(change)
-        meta = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {tasks_client.IDENTIFIER: {}}}}
+        meta: dict[str, Any] = {
+            "io.modelcontextprotocol/clientCapabilities": {"extensions": {tasks_client.IDENTIFIER: {}}}
+        }
 
         def begin(command: str, yield_ms: int, **more: Any) -> int:
             arguments = {"command": command, "yield_ms": yield_ms}

@@ -6,7 +6,7 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.far import orphans, starting
-from outlive.hosts.ssh import wire
+from outlive.hosts.ssh.connecting import wire, words
 from outlive.jobs import adoption
 from outlive.store import atomic_file
 from outlive.store.root import Store
@@ -40,17 +40,17 @@ def said(cli: Cli) -> dict[str, Any]:
     """What a mirror says to start a job that would leave a file."""
     job = cli.ok("run", "--wait", "--", "true")["job_id"]
     known: Definition = Definition.of(atomic_file.load((cli.root / job / "meta.json").read_bytes()))
-    wanted = known.replace(job_id=new_id(), command=["touch ran"])
+    wanted = Definition.replace(known, job_id=new_id(), command=["touch ran"])
     return {"definition": wanted.to_dict(), "overrides": {}, "stdin_data": None}
 
 
-def answers(place: Path, *content: bytes) -> list[dict[str, Any]]:
+def answers(place: Path, *content: bytes) -> list[words.Word]:
     """Return what a connection answers to these messages, until it ends."""
-    words = [wire.word(do="open", root=str(place / "there")), *content]
-    done = subprocess.run([sys.executable, "-c", MAIN], input=b"".join(words), capture_output=True, check=True)
+    sent = [words.Open(root=str(place / "there")).packed(), *content]
+    done = subprocess.run([sys.executable, "-c", MAIN], input=b"".join(sent), capture_output=True, check=True)
     _, _, rest = done.stdout.partition(b"\n")
-    found = [fastjson.loads(bytes(data)) for kind, _, data in wire.Parser().feed(rest) if kind == wire.WORD]
-    return [one for one in found if "beat" not in one and "opened" not in one]
+    said = [words.unpacked(data) for kind, _, data in wire.Parser().feed(rest) if kind == wire.WORD]
+    return [word for word in said if not isinstance(word, words.Beat | words.Opened)]
 
 
 def jobs(there: Store) -> list[str]:
@@ -59,15 +59,16 @@ def jobs(there: Store) -> list[str]:
 
 def test_a_job_that_was_told_to_be_absent_is_never_started(place: Path, there: Store, said: dict[str, Any]) -> None:
     job = said["definition"]["job_id"]
-    follow = wire.word(do="follow", job=job, has={"at": 0, "records": 0, "masks": [0, 0], "gap": ""})
-    assert answers(place, follow) == [{"gone": True}]
+    follow = words.Follow(job=job).packed()
+    assert answers(place, follow) == [words.Gone()]
     # The start of a mirror that was killed, over a connection that was cut, comes only now
-    start = wire.message(wire.DATA, 0, fastjson.dumps(said).encode()) + wire.word(do="start")
+    start = wire.message(wire.DATA, 0, fastjson.dumps(said).encode()) + words.Start().packed()
     with pytest.raises(OutliveError) as error:
         starting.start(there, said, lambda: True)
     assert error.value.code == "launch_failed"
-    (found,) = answers(place, start)
-    assert (found["refused"], found["error"]["code"]) == ("start", "launch_failed")
+    (answer,) = answers(place, start)
+    assert isinstance(answer, words.Refused)
+    assert (answer.refused, answer.error.code) == ("Start", "launch_failed")
     assert jobs(there) == [] and not (place / "work/ran").exists()
 
 
@@ -88,9 +89,10 @@ def test_a_job_that_comes_while_it_is_looked_for_is_there(
 ) -> None:
     """The second look, after the mark: a start that was too far to see the mark is seen by it."""
     from outlive.far import main as far
+    from outlive.far import starting
 
     job = next(iter(cli.root.glob("[0-9]*")))
-    mark: Callable[..., None] = far.mark_absent
+    mark = starting.mark_absent
 
     def and_then_it_comes(store: Store, job_id: str) -> None:
         mark(store, job_id)
@@ -98,16 +100,16 @@ def test_a_job_that_comes_while_it_is_looked_for_is_there(
 
     monkeypatch.setattr(far, "mark_absent", and_then_it_comes)
     source, out = os.pipe()
-    end = far.End(-1, out)
-    end._store = there
-    end._ctx = starting.context(there, dict(os.environ))
-    end._do_follow({"job": job.name, "has": {"at": 0, "records": 0, "masks": [0, 0], "gap": ""}}, b"")
+    peer = far.Peer(-1, out)
+    peer._store = there
+    peer._ctx = starting.context(there, dict(os.environ))
+    peer._follow(words.Follow(job=job.name), b"")
     first = next(iter(wire.Parser().feed(os.read(source, 65_536))))
-    assert fastjson.loads(bytes(first[2]))["followed"]
-    assert end._job is not None
-    end._job.close()
-    if end._hints is not None:  # its supervisor has not let go yet
-        end._hints.close()
+    assert isinstance(words.unpacked(bytes(first[2])), words.Followed)
+    assert peer._job is not None
+    peer._job.close()
+    if peer._hints is not None:  # its supervisor has not let go yet
+        peer._hints.close()
     os.close(source)
     os.close(out)
 
@@ -143,17 +145,17 @@ def test_a_look_that_fails_is_followed_by_another_one(there: Store, monkeypatch:
     monkeypatch.setattr(adoption, "inspect_and_adopt", scarce)
     monkeypatch.setattr(far, "_LOOK_S", 0.01)
     source, out = os.pipe()
-    end = far.End(-1, out)
-    end._store = there
-    end._ctx = starting.context(there, dict(os.environ))
-    end._loop.after("give up", 20, end._loop.stop)
-    monkeypatch.setattr(end, "_turn", end._loop.stop)
-    end._do_follow({"job": job, "has": {"at": 0, "records": 0, "masks": [0, 0], "gap": ""}}, b"")
-    end._loop.run()
+    peer = far.Peer(-1, out)
+    peer._store = there
+    peer._ctx = starting.context(there, dict(os.environ))
+    peer._loop.timer(peer._loop.stop).after(20)
+    monkeypatch.setattr(peer, "_turn", peer._loop.stop)
+    peer._follow(words.Follow(job=job), b"")
+    peer._loop.run()
     assert len(looks) == 2
-    assert end._job is not None
-    end._job.close()
-    end._loop.close()
+    assert peer._job is not None
+    peer._job.close()
+    peer._loop.close()
     os.close(source)
     os.close(out)
 

@@ -129,8 +129,8 @@ def test_the_page_tells_why_a_job_waits_and_what_only_slurm_saw(on: Slurm, ui: C
     entry = page.until(waiting, lambda entry: entry.get("queue", {}).get("reason") == "JobHeldUser", "why it waits")
     assert entry["state"] == "created"
     killed = page.browser.run("kill", job_id=waiting)
-    assert (killed["state"], killed["reason"]) == ("killed", "kill")
-    page.until(waiting, lambda entry: entry["state"] == "killed", "that it is cancelled")
+    assert (killed["state"], killed["reason"]) == ("failed", "kill")
+    page.until(waiting, lambda entry: entry["state"] == "failed", "that it is cancelled")
     lost = on.start("--", "exec sleep 300")["job_id"]
     page.until(lost, lambda entry: entry["state"] == "running", "it runs")
     processes.kill(*on.pair(lost))

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from support import on_ssh, pair, processes, sshd
-from support.cli import OUTLIVE, Cli
+from support.cli import Cli
 from support.on_ssh import SOON_S
+from support.preloaded import OUTLIVE
 from support.wait import until
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,9 @@ import subprocess
 from pathlib import Path
 
 from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
-from support.cli import OUTLIVE, Cli, environment
+from support.cli import Cli, environment
 from support.fake_ssh import FakeSsh
+from support.preloaded import OUTLIVE
 from support.wait import until
 
 SCRIPT = Path(__file__).parents[2] / "examples/on-a-host.sh"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from outlive.store import atomic_file
 from support import processes, slurm
 from support.cli import Jobs
 from support.mcp_client import McpSession
@@ -85,7 +86,8 @@ def test_a_job_that_waits_says_why_and_is_cancelled(on: Slurm) -> None:
     assert on.cli.ok("wait", job, "--timeout-ms", "100")["timed_out"]
     assert "queued" in on.events(job)
     killed = on.cli.ok("kill", job)
-    assert (killed["state"], killed["reason"], killed["ended_by"]) == ("killed", "kill", "cli")
+    assert (killed["state"], killed["reason"], killed["ended_by"]) == ("failed", "kill", "cli")
+    assert killed["ended_signal"] is None and killed["message"].endswith("it never ran")
     engine_id = on.cli.ok("status", job)["engine"]["job_id"]
     until(lambda: on.cluster.engine_state(engine_id) == "CANCELLED", what="Slurm has cancelled it", timeout=SOON_S)
     assert on.cli.ok("status", job)["pid"] is None
@@ -181,9 +183,35 @@ def test_a_job_that_is_cancelled_in_slurm_was_killed(on: Slurm) -> None:
     waiting = on.run("--snapshot-after", "0", "--resource", "options.hold=true", "touch ran")
     on.cluster.run("scancel", waiting["engine"]["job_id"])
     found = on.ended(waiting["job_id"])
-    assert (found["state"], found["reason"], found["message"]) == ("killed", "kill", "it was cancelled in Slurm")
+    message = "it was cancelled in Slurm before it started; it never ran"
+    assert (found["state"], found["signal"], found["reason"], found["message"]) == ("failed", None, "kill", message)
     assert found["pid"] is None
     assert found["ended_by"] == "engine"
+
+
+@pytest.mark.fault("H27")
+def test_a_job_that_is_requeued_in_slurm_was_not_cancelled(on: Slurm) -> None:
+    running = on.start("--resource", "options.requeue=true", "exec sleep 300")
+    on.cluster.run("scontrol", "requeue", running["engine"]["job_id"])
+    found = on.ended(running["job_id"])
+    assert (found["state"], found["reason"], found["ended_by"]) == ("killed", "kill", "engine")
+    # Without a message Slurm's signal reached the guardian before it reached the command
+    assert found.get("message") in (None, "Slurm put it back into its queue; a command is never run twice")
+
+
+@pytest.mark.fault("H27")
+def test_a_number_that_slurm_gave_to_another_job_cancels_nothing(on: Slurm) -> None:
+    other = on.start("exec sleep 300")
+    waiting = on.run("--snapshot-after", "0", "--resource", "options.hold=true", "true")["job_id"]
+    path = on.cli.root / waiting / "engine.json"
+    record = atomic_file.load(path.read_bytes())
+    record["engine"]["job_id"] = other["engine"]["job_id"]
+    path.write_bytes(atomic_file.dump(record))
+    assert on.cli.ok("kill", waiting)["state"] == "failed"
+    on.cli.ok("remove", waiting)
+    until(lambda: len(on.cluster.run("squeue", "-h", "-t", "PD,R").splitlines()) == 1, what="one of two is cancelled")
+    assert on.cli.ok("status", other["job_id"])["state"] == "running"
+    on.cli.ok("kill", other["job_id"])
 
 
 @pytest.mark.fault("H09")
@@ -314,6 +342,18 @@ def test_a_guardian_in_the_allocation_takes_over(on: Slurm) -> None:
     assert (found["state"], found["exit_code"], found["adopted"]) == ("exited", 6, 1)
     lines = (on.cli.root / running["job_id"] / "stdout.log").read_text().split("\n")
     assert lines[:-1] == [f"line {number}" for number in range(1, 31)]
+
+
+def test_the_next_reader_completes_an_end_whose_supervisors_died_when_it_was_visible(on: Slurm) -> None:
+    job = on.run("--wait", "exit 3")["job_id"]
+    mark, path = on.cli.root / ".live" / job, on.cli.root / job / "events.ndjson"
+    until(lambda: not mark.exists(), what="its supervisor is done", timeout=SOON_S)
+    path.write_bytes(b"".join(line for line in path.read_bytes().splitlines(True) if b'"finished"' not in line))
+    mark.touch()
+    for _ in range(2):
+        assert on.cli.ok("status", job)["exit_code"] == 3
+        assert on.events(job).count("finished") == 1
+    assert not mark.exists()
 
 
 @pytest.mark.fault("H05")

@@ -95,7 +95,7 @@ def test_a_job_that_slurm_takes_and_never_starts_says_so(on: Slurm) -> None:
     job = on.run("--snapshot-after", "0", "--resource", "cpus=80", "true")["job_id"]
     found = on.until(job, lambda found: found["queue"].get("reason") == "PartitionConfig", "it waits in vain")
     assert "Slurm will not start it as it was submitted: kill it" in found["hint"]
-    assert on.cli.ok("kill", job)["state"] == "killed"
+    assert on.cli.ok("kill", job)["state"] == "failed"
 
 
 # --- what is killed -----------------------------------------------------------------------------------------------

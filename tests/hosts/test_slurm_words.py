@@ -79,9 +79,9 @@ def test_options_of_a_call_are_refused_unless_the_configuration_lets_them(cli: C
     [
         ({}, "locks", "ok", None),
         ({"locked": False}, "locks", "warn", "nfs(5): no nolock"),
-        ({"machine": machine.here()["id"]}, "locks", "warn", "OUTLIVE_MACHINE"),
+        ({"machine": machine.here().id}, "locks", "warn", "OUTLIVE_MACHINE"),
         ({"root": False, "locked": False}, "root", "fail", "--root or OUTLIVE_ROOT"),
-        ({"version": "0.0.1"}, "node", "warn", f"pip install outlive=={__version__}"),
+        ({"version": "0.0.1"}, "node", "warn", "-m pip install ."),
     ],
     ids=["all well", "locks that do not reach", "one machine id for two", "a root of its own", "another version"],
 )

@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 
+from outlive.core.host_settings import HostSettings
 from outlive.far.starting import context
-from outlive.hosts.ssh.bundle import Bundle
-from outlive.hosts.ssh.connection import Connection
-from outlive.hosts.ssh.turns import AT_ONCE, Turns
+from outlive.hosts.ssh.connecting.bundle import Bundle
+from outlive.hosts.ssh.connecting.connection import Connection
+from outlive.hosts.ssh.connecting.turns import AT_ONCE, Turns
 from outlive.jobs import adoption
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
@@ -29,6 +30,7 @@ from outlive.system import locks
 from support import pair, processes
 from support.cli import Cli
 from support.fake_ssh import FakeSsh
+from support.jobs import job_ids
 from support.mcp_client import McpSession
 from support.mounts import Mounts
 from support.wait import until
@@ -110,7 +112,7 @@ def test_a_server_that_connects_keeps_its_directory(box: FakeSsh, monkeypatch: p
         seen.append(os.getcwd())
 
     monkeypatch.setattr(os, "chdir", noted)
-    Connection({"target": "me@box"}, os.environ, Bundle()).close()
+    Connection(HostSettings(target="me@box"), os.environ, Bundle()).close()
     assert set(seen) <= {os.getcwd()}
 
 
@@ -423,7 +425,7 @@ def test_kill_cancels_a_start_that_waits(cli: Cli, box: FakeSsh) -> None:
     box.down(CROWDED)
     job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "echo here")["job_id"]
     killed = cli.ok("kill", job)
-    assert (killed["state"], killed["reason"]) == ("killed", "kill")
+    assert (killed["state"], killed["ended_signal"], killed["reason"]) == ("failed", None, "kill")
     until(lambda: not is_held(cli, job), what="the mirror has let go")
     box.up()
     assert cli.ok("status", job)["message"] == "it was cancelled before it started; it never ran"
@@ -432,12 +434,12 @@ def test_kill_cancels_a_start_that_waits(cli: Cli, box: FakeSsh) -> None:
 
 def test_only_a_few_log_in_at_once_and_a_killed_one_gives_its_turn_back(place: Path) -> None:
     waited: list[str] = []
-    settings = {"target": "box"}
+    settings = HostSettings(target="box")
     held = [Turns(str(place), settings, lambda: waited.append("held")) for _ in range(AT_ONCE)]
     assert all(one.take() and one.take() for one in held)
     late = Turns(str(place), settings, lambda: waited.append("late"))
     assert not late.take() and waited == ["late"]
-    other = Turns(str(place), {"target": "another"}, lambda: waited.append("other"))
+    other = Turns(str(place), HostSettings(target="another"), lambda: waited.append("other"))
     assert other.take()
     held.pop().give_back()
     assert late.take() and waited == ["late"]
@@ -536,3 +538,29 @@ def test_a_new_version_deletes_older_ones_that_no_connection_uses(cli: Cli, box:
     assert cli.ok("host", "setup", "box")["healthy"]
     os.close(used)
     assert {path.name for path in far.iterdir()} == {Bundle().name, "0.2-used"}
+
+
+@pytest.mark.fault("H26")
+def test_a_job_on_another_host_survives_the_kill_of_the_job_that_started_it(cli: Cli, box: FakeSsh) -> None:
+    inner = f"{sys.executable} -m outlive run --host box --stdin open --snapshot-after 0 -- 'read x; exit 8'"
+    outer = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", f"{inner}; touch started; sleep 1000")["job_id"]
+    cli.ok("wait", outer, "--until", "file=started", "--timeout-ms", "50s")
+    (job,) = job_ids(cli.root) - {outer}
+    mirror = mirror_of(job)
+    killed = cli.ok("kill", outer)
+    assert (killed["state"], killed["survivors"]) == ("killed", [])
+    until(lambda: not pair.supervisor_now(outer), what="the end of the outer supervisor")
+    assert mirror_of(job) == mirror
+    cli.ok("write", job, "--data", "x\n")
+    assert follow_to_end(cli, box, job)["exit_code"] == 8
+
+
+@pytest.mark.fault("H26")
+def test_a_job_on_another_host_does_not_keep_the_job_lingering_that_started_it(cli: Cli, box: FakeSsh) -> None:
+    inner = f"{sys.executable} -m outlive run --host box --stdin open --snapshot-after 0 -- 'read x; exit 8'"
+    outer = cli.ok("run", "--wait", "--", "sh", "-c", f"{inner}; exit 2")
+    assert (outer["exit_code"], outer.get("descendants", 0)) == (2, 0)
+    until(lambda: not pair.supervisor_now(outer["job_id"]), what="the end of the outer supervisor")
+    (job,) = job_ids(cli.root) - {outer["job_id"]}
+    cli.ok("write", job, "--data", "x\n")
+    assert follow_to_end(cli, box, job)["exit_code"] == 8

@@ -12,6 +12,7 @@ import pytest
 
 from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from hosts.test_ssh import is_held, mirror_of
+from outlive.core.records import State
 from outlive.core.units import timestamp
 from outlive.far import orphans
 from outlive.hosts.ssh import origin
@@ -31,10 +32,13 @@ def orphan(cli: Cli, box: FakeSsh, *, days: float = 2) -> str:
     until(lambda: not is_held(cli, job), what="the mirror is dead")
     store = Store.existing(str(box.root))
     with JobDir.open(store, job) as there:
-        os.kill(there.read_state().pid, signal.SIGKILL)
+        running = there.read_state()
+        assert running and running.pid
+        os.kill(running.pid, signal.SIGKILL)
         until(lambda: not there.is_supervised(), what="its end there")
         ended = there.read_state()
-        there.write_state(ended.replace(finished_at=timestamp(time.time() - days * 86_400)))
+        assert ended
+        there.write_state(State.replace(ended, finished_at=timestamp(time.time() - days * 86_400)))
     store.close()
     shutil.rmtree(cli.root / job)
     box.up()

@@ -47,7 +47,7 @@ def test_the_sandbox_of_a_host_is_made_there_and_holds_there(cli: Cli, bounded: 
     key.parent.mkdir()
     key.write_text("secret", encoding="utf-8")
     answer = run(cli, f"echo x > mine; touch {bounded.home}/there; cat {key}; exit 5")
-    assert answer["sandbox"] == {"mode": "workspace-write", "network": "none"}
+    assert answer["sandbox"] == {"mode": "workspace-write", "network": "none", "git": "read"}
     assert answer["exit_code"] == 5 and "secret" not in answer["output"]
     assert (bounded.home / "src/mine").is_file() and not (bounded.home / "there").exists()
     outside = cli.ok("run", "--wait", "--", f"touch {place}/here")

@@ -117,13 +117,13 @@ def test_a_search_at_the_command_line_can_be_interrupted(cli: Cli, jobs: Jobs) -
 def test_long_output_is_rendered_in_a_thread(serve: Serve, work: Path, jobs: Jobs, action: str) -> None:
     told = """
 import sys, threading
-from outlive.render import window
-plain = window.readable
+from outlive.render import sources
+plain = sources.readable
 def readable(text):
     where = "loop" if threading.current_thread() is threading.main_thread() else "thread"
     print(where, len(text) > 20_000, file=sys.stderr, flush=True)
     return plain(text)
-window.readable = readable
+sources.readable = readable
 """
     served = serve(patch=f"exec({told!r})")
     command = "yes '\033[31m' | head -c 300000"

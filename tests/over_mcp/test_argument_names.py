@@ -25,6 +25,7 @@ WRONG: dict[str, Any] = {
     **dict.fromkeys(("shell", "stdin", "signal", "scope", "tools", "older_than"), "no-such-thing"),
     **dict.fromkeys(("tags", "title", "mask", "url", "prefix", "token_env"), "no good " + "x" * 130),
     "hex_": "zz",
+    "offset": "first",
     "quota_bytes": "1",
     "env": "A-B=1",
 }
@@ -59,6 +60,9 @@ class NoLauncher:
         return
 
 
+NO_LAUNCHER: Any = NoLauncher()
+
+
 def wrong(arg: Arg) -> str | None:
     return "no-such-thing" if arg.choices else WRONG.get(arg.name, WRONG_KIND.get(arg.kind))
 
@@ -75,10 +79,10 @@ def said(error: dict[str, Any]) -> str:
 def words_of(verb: Verb, arg: Arg, job: str) -> list[str]:
     """A command line with a wrong value for `arg` and right ones for what else is required."""
     values = {one.name: NEEDED[one.name] for one in verb.args if one.required} | WITH.get(arg.name, {})
-    values = {name: job if value == "JOB" else value for name, value in values.items()} | {arg.name: wrong(arg)}
-    given = [one for one in verb.args if one.cli and one.name in values and (one is arg or one.name != arg.name)]
-    flags = [f"{one.cli}={values[one.name]}" for one in given if one.cli.startswith("-")]
-    return [*verb.name.split(), *flags, *(str(values[one.name]) for one in given if not one.cli.startswith("-"))]
+    named = {name: job if value == "JOB" else value for name, value in values.items()} | {arg.name: wrong(arg)}
+    given = [one for one in verb.args if one.cli and one.name in named and (one is arg or one.name != arg.name)]
+    flags = [f"{one.cli}={named[one.name]}" for one in given if one.cli.startswith("-")]
+    return [*verb.name.split(), *flags, *(str(named[one.name]) for one in given if not one.cli.startswith("-"))]
 
 
 def test_the_command_line_names_the_flag(cli: Cli, capfd: pytest.CaptureFixture[str]) -> None:
@@ -87,11 +91,11 @@ def test_the_command_line_names_the_flag(cli: Cli, capfd: pytest.CaptureFixture[
     foreign = {arg.mcp for _, arg in declared() if arg.mcp not in flags and ("_" in arg.mcp or arg.mcp == "workdir")}
     broken, asked = [], 0
     for verb, arg in declared():
-        if not arg.cli or arg.hidden is True or wrong(arg) is None:
+        if not (verb.cli and arg.cli) or arg.hidden is True or wrong(arg) is None:
             continue
         words = words_of(verb, arg, job)
         capfd.readouterr()
-        main(words, NoLauncher())  # type: ignore[arg-type]
+        main(words, NO_LAUNCHER)
         answer = json.loads(capfd.readouterr().out)
         error = answer.get("error", {"code": None, "message": "it was taken"})
         field = (error.get("details") or {}).get("field", arg.cli)
@@ -112,7 +116,9 @@ def test_over_mcp_it_is_the_tools_argument(cli: Cli, mcp_session: McpSession) ->
         if not arg.mcp or not (verb.mcp or verb.name == "run") or wrong(arg) is None:
             continue
         known = {one.mcp for one in verb.args}
-        needed = {one.mcp: NEEDED[one.name] for one in verb.args if one.required and one.mcp} | WITH.get(arg.name, {})
+        needed: dict[str, Any] = {
+            one.mcp: NEEDED[one.name] for one in verb.args if one.required and one.mcp
+        } | WITH.get(arg.name, {})
         needed = {name: value for name, value in needed.items() if name in known} | {arg.mcp: wrong(arg)}
         given = {name: job if value == "JOB" else value for name, value in needed.items()}
         if arg.kind == spec.ENV:

@@ -12,11 +12,10 @@ import pytest
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import RawMcp
-from support.tiers import MODERN_FIRST
+from support.tiers import MODERN_FIRST, ONE_ERA
 from support.wait import until
 
 Raw = Callable[..., RawMcp]
-ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 METHOD = "notifications/claude/channel"
 LAST = "until [ -e last ]; do sleep 0.1; done"
 

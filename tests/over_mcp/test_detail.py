@@ -137,8 +137,8 @@ def test_everything_that_an_answer_shows_obeys_one_budget(shared_session: McpSes
         shown = [answer.result.get(name) or "" for name in ("output", "snippet", "stdout_tail", "stderr_tail")]
         snapshot = answer.result.get("snapshot") or {}
         shown += [snapshot.get(name) or "" for name in ("stdout_tail", "stderr_tail")]
-        assert 12_000 < len("".join(shown)) <= 16_384, answer["type"]
-        assert len(answer.text) < 17_500
+        assert 6_000 < len("".join(shown)) <= 8_192, answer["type"]
+        assert len(answer.text) < 9_300
     little = shared_session.ok("exec", command="echo a; echo b >&2", detail="full")["snapshot"]
     assert (little["stdout_tail"], little["stderr_tail"]) == ("a\n", "b\n"), "what fits is there as ever"
 

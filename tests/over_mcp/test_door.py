@@ -137,7 +137,7 @@ def test_tokens_that_are_no_file_of_tokens_open_nothing_and_hold_nobody_up(serve
     path = root / ".tokens.json"
     good = path.read_bytes()
 
-    def wrong(make: Callable[[], object]) -> None:
+    def wrong(make: Callable[..., object]) -> None:
         path.unlink()
         make()
         for _ in range(3):

@@ -15,6 +15,7 @@ from support.cli import Cli
 from support.mcp_client import McpSession, RawMcp
 from support.serve import HttpSession, Served
 from support.tasks_client import IDENTIFIER, OVER, Created, Detailed, TasksClient, get, start, tell
+from support.tiers import ONE_ERA
 from support.wait import until
 
 RULES = '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\nreason = "by hand"\n'
@@ -36,7 +37,8 @@ class User:
 
 
 def says(decision: str, reason: str | None = None) -> types.ElicitResult:
-    return types.ElicitResult(action="accept", content={"decision": decision} | ({"reason": reason} if reason else {}))
+    content: dict[str, Any] = {"decision": decision} | ({"reason": reason} if reason else {})
+    return types.ElicitResult(action="accept", content=content)
 
 
 @pytest.fixture
@@ -134,18 +136,93 @@ def test_a_job_that_is_the_client_of_a_server_does_not_approve_its_own_command(
     assert user.seen == []
 
 
+def test_the_form_shows_what_decides_what_runs_one_fact_a_line(
+    session: McpSession, user: User, cli: Cli, work: Path
+) -> None:
+    user.says = says("approve")
+    forged = "touch made\nDirectory: /safe"
+    session.ok("exec", command=["touch", forged], env={"LD_PRELOAD": "/ws/x.so", "KEY": "secret"}, mask=["KEY"])
+    (message,) = user.seen
+    lines = message.splitlines()
+    assert "Command: touch $'touch made\\nDirectory: /safe'" in lines
+    assert [line for line in lines if line.startswith("Directory: ")] == [f"Directory: {work}"]
+    assert "Variable: LD_PRELOAD=/ws/x.so" in lines
+    assert "Variable: KEY=(masked: its value is shown nowhere)" in lines
+    assert "secret" not in message
+
+
+@pytest.mark.parametrize("what", ["command", "input"])
+def test_what_no_form_can_show_whole_is_left_to_a_terminal(
+    session: McpSession, user: User, cli: Cli, work: Path, what: str
+) -> None:
+    """What decides stands behind so much else that no one reads that far."""
+    user.says = says("approve")
+    long = {"command": f"touch made {'x' * 4_000}; touch evil"}
+    given = long if what == "command" else {"command": "touch made; sh", "stdin_data": f"{'#' * 5_000}\ntouch evil\n"}
+    answer = session.call("exec", yield_ms=0, **given)
+    assert (answer["approval"]["state"], user.seen) == ("pending", [])
+    assert "too long for a form" in answer.text and "outlive approve" in answer.text
+    assert "Time limit" not in answer.text  # the caller knows what it gave
+    shown = {one["label"]: one["value"] for one in cli.ok("status", answer["job_id"])["approval"]["facts"]}
+    assert ("touch evil" in shown["Command"]) if what == "command" else ("read stdin.data" in shown["Input data"])
+    cli.ok("deny", answer["job_id"])
+    assert not (work / "made").exists()
+
+
 def test_over_http_the_user_of_the_client_is_asked_too(
     serve: Callable[..., Served], era: str, user: User, work: Path
 ) -> None:
     user.says = says("approve")
-    with HttpSession(serve(), era=era, elicitation=user) as session:
+    served = serve()
+    served.token("desk", "--approves")
+    with HttpSession(served, era=era, elicitation=user, token="desk") as session:
         found = session.ok("exec", command="touch made; echo done", workdir=str(work))
-    assert (found["state"], found["output"], found["approval"]["by"]) == ("exited", "done\n", "the user of tests")
+    assert (found["state"], found["output"], found["approval"]["by"]) == ("exited", "done\n", "the user of desk")
+
+
+def test_over_http_a_token_that_approves_nothing_is_sent_no_form(
+    serve: Callable[..., Served], era: str, user: User, cli: Cli, work: Path
+) -> None:
+    user.says = says("approve")
+    with HttpSession(serve(), era=era, elicitation=user) as session:
+        answer = session.call("exec", command="touch made", workdir=str(work), yield_ms=0)
+        assert (answer["approval"]["state"], user.seen) == ("pending", [])
+        assert "outlive approve" in answer.text
+        cli.ok("deny", answer["job_id"])
+    assert not (work / "made").exists()
+
+
+def test_an_answer_that_was_not_asked_for_approves_nothing_over_http(
+    serve: Callable[..., Served], user: User, cli: Cli, work: Path
+) -> None:
+    """The token answers the question about its own command: as the call's answer, and as the task's."""
+    served = serve()
+    form: Any = {"action": "accept", "content": {"decision": "approve"}}
+    with HttpSession(served, era="modern", elicitation=user, extensions=[TasksClient()]) as session:
+        job = session.ok("exec", command="touch made", workdir=str(work), yield_ms=0)["job_id"]
+        assert get(session, job).status == "working"
+        tells(session, job, says("approve"))
+
+        async def answers(client: Any) -> Any:
+            request = types.CallToolRequest(
+                params=types.CallToolRequestParams(
+                    name="exec",
+                    arguments={"command": "touch made", "workdir": str(work), "yield_ms": 0},
+                    input_responses={"approval": form},
+                    request_state=job,
+                )
+            )
+            return await client.session.send_request(request, types.CallToolResult)
+
+        session.ask(answers)
+        asked_about = cli.ok("list", "--all")["jobs"]
+        assert [one["approval"]["state"] for one in asked_about] == ["pending", "pending"]
+        for one in asked_about:
+            cli.ok("deny", one["job_id"])
+    assert not (work / "made").exists()
 
 
 # --- clients that declare tasks: the task has the question -----------------------------------------------------------
-
-ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 
 
 @pytest.fixture
@@ -191,7 +268,7 @@ def ended(session: McpSession, task: str) -> dict[str, Any]:
     return answer
 
 
-def approved_by_form(session: McpSession, work: Path) -> None:
+def approved_by_form(session: McpSession, work: Path, name: str = "tests") -> None:
     task = asked(session, workdir=str(work))
     form = question(session, task)
     assert "touch made; echo done" in form["message"] and "rule 1 (touch): by hand" in form["message"]
@@ -200,7 +277,7 @@ def approved_by_form(session: McpSession, work: Path) -> None:
     tells(session, task, says("approve", "once"))
     assert ended(session, task)["output"] == "done\n"
     found = session.ok("process", action="status", job_id=task)
-    assert (found["approval"]["by"], found["approval"]["answer"]) == ("the user of tests", "once")
+    assert (found["approval"]["by"], found["approval"]["answer"]) == (f"the user of {name}", "once")
 
 
 @ONE_ERA
@@ -209,9 +286,21 @@ def test_a_task_asks_the_user_and_goes_on_when_it_is_approved(follower: McpSessi
 
 
 @ONE_ERA
+def test_a_task_has_no_form_for_what_a_form_cannot_show(follower: McpSession, cli: Cli) -> None:
+    found = start(follower, f"touch {'x' * 4_000}", yield_ms=0)
+    job = found.task_id if isinstance(found, Created) else found.structured_content["job_id"]
+    assert get(follower, job).status == "working"
+    tells(follower, job, says("approve"))
+    assert cli.ok("status", job)["approval"]["state"] == "pending"
+    cli.ok("deny", job)
+
+
+@ONE_ERA
 def test_over_http_a_task_asks_the_user_too(serve: Callable[..., Served], era: str, user: User, work: Path) -> None:
-    with HttpSession(serve(), era=era, elicitation=user, extensions=[TasksClient()]) as session:
-        approved_by_form(session, work)
+    served = serve()
+    served.token("desk", "--approves")
+    with HttpSession(served, era=era, elicitation=user, extensions=[TasksClient()], token="desk") as session:
+        approved_by_form(session, work, "desk")
 
 
 @ONE_ERA
@@ -275,7 +364,7 @@ def test_a_subscriber_of_a_task_is_sent_the_question_and_told_of_the_answer(
     raw_mcp: Callable[..., RawMcp], user: User, cli: Cli
 ) -> None:
     raw = raw_mcp(era="modern")
-    capabilities = {"extensions": {IDENTIFIER: {}}, "elicitation": {}}
+    capabilities: dict[str, Any] = {"extensions": {IDENTIFIER: {}}, "elicitation": {}}
     meta = {"_meta": {"io.modelcontextprotocol/clientCapabilities": capabilities}}
     task = raw.request("tools/call", {"name": "exec", "arguments": {"command": "touch made"}, **meta})["taskId"]
     raw.begin("subscriptions/listen", {"notifications": {"taskIds": [task]}, **meta})
@@ -333,7 +422,7 @@ def test_a_client_that_declares_tasks_but_no_forms_is_told_what_its_user_can_do(
 ) -> None:
     found = start(mcp_connect(extensions=[TasksClient()]), "touch made", yield_ms=0)
     assert isinstance(found, types.CallToolResult)
-    assert "outlive approve" in found.content[0].text
+    assert isinstance(found.content[0], types.TextContent) and "outlive approve" in found.content[0].text
 
 
 @ONE_ERA

@@ -15,10 +15,9 @@ from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp
 from support.tasks_client import IDENTIFIER, TasksClient, get, tell
-from support.tiers import MODERN_FIRST, first
+from support.tiers import MODERN_FIRST, ONE_ERA, first
 
 Connect = Callable[..., McpSession]
-ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 NEVER = "01ARZ3NDEKTSV4RRFFQ69G5FAV"  # the id of no job
 # What an action needs besides the job, to come as far as looking for it.
 NEEDS: dict[str, dict[str, Any]] = {
@@ -119,7 +118,7 @@ def test_the_job_of_another_is_no_job_to_any_action(inside: McpSession, others: 
 
 def test_every_action_that_takes_a_job_is_attacked() -> None:
     assert set(NEEDS) < set(of_job())
-    assert set(process_verbs()) - set(of_job()) == {"create", "list", "gc", "hosts"}
+    assert set(process_verbs()) - set(of_job()) == {"create", "list", "gc", "hosts", "help"}
 
 
 @ONE_ERA
@@ -279,7 +278,7 @@ def task_refusal(ask: Callable[[str], Any], task: str) -> dict[str, Any]:
 @ONE_ERA
 def test_a_listener_is_not_told_of_the_task_of_another(shared_raw: RawMcp, others: Others) -> None:
     raw = shared_raw
-    declared = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {IDENTIFIER: {}}}}
+    declared: dict[str, Any] = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {IDENTIFIER: {}}}}
     raw.begin("subscriptions/listen", {"notifications": {"taskIds": list(others)}, "_meta": declared})
     raw.read_until(lambda: raw.others, "the acknowledgement")
     assert raw.others[0]["params"]["notifications"].get("taskIds") == []

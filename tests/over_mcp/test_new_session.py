@@ -58,3 +58,20 @@ def test_a_wait_says_from_which_line_it_shows_what_an_earlier_session_has_not_re
     assert "Shown from line 3 (seq 8) on; since_seq=0 shows what another session has read." in answer.text
     assert answer.result["output"] == "three\n"
     assert "Shown from" not in second.call("process", action="wait", job_id=job).text
+
+
+@MODERN_FIRST
+def test_of_two_live_sessions_of_a_client_each_goes_on_where_its_own_last_answer_ended(
+    mcp_connect: Connect, cli: Cli, work: Path
+) -> None:
+    one, other = mcp_connect(), mcp_connect()
+    job = one.ok("exec", command="echo one; until [ -e go ]; do sleep 0.1; done; echo two", yield_ms=0)["job_id"]
+    one.ok("process", action="wait", job_id=job, until="output", since_seq=0)
+    assert one.ok("process", action="poll", job_id=job, since_seq=0)["output"] == "one\n"
+    assert other.ok("process", action="poll", job_id=job)["output"] == "one\n", "what the other has read is not read"
+    (work / "go").touch()
+    cli.ok("wait", job)
+    assert other.ok("process", action="poll", job_id=job)["output"] == "two\n"
+    answer = one.call("process", action="poll", job_id=job)
+    assert answer.result["output"] == "two\n", "what the other session has read is not read"
+    assert "Shown from" not in answer.text

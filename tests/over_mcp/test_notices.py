@@ -211,6 +211,43 @@ def test_a_hit_is_told_while_the_job_runs(mcp_session: McpSession, cli: Cli, wor
 
 
 @MODERN_FIRST
+def test_what_a_call_beside_this_one_will_answer_is_no_news(mcp_session: McpSession, cli: Cli, work: Path) -> None:
+    command = "echo hit; until [ -e go ]; do sleep 0.1; done"
+    call = mcp_session.begin("exec", command=command, watch=["hit"], title="beside", workdir=str(work), yield_ms=50_000)
+    until(lambda: cli.run("status", "beside").json["ok"], what="the job")
+    until(lambda: len(cli.ok("events", "beside")["events"]) > 1, what="the hit")
+    assert told(mcp_session) == []
+    (work / "go").touch()
+    assert call.result(50)["output"] == "hit\n"
+    assert told(mcp_session) == []
+
+
+@MODERN_FIRST
+def test_the_end_that_a_wait_beside_this_call_will_tell_is_no_news(
+    mcp_session: McpSession, cli: Cli, work: Path
+) -> None:
+    first, second = (
+        start(mcp_session, f"until [ -e {name} ]; do sleep 0.1; done; echo {name}") for name in ("one", "two")
+    )
+    both, progress = mcp_session.begin_told(
+        "process", action="wait", job_id=[first, second], mode="all", timeout_ms=50_000
+    )
+    until(lambda: progress, what="the wait")
+    (work / "one").touch()
+    until(lambda: cli.ok("status", first)["state"] == "exited", what="the end of the first")
+    assert told(mcp_session) == [], "the wait will tell it"
+    (work / "two").touch()
+    assert {job["state"] for job in both.result(50)["jobs"]} == {"exited"}
+    assert told(mcp_session) == []
+    third = start(mcp_session, "until [ -e three ]; do sleep 0.1; done; echo three")
+    assert mcp_session.ok("process", action="wait", job_id=third, timeout_ms=1)["timed_out"]
+    (work / "three").touch()
+    (notice,) = until(
+        lambda: told(mcp_session), what="the end of the third: a wait that is over tells nothing any more"
+    )
+    assert notice["job_id"] == third
+
+
 def test_a_hit_the_client_has_read_is_no_news(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "echo ERROR 1; exec sleep 60", watch=["ERROR"])
     until(lambda: cli.ok("events", job)["events"][1:], what="the hit")
@@ -290,10 +327,13 @@ def test_an_error_carries_notices_too(mcp_session: McpSession, cli: Cli) -> None
 
 
 @MODERN_FIRST
-def test_a_removed_job_is_forgotten(mcp_session: McpSession, cli: Cli, root: Path) -> None:
+def test_a_removed_job_is_forgotten_when_that_was_told(mcp_session: McpSession, cli: Cli, root: Path) -> None:
     job = start(mcp_session, "echo x; exec sleep 60")
     assert list(root.glob(f".owed/*/{job}"))
     cli.ok("remove", job)
+    assert [(one["job_id"], one["event"], one["message"]) for one in told(mcp_session)] == [
+        (job, "removed", "removed by cli")
+    ]
     assert told(mcp_session) == []
     assert not list(root.glob(f".owed/*/{job}"))
 

@@ -10,14 +10,14 @@ import pytest
 
 from outlive import limits, verbs
 from outlive.jobs.context import Context
+from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.push import progress
 from support.commands import GATE
 from support.mcp_client import McpSession, Progress, RawMcp
-from support.tiers import MODERN_FIRST
+from support.tiers import MODERN_FIRST, ONE_ERA
 from support.wait import until
 
 THEN = "until [ -e on ]; do sleep 0.1; done"
-ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 
 
 @pytest.fixture
@@ -158,7 +158,8 @@ def _messages(
         context = Context.__new__(Context)
         context.progress = how_far
         with anyio.fail_after(20):
-            async with progress.reported(report, verbs.load(verb), context, {} if how_far else {"job": ["x"]}):
+            args = {} if how_far else {"job": ["x"]}
+            async with progress.reported(report, verbs.load(verb), context, args, Secrets("none", dict, lambda: None)):
                 await enough.wait()
 
     anyio.run(run)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -123,6 +125,30 @@ def test_a_program_that_never_stops_printing_is_answered_all_the_same(session: M
     found = session.call("process", action="write", job_id=job, data="tick\n")
     assert found["output"].startswith("tick\ntick\n")
     assert (found["state"], "hint" in found.result) == ("running", False)
+
+
+@pytest.mark.slow
+def test_the_questions_of_npm_are_answered_in_one_call(session: McpSession, work: Path) -> None:
+    """Expected is what npm asks; the last questions differ between its versions."""
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    (work / "new").mkdir()
+    started = session.call(
+        "exec", command="npm init", pty=True, workdir=str(work / "new"), until=["input"], yield_ms=LONG_MS
+    )
+    texts = ["called", "2.0.0", "What it is", "", "true", "", "one two"]
+    expect = ["package name", "version", "description", "entry point", "test command", "git repository", "keywords"]
+    found = session.call(
+        "process", action="submit", job_id=started["job_id"], texts=texts, expect=expect, wait_ms=LONG_MS
+    )
+    assert (found["sent"], found["state"]) == (7, "running"), found.text
+    assert "version: (1.0.0) 2.0.0" in found["output"] and found.text.splitlines()[1] == "7 texts sent."
+    for _ in range(8):
+        if found["state"] == "running":
+            found = session.call("process", action="submit", job_id=started["job_id"], wait_ms=LONG_MS)
+    made = json.loads((work / "new" / "package.json").read_text())
+    assert (made["name"], made["version"], made["description"]) == ("called", "2.0.0", "What it is")
+    assert made["keywords"] == ["one", "two"]
 
 
 def test_a_program_that_fills_the_screen_is_shown_as_its_screen(session: McpSession, cli: Cli) -> None:

@@ -19,11 +19,10 @@ from support import pair, processes
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp
-from support.tiers import MODERN_FIRST
+from support.tiers import MODERN_FIRST, ONE_ERA
 from support.wait import until
 
 Connect = Callable[..., McpSession]
-ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 NOT_THERE = types.INVALID_PARAMS
 
@@ -179,6 +178,7 @@ def test_long_output_reads_as_its_head_and_tail(mcp_session: McpSession) -> None
     content = _read(mcp_session, f"job://{job}/output")
     assert content.text.startswith("1\n2\n") and content.text.endswith("\n100000\n")
     assert len(content.text.encode()) <= limits.SHOWN_BYTES
+    assert content.meta
     assert content.meta["truncated"]["from_seq"] < content.meta["truncated"]["to_seq"] < content.meta["next_seq"]
 
 

@@ -236,6 +236,7 @@ def test_a_command_that_was_run_on_either_face_has_the_same_fields(faces: Faces)
     ours = faces.cli.ok("run", *flags, "echo out; exit 3")
     arguments = {"title": "t", "tags": ["a"], "env": {"A": "1"}, "mask": ["A"]}
     theirs = faces.session.ok("exec", command="echo out; exit 3", **arguments)
+    assert theirs.pop("previous")["job_id"] == ours["job_id"]
     assert set(ours) == set(theirs)
     same = [{name: value for name, value in _settled(one).items() if name not in own} for one in (ours, theirs)]
     assert same[0] == same[1]

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
@@ -72,15 +71,22 @@ def test_a_job_outlives_the_server_and_is_there_for_the_next_one(
     jobs.end()
 
 
+@pytest.mark.parametrize("words", [(), ("-v",)])
+def test_a_variable_of_openclaw_that_means_nothing_is_told_once_at_the_start(
+    serve: Serve, words: tuple[str, ...]
+) -> None:
+    served = serve(*words, env={"PI_BASH_YIELD_MS": "soon"})
+    assert served.said().count("PI_BASH_YIELD_MS is 'soon', which is not a whole number: it is ignored") == 1
+
+
 def test_replicas_over_one_root_answer_the_same_client(served: Served, serve: Serve, work: Path, jobs: Jobs) -> None:
     one, other = served, serve(again=served)
     job = one.tool("exec", command="echo done; exit 4", workdir=str(work), background=True)["job_id"]
     assert other.tool("process", action="wait", job_id=job)["exit_code"] == 4
     watched = other.tool("exec", command=f"{GATE}; exit 5", workdir=str(work), background=True)["job_id"]
     (work / "go").touch()
-    seen: list[dict[str, Any]] = []
     asked = {"action": "status", "job_id": job}
-    until(lambda: seen.extend(one.tool("process", **asked).get("notices", [])) or seen, what="the notice")
+    seen = until(lambda: one.tool("process", **asked).get("notices"), what="the notice")
     assert [(notice["job_id"], notice["exit_code"]) for notice in seen] == [(watched, 5)]
     assert "notices" not in other.tool("process", **asked), "told once, by whichever"
     jobs.end()

@@ -41,6 +41,14 @@ def test_every_other_client_gets_both(name: str | None) -> None:
     assert not shown.has_output_schema(name, "text")
 
 
+def test_gemini_cli_which_shows_all_of_a_failed_call_gets_an_error_once(raw_mcp: RawConnect) -> None:
+    raw = raw_mcp(client_name="gemini-cli-mcp-client-outlive")
+    words, nothing = sent(raw, "process", action="poll")
+    assert words.startswith("invalid_argument: process poll needs job_id") and nothing is None
+    assert sent(raw, "exec", command="exit 3")[1]["exit_code"] == 3
+    assert shown.error_of("gemini-cli-mcp-client-outlive", "both") == shown.error_of("opencode") == "both"
+
+
 @pytest.mark.parametrize("name", ["codex-mcp-client", "opencode"])
 def test_the_object_is_in_meta_where_the_text_is_all_and_no_model_was_seen_to_get_it(
     raw_mcp: RawConnect, name: str
@@ -94,3 +102,10 @@ def test_a_masked_value_is_masked_in_what_the_job_prints_and_the_text_says_so(ra
     said, _, output = words.partition("\n\n")
     assert said == "rc=0\nmask: if the job prints TOKEN, it is shown as ****; the log file has it as it is."
     assert output == found["output"].strip() == "******"
+
+
+def test_an_answer_names_the_sandbox_that_its_job_ran_in(raw_mcp: RawConnect) -> None:
+    words, _ = sent(raw_mcp(client_name="claude-code"), "exec", command="echo out", sandbox="read-only", network="none")
+    if words.startswith("sandbox_unavailable"):
+        pytest.skip("no sandbox can be made here")
+    assert words == "rc=0\nsandbox: read-only, network none\n\nout"

@@ -17,13 +17,11 @@ from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.jobs import job_ids
 from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer
-from support.tiers import MODERN_FIRST, first
+from support.tiers import MODERN_FIRST, ONE_ERA, first
 from support.tools import background, ended, instructions
 from support.wait import until
 
 Connect = Callable[..., McpSession]
-# For behaviour that lies behind the protocol: every server costs half a second of imports.
-ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 
 
 @pytest.fixture
@@ -43,6 +41,7 @@ def test_two_tools_are_offered_with_schemas_annotations_and_short_instructions(m
         texts.append(tool.description)
         Draft202012Validator.check_schema(tool.input_schema)
         Draft202012Validator.check_schema(tool.output_schema)
+        assert tool.output_schema and tool.annotations
         assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
         assert "additionalProperties" not in tool.input_schema, "aliases are accepted"
         assert not {"oneOf", "anyOf", "allOf", "$ref"} & set(tool.input_schema), "no client takes these at the top"
@@ -64,7 +63,7 @@ def test_two_tools_are_offered_with_schemas_annotations_and_short_instructions(m
 def test_a_description_speaks_of_no_argument_that_is_not_there(mcp_session: McpSession) -> None:
     tools = mcp_session.tools()
     taken = {name: set(tool.input_schema["properties"]) for name, tool in tools.items()}
-    said = {name: set(re.findall(r"\b([a-z_]+)=", tool.description)) for name, tool in tools.items()}
+    said = {name: set(re.findall(r"\b([a-z_]+)=", tool.description or "")) for name, tool in tools.items()}
     assert said["exec"] <= taken["exec"]
     assert said["process"] <= taken["process"]
     assert set(re.findall(r"\b([a-z_]+)=", mcp_session.ask(instructions))) <= taken["exec"] | taken["process"]
@@ -149,6 +148,12 @@ def test_exec_takes_all_that_describes_a_command(mcp_session: McpSession, root: 
     named = exec_("exec", command="true", title="a short name", tags=["project.build", "x"])
     assert (named["name"], named["tags"]) == ("a short name", ["project.build", "x"])
     assert [job["job_id"] for job in exec_("process", action="list", tags=["project.*"])["jobs"]] == [named["job_id"]]
+    both = exec_("exec", command="true", description="d" * 200, title="Say  true")
+    assert both["name"] == "Say true"
+    assert exec_("exec", command="true", description="d" * 200)["name"] == "d" * 120
+    for lost, instead in (("cd /tmp", "workdir"), ("export A=1", "env")):
+        assert f"lasts for no other one. Pass {instead} " in exec_("exec", command=lost)["hint"]
+    assert "hint" not in exec_("exec", command="cd /tmp && pwd")
     raised = mcp_session.call("exec", command="true", elevated=True)
     assert "elevated" in raised["hint"] and "elevated" in raised.text
     assert exec_("exec", command="echo $0; [[ a == a ]]")["output"] == "bash\n", "as every model writes"
@@ -272,7 +277,8 @@ def test_every_action_on_a_running_job_answers_in_its_schema_and_in_prose(
     spawned = act("spawn", command=f"echo first; echo err >&2; {GATE}; cat; exit 5", stdin="open", tags=["t"])
     job = spawned["job_id"]
     assert (spawned["type"], spawned["state"]) == ("run", "running")
-    until((root / job / "stderr.log").read_bytes, what="its first output")
+    for name in ("stdout.log", "stderr.log"):  # either may come first
+        until((root / job / name).read_bytes, what="its first output")
     status = act("status", job_id=job)
     assert (status["state"], status["stdout_bytes"], status["stderr_bytes"]) == ("running", 6, 4)
     assert act("poll", job_id=job, since_seq=0)["next_seq"] == 10
@@ -532,7 +538,8 @@ def test_garbage_on_stdin_does_not_end_the_server(shared_raw: RawMcp) -> None:
     for params in ({"name": "exec"}, {"name": "exec", "arguments": None}, {"name": "process", "arguments": {}}):
         answer = server.request("tools/call", params)
         assert answer["isError"] and answer["structuredContent"]["error"]["code"] == "invalid_argument"
-    for params in ({"arguments": {}}, {"name": "nothing"}, {"name": 7}, {"name": "exec", "arguments": []}):
+    refused: list[Any] = [{"arguments": {}}, {"name": "nothing"}, {"name": 7}, {"name": "exec", "arguments": []}]
+    for params in refused:
         with pytest.raises(McpRefusal):
             server.request("tools/call", params)
     assert server.call("exec", command="echo and here")["output"] == "and here\n"

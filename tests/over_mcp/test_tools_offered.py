@@ -15,12 +15,11 @@ from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.jobs import job_ids
 from support.mcp_client import McpSession
-from support.tiers import MODERN_FIRST
+from support.tiers import MODERN_FIRST, ONE_ERA
 from support.tools import UNKNOWN, instructions
 from support.wait import until
 
 Connect = Callable[..., McpSession]
-ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 # How texts write the other tool: with an action, or as the tool that it is
 OTHER_TOOL = re.compile(rf"\bprocess (action=|tool|{'|'.join(process_verbs())})|; kill ends")
 

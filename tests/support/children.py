@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,8 +22,8 @@ NOTHING: set[str] = set()
 Start = Callable[..., "Child"]
 
 
-def flags(found: blocked_reads.Found) -> set[str]:
-    return {name for name in blocked_reads.Found.__slots__ if getattr(found, name)}
+def flags(found: blocked_reads.ThreadStates) -> set[str]:
+    return {name for name in blocked_reads.ThreadStates.__slots__ if getattr(found, name)}
 
 
 class Child:
@@ -100,17 +101,18 @@ def started_by_tests() -> Iterator[Start]:
         open_fds.extend((ours, said))
         os.set_blocking(said, False)
         info = os.fstat(theirs)
+        actions: list[tuple[Any, ...]]
         if terminal:
             os.set_blocking(ours, False)
             target = blocked_reads.Target(terminal=info.st_rdev)
             # Opened in a new session it becomes the controlling terminal
             actions = [(os.POSIX_SPAWN_OPEN, 0, os.ttyname(theirs), os.O_RDWR, 0)]
-            actions += [(os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]  # type: ignore[list-item]
+            actions += [(os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]
         else:
             target = blocked_reads.Target(pipe=(info.st_dev, info.st_ino))
-            actions = [(os.POSIX_SPAWN_DUP2, theirs, 0), (os.POSIX_SPAWN_DUP2, out, 1)]  # type: ignore[list-item]
+            actions = [(os.POSIX_SPAWN_DUP2, theirs, 0), (os.POSIX_SPAWN_DUP2, out, 1)]
         if stdin is not None:
-            actions.append((os.POSIX_SPAWN_DUP2, stdin, 0))  # type: ignore[arg-type]
+            actions.append((os.POSIX_SPAWN_DUP2, stdin, 0))
         try:
             env = {**os.environ, "TERM": "xterm"}
             pid = os.posix_spawnp(argv[0], argv, env, file_actions=actions, setsid=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ class Tab:
     def open(self, address: str) -> None:
         """Go to a page, and load it again if Chromium gave up a part of it: it gives up what it is loading when an interface
         of the machine comes or goes, and tests of hosts, which may run at the same time, make some."""
-        go = lambda: self.page.goto(address)  # noqa: E731
+        go: Callable[[], object] = partial(self.page.goto, address)
         while True:
             self._given_up = False
             try:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,15 +15,16 @@ from support.preloaded import OUTLIVE
 from support.wait import until
 
 
-class Answer(NamedTuple):
+@dataclass(frozen=True)
+class Answer:
     """What one call gave: exit status, the one object of stdout, stderr as text. `answer["job_id"]` reads the object."""
 
     status: int
     json: dict[str, Any]
     stderr: str
 
-    def __getitem__(self, key: Any) -> Any:
-        return self.json[key] if isinstance(key, str) else tuple(self)[key]
+    def __getitem__(self, name: str) -> Any:
+        return self.json[name]
 
 
 class Text(NamedTuple):
@@ -81,7 +83,7 @@ class Cli:
         data = input.encode() if isinstance(input, str) else input
         stdin: dict[str, Any] = {"stdin": subprocess.DEVNULL} if data is None else {"input": data}
         done = subprocess.run(
-            [*OUTLIVE, *map(os.fspath, argv)],
+            [*OUTLIVE, *(os.fspath(word) for word in argv)],
             capture_output=True,
             env=environment(env),
             cwd=cwd,
@@ -101,7 +103,10 @@ class Cli:
     ) -> subprocess.Popen[bytes]:
         """A call that goes on while the test does other things. Use it as a context manager, or wait for it."""
         how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-        return subprocess.Popen([*OUTLIVE, *map(os.fspath, argv)], env=environment(env), **how)
+        process: subprocess.Popen[bytes] = subprocess.Popen(
+            [*OUTLIVE, *(os.fspath(word) for word in argv)], env=environment(env), **how
+        )
+        return process
 
 
 class Jobs:

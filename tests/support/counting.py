@@ -77,7 +77,8 @@ class Counting:
 
 def merged_output(cli: Cli, job: str) -> str:
     """The whole merged stream, read page by page along the cursor."""
-    pieces, seq = [], 0
+    pieces: list[str] = []
+    seq = 0
     while True:
         page = cli.ok("poll", job, "--since-seq", str(seq), "--max-bytes", "1048576", "--raw")
         assert page["truncated"] is False, "this helper is for jobs whose pages are not cut"

@@ -12,8 +12,9 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, Self, TextIO
 
 import anyio
 import anyio.from_thread
@@ -34,15 +35,17 @@ LEGACY_VERSION = "2025-11-25"
 MODERN_VERSION = "2026-07-28"
 
 
-class ToolAnswer(NamedTuple):
-    """What one tool call gave: structured content, the text a model reads, and whether the call failed."""
+@dataclass(frozen=True)
+class ToolAnswer:
+    """What one tool call gave: structured content, the text a model reads, and whether the call failed. `answer["job_id"]`
+    reads the structured content."""
 
     result: dict[str, Any]
     text: str
     is_error: bool
 
-    def __getitem__(self, key: Any) -> Any:
-        return self.result[key] if isinstance(key, str) else tuple(self)[key]
+    def __getitem__(self, name: str) -> Any:
+        return self.result[name]
 
 
 class Progress(NamedTuple):
@@ -84,7 +87,7 @@ class McpSession:
         self.messages: list[Any] = []  # notifications of the server, as they came
         words = command or server_command(args)
         self._server = StdioServerParameters(
-            command=words[0], args=words[1:], env=environment(env), cwd=cwd and os.fspath(cwd)
+            command=words[0], args=words[1:], env=environment(env), cwd=None if cwd is None else os.fspath(cwd)
         )
         self._name = client_name
         self._stack = contextlib.ExitStack()
@@ -92,7 +95,7 @@ class McpSession:
         self._stop: anyio.Event
         self._held: Future[None]
 
-    def __enter__(self) -> McpSession:
+    def __enter__(self) -> Self:
         with self._stack:
             before = set(processes.children())
             self._portal = self._stack.enter_context(anyio.from_thread.start_blocking_portal("asyncio"))
@@ -148,7 +151,7 @@ class McpSession:
         """name → tool, as listed."""
         return {tool.name: tool for tool in self.ask(lambda client: client.list_tools()).tools}
 
-    def ask(self, question: Callable[[Client], Awaitable[Any]], timeout: float = BOUND_S) -> Any:
+    def ask(self, question: Callable[..., Awaitable[Any]], timeout: float = BOUND_S) -> Any:
         """What the coroutine `question(client)` returns: everything of the SDK's client that has no method here."""
 
         async def asked() -> Any:
@@ -272,7 +275,7 @@ class RawMcp:
         self._ended = False
         self._last_id = 0
 
-    def __enter__(self) -> RawMcp:
+    def __enter__(self) -> Self:
         with self.log.open("ab") as log:
             # A session of its own, as every client starts its servers: `kill_group` reaches the server's group only.
             self.process = subprocess.Popen(
@@ -297,7 +300,7 @@ class RawMcp:
         assert self.process.stdout
         self.process.stdout.close()
 
-    def start(self) -> RawMcp:
+    def start(self) -> Self:
         """Shake hands, where this era does."""
         if self.era == "legacy":
             hello = {"protocolVersion": LEGACY_VERSION, "capabilities": {}, "clientInfo": self._client}
@@ -342,8 +345,8 @@ class RawMcp:
             self.cancel(request)
         self._open.clear()
 
-    def answer(self, request: int, timeout: float = BOUND_S) -> dict[str, Any]:
-        """The result of a request; McpRefusal if it is an error."""
+    def answer(self, request: int | None, timeout: float = BOUND_S) -> dict[str, Any]:
+        """The result of a request, None: of one whose id could not be read; McpRefusal if it is an error."""
         deadline = time.monotonic() + timeout
         while request not in self._answers:
             assert self.read_one(deadline - time.monotonic()), f"no answer to request {request}: {self._state()}"

@@ -101,13 +101,14 @@ class Told:
         self.path = cli.root / job / "completion_event.json"
         self.event = until(self._whole, what="everything is delivered")
         (self.result,) = self.event.pop("delivery_results")
-        self.event.pop("delivered")
+        assert self.event.pop("delivered") == self.result["success"]
+        assert self.event.pop("pending") is False
         status = cli.ok("status", job)
         assert (status["state"], status["exit_code"], status["reason"]) == ("exited", 3, "exit"), "the job was changed"
 
     def _whole(self) -> dict[str, Any] | None:
         found: dict[str, Any] = json.loads(self.path.read_bytes()) if self.path.exists() else {}
-        return found if found.get("delivered") else None
+        return None if found.get("pending", True) else found
 
     @property
     def success(self) -> bool:

@@ -10,7 +10,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from support.cli import OUTLIVE, environment
+from support.cli import environment
+from support.preloaded import OUTLIVE
 
 CHECKOUT = Path(__file__).parents[2]
 PAGES = [

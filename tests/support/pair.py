@@ -60,6 +60,12 @@ def fork_server(job: str) -> int:
     return found
 
 
+def forget_end(root: Path, job: str) -> None:
+    """Take the end of a job out of its history, which would know it."""
+    events = root / job / "events.ndjson"
+    events.write_bytes(events.read_bytes().partition(b'"finished"')[0].rpartition(b"\n")[0] + b"\n")
+
+
 def is_stopped(pid: int) -> bool:
     return processes.state(pid) == "T"
 

@@ -62,8 +62,9 @@ _USUAL = {
     "umask": -1,
 }
 
-allowed = True  # conftest.py decides for each test
-_execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+allowed = True  # runner.py decides for each test
+_popen: Any = subprocess.Popen  # with its private parts
+_execute = _popen._execute_child
 _parameters = inspect.signature(_execute)
 
 
@@ -86,7 +87,8 @@ class Preloaded:
 
     def copy(self, how: dict[str, Any], status: dict[str, str]) -> int | None:
         """Return the pid of a copy that runs what `how` says; None if only a real start can."""
-        env = os.environb if how["env"] is None else {os.fsencode(k): os.fsencode(v) for k, v in how["env"].items()}
+        given = os.environ if how["env"] is None else how["env"]
+        env = {os.fsencode(name): os.fsencode(value) for name, value in given.items()}
         argv = [os.fsencode(word) for word in how["args"]]
         surroundings = _surroundings(env, status)
         with self._lock:
@@ -100,7 +102,7 @@ class Preloaded:
             numbers = [0, 1, 2, *how["pass_fds"]]
             wanted = {
                 "argv": argv,
-                "env": dict(env),
+                "env": env,
                 "fds": numbers,
                 "session": bool(how["start_new_session"]),
                 "group": -1 if how["process_group"] is None else how["process_group"],
@@ -170,19 +172,19 @@ def files() -> set[int]:
 
 def install() -> None:
     """Let each `subprocess.Popen` of this process take copies, where they are as good as a real start."""
-    subprocess.Popen._execute_child = _execute_or_copy  # type: ignore[attr-defined]
+    _popen._execute_child = _execute_or_copy
 
 
-def _execute_or_copy(popen: subprocess.Popen[Any], *arguments: Any) -> None:
+def _execute_or_copy(popen: Any, *arguments: Any) -> None:
     how = _parameters.bind(popen, *arguments).arguments
     pid = _copied(how)
     if pid is None:
         _execute(popen, *arguments)
         return
     popen.pid = pid
-    popen._child_created = True  # type: ignore[attr-defined]
+    popen._child_created = True
     pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
-    popen._close_pipe_fds(*(how[name] for name in pipes))  # type: ignore[attr-defined]
+    popen._close_pipe_fds(*(how[name] for name in pipes))
 
 
 def _copied(how: dict[str, Any]) -> int | None:

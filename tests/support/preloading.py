@@ -149,11 +149,11 @@ def _take_environment(env: dict[bytes, bytes]) -> None:
     os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in env.items()})
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
-    starts_and_ends = [int(field) for field in fields[45:49]]
+    argv_start, argv_end, env_start, env_end = (int(field) for field in fields[45:49])
     argv = b"\0".join(map(os.fsencode, sys.orig_argv))
     # One variable fills the area: thousands of empty ones would be split from each other by each reader
     padded = b"".join(b"%b=%b\0" % pair for pair in env.items()) + b"PADDING="
-    for data, fill, start, end in ((argv, b"\0", *starts_and_ends[:2]), (padded, b"-", *starts_and_ends[2:])):
+    for data, fill, start, end in ((argv, b"\0", argv_start, argv_end), (padded, b"-", env_start, env_end)):
         assert len(data) < end - start, f"{len(data)} bytes do not fit in {end - start}"
         ctypes.memmove(start, data.ljust(end - start - 1, fill) + b"\0", end - start)
     importlib.reload(sys.modules[_READS_ENVIRONMENT])

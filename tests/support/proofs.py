@@ -34,6 +34,7 @@ class Proofs:
     def __init__(self, known: Mapping[str, Fault] = FAULTS) -> None:
         self._wanted = {name: fault for name, fault in known.items() if not fault.waits and not fault.not_applicable}
         self._proven: set[str] = set()
+        self._failed: set[str] = set()
         self._skipped: dict[str, str] = {}  # id → the reason of the last test that was skipped
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -42,6 +43,8 @@ class Proofs:
                 self._proven.add(name)
             elif report.skipped and isinstance(report.longrepr, tuple):
                 self._skipped[name] = report.longrepr[2]
+            elif report.failed:
+                self._failed.add(name)
 
     def unproven(self, *, slow: bool = False) -> dict[str, str]:
         """Return id → reason of each fault of a tier that no test has proven, though this machine lacks nothing that it
@@ -54,10 +57,12 @@ class Proofs:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        if exitstatus or not is_whole_tier(session.config):
+        if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not is_whole_tier(session.config):
             return
         slow = session.config.getoption("markexpr") in SLOW_TIERS
         for name, reason in self.unproven(slow=slow).items():
+            if name in self._failed:
+                continue  # its test is in the report already, and can run again
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
             session.config.hook.pytest_runtest_logreport(report=_failure(name, reason))
 

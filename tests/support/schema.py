@@ -29,13 +29,14 @@ SEED_TYPES = {
     "schema": "SchemaResponse",
 }
 
-_formats = FormatChecker(formats=())
 
-
-@_formats.checks("date-time")
 def _is_timestamp(value: object) -> bool:
     # Stricter than RFC 3339: outlive promises UTC and milliseconds.
     return not isinstance(value, str) or re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", value) is not None
+
+
+_formats = FormatChecker(formats=())
+_formats.checks("date-time")(_is_timestamp)
 
 
 def check_answer(answer: dict[str, Any]) -> None:
@@ -73,7 +74,8 @@ def load(path: Path) -> dict[str, Any]:
 
 def closed(schema: dict[str, Any]) -> dict[str, Any]:
     """A copy in which an object may have the declared properties only."""
-    return _closed(schema, shared=_parts_of_wholes(schema))
+    found: dict[str, Any] = _closed(schema, shared=_parts_of_wholes(schema))
+    return found
 
 
 def _problems(validator: Draft202012Validator, answer: Any) -> list[str]:

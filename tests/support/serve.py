@@ -76,6 +76,7 @@ class Served(Server):
         while not (found := re.search(r"listening on (\S+)/mcp", self.said())):
             assert self.process.poll() is None, f"outlive serve ended with {self.process.returncode}: {self.said()}"
             assert time.monotonic() < deadline, self.said()
+            assert self.process.stdout
             select.select([self.process.stdout], [], [], 0.02)
         self.base = found[1]
         self.url = f"{self.base}/mcp"

@@ -148,7 +148,7 @@ def without_groups() -> str | None:
 @contextlib.contextmanager
 def only_one() -> Iterator[None]:
     """Wait until no other worker of the tests has a cluster, and keep it so. A wait of minutes: it is none of the time
-    that a test may take (tests/conftest.py)."""
+    that a test may take (TEST_S in tests/conftest.py)."""
     with Path(__file__).open("rb") as lock:
         left_s = signal.alarm(0)
         fcntl.flock(lock, fcntl.LOCK_EX)

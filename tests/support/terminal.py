@@ -13,7 +13,8 @@ from typing import Self
 
 import pyte
 
-from support.cli import OUTLIVE, environment
+from support.cli import environment
+from support.preloaded import OUTLIVE
 from support.wait import until
 
 CTRL_C = b"\x03"

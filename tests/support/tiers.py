@@ -12,6 +12,8 @@ import pytest
 
 # A test that starts a server of its own for each era of the protocol runs by default with the newer one.
 MODERN_FIRST = pytest.mark.parametrize("era", ["modern", pytest.param("legacy", marks=pytest.mark.slow)], indirect=True)
+# For behaviour that lies behind the protocol, which is the same in both
+ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 
 
 def only(wanted: Callable[[Any], bool], values: Iterable[Any]) -> list[Any]:

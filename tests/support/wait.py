@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import anyio
 
 T = TypeVar("T")
 POLL_S = 0.01
-_NOT_THERE = (FileNotFoundError, ProcessLookupError, LookupError)
+_NOT_THERE = (FileNotFoundError, ProcessLookupError, LookupError, json.JSONDecodeError)
 BOUND_S = 60  # a bound for what comes in a second, on a machine that does thirty things at once
 
 
 class _Look(Generic[T]):
     """`now()`: what the condition is; AssertionError naming `what` if it is not so and the time was over before this look.
 
-    A condition may read what comes while it waits: a file, a process, an item, a member. One that is not there yet is a
-    condition that is not so yet; after the time its exception is raised as it is.
+    A condition may read what comes while it waits: a file, a document that another process is writing, a process, an item,
+    a member. What is not there yet, or not whole, is a condition that is not so yet; after the time its exception is
+    raised as it is.
     """
 
-    def __init__(self, condition: Callable[[], T], timeout: float, what: str) -> None:
+    def __init__(self, condition: Callable[[], T | Literal[False] | None], timeout: float, what: str) -> None:
         self._condition, self._timeout, self._what = condition, timeout, what
         self._deadline = time.monotonic() + timeout
         self._took = 0.0
 
-    def now(self) -> T | None:
+    def now(self) -> T | Literal[False] | None:
         begun = time.monotonic()
         overdue = begun > self._deadline  # before the look: a last look always follows the deadline
         try:
@@ -46,7 +48,9 @@ class _Look(Generic[T]):
         return max(POLL_S, 2 * self._took)
 
 
-def until(condition: Callable[[], T], timeout: float = BOUND_S, what: str = "the condition") -> T:
+def until(
+    condition: Callable[..., T | Literal[False] | None], timeout: float = BOUND_S, what: str = "the condition"
+) -> T:
     """What `condition()` returned when it first was true. AssertionError naming `what` after `timeout` seconds."""
     look = _Look(condition, timeout, what)
     while not (found := look.now()):
@@ -54,7 +58,9 @@ def until(condition: Callable[[], T], timeout: float = BOUND_S, what: str = "the
     return found
 
 
-async def until_async(condition: Callable[[], T], timeout: float = BOUND_S, what: str = "the condition") -> T:
+async def until_async(
+    condition: Callable[..., T | Literal[False] | None], timeout: float = BOUND_S, what: str = "the condition"
+) -> T:
     """The same in an event loop, whose other tasks go on."""
     look = _Look(condition, timeout, what)
     while not (found := look.now()):

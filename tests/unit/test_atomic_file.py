@@ -6,6 +6,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,14 +70,14 @@ def test_a_changed_bit_anywhere_in_a_record_is_found(bit: int) -> None:
 
 
 @pytest.mark.parametrize("layout", [{"indent": 2}, {"ensure_ascii": False}, {"sort_keys": True}, {}])
-def test_a_record_of_another_layout_has_the_checksum_of_ours(layout: dict[str, object]) -> None:
+def test_a_record_of_another_layout_has_the_checksum_of_ours(layout: dict[str, Any]) -> None:
     sealed = json.loads(atomic_file.dump(RECORD))
-    told = json.dumps(sealed, **layout).encode()  # type: ignore[arg-type]
+    told = json.dumps(sealed, **layout).encode()
     if not layout.get("sort_keys"):  # the order of the members is part of what is summed up
         assert atomic_file.load(told) == atomic_file.load(told + b"\n") == RECORD
     sealed["command"] = ["rm"]
     with pytest.raises(atomic_file.Damaged, match="checksum"):
-        atomic_file.load(json.dumps(sealed, **layout).encode())  # type: ignore[arg-type]
+        atomic_file.load(json.dumps(sealed, **layout).encode())
 
 
 def test_a_record_without_a_checksum_is_valid() -> None:

@@ -31,7 +31,7 @@ class Clock:
             found.append(self.flow.pause(stream, self.now, self.sizes[stream]))
             self.now += seconds + found[-1]
             self.sizes[stream] += moved
-            self.flow.found(moved)
+            self.flow.moved(moved)
         return found
 
 

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,7 +65,7 @@ class TestWhatMayNotBeRead:
                 raise PermissionError(13, "not yours", path)
             return real(path, how)
 
-        monkeypatch.setattr(blocked_reads.os, "open", refuse)
+        monkeypatch.setattr(os, "open", refuse)
         assert flags(blocked_reads.inspect_threads([child.pid], child.target)) == {"unreadable"}
 
     def test_who_is_gone_refuses_nothing(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,14 +90,14 @@ class TestWhatMayNotBeRead:
         def full(*_: object) -> int:
             raise OSError(24, "too many")
 
-        monkeypatch.setattr(blocked_reads.os, "open", full)
+        monkeypatch.setattr(os, "open", full)
         assert flags(blocked_reads.inspect_threads([child.pid], child.target)) == {"unreadable"}
 
     @pytest.mark.parametrize("machine", ["x86_64", "m68k"])
     def test_a_kernel_that_does_not_tell(self, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(blocked_reads, "_tables", None)
         monkeypatch.setattr(blocked_reads, "_own_syscall", lambda: -1 if machine == "x86_64" else 3)
-        monkeypatch.setattr(blocked_reads.os, "uname", lambda: os.uname_result(("", "", "", "", machine)))
+        monkeypatch.setattr(os, "uname", lambda: os.uname_result(("", "", "", "", machine)))
         assert not blocked_reads.supported()
         assert flags(blocked_reads.inspect_threads([os.getpid()], blocked_reads.Target())) == {"unreadable"}
 
@@ -145,7 +146,7 @@ class TestBusy:
 
         monkeypatch.setattr(blocked_reads, "_stat", still)
         monkeypatch.setattr(blocked_reads, "_read", running)
-        monkeypatch.setattr(blocked_reads.time, "sleep", lambda _: states.pop(0))
+        monkeypatch.setattr(time, "sleep", lambda _: states.pop(0))
         assert flags(blocked_reads.inspect_threads([child.pid], child.target)) == READING
 
     def test_uninterruptible_sleep(self, start: Start, work: Path) -> None:

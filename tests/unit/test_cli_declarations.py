@@ -64,7 +64,8 @@ def offered(verb: Verb) -> list[Arg]:
 
 @pytest.mark.parametrize("line", SEED.strip().splitlines())
 def test_a_command_line_of_the_seed_is_still_understood(line: str) -> None:
-    parse.parse(shlex.split(line), "/here")
+    verb, _, _ = parse.parse(shlex.split(line), "/here")
+    assert f" {verb.name} " in f" {line} "
 
 
 @pytest.mark.parametrize("name", verbs_module.names())

@@ -245,7 +245,7 @@ def client_change(type_: str = "install", **changes: Any) -> str:
         "change": "added",
         "written": True,
     }
-    more = {"entry": {}, "fragment": "[x]\ny = 1\n", "own_command": None} if type_ == "install" else {}
+    more: dict[str, Any] = {"entry": {}, "fragment": "[x]\ny = 1\n", "own_command": None} if type_ == "install" else {}
     return shown(type_, **{**found, "backup": None, **more, **changes})
 
 
@@ -385,7 +385,7 @@ def test_members_of_an_object_are_lines_and_what_agents_get_twice_is_left_out() 
 
 
 def test_a_gc_is_a_sentence() -> None:
-    found = {"root": "/r", "jobs": [], "dry_run": False, "deleted": 2, "used_jobs": 1}
+    found: dict[str, Any] = {"root": "/r", "jobs": [], "dry_run": False, "deleted": 2, "used_jobs": 1}
     assert shown("gc", freed_bytes=2_048, used_bytes=5, **found) == "Deleted 2 jobs, 2 KiB; 1 job (5 B) stay in /r.\n"
 
 

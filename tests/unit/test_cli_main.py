@@ -20,7 +20,8 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs import context as context_module
 from outlive.jobs.waiting import Pause
 from outlive.verbs import spec
-from outlive.verbs.spec import Arg, Verb
+from outlive.verbs.spec import Arg, GlobalOptions, Verb
+from support.given import Given
 
 pytestmark = pytest.mark.real_start  # how the process starts and ends
 
@@ -37,8 +38,8 @@ def verb(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """`verb(run, name="status")` makes this function answer the verb."""
 
     def make(run: Run, name: str = "status", args: tuple[Arg, ...] = WAIT_ARGS, **more: Any) -> None:
-        module = types.ModuleType("fake")
-        module.VERB = Verb(name, "A made-up verb.", run, args=args, **more)  # type: ignore[attr-defined]
+        module: Any = types.ModuleType("fake")
+        module.VERB = Verb(name, "A made-up verb.", run, args=args, **more)
         monkeypatch.setitem(verbs.VERBS, name, ("fake_" + name.replace(" ", "_"), "VERB"))
         monkeypatch.setitem(sys.modules, "outlive.verbs.fake_" + name.replace(" ", "_"), module)
 
@@ -78,7 +79,7 @@ def call(capfd: pytest.CaptureFixture[str]) -> Called:
 
 
 def answers(**result: Any) -> Run:
-    return lambda ctx, **given: result
+    return lambda ctx, **given: Given(**result)
 
 
 def raises(error: BaseException) -> Run:
@@ -111,9 +112,9 @@ def test_text_that_is_no_utf8_is_answered_as_escapes(verb: Any, call: Called) ->
 
 
 def test_an_action_that_waits_is_driven_to_its_end(verb: Any, call: Called) -> None:
-    def run(ctx: Any, **given: Any) -> Generator[Pause, None, dict[str, bool]]:
+    def run(ctx: Any, **given: Any) -> Generator[Pause, None, Given]:
         yield Pause((), 0.0)
-        return {"waited": True}
+        return Given(waited=True)
 
     verb(run)
     assert call("status", "J")["waited"] is True
@@ -126,7 +127,7 @@ def test_the_action_knows_its_caller(
 
     def run(ctx: context_module.Context, **given: Any) -> Any:
         seen.append(ctx)
-        return given
+        return Given(**given)
 
     verb(run)
     found = call("status", "J", "--root", "r")
@@ -144,35 +145,12 @@ def test_the_action_knows_its_caller(
     assert (seen[1].owner, seen[1].shell) == ("me", ("bash", "-c"))
 
 
-def test_an_action_that_starts_nothing_imports_no_launcher(
-    verb: Any, call: Called, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[str] = []
-
-    class Launcher:
-        def __init__(self) -> None:
-            made.append("launcher")
-
-        def launch(self) -> str:
-            return "launched"
-
-    module = types.ModuleType("outlive.launch.from_cli")
-    module.Launcher = Launcher  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "outlive.launch.from_cli", module)
-    verb(answers())
-    call("status", "J")
-    assert made == []
-    verb(lambda ctx, **given: {"said": [ctx.launcher.launch(), ctx.launcher.launch()]})
-    assert call("status", "J")["said"] == ["launched", "launched"]
-    assert made == ["launcher"]
-
-
 def test_a_deleted_working_directory_is_no_error(verb: Any, call: Called, place: Path) -> None:
     gone = place / "gone"
     gone.mkdir()
     os.chdir(gone)
     gone.rmdir()
-    verb(lambda ctx, **given: {"cwd": ctx.cwd})
+    verb(lambda ctx, **given: Given(cwd=ctx.cwd))
     assert call("status", "J")["cwd"] is None
     assert call.refused("status", "J", "--root", "here")["details"] == {"field": "--root"}
 
@@ -388,12 +366,12 @@ def test_nothing_is_logged_unless_asked_for(verb: Any, call: Called, monkeypatch
 def test_a_program_gets_its_arguments_and_the_global_options(call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
-    def serve(values: dict[str, Any], options: dict[str, Any]) -> int:
-        seen.append((values["tools"], values["isolate"], options["root"]))
+    def serve(values: dict[str, Any], options: GlobalOptions) -> int:
+        seen.append((values["tools"], values["isolate"], options.root))
         return 7
 
-    module = types.ModuleType("fake_program")
-    module.serve = serve  # type: ignore[attr-defined]
+    module: Any = types.ModuleType("fake_program")
+    module.serve = serve
     monkeypatch.setitem(sys.modules, "fake_program", module)
     monkeypatch.setitem(cli.PROGRAMS, "mcp", "fake_program:serve")
     call.text("--root", "/a", "mcp", "--tools", "exec", "--root", "/b")
@@ -438,7 +416,10 @@ import types
 from outlive import verbs
 from outlive.verbs import spec
 module = types.ModuleType("fake")
-module.VERB = spec.Verb("status", "x", lambda ctx, job: dict(job=job), args=(spec.JOB,))
+from outlive.answers import Part, field
+class Echo(Part):
+    job = field("Which.")
+module.VERB = spec.Verb("status", "x", lambda ctx, job: Echo(job=job), args=(spec.JOB,))
 sys.modules["outlive.verbs.status"] = module
 import outlive.__main__
 from outlive.cli.main import main  # what it calls; it ends the process itself

@@ -9,7 +9,7 @@ import pytest
 from outlive.cli import parse
 from outlive.errors import OutliveError
 from outlive.verbs import load, spec
-from outlive.verbs.spec import Arg, Verb
+from outlive.verbs.spec import Arg, GlobalOptions, Verb
 
 RUN = Verb(
     "run",
@@ -65,11 +65,11 @@ MUST = Verb("must", "Needs.", lambda ctx, **given: given, args=(Arg("pattern", s
 
 
 def read(verb: Verb, *argv: str, cwd: str | None = "/here") -> dict[str, Any]:
-    return parse.arguments(verb, list(argv), parse.no_options(), cwd)
+    return parse.arguments(verb, list(argv), GlobalOptions(), cwd)
 
 
-def options_of(verb: Verb, *argv: str) -> dict[str, Any]:
-    options = parse.no_options()
+def options_of(verb: Verb, *argv: str) -> GlobalOptions:
+    options = GlobalOptions()
     parse.arguments(verb, list(argv), options, "/here")
     return options
 
@@ -100,7 +100,7 @@ def test_the_first_word_of_the_command_ends_our_options() -> None:
 
 
 def test_a_global_option_behind_the_first_word_of_the_command_is_not_ours() -> None:
-    assert options_of(RUN, "make", "--root", "/x", "-v") == parse.no_options()
+    assert vars(options_of(RUN, "make", "--root", "/x", "-v")) == vars(GlobalOptions())
 
 
 def test_two_dashes_in_front_of_the_command_are_optional() -> None:
@@ -385,47 +385,47 @@ def test_a_verb_of_two_words_is_written_with_a_space_a_hyphen_or_an_underscore(
     ],
 )
 def test_global_options_stand_before_or_after_the_verb(argv: list[str]) -> None:
-    options = parse.no_options()
+    options = GlobalOptions()
     name, words = parse.verb_name(parse.leading(argv, options, "/here"))
     assert name == "status"
     assert parse.arguments(STATUS, words, options, "/here") == {"job": "J"}
-    assert options == {**parse.no_options(), "root": "/x", "verbose": 1, "human": True}
+    assert vars(options) == {**vars(GlobalOptions()), "root": "/x", "verbose": 1, "human": True}
 
 
 def test_of_a_root_before_and_after_the_verb_the_last_counts() -> None:
-    options = parse.no_options()
+    options = GlobalOptions()
     words = parse.leading(["--root", "/a", "status", "J", "--root", "/b"], options, "/here")
     parse.arguments(STATUS, words[1:], options, "/here")
-    assert options["root"] == "/b"
+    assert options.root == "/b"
 
 
 def test_the_root_and_the_configuration_become_absolute() -> None:
     options = options_of(STATUS, "J", "--root", "r", "--config=c.toml")
-    assert (options["root"], options["config"]) == ("/here/r", "/here/c.toml")
+    assert (options.root, options.config) == ("/here/r", "/here/c.toml")
 
 
 @pytest.mark.parametrize(("words", "count"), [(["-v"], 1), (["-vv"], 2), (["-v", "-v", "--verbose"], 3)])
 def test_verbosity_counts(words: list[str], count: int) -> None:
-    assert options_of(STATUS, "J", *words)["verbose"] == count
+    assert options_of(STATUS, "J", *words).verbose == count
 
 
 def test_an_option_of_a_verb_in_front_of_it_says_where_it_belongs() -> None:
     with pytest.raises(OutliveError) as caught:
-        parse.leading(["--snapshot-after", "0", "run", "x"], parse.no_options(), "/here")
+        parse.leading(["--snapshot-after", "0", "run", "x"], GlobalOptions(), "/here")
     assert caught.value.hint
     assert "after it" in caught.value.hint
 
 
 def test_help_ends_the_reading_so_nothing_is_missing() -> None:
     for argv in (["--help"], ["--wait", "-h", "--bogus"], ["--help", "make"]):
-        assert options_of(RUN, *argv)["help"] is True
-    assert options_of(RUN, "--version")["version"] is True
+        assert options_of(RUN, *argv).help is True
+    assert options_of(RUN, "--version").version is True
 
 
 def test_help_in_front_of_the_verb_leaves_the_verb_to_be_read() -> None:
-    options = parse.no_options()
+    options = GlobalOptions()
     assert parse.leading(["-h", "run", "x"], options, "/here") == ["run", "x"]
-    assert options["help"] is True
+    assert options.help is True
 
 
 def test_a_whole_command_line_gives_the_verb_its_arguments_and_the_global_options(
@@ -433,4 +433,4 @@ def test_a_whole_command_line_gives_the_verb_its_arguments_and_the_global_option
 ) -> None:
     monkeypatch.setattr("outlive.verbs.load", lambda name: {"status": STATUS}[name])
     verb, values, options = parse.parse(["-v", "status", "J"], "/here")
-    assert (verb.name, values, options["verbose"]) == ("status", {"job": "J"}, 1)
+    assert (verb.name, values, options.verbose) == ("status", {"job": "J"}, 1)

@@ -113,7 +113,8 @@ def test_a_variable_is_read_as_its_key_wants_it(name: str, text: str, section: s
     ["OUTLIVE_ROOT", "OUTLIVE_JOB_ID", "OUTLIVE_SHELL", "OUTLIVE_EVENT_PATH", "OUTLIVE_EVENT_TYPE", "OUTLIVE_LOG"],
 )
 def test_variables_of_a_job_are_no_configuration(name: str) -> None:
-    load(**{name: "anything"})
+    found, usual = load(**{name: "anything"}), load()
+    assert (found._values, found.path) == (usual._values, usual.path)
 
 
 def test_an_unknown_key_names_the_nearest() -> None:
@@ -216,6 +217,16 @@ def test_the_variables_of_openclaw_are_defaults() -> None:
     assert load(PI_BASH_YIELD_MS="soon").get("exec", "background_ms") == load().get("exec", "background_ms")
 
 
+def test_a_variable_of_openclaw_that_means_nothing_is_reported() -> None:
+    found = load(PI_BASH_YIELD_MS="soon", PI_BASH_JOB_TTL_MS="-5", OPENCLAW_BASH_YIELD="70", OPENCLAW_BASH_OTHER="x")
+    assert found.ignored == [
+        "PI_BASH_YIELD_MS is 'soon', which is not a whole number: it is ignored",
+        "PI_BASH_JOB_TTL_MS is '-5', which is not a whole number: it is ignored",
+        "OPENCLAW_BASH_YIELD is ignored: OPENCLAW_BASH_YIELD_MS may be meant",
+    ]
+    assert load(PI_BASH_YIELD_MS="2500").ignored == []
+
+
 def test_the_configuration_wins_over_the_variables_of_openclaw() -> None:
     text = "[exec]\nbackground_ms = 3\n"
     assert load(text, PI_BASH_YIELD_MS="2500").get("exec", "background_ms") == 3
@@ -276,25 +287,3 @@ def test_a_number_of_bytes_may_have_a_unit() -> None:
         load('[gc]\nmax_bytes = "ten"\n')
     assert caught.value.code == "config_error"
     assert "gc.max_bytes is not a size" in caught.value.message
-
-
-def test_a_systemd_scope_is_asked_for_by_its_name_or_by_its_old_one(place: Path) -> None:
-    assert config.load({"XDG_CONFIG_HOME": "/nonexistent"}).get("exec", "systemd_scope") is False
-    assert (
-        config.load({"XDG_CONFIG_HOME": "/nonexistent", "OUTLIVE_EXEC_SYSTEMD_SCOPE": "yes"}).get(
-            "exec", "systemd_scope"
-        )
-        is True
-    )
-    assert (
-        config.load({"XDG_CONFIG_HOME": "/nonexistent", "OUTLIVE_EXEC_SCOPE": "systemd"}).get("exec", "systemd_scope")
-        is True
-    )
-    assert load('[exec]\nscope = "systemd"\n').get("exec", "systemd_scope") is True
-    assert load('[exec]\nscope = "systemd"\n', OUTLIVE_EXEC_SCOPE="none").get("exec", "systemd_scope") is False
-    for text in ('scope = "systemd"\nsystemd_scope = false', 'systemd_scope = false\nscope = "systemd"'):
-        assert load(f"[exec]\n{text}\n").get("exec", "systemd_scope") is False, "the new name wins"
-    with pytest.raises(OutliveError, match="none or systemd") as caught:
-        load("", OUTLIVE_EXEC_SCOPE="systmd")
-    assert caught.value.hint == "Did you mean systemd?"
-    refused("[exec]\nscope = true\n")

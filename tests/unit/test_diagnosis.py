@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from outlive.jobs.diagnosis import failure, silence
+from outlive.core.records import Sandbox
+from outlive.jobs.diagnosis import failure, sandboxed, silence
 from outlive.jobs.diagnosis.silence import Silence
 from outlive.system import foreground, tree
 from outlive.system.foreground import Socket
@@ -39,6 +40,9 @@ TALKS = Socket(foreground.CONNECTED, 5432, "127.0.0.1")
         (["sh"], foreground.WAITING, {"cpu_s": 0.2}, "sh, which waits (0 s of CPU so far)."),
         (["sleep"], foreground.TIMER, {}, "sleep, which sleeps until a timer ends."),
         (["cat"], foreground.PIPE, {}, "cat, which waits for data from a pipe."),
+        (["cat"], foreground.FIFO, {}, "cat, which waits until another process opens the other end of a FIFO."),
+        (["python3"], foreground.THREADS, {}, "python3, which waits for another thread or process of its own (a lock, a queue, an event): a deadlock, if none of them works."),
+        (["python3"], foreground.THREADS, {"sockets": [TALKS]}, "python3, which waits for an answer from 127.0.0.1 port 5432."),
         (["cp"], foreground.DISK, {}, "cp, which waits for a disk or a network file system."),
         (["apt-get"], foreground.LOCK, {"holder": "unattended-upgr (pid 7)"}, "apt-get, which waits for a lock that unattended-upgr (pid 7) holds."),
         (["npm", "node"], foreground.FILES, {"sockets": [TALKS, LISTENS]}, "npm → node, which listens on port 5173: a server does not end by itself; use it, or kill it."),
@@ -71,6 +75,7 @@ def test_the_silence_is_told_in_units_that_people_use(ms: int, shown: str) -> No
         ("sudo: a terminal is required to read the password; either use the -S option\n", "It seems to want a terminal"),
         ("the input device is not a TTY\n", "It seems to want a terminal"),
         ("Error opening terminal: unknown.\n", "It seems to want a terminal"),
+        ("CMake Error: : System Error: Inappropriate ioctl for device\n", None),
         ("sh: syntax error: unexpected end of file\n", None),
         ("error: 3 tests failed\nreasons:\n", None),
         ("json: unexpected end of input\n", None),
@@ -83,6 +88,106 @@ def test_a_job_that_gave_up_is_told_why_where_its_output_shows_it(last: str, beg
     assert told is None if begins is None else str(told).startswith(begins)
     if begins and begins.startswith("It asked"):
         assert "stdin_data ends there" in str(failure.sentence("data", last))
+
+
+@pytest.mark.parametrize(
+    ("last", "command"),
+    [
+        ("fatal: Unable to create '/ws/.git/index.lock': Read-only file system\n", "make"),
+        ("error: could not lock config file .git/config: Read-only file system\n", "make"),
+        ("error: cannot open '.git/FETCH_HEAD': Read-only file system\n", "make"),
+        ("fatal: Unable to create '/ws/separate/index.lock': Read-only file system\n", "make"),
+        (
+            "npm error fatal: Unable to create '/ws/.git/index.lock': Read-only file system.\nnpm error\n",
+            "npm version 2",
+        ),
+        ("error: unable to create temporary file: Read-only file system\nerror: unable to write tag file\n", "make"),
+        ("/ws/.git/modules/sub: Read-only file system\nfatal: clone of 'x' into submodule path 'sub' failed\n", "make"),
+        ("fatal: could not create directory '/ws/.git/modules/sub'\n", "make"),
+        ("error: remote unpack failed: unable to create temporary object directory\nTo .\n", "git push . HEAD:x"),
+        ("", "git -C sub stash push -m x"),
+    ],
+)
+def test_a_job_that_a_sandbox_keeps_from_a_repository_is_told_what_lets_it(last: str, command: str) -> None:
+    told = 'The sandbox keeps .git read-only; git = "write" lets a job change it.'
+    assert sandboxed.cause(WORKSPACE, last, command) == told
+    assert '"workspace-write"' in str(sandboxed.cause(Sandbox(mode="read-only"), last, command))
+
+
+@pytest.mark.parametrize(
+    ("last", "command"),
+    [
+        ("touch: cannot touch '/usr/there': Read-only file system\n", "git status; touch /usr/there"),
+        ("error: failed to open: target/.cargo-lock: Read-only file system\n", "cargo build"),
+        ("cannot open 'yarn.lock': Read-only file system\n", "git status; yarn"),
+        ("touch: cannot touch '.gitignore': Read-only file system\n", "git status; touch .gitignore"),
+        ("No stash entries found.\n", "git stash pop"),
+        ("fatal: not a git repository (or any of the parent directories): .git\n", "git status"),
+        ("", "git diff --quiet"),
+    ],
+)
+def test_other_failures_are_not_put_down_to_a_repository(last: str, command: str) -> None:
+    assert ".git read-only" not in str(sandboxed.cause(WORKSPACE, last, command))
+
+
+WORKSPACE = Sandbox(mode="workspace-write", network="loopback", roots=["/ws"], home="/home/ada", hide=["/ws/.keys"])
+
+
+@pytest.mark.parametrize(
+    ("last", "says"),
+    [
+        ("sh: 1: cannot create /usr/x: Read-only file system\n", "a job writes below /ws, and nowhere else but in /tmp and its home"),
+        ("Error: EROFS: read-only file system, open '/ws2/x'\n", "a job writes below /ws"),
+        ("cat: /srv/data: No such file or directory\n", "it does not show /srv/data."),
+        ("cat: '/home/bob/x': Permission denied\n", "it does not show /home/bob/x."),
+        ("cat: ~/.ssh/id: No such file or directory\nmake: *** [x] Error 1\n", "it does not show /home/ada/.ssh/id."),
+        ("Error: ENOENT: no such file, open '/home/ada/notes'\n    at open (node:fs:1)\n", "it does not show /home/ada/notes."),
+        ("Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is it running?\n", "it does not show /var/run/docker.sock."),
+        ("curl: (6) Could not resolve host: example.org\n", 'it reaches nothing but a loopback of its own. network = "open" opens it'),
+        ("getaddrinfo EAI_AGAIN registry.npmjs.org\n", "it reaches nothing but a loopback"),
+        ("connect ECONNREFUSED 127.0.0.1:5432\n", "it reaches nothing but a loopback"),
+        ("ERROR: No matching distribution found for six (from versions: none)\n", "it reaches nothing but a loopback"),
+        ("unshare: unshare failed: Operation not permitted\n", "nothing in it has rights of root"),
+        ("cat: /ws/missing: No such file or directory\n", None),
+        ("cat: missing: No such file or directory\n", None),
+        ("sh: 1: /usr/bin/missing: not found\n", None),
+        ("cat: /tmp/missing: No such file or directory\n", None),
+        ("cat: /etc/passwd: Permission denied\n", None),
+        ("see https://example.org/srv/x: it does not exist\n", None),
+        ("3 tests failed\n", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_what_a_sandbox_may_have_to_do_with_a_failure_is_told(last: str, says: str | None) -> None:
+    told = sandboxed.cause(WORKSPACE, last, "make")
+    assert (
+        told is None if says is None else str(told).startswith("The sandbox may be the cause: ") and says in str(told)
+    )
+
+
+def test_with_an_open_network_a_failed_connection_is_not_the_sandbox() -> None:
+    opened = Sandbox.replace(WORKSPACE, network="open")
+    assert sandboxed.cause(opened, "curl: (6) Could not resolve host: example.org\n", "curl") is None
+
+
+@pytest.mark.parametrize(
+    ("command", "top"),
+    [
+        ("make > /tmp/log", "/tmp"),
+        ("cp a ~/kept", "/home/ada"),
+        ('cp a "$HOME/kept"', "/home/ada"),
+        ("cp a /home/ada/kept", "/home/ada"),
+        ("tar xf a -C /var/tmp/x", "/var/tmp"),
+        ("make > /ws/log", None),
+        ("make > log", None),
+        ("ls ~/", None),
+        ("echo /srv/tmp/x a~/b", None),
+    ],
+)
+def test_a_place_that_is_gone_with_the_sandbox_is_told_of(command: str, top: str | None) -> None:
+    told = sandboxed.gone(WORKSPACE, command)
+    ends = "empty when it starts, gone when it ends. What is to stay belongs below /ws."
+    assert told == (top and f"{top} is the sandbox's own: {ends}")
 
 
 # --- what /proc tells -------------------------------------------------------------------------------------------------
@@ -171,6 +276,35 @@ def test_the_holder_of_a_lock_is_known(place: Path) -> None:
             until(lambda: foreground.activity(other.pid) == foreground.LOCK, what="its wait for the lock")
             assert foreground.lock_holder(other.pid) == holder.pid
             assert foreground.lock_holder(holder.pid) is None
+
+
+def test_a_lock_that_an_ended_process_took_is_held_by_who_keeps_its_file_open(place: Path) -> None:
+    shell = "exec 9> lock; flock 9; echo taken; sleep 600; :"
+    with _started(["bash", "-c", shell], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with _started(["flock", "lock", "true"]) as other:
+            until(lambda: foreground.activity(other.pid) == foreground.LOCK, what="its wait for the lock")
+            assert foreground.lock_holder(other.pid) == holder.pid
+
+
+def test_threads_that_wait_for_each_other_and_a_fifo_that_nobody_opens_are_seen(place: Path) -> None:
+    locks = (
+        "import threading; a, b = threading.Lock(), threading.Lock(); a.acquire(); b.acquire(); "
+        "threading.Thread(target=b.acquire).start(); print(1, flush=True); a.acquire()"
+    )
+    sleeps = (
+        "import threading, time; t = threading.Thread(target=time.sleep, args=(600,)); t.start(); "
+        "print(1, flush=True); t.join()"
+    )
+    for code, doing in ((locks, foreground.THREADS), (sleeps, foreground.TIMER)):
+        with _started([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            until(lambda: foreground.activity(process.pid) == doing, what=f"{doing}")  # noqa: B023 - called at once
+    os.mkfifo("fifo", 0o600)
+    with _started(["cat", "fifo"]) as process:
+        until(lambda: foreground.activity(process.pid) == foreground.FIFO, what="its wait for a writer")
 
 
 @pytest.mark.parametrize(("room", "told"), [(0, True), (3, True), (4, False)])

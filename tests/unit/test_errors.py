@@ -111,6 +111,12 @@ def test_nothing_is_guessed_where_nothing_is_near(word: str) -> None:
     assert nearest(word, ["--timeout", "status"]) is None
 
 
+@pytest.mark.parametrize("word", ["--no-wait", "--nowait", "--ask", "--systemd"])
+def test_neither_the_contrary_nor_another_short_word_is_near(word: str) -> None:
+    assert nearest(word, ["--wait", "--mask", "--no-systemd"]) is None
+    assert nearest("--maks", ["--wait", "--mask"]) == "--mask"
+
+
 def test_an_error_that_has_no_number_is_not_given_one() -> None:
     error = errors.from_os("reading /x", OSError("timed out"))
     assert error.message == "while reading /x: timed out"

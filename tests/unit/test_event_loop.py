@@ -7,14 +7,18 @@ import os
 from outlive.supervisor.event_loop import EventLoop
 
 
-def test_a_timer_that_is_hurried_fires_once_and_one_that_is_not_set_never() -> None:
-    loop, fired = EventLoop(), []
+def test_a_timer_fires_once_each_time_it_is_set_and_one_that_was_taken_away_never() -> None:
+    loop = EventLoop()
+    fired: list[str] = []
+    end, never, stop = loop.timer(fired.append, "end"), loop.timer(fired.append, "never"), loop.timer(loop.stop)
     try:
-        loop.hurry("end")
-        loop.after("end", 3_600, lambda: fired.append("end"))
-        loop.hurry("end")
-        loop.hurry("end")
-        assert (fired, loop.is_set("end")) == (["end"], False)
+        end.after(3_600)
+        end.after(0)
+        never.after(0)
+        never.cancel()
+        stop.after(0.01)
+        loop.run()
+        assert (fired, end.is_set, never.is_set) == (["end"], False, False)
     finally:
         loop.close()
 
@@ -22,11 +26,14 @@ def test_a_timer_that_is_hurried_fires_once_and_one_that_is_not_set_never() -> N
 def test_a_timer_that_is_years_away_does_not_keep_the_loop_from_waiting() -> None:
     """epoll_wait(2) takes an int of milliseconds, which is 24.8 days."""
     loop, (read_end, write_end) = EventLoop(), os.pipe()
-    loop.after("end", 10 * 366 * 86_400, lambda: None)
+    fired: list[str] = []
+    end = loop.timer(fired.append, "end")
+    end.after(10 * 366 * 86_400)
     loop.read(read_end, loop.stop)
     os.write(write_end, b"x")
     try:
         loop.run()
+        assert (fired, end.is_set) == ([], True)
     finally:
         loop.close()
         os.close(read_end)

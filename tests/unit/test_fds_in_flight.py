@@ -38,7 +38,7 @@ def test_a_user_may_have_as_many_files_in_flight_as_the_hard_limit_says(hard: in
 ADOPTION = """
 import errno, os, sys
 from outlive.core.records import Definition
-from outlive.store import adoptions
+from outlive.store.inspection import adoptions
 from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.request import Request
@@ -48,7 +48,7 @@ def put(*_):
     raise OSError(getattr(errno, sys.argv[1]), "no")
 
 Escrow.put = put
-request = Request(mode="adopt", root=os.getcwd(), job_id="job", definition=Definition(command=["true"]).to_dict())
+request = Request(mode="adopt", root=os.getcwd(), job_id="job", definition=Definition(command=["true"]))
 job = open_job(request)
 adoptions.record(job, 4)
 try:

@@ -32,7 +32,7 @@ def test_the_first_state_makes_no_file_and_counts_until_the_next_one(new: NewJob
     found = new.dir.read_state()
     assert found is not None
     assert (found.phase, found.boot_id) == ("spawning", "this")
-    new.dir.write_state(found.replace(phase="running", pid=7))
+    new.dir.write_state(State.replace(found, phase="running", pid=7))
     found = new.dir.read_state()
     assert found is not None
     assert (found.phase, found.pid) == ("running", 7)

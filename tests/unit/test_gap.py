@@ -12,8 +12,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from outlive.core.records import Watch
 from outlive.jobs.waiting import drive
 from outlive.render import search, window
+from outlive.render.view import View
 from outlive.store.job_dir import GAP
 from outlive.store.output import line_index as lines_module
 from outlive.store.output import merged as output_module
@@ -242,25 +244,25 @@ def test_an_answer_shows_true_lines_names_the_gap_and_counts_what_it_leaves_out(
         job.put(0, numbered(2_500))
         with Output(job.dir) as output:
             stop = min(output.end, since + length)
-            shown = window.show(job.dir, output, since, stop, max_bytes=max_bytes, raw=True, more=False)
+            shown = window.show(job.dir, output, since, stop, View(max_bytes, raw=True), more=False)
             hole = output.gap.merged
         text = job.text()
-        for line in unmarked(shown.text):
+        for line in unmarked(shown.output):
             assert line.encode() in text, "no line is made of two"
-        gone = [one for one in shown.text.splitlines() if "are gone" in one]
+        gone = [one for one in shown.output.splitlines() if "are gone" in one]
         since, stop = min(since, len(text)), max(stop, min(since, len(text)))
         assert bool(gone) == bool(shown.gaps) == hole.crossed_by(since, stop)
-        for gap in shown.gaps:
-            assert (gap["from_seq"], gap["to_seq"]) == (hole.start, hole.stop)
-            assert gap["lines"] == text[hole.start : hole.stop].count(b"\n")
-        visible = sum(len(line) for line in unmarked(shown.text))
-        left_out = shown.truncated["bytes"] if shown.truncated else 0
-        newlines = shown.text.count("\n") - len([one for one in shown.text.splitlines() if one.startswith("[...")])
+        for gap in shown.gaps or ():
+            assert (gap.from_seq, gap.to_seq) == (hole.start, hole.stop)
+            assert gap.lines == text[hole.start : hole.stop].count(b"\n")
+        visible = sum(len(line) for line in unmarked(shown.output))
+        left_out = shown.truncated.bytes if shown.truncated else 0
+        newlines = shown.output.count("\n") - len([one for one in shown.output.splitlines() if one.startswith("[...")])
         assert hole.kept(since, max(stop, shown.next_seq)) - left_out <= visible + newlines + 1
         if shown.truncated:
-            span = text[shown.truncated["from_seq"] : shown.truncated["to_seq"]]
-            cut = hole if hole.crossed_by(shown.truncated["from_seq"], shown.truncated["to_seq"]) else Hole()
-            assert shown.truncated["lines"] == span.count(b"\n") - cut.lines
+            span = text[shown.truncated.from_seq : shown.truncated.to_seq]
+            cut = hole if hole.crossed_by(shown.truncated.from_seq, shown.truncated.to_seq) else Hole()
+            assert shown.truncated.lines == span.count(b"\n") - cut.lines
 
 
 def test_a_search_passes_over_the_gap_and_numbers_stay_right(tmp_path: Path) -> None:
@@ -269,23 +271,27 @@ def test_a_search_passes_over_the_gap_and_numbers_stay_right(tmp_path: Path) -> 
         with Output(job.dir) as output:
             lines = Lines(job.dir, output)
             found, nothing, late = (
-                drive(search.search(lines, Pattern(wanted), start, limit=None, context=0, max_bytes=60_000, raw=True))
+                drive(
+                    search.search(
+                        lines, Pattern(wanted), start, search.Matched(limit=None, context=0, max_bytes=60_000, raw=True)
+                    )
+                )
                 for wanted, start in (("0[05]$", 0), ("nowhere", 0), ("0[05]$", output.gap.merged.stop))
             )
             lines.close()
             hole = output.gap.merged
-    rows = [row for row in found["output"].splitlines() if not row.startswith("[...")]
+    rows = [row for row in found.shown.output.splitlines() if not row.startswith("[...")]
     assert all(row == f"{int(row[-5:]) + 1}:line {row[-5:]}" for row in rows)
-    assert found["matches"] == len(rows) > 5
-    assert found["output"].count("are gone") == 1
+    assert found.matches == len(rows) > 5
+    assert found.shown.output.count("are gone") == 1
     assert (
-        found["gaps"]
-        == nothing["gaps"]
+        [gap.to_dict() for gap in found.shown.gaps or ()]
+        == [gap.to_dict() for gap in nothing.shown.gaps or ()]
         == [{"from_seq": hole.start, "to_seq": hole.stop, "bytes": hole.stop - hole.start, "lines": hole.lines}]
     )
-    assert "not searched" in found["hint"] and "not searched" in nothing["hint"]
-    assert "gaps" not in late and late["hint"] is None
-    assert found["total_lines"] == 2_500
+    assert "not searched" in str(found.hint) and "not searched" in str(nothing.hint)
+    assert late.shown.gaps is None and late.hint is None
+    assert found.total_lines == 2_500
 
 
 def test_what_an_answer_reads_of_no_output_looks_for_a_gap_once(
@@ -294,9 +300,14 @@ def test_what_an_answer_reads_of_no_output_looks_for_a_gap_once(
     looked: list[int] = []
     newest = GapFile.newest
     with made(tmp_path, 5_000) as job:
-        monkeypatch.setattr(GapFile, "newest", lambda file: looked.append(1) or newest(file))
+
+        def look(file: GapFile) -> Any:
+            looked.append(1)
+            return newest(file)
+
+        monkeypatch.setattr(GapFile, "newest", look)
         with Output(job.dir) as output:
-            window.show(job.dir, output, 0, output.end, max_bytes=1_000, raw=False, more=False)
+            window.show(job.dir, output, 0, output.end, View(1_000), more=False)
             window.tails(output, 10, 1_000)
     assert len(looked) == 1
 
@@ -311,11 +322,11 @@ def test_a_tail_does_not_reach_across_the_gap(tmp_path: Path) -> None:
             whole = window.tails(output, 10_000, 60_000)
             short = window.tails(output, 3, 60_000)
             hole = output.gap.streams[0]
-        assert whole["stdout_tail"].encode() == job.text(only=0)[hole.stop :]
-        assert whole["stderr_tail"] == "", "what came last of it is gone"
-        assert whole["gaps"][0]["from_seq"] == output.gap.merged.start
-        assert short["stdout_tail"].encode() == numbered(3, 2_197)
-        assert whole["truncated"] is True
+        assert whole.stdout_tail.encode() == job.text(only=0)[hole.stop :]
+        assert whole.stderr_tail == "", "what came last of it is gone"
+        assert whole.gaps and whole.gaps[0].from_seq == output.gap.merged.start
+        assert short.stdout_tail.encode() == numbered(3, 2_197)
+        assert whole.truncated is True
 
 
 @given(RUNS, RUNS, st.lists(st.integers(0, 8), max_size=20))
@@ -368,7 +379,7 @@ def test_a_line_goes_on_over_a_gap_that_took_nothing_of_its_stream(tmp_path: Pat
 def test_a_watch_that_falls_behind_goes_on_behind_the_gap_and_says_what_it_missed(tmp_path: Path) -> None:
     told: list[dict[str, Any]] = []
     done: list[bool] = []
-    spec = {"id": "w1", "pattern": "0[05]$", "match_type": "regex", "stream": "both", "once": False}
+    spec = Watch(id="w1", pattern="0[05]$")
     with made(tmp_path, 5_000) as job:
         watches = HitReporter(
             job.dir,

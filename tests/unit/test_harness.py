@@ -7,12 +7,13 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support import leaks, pair, processes, schema, trees
 from support.cli import Text, environment, one_object
-from support.mcp_client import McpRefusal, McpSession, RawMcp
+from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer
 from support.tiers import MODERN_FIRST
 from support.wait import until
 
@@ -47,11 +48,11 @@ anyio.run(main)
 SAY = [sys.executable, "-c", SERVER]
 
 
-def _started(**how: object) -> subprocess.Popen[bytes]:
+def _started(**how: Any) -> subprocess.Popen[bytes]:
     """A process that lives until it is ended, and is past exec."""
-    child = subprocess.Popen(SLEEPER, stdout=subprocess.PIPE, **how)  # type: ignore[call-overload]
-    assert child.stdout.readline() == b"up\n"
-    return child  # type: ignore[no-any-return]
+    child: subprocess.Popen[bytes] = subprocess.Popen(SLEEPER, stdout=subprocess.PIPE, **how)
+    assert child.stdout and child.stdout.readline() == b"up\n"
+    return child
 
 
 def _ended(child: subprocess.Popen[bytes]) -> None:
@@ -163,8 +164,9 @@ def test_an_open_file_is_a_leak(place: Path) -> None:
 
 
 @pytest.mark.leaves_jobs
-def test_a_marked_test_may_leave_processes_of_its_place() -> None:
+def test_a_marked_test_may_leave_processes_of_its_place(place: Path) -> None:
     subprocess.run(["sh", "-c", "sleep 600 </dev/null >/dev/null 2>&1 &"], check=True)
+    assert len(processes.of(place)) == 1
 
 
 def test_waiting_ends_with_what_the_condition_gave() -> None:
@@ -205,7 +207,7 @@ def test_one_object_and_a_newline_is_read() -> None:
 
 
 def test_a_closed_schema_refuses_what_nobody_declared() -> None:
-    definition = {
+    definition: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$defs": {
             "base": {"type": "object", "properties": {"kind": {"type": "string"}}},
@@ -243,7 +245,7 @@ def test_the_sdk_client_calls_lists_and_cancels(era: str, place: Path) -> None:
         assert (session.client.protocol_version >= "2026") == (era == "modern")
         assert processes.parent(session.pid) == os.getpid()
         assert list(session.tools()) == ["say"]
-        assert session.call("say", word="good") == ({}, "good", False)
+        assert session.call("say", word="good") == ToolAnswer({}, "good", False)
         assert session.call("say", word="bad").is_error
         call = session.begin("say", forever=True)
         until(lambda: "asleep" in log.read_text(), what="the call has begun")
@@ -272,7 +274,7 @@ def test_the_raw_client_calls_cancels_and_reads_refusals(era: str, place: Path) 
     log = place / "say.log"
     with RawMcp(log=log, era=era, command=SAY) as raw:
         raw.start()
-        assert raw.call("say", word="good") == ({}, "good", False)
+        assert raw.call("say", word="good") == ToolAnswer({}, "good", False)
         request = raw.begin_call("say", forever=True)
         until(lambda: "asleep" in log.read_text(), what="the call has begun")
         raw.cancel(request)

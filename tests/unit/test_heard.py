@@ -5,20 +5,22 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from outlive.core.records import State
-from outlive.jobs import adoption, run_answer
-from outlive.jobs.run_answer import Reply
+from outlive.answers.starting import Started
+from outlive.core.records import Definition, State
+from outlive.jobs import adoption
+from outlive.jobs.starting import answer as start_answer
+from outlive.jobs.starting.call import StartCall
 from outlive.jobs.waiting import Pause, drive
 from outlive.mcp import async_driver
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
-from outlive.store.inspect import Inspection
+from outlive.store.inspection.inspect import Inspection
 from outlive.supervisor import control_server, fork_protocol, start, supervisor
 from outlive.supervisor.control_server import ControlServer
 from outlive.supervisor.event_loop import EventLoop
@@ -37,7 +39,7 @@ def test_the_last_client_that_hangs_up_is_told_of() -> None:
 
     clients = [fds.pair() for _ in range(2)]
     listener, other = fds.pair()
-    server = ControlServer(loop, listener, lambda *_: None, pytest.fail, quiet)
+    server = ControlServer(loop, listener, lambda *_: None, lambda error: pytest.fail(str(error)), quiet)
     try:
         for here, there in clients:
             server.add(there, wants_output=False)
@@ -53,19 +55,21 @@ def test_the_last_client_that_hangs_up_is_told_of() -> None:
 def test_a_start_stays_connected_until_its_answer_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     here, there = fds.pair()
     seen = []
+    made = Started.__new__(Started)
+    made.hint = None
 
-    def answer(*_: Any, **__: Any) -> Iterator[None]:
+    def answer(*_: Any, **__: Any) -> Generator[None, None, Started]:
         seen.append(_is_connected(there))
         yield from ()
-        return {"state": "exited"}
+        return made
 
-    ended: Any = Inspection(None, State(phase="finished"), elsewhere=True)  # type: ignore[arg-type]
+    job: Any = None
+    ended = Inspection(Definition(host="there"), State(phase="finished"))
     monkeypatch.setattr(adoption, "inspect_and_adopt", lambda *_: ended)
-    monkeypatch.setattr(run_answer, "run_answer", answer)
+    monkeypatch.setattr(start_answer, "made", answer)
     try:
-        job: Any = None
-        found = drive(run_answer.wait_and_answer(job, job, here, Reply(yield_ms=0)))
-        assert (found, seen, _is_connected(there)) == ({"state": "exited"}, [True], False)
+        found = drive(StartCall(yield_ms=0).answer(job, job, here))
+        assert (found is made, seen, _is_connected(there)) == (True, [True], False)
     finally:
         there.close()
 
@@ -81,7 +85,7 @@ def test_a_start_stays_connected_until_its_answer_is_made(monkeypatch: pytest.Mo
     ],
 )
 def test_a_caller_with_a_condition_or_without_time_does_not_wait_for_the_end(args: dict[str, Any], waits: bool) -> None:
-    assert Reply(**args).waits_for_end is waits
+    assert StartCall(**args).waits_for_end is waits
 
 
 def test_a_caller_that_waits_for_no_end_has_the_cores_until_it_hangs_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,7 +117,7 @@ def test_a_pair_holds_everything_that_it_may_import_late() -> None:
         *("outlive.supervisor.input", "outlive.sandbox", "outlive.system.blocked_reads", "outlive.render"),
         *("outlive.supervisor.output.masking", "outlive.store.audit"),
         *("outlive.supervisor.resources", "outlive.system.spawn_limited", "outlive.system.job_group"),
-        *("outlive.system.process_use", "outlive.core.resources", "outlive.core.nearest"),
+        *("outlive.system.process_use", "outlive.core.resources", "outlive.core.nearest", "outlive.core.quoted"),
     )
     missing = [name for name in seen - loaded if not any(f"{name}.".startswith(f"{one}.") for one in (*LATE, *ready))]
     assert not missing
@@ -140,3 +140,10 @@ def imported(module: str) -> Iterator[str]:
 def file_of(module: str) -> Path:
     place = SOURCE.parent / module.replace(".", os.sep)
     return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+
+
+def test_source_without_bytecode_is_compiled_as_by_an_import() -> None:
+    """Not with the __future__ of the module that compiles it: a record reads the types of its values."""
+    namespace: dict[str, object] = {}
+    exec(held_code._code(b"value: int = 1\n", "module.py"), namespace)
+    assert namespace["__annotations__"] == {"value": int}

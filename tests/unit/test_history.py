@@ -15,6 +15,7 @@ from outlive import fastjson, limits
 from outlive.store import history
 from outlive.store.history import History
 from outlive.store.job_dir import EVENTS, JobDir
+from outlive.system import fds
 
 BOUND = 8_192
 
@@ -183,7 +184,7 @@ def test_a_full_disk_costs_the_bound_and_no_event(job: JobDir, monkeypatch: pyte
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(history.fds, "write_all", full)
+    monkeypatch.setattr(fds, "write_all", full)
     flood(job, 200)
     assert len(history.read(job)[0]) == 201
     assert not (Path(job.path) / history._COPY).exists()

@@ -290,7 +290,7 @@ def test_what_appears_between_looking_and_watching_is_not_missed(
 ) -> None:
     """Another process makes the directories and the file between the look at the way and the watch of it."""
     real = inotify._way_to
-    looks = []
+    looks: list[inotify._Way] = []
 
     def and_then(path: str) -> inotify._Way:
         way = real(path)
@@ -337,7 +337,7 @@ def test_what_vanishes_between_looking_and_watching_is_not_waited_for(
 ) -> None:
     (work / "a" / "b").mkdir(parents=True)
     real = inotify._way_to
-    looks = []
+    looks: list[inotify._Way] = []
 
     def and_then(path: str) -> inotify._Way:
         way = real(path)

@@ -19,13 +19,13 @@ from support.tiers import first
 
 SHIFT, ALT, CTRL = 1, 2, 4
 MODIFIERS = [
-    ["S-", SHIFT],
-    ["M-", ALT],
-    ["M-S-", ALT + SHIFT],
-    ["C-", CTRL],
-    ["C-S-", CTRL + SHIFT],
-    ["C-M-", CTRL + ALT],
-    ["C-M-S-", CTRL + ALT + SHIFT],
+    ("S-", SHIFT),
+    ("M-", ALT),
+    ("M-S-", ALT + SHIFT),
+    ("C-", CTRL),
+    ("C-S-", CTRL + SHIFT),
+    ("C-M-", CTRL + ALT),
+    ("C-M-S-", CTRL + ALT + SHIFT),
 ]
 CURSOR = {"Up": b"A", "Down": b"B", "Right": b"C", "Left": b"D", "End": b"F", "Home": b"H"}
 PF = {"F1": b"P", "F2": b"Q", "F3": b"R", "F4": b"S"}

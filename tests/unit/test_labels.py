@@ -59,11 +59,15 @@ class TestNames:
     @pytest.mark.parametrize(
         ("command", "name"),
         [
-            (["npm", "run", "dev"], "npm run"),
+            (["npm", "run", "dev"], "npm run dev"),
+            (["cd /tmp && cargo build --release x"], "cargo build"),
+            (["set -e; export A=1\nnpm run build -- --watch"], "npm run build"),
+            (["git commit -m 'a long message'"], "git commit"),
+            (["cd /tmp"], "cd /tmp"),
             (["/usr/bin/python3", "-m", "http.server"], "python3 http.server"),
             (["pytest -q tests/unit"], "pytest tests/unit"),
             (["A=1 B='x y' make all"], "make all"),
-            (["cd app && npm test"], "cd app"),
+            (["cd app && npm test"], "npm test"),
             (["sleep 5; echo done"], "sleep 5"),
             (["ls"], "ls"),
             (["ls -la"], "ls"),
@@ -72,7 +76,7 @@ class TestNames:
             (["echo 'two words'"], "echo two words"),
         ],
     )
-    def test_a_job_is_called_by_its_verb_and_first_target(self, command: list[str], name: str) -> None:
+    def test_a_job_is_called_as_a_person_would_call_it(self, command: list[str], name: str) -> None:
         assert labels.name_of(command) == name
 
     def test_a_long_name_keeps_both_ends(self) -> None:

@@ -48,8 +48,18 @@ def test_codex_keeps_the_descriptions_of_both_tools(tools: dict[str, dict[str, A
     assert size(normalised(tools["exec"]["inputSchema"])) <= 4_500
 
 
+def test_a_server_without_a_directory_requires_one() -> None:
+    audience = listing.Audience(workdir_required=True)
+    exec_tool, process_tool = listing.tools(
+        verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}), audience
+    )
+    assert exec_tool["inputSchema"]["required"] == ["command", "workdir"]
+    assert exec_tool["inputSchema"]["properties"]["workdir"]["description"].startswith("Absolute path")
+    assert process_tool["inputSchema"]["required"] == ["action"]
+
+
 def test_both_tools_together_are_short(tools: dict[str, dict[str, Any]]) -> None:
-    assert sum(map(size, tools.values())) <= 8_000
+    assert sum(map(size, tools.values())) <= 7_000
 
 
 def test_they_are_short_with_what_a_configuration_adds() -> None:
@@ -57,7 +67,7 @@ def test_they_are_short_with_what_a_configuration_adds() -> None:
     found = config.Config(set_, None)
     listed = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), found)
     assert {"sandbox", "network", "elevated", "host"} <= listed[0]["inputSchema"]["properties"].keys()
-    assert sum(map(size, listed)) <= 8_000
+    assert sum(map(size, listed)) <= 7_700
 
 
 def test_codex_counts_a_schema_as_it_was_seen_to() -> None:
@@ -131,14 +141,15 @@ def test_a_client_that_validates_lets_aliases_through(tools: dict[str, dict[str,
 
 def test_arguments_that_are_not_listed_are_accepted(tools: dict[str, dict[str, Any]], reader: Tools) -> None:
     properties = tools["process"]["inputSchema"]["properties"]
-    for name, given in {
+    unlisted: dict[str, dict[str, Any]] = {
         "create": {"command": "true", "pty": True, "notify_command": "cat"},
         "restart": {"job_id": "x", "yield_ms": 5},
         "gc": {"max_jobs": 3},
         "send-keys": {"job_id": "x", "hex": ["1b"]},
         "list": {"owner": "me"},
         "poll": {"sessionId": "x", "sinceSeq": 1},
-    }.items():
+    }
+    for name, given in unlisted.items():
         assert set(given) - {"job_id"} - set(properties), name
         assert reader.read("process", {"action": name, **given})[0] is reader.process[name]
 
@@ -151,6 +162,26 @@ def test_what_exec_lists_is_listed_again_only_where_no_job_is_started() -> None:
     assert shared <= alone.keys()
     assert not {"command", "workdir", "pty", "timeout", "title", "yield_ms", "background"} & with_exec.keys()
     assert with_exec["watch"]["description"] == "notify_set: as in exec"
+
+
+def test_what_another_tool_lists_is_not_said_again(tools: dict[str, dict[str, Any]]) -> None:
+    """Alone, the tool says all of it."""
+    assert (
+        tools["process"]["inputSchema"]["properties"]["until"]["description"]
+        == "wait: as in exec (default exit, input)"
+    )
+    alone = schemas.of_actions(process_verbs(), None, config.load({}))["properties"]["until"]["description"]
+    assert "; wait: answer when one holds: exit, " in alone and alone.endswith(" (default exit, input)")
+
+
+def test_what_the_schema_leaves_out_is_said_in_it(tools: dict[str, dict[str, Any]]) -> None:
+    process, exec_ = (tools[name]["inputSchema"]["properties"] for name in ("process", "exec"))
+    assert "(default: the end)" in process["offset"]["description"]
+    assert "(default 2)" in process["context"]["description"]
+    assert "wait: also a list" in process["job_id"]["description"]
+    assert "words: regex=RE2, port=80" in exec_["until"]["description"]
+    assert "with until when it holds, at most yield_ms later" in exec_["background"]["description"]
+    assert "`cd` and `export` do not last" in exec_["workdir"]["description"]
 
 
 def test_an_argument_that_is_not_listed_is_hinted(reader: Tools) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_mcp_fakes import Recorder, tools
 
 from outlive import config, limits, verbs
 from outlive.config import Config
 from outlive.errors import OutliveError
 from outlive.mcp.tools.call import Tools, clamp
 from outlive.mcp.tools.offer import process_verbs
+from support.mcp_fakes import Recorder, tools
 
 
 def read(tool: str, **given: Any) -> dict[str, Any]:
@@ -261,8 +261,20 @@ def test_a_wrong_action_names_the_one_that_is_meant(name: Any, said: str) -> Non
     assert "poll, " not in error["hint"], "all names are told only to a caller that asks for them"
 
 
-def test_the_action_help_lists_the_actions() -> None:
-    assert "poll, " in refused_by_real("help")["hint"]
+def test_all_unknown_arguments_are_refused_at_once() -> None:
+    error = refused("exec", command="true", yeild_ms=5, size=1, colour="red", shape="round")
+    assert error["message"] == "yeild_ms, size, colour, shape are not arguments of exec"
+    assert error["hint"].startswith(
+        "yeild_ms: Did you mean yield_ms (milliseconds)? size, colour, shape: Leave it out;"
+    )
+    many = refused("exec", command="true", **{f"zzz{number}": 1 for number in range(30)})
+    assert "zzz9 and 20 more are not arguments" in many["message"]
+
+
+def test_names_that_other_tools_have_are_taken() -> None:
+    given = {"command": "true", "description": "Say true", "run_in_background": True}
+    args = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), Config({}, None)).read("exec", given)[1]
+    assert (args["description"], args["background"], args["title"]) == ("Say true", True, None)
 
 
 def test_spawn_is_exec_in_the_background() -> None:
@@ -312,7 +324,7 @@ def test_no_call_waits_longer_than_clients_do(
 def test_a_write_waits_for_its_reader_and_for_the_reaction_no_longer_than_clients_do() -> None:
     real = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
     for action in ("write", "send-keys", "submit", "paste"):
-        waits = ({}, {"wait_ms": 60_000}, {"timeout_ms": 70_000, "wait_ms": 60_000})
+        waits: tuple[dict[str, int], ...] = ({}, {"wait_ms": 60_000}, {"timeout_ms": 70_000, "wait_ms": 60_000})
         calls = [clamp(*real.read("process", {"action": action, "job_id": "x", **given})) for given in waits]
         assert [(args["timeout_ms"], args["wait_ms"]) for args, _ in calls] == [
             (5_000, 1_000),

@@ -15,10 +15,13 @@ from typing import Any
 import anyio
 import pytest
 
+from outlive import verbs
+from outlive.jobs import lookup
 from outlive.jobs.waiting import Pause
 from outlive.mcp import async_driver
+from outlive.store.inspection import engine_record
 from outlive.store.root import Store
-from outlive.verbs.spec import Verb
+from outlive.verbs.spec import Verb, always
 from support.wait import until, until_async
 
 BOUND_S = 10
@@ -157,8 +160,8 @@ def test_slow_verbs_run_in_a_thread_whether_they_wait_or_not() -> None:
     async def both() -> list[str]:
         ctx: Any = SimpleNamespace(owner="a client", config=NO_HOSTS)
         return [
-            await async_driver.run(Verb("plain", "", plain, slow=True), ctx, {}),
-            await async_driver.run(Verb("waiting", "", waiting, slow=True), ctx, {}),
+            await async_driver.run(Verb("plain", "", plain, slow=always), ctx, {}),
+            await async_driver.run(Verb("waiting", "", waiting, slow=always), ctx, {}),
             await async_driver.run(Verb("quick", "", plain), ctx, {}),
         ]
 
@@ -181,7 +184,7 @@ def test_a_list_of_few_jobs_takes_no_thread(jobs: int, hosts: dict[str, Any], at
         (tmp_path / str(number)).mkdir()
     with contextlib.closing(Store.existing(str(tmp_path))) as store:
         ctx: Any = SimpleNamespace(owner="a client", config=SimpleNamespace(hosts=lambda: hosts), store=store)
-        assert anyio.run(async_driver.run, Verb("list", "", listed, slow=True), ctx, {}) == "listed"
+        assert anyio.run(async_driver.run, Verb("list", "", listed, slow=verbs.load("list").slow), ctx, {}) == "listed"
     main = threading.main_thread().name
     assert [name == main for name in threads] == [at_once, False], "what takes longer goes on in a thread"
 
@@ -201,7 +204,7 @@ class Held:
             self.ended.append(caller)
             return caller
 
-        return Verb("work", "", work, slow=True)
+        return Verb("work", "", work, slow=always)
 
     async def call(self, caller: str) -> str:
         ctx: Any = SimpleNamespace(owner=caller, config=NO_HOSTS)
@@ -272,7 +275,7 @@ def test_work_in_turns_is_closed_when_its_call_is_cancelled() -> None:
     async def cancelled() -> None:
         ctx: Any = SimpleNamespace(owner="a client", config=NO_HOSTS)
         async with anyio.create_task_group() as group:
-            group.start_soon(async_driver.run, Verb("endless", "", endless, slow=True), ctx, {})
+            group.start_soon(async_driver.run, Verb("endless", "", endless, slow=always), ctx, {})
             await until_async(lambda: steps > 1_000, what="work")
             group.cancel_scope.cancel()
         await until_async(ended.is_set, what="the end of the work")
@@ -302,8 +305,8 @@ def test_an_action_that_yields_none_goes_on_in_a_thread_until_it_waits() -> None
 def test_a_call_about_a_job_on_another_host_runs_apart_from_the_event_loop(
     there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(async_driver.lookup, "open_job", lambda _ctx, _name: contextlib.nullcontext())
-    monkeypatch.setattr(async_driver.engine_record, "read", lambda _job: {"kind": "slurm"} if there else None)
+    monkeypatch.setattr(lookup, "open_job", lambda _ctx, _name: contextlib.nullcontext())
+    monkeypatch.setattr(engine_record, "read", lambda _job: {"kind": "slurm"} if there else None)
     threads: list[bool] = []
 
     def look(ctx: Any, *, job: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import anyio
@@ -11,6 +12,8 @@ import pytest
 from outlive.cli.main import main
 from outlive.mcp.caller import owner_of
 from outlive.mcp.job_environment import JobEnvironment, job_directory, merged_path
+
+PLUGIN = Path(__file__).resolve().parent.parent.parent / "plugins" / "outlive"
 
 
 @pytest.mark.parametrize(
@@ -73,6 +76,18 @@ def test_a_server_in_the_directory_of_a_plugin_runs_no_job_there(place: Path) ->
     assert job_directory({"PLUGIN_ROOT": here + "/"}) is None
     assert job_directory({"PLUGIN_ROOT": here + "-other"}) == here
     assert job_directory({"PLUGIN_ROOT": here, "CLAUDE_PROJECT_DIR": str(place)}) == str(place)
+
+
+@pytest.mark.parametrize("folder", ["", ".codex-plugin"])
+def test_a_server_in_the_directory_of_our_plugin_runs_no_job_there(
+    folder: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = place / "extensions" / "outlive"
+    shutil.copytree(PLUGIN, copy)
+    monkeypatch.chdir(copy / folder)
+    assert job_directory({}) is None
+    monkeypatch.chdir(copy.parent)
+    assert job_directory({}) == str(copy.parent)
 
 
 def test_a_directory_that_is_gone_is_none(place: Path) -> None:

@@ -12,7 +12,6 @@ import anyio
 import jsonschema
 import pytest
 from mcp import Client, MCPError, types
-from test_mcp_fakes import ID, OPEN, Recorder, fake_server, tools
 
 from outlive import config, verbs
 from outlive.jobs.conditions import parse
@@ -21,6 +20,7 @@ from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import WAIT_ARGUMENTS, process_verbs
 from outlive.system import shells
 from outlive.verbs.spec import INT
+from support.mcp_fakes import ID, OPEN, Recorder, fake_server, tools
 from support.wait import until_async
 
 ERAS = ("legacy", "auto")  # the initialize handshake; 2026-07-28 with an envelope in each request
@@ -103,7 +103,12 @@ def test_a_call_that_starts_nothing_looks_for_no_shell(place: Path, era: str, mo
     looked: list[str] = []
     calls = Recorder()
     fake = fake_server(calls, str(place / "jobs"))
-    monkeypatch.setattr(shells, "_runs", lambda folder: looked.append(folder) or True)
+
+    def runs(folder: str) -> bool:
+        looked.append(folder)
+        return True
+
+    monkeypatch.setattr(shells, "_runs", runs)
 
     async def talk(client: Any) -> Any:
         await client.list_tools()  # names the shell to the model
@@ -132,9 +137,11 @@ def test_a_mistake_of_ours_is_an_answer_and_the_server_lives(place: Path, era: s
     assert not good.is_error
 
 
-def test_a_mistake_after_the_start_names_the_job(place: Path, era: str, capsys: Any) -> None:
+def test_a_mistake_after_the_start_names_the_job(
+    place: Path, era: str, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = Recorder()
-    calls.at_once = calls.fails_late  # type: ignore[method-assign]
+    monkeypatch.setattr(calls, "at_once", calls.fails_late)
     found = call(place, era, "exec", {"command": "true"}, calls)
     assert found.structured_content["error"]["details"] == {"job_id": ID}
     assert ID in text_of(found)

@@ -9,11 +9,11 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client, MCPError, types
-from test_mcp_fakes import OPEN, Recorder, fake_server
 
 from outlive import limits
 from outlive.mcp.push import follow
 from support.cli import Cli
+from support.mcp_fakes import OPEN, Recorder, fake_server
 
 BOUND_S = 20
 

@@ -11,7 +11,7 @@ from outlive import config, limits
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.mcp.push import task_view
-from outlive.store.inspect import Inspection
+from outlive.store.inspection.inspect import Inspection
 
 DAY_MS = 86_400_000
 
@@ -26,15 +26,18 @@ class Settings:
     config = config.load({"XDG_CONFIG_HOME": "/nonexistent", "OUTLIVE_GC_OLDER_THAN": "2d"})
 
 
+SETTINGS: Any = Settings()
+
+
 def test_a_task_stays_for_the_retention_counted_from_its_end() -> None:
     ended = look("2026-01-01T00:00:00.000Z", state="exited", finished_at="2026-01-01T00:00:01.500Z")
-    assert task_view._ttl_ms(Settings(), ended) == 2 * DAY_MS + 1_500
+    assert task_view._ttl_ms(SETTINGS, ended) == 2 * DAY_MS + 1_500
 
 
 def test_a_task_that_runs_for_longer_than_the_retention_is_not_taken_for_dead() -> None:
     running = look("2020-01-01T00:00:00.000Z")
     age_ms = (time.time() - 1_577_836_800) * 1000
-    assert task_view._ttl_ms(Settings(), running) >= age_ms + 2 * DAY_MS - 1
+    assert task_view._ttl_ms(SETTINGS, running) >= age_ms + 2 * DAY_MS - 1
 
 
 @pytest.mark.parametrize(("age_s", "least"), [(0, 1_000), (5, 1_000), (200, 20_000), (100_000, 60_000)])

@@ -162,8 +162,12 @@ def test_deduplicated_and_restarted_jobs_say_so() -> None:
 def test_poll() -> None:
     found = said("poll", state="running", pid=7, output="", snippet="step 3\n", retry_after_ms=5000)
     assert found.startswith("Command still running")
-    assert found.endswith("(no new output; the last was)\n\nstep 3")
+    assert found.endswith("(no new output)"), "a poll without news repeats nothing"
     assert "process wait instead of polling" in found
+    server = (
+        "Silent for 9 s; in the foreground: node, which listens on port 80: a server does not end by itself; use it."
+    )
+    assert "process wait" not in said("poll", state="running", output="", retry_after_ms=5000, hint=server)
     assert said("poll", state="exited", exit_code=0, output="") == "rc=0\n(no new output)"
 
 
@@ -179,8 +183,16 @@ def test_wait() -> None:
     assert "Port 80 is open; the job (pid 5) listens on it." in said("wait", state="running", fired=port, output="")
     port |= {"owned": False, "pid": None}
     assert "not this job's" in said("wait", state="running", fired=port, output="")
+    assert "by whom is not known" in said("wait", state="running", fired=port | {"owned": None}, output="")
     quiet = said("wait", state="running", fired={"condition": "idle_ms", "idle_ms": 5000}, output="")
     assert quiet.endswith("\nIt has been quiet for 5 s.")
+    silent: dict[str, Any] = {
+        "state": "running",
+        "hint": "Silent for 5 s; in the foreground: x, which sleeps until a timer ends.",
+    }
+    quiet = said("wait", fired={"condition": "idle_ms", "idle_ms": 5000}, output="", **silent)
+    assert "quiet for" not in quiet and "Silent for 5 s" in quiet
+    assert "idle:" not in said("status", idle_ms=5_000, **silent)
     assert said("wait", state="exited", exit_code=0, fired={"condition": "exit"}) == "rc=0"
 
 
@@ -233,7 +245,7 @@ def test_an_event_is_a_line_without_python_in_it() -> None:
 @pytest.mark.parametrize("type_", ["run", "wait"])
 def test_that_it_waits_for_input_is_said_once(type_: str) -> None:
     fired = {"condition": "input", "line": "Name?"}
-    asks = {"state": "running", "waiting_for_input": True, "prompt": "Name?", "output": "Name? "}
+    asks: dict[str, Any] = {"state": "running", "waiting_for_input": True, "prompt": "Name?", "output": "Name? "}
     assert said(type_, **asks, fired=fired, hint="Answer with write.").count("input") == 1
     assert "It waits for input." in said(type_, state="running", output="", fired=fired)
 
@@ -246,7 +258,7 @@ def test_a_match_that_was_there_before_the_wait_says_how_to_wait_for_the_next() 
 
 
 def test_log_and_tail() -> None:
-    some = {"first_line": 9, "last_line": 10, "total_lines": 10, "truncated": False}
+    some: dict[str, Any] = {"first_line": 9, "last_line": 10, "total_lines": 10, "truncated": False}
     found = said("log", state="exited", exit_code=3, output="a\nb\n", **some)
     assert found == "exited 3; lines 9-10 of 10 (line N is offset N-1)\n\na\nb"
     whole = said("log", state="running", output="a\n", first_line=1, last_line=1, total_lines=1)
@@ -310,6 +322,13 @@ def test_list_is_lines_in_the_order_of_the_answer() -> None:
     ]
     waits = {"short_id": "AB", "state": "created", "name": "touch x", "approval": {"state": "pending"}}
     assert "created (waits for approval)" in said("list", jobs=[waits])
+    own: list[dict[str, Any]] = [
+        {"short_id": "AB", "state": "running", "name": "x", "owner": "one", "session": "ab", "cwd": place}
+        for place in ("/a", "/b")
+    ]
+    assert said("list", jobs=own).splitlines()[2:] == ["AB  running  x  [in /a]", "AB  running  x  [in /b]"]
+    own[1] |= {"others": True, "owner": "two"}
+    assert said("list", jobs=own).splitlines()[2:] == ["AB  running  x", "AB  running  x  [of two, session ab, in /b]"]
     assert said("list", jobs=[], hint="None of yours.") == "None of yours."
     assert said("list", jobs=[]) == "There is no job to list."
 
@@ -329,6 +348,9 @@ def test_hints_and_notices_ride_along() -> None:
 
 def test_advice_is_given_once() -> None:
     running = said("run", state="running", pid=1, hint="It still runs. Use wait to be told when it ends.")
+    held = "Port 80 is held by pid 7."
+    taken = said("run", state="running", pid=1, hint=f"{held} It still runs. Use wait to be told when it ends.")
+    assert held in taken and "It still runs" not in taken
     assert running.endswith("Use process poll/log/wait/write/kill.\n(no output)")
     left = said("run", state="exited", exit_code=0, output="x", descendants=1, hint="1 process is still alive.")
     assert left == "rc=0\n1 process is still alive.\n\nx"
@@ -336,6 +358,10 @@ def test_advice_is_given_once() -> None:
 
 def test_a_type_without_words_is_json() -> None:
     assert said("unknown", lines=["a"], state="running") == f'{{"job_id":"{ID}","lines":["a"],"state":"running"}}'
+
+
+def test_the_actions_are_listed_one_a_line() -> None:
+    assert said("help", actions={"poll": "Read new output.", "gc": "Delete."}) == "poll: Read new output.\ngc: Delete."
 
 
 def test_a_screen_is_its_lines_and_one_line_about_the_cursor() -> None:

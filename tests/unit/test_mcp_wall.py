@@ -50,7 +50,11 @@ def test_a_stdio_client_with_the_name_of_a_token_has_other_jobs_and_other_notice
     calls: Calls, cli: Cli, work: Path
 ) -> None:
     forged = on_stdio("ci", {}, isolate=False)
-    theirs = ask(calls, forged, EXEC, command=f"{GATE}; exit 3", background=True)["job_id"]
+    started = ask(calls, forged, EXEC, command=f"{GATE}; exit 3", background=True)
+    theirs = started["job_id"]
+    sent = calls.known(forged, started)
+    assert sent is not None
+    sent(True)  # until then the call is under way, and its answer will tell
     (work / "go").touch()
     cli.ok("wait", theirs)
     assert refused(calls, TOKEN, action="status", job_id=theirs) == "job_not_found"
@@ -66,7 +70,12 @@ def test_a_list_behind_the_wall_reads_the_definition_of_a_job_of_others_once(
     mine = ask(calls, TOKEN, EXEC, command="true")["job_id"]
     read: list[str] = []
     really = JobDir.read_meta
-    monkeypatch.setattr(JobDir, "read_meta", lambda job: (read.append(job.job_id), really(job))[1])
+
+    def read_meta(job: JobDir) -> Any:
+        read.append(job.job_id)
+        return really(job)
+
+    monkeypatch.setattr(JobDir, "read_meta", read_meta)
     for expected in (others, set()):
         read.clear()
         assert [job["job_id"] for job in ask(calls, TOKEN, PROCESS, action="list", all=True)["jobs"]] == [mine]
@@ -110,8 +119,7 @@ def test_an_update_of_a_short_uri_stays_on_its_side_of_the_wall(
     built = server.build(
         calls,
         config.load({"XDG_CONFIG_HOME": "/nonexistent"}),
-        {},
-        caller_of=lambda ctx: {"mine": mine, "yours": yours}[_name(ctx)],
+        lambda ctx: {"mine": mine, "yours": yours}[_name(ctx)],
     )
     told: dict[Caller, list[str]] = {mine: [], yours: []}
 

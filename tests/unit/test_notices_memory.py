@@ -14,9 +14,9 @@ import pytest
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
-from outlive.jobs.news.notices import Notices
+from outlive.jobs.news import notices
+from outlive.store.inbox import ANSWERED, LEFT, UNDER_WAY, Inbox, Progress
 from outlive.store.new_job import NewJob
-from outlive.store.pending_notices import Entry, Inbox
 from outlive.store.root import Store
 
 
@@ -44,12 +44,12 @@ def job(store: Store) -> Iterator[str]:
 def inbox(store: Store, job: str) -> Iterator[Inbox]:
     with closing(_inbox(store)) as found:
         found.add(job, watched=False)
-        found.answered(job)
+        found.set_call(job, ANSWERED)
         yield found
 
 
 def _inbox(store: Store, session: str | None = None) -> Inbox:
-    return Inbox(store, "me", "/", session, new_id(), before="me")
+    return Inbox.of(store, "me", "/", session or new_id())
 
 
 def _context(inbox: Inbox) -> Any:
@@ -58,13 +58,14 @@ def _context(inbox: Inbox) -> Any:
 
 def test_what_was_not_sent_when_the_connection_ended_goes_to_the_next(store: Store, inbox: Inbox, job: str) -> None:
     ended = {"job_id": job, "state": "exited"}
-    Notices().collect(_context(inbox), ended)
+    _, unsent = notices.collect(_context(inbox), ended)
+    assert unsent is not None
     with closing(_inbox(store)) as other:
-        Notices().collect(_context(other))
+        notices.collect(_context(other))
         assert (other.ids(), inbox.ids()) == ([], [job]), "the first connection is there"
+    del unsent
     inbox.close()  # as the kernel does when the server dies
     with closing(_inbox(store)) as following:
-        notices = Notices()
         _, sent = notices.collect(_context(following))
         assert following.ids() == [job]
         assert sent is None
@@ -74,48 +75,103 @@ def test_what_was_not_sent_when_the_connection_ended_goes_to_the_next(store: Sto
         assert following.ids() == []
 
 
-def test_older_entries_are_read_with_the_words_that_they_have() -> None:
-    full = Entry(7, end=True, watched=False, unanswered=True)
+def test_an_entry_that_was_not_written_whole_says_nothing() -> None:
+    full = Progress(7, end=True, watched=False, call=LEFT)
     for data, expected in (
-        (full.written(), (7, True, False, True)),
-        (b"7 1 0\n", (7, True, False, False)),
-        (b"7 1", (7, True, True, False)),
-        (b"", (0, False, True, False)),
-        (b"x", (0, False, True, False)),
+        (full.written(), (7, True, False, LEFT)),
+        (b"7 1", (0, False, True, ANSWERED)),
+        (b"", (0, False, True, ANSWERED)),
+        (b"x", (0, False, True, ANSWERED)),
     ):
-        entry = Entry.read(data)
-        assert (entry.told, entry.end, entry.watched, entry.unanswered) == expected
+        progress = Progress.read(data)
+        assert (progress.offset, progress.end, progress.watched, progress.call) == expected
 
 
 def test_of_two_connections_of_a_session_the_other_tells_nothing_meanwhile(store: Store, job: str) -> None:
     with closing(_inbox(store, "s")) as one, closing(_inbox(store, "s")) as other:
         one.add(job, watched=False)
         assert other.ids() == [job]
-        assert (one.claim(job), other.claim(job)) == (True, False)
-        one.release(job)
+        claim = one.claim(job)
+        assert claim is not None
+        assert other.claim(job) is None
+        claim.close()
         assert other.ids() == [job]
     with closing(_inbox(store, "s")) as again:
         assert again.ids() == [job]
-        again.claim(job)
-        again.settle(job)
+        claim = again.claim(job)
+        assert claim is not None
+        claim.settle()
+        claim.close()
     assert os.listdir(Path(store.path, ".owed")) == []
 
 
+def test_a_call_that_is_answered_while_a_hit_is_told_stays_answered(store: Store, job: str) -> None:
+    with closing(_inbox(store)) as inbox:
+        inbox.add(job, watched=True)
+        claim = inbox.claim(job)
+        assert claim is not None
+        assert claim.progress.call == UNDER_WAY
+        inbox.set_call(job, ANSWERED)
+        claim.tell(9, end=False)
+        claim.close()
+        progress = inbox.progress(job)
+        assert progress is not None
+        assert (progress.offset, progress.watched, progress.call) == (9, True, ANSWERED)
+        inbox.forget(job)
+
+
+def test_a_hook_that_tells_of_a_job_keeps_it_from_the_next_session(store: Store, job: str) -> None:
+    ended = _inbox(store, "s")
+    ended.add(job, watched=False)
+    ended._let_go()  # as the kernel does when the server dies
+    (hook,) = Inbox.all_of(store, "s")
+    claim = hook.claim(job)
+    assert claim is not None
+    with closing(_inbox(store)) as following:
+        following.arrive(lambda _: True)
+        assert (hook.ids(), following.ids()) == ([job], [])
+    claim.close()
+    with closing(_inbox(store)) as following:
+        following.arrive(lambda _: True)
+        assert (hook.ids(), following.ids()) == ([], [job])
+        progress = following.progress(job)
+        assert progress is not None
+        assert progress.call == LEFT, "the call that started it was never answered"
+
+
 def test_a_job_whose_end_an_answer_told_is_forgotten(inbox: Inbox, store: Store, job: str) -> None:
-    notices, ctx = Notices(), _context(inbox)
+    ctx = _context(inbox)
     assert notices.collect(ctx)[0] == []
-    assert job in notices._told
+    assert job in inbox.inspected
     sent = notices.known(ctx, {"job_id": job, "state": "exited"})
     assert sent is not None
     sent(True)
-    assert not notices._told and not notices._inspected
+    assert not inbox.inspected
     assert ctx.inbox.ids() == []
 
 
 def test_a_job_that_was_removed_is_forgotten(inbox: Inbox, store: Store, job: str) -> None:
-    notices, ctx = Notices(), _context(inbox)
+    ctx = _context(inbox)
     assert notices.collect(ctx)[0] == []
     os.rename(Path(store.path, job), Path(store.path, ".gc-" + job))
     assert notices.collect(ctx)[0] == []
-    assert not notices._told and not notices._inspected
+    assert not inbox.inspected
     os.rename(Path(store.path, ".gc-" + job), Path(store.path, job))
+
+
+def test_a_session_that_comes_back_learns_that_its_call_was_not_answered(store: Store, job: str) -> None:
+    """Also where it takes a notice of another session first: that makes its own inbox a live one."""
+    first, second = sorted(("a", "b"), key=lambda session: _inbox(store, session).name)
+    other = new_id()
+    for session, started in ((first, other), (second, job)):
+        ended = _inbox(store, session)
+        ended.add(started, watched=False)
+        ended._let_go()  # as the kernel does when the server dies
+    with closing(_inbox(store, second)) as again:
+        again.arrive(lambda _: True)
+        assert sorted(again.ids()) == sorted((other, job))
+        for one in (other, job):
+            progress = again.progress(one)
+            assert progress is not None
+            assert progress.call == LEFT
+            again.forget(one)

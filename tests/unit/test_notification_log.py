@@ -15,7 +15,8 @@ from outlive.store.history import LEFT_OUT
 from outlive.store.job_dir import NOTIFICATIONS, JobDir
 from outlive.supervisor.events.notification_log import NotificationLog
 
-FILE, COMMAND = {"sink_type": "file", "target": "hits"}, {"sink_type": "command", "target": 'say "it\'s é"'}
+TARGETS = {"file": "hits", "command": 'say "it\'s é"'}
+FILE = {"file": TARGETS["file"]}
 OK = {"success": True, "attempted_at": "2026-11-22T00:00:00.000Z"}
 
 
@@ -29,6 +30,10 @@ def event(seq: int, **more: Any) -> dict[str, Any]:
     return {"watch": "w1", "pattern": "x", "seq": seq, "line": '"delivery_results": [', **more}
 
 
+def result(kind: str, **more: Any) -> Any:
+    return {"sink_type": kind, "target": TARGETS[kind], **OK, **more}
+
+
 def lines(job: JobDir) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (Path(job.path) / NOTIFICATIONS).read_text(encoding="utf-8").splitlines()]
 
@@ -40,60 +45,60 @@ def log(job: JobDir, told: list[dict[str, Any]] | None = None) -> NotificationLo
 
 def test_a_hit_is_one_line_before_and_after_its_delivery(job: JobDir) -> None:
     record = log(job)
-    for seq in range(3):
-        record.add(event(seq), [FILE, COMMAND])
+    deliveries = [record.add(event(seq), TARGETS) for seq in range(3)]
     assert [(line["seq"], line["delivered"], line["delivery_results"]) for line in lines(job)] == [
         (seq, False, []) for seq in range(3)
     ]
-    told = [{**FILE, **OK}]
-    record.record(event(1), told)
+    told = [result("file")]
+    deliveries[1].add(told[0])
     assert (lines(job)[1]["delivered"], lines(job)[1]["delivery_results"]) == (False, told)
-    told.append({**COMMAND, **OK, "exit_code": 0})
-    record.record(event(1), told)
+    told.append(result("command", exit_code=0))
+    deliveries[1].add(told[1])
     assert (lines(job)[1]["delivered"], lines(job)[1]["delivery_results"]) == (True, told)
     assert [line["delivered"] for line in lines(job)] == [False, True, False]
 
 
 def test_what_was_not_delivered_to_every_sink_is_not_called_delivered(job: JobDir) -> None:
-    record = log(job)
-    record.add(event(0), [COMMAND])
-    record.record(event(0), [{**COMMAND, **OK, "success": False, "exit_code": 5, "error": "e" * 9_999}])
+    delivery = log(job).add(event(0), {"command": TARGETS["command"]})
+    delivery.add(result("command", success=False, exit_code=5, error="e" * 9_999))
     (line,) = lines(job)
     assert (line["delivered"], line["delivery_results"][0]["exit_code"]) == (False, 5)
 
 
 def test_a_successor_learns_what_is_left_to_do(job: JobDir) -> None:
     record = log(job)
-    for seq in range(4):
-        record.add(event(seq), [FILE, COMMAND])
-    record.record(event(0), [{**FILE, **OK}, {**COMMAND, **OK}])
-    record.record(event(1), [{**FILE, **OK}])
+    deliveries = [record.add(event(seq), TARGETS) for seq in range(4)]
+    deliveries[0].add(result("file"))
+    deliveries[0].add(result("command"))
+    deliveries[1].add(result("file"))
     with (Path(job.path) / NOTIFICATIONS).open("ab") as file:
         file.write(b'{"watch": "w1", "se')  # its writer was killed
     successor = log(job)
-    known, left = successor.load()
+    known, undelivered = successor.load()
     assert known == {("w1", "x", seq) for seq in range(4)}
-    assert [(found["seq"], [result["sink_type"] for result in results]) for found, results in left] == [
-        (1, ["file"]),
-        (2, []),
-        (3, []),
+    for delivery in undelivered:
+        delivery.targets = TARGETS
+    assert [(one.event["seq"], [*one.left]) for one in undelivered] == [
+        (1, ["command"]),
+        (2, ["file", "command"]),
+        (3, ["file", "command"]),
     ]
-    for found, results in left:
-        successor.expect(found, 2)
-        successor.record(found, [*results, *({**one, **OK} for one in (FILE, COMMAND)[len(results) :])])
-    successor.add(event(9), [])
+    for delivery in undelivered:
+        for kind in delivery.left:
+            delivery.add(result(kind))
+    successor.add(event(9), {})
     whole = (Path(job.path) / NOTIFICATIONS).read_text(encoding="utf-8").splitlines()
     assert [json.loads(whole[number])["delivered"] for number in (0, 1, 2, 3)] == [True] * 4
     assert json.loads(whole[5])["seq"] == 9
 
 
-def test_a_line_of_an_older_version_has_no_room_and_gets_a_second_one(job: JobDir) -> None:
-    old = {**event(0), "delivery_results": [], "delivered": False}
-    (Path(job.path) / NOTIFICATIONS).write_text(json.dumps(old) + "\n", encoding="utf-8")
+def test_a_line_without_room_for_its_results_gets_a_second_one(job: JobDir) -> None:
+    short = {**event(0), "delivery_results": [], "delivered": False}
+    (Path(job.path) / NOTIFICATIONS).write_text(json.dumps(short) + "\n", encoding="utf-8")
     record = log(job)
-    ((found, _),) = record.load()[1]
-    record.expect(found, 1)
-    record.record(found, [{**FILE, **OK}])
+    (delivery,) = record.load()[1]
+    delivery.targets = FILE
+    delivery.add(result("file"))
     assert [line["delivered"] for line in lines(job)] == [False, True]
     assert log(job).load()[1] == []
 
@@ -104,11 +109,11 @@ def test_the_record_is_bounded_and_keeps_what_is_not_delivered_yet(
     monkeypatch.setattr(limits, "EVENTS_BYTES", 16_384)
     told: list[dict[str, Any]] = []
     record = log(job, told)
-    record.add(event(0), [FILE])
+    deliveries = [record.add(event(0), FILE)]
     for seq in range(1, 500):
-        record.add(event(seq), [FILE])
+        deliveries.append(record.add(event(seq), FILE))
         if seq != 497:
-            record.record(event(seq), [{**FILE, **OK}])
+            deliveries[seq].add(result("file"))
         record.bound()
         assert (Path(job.path) / NOTIFICATIONS).stat().st_size <= limits.EVENTS_BYTES
     note, first, *rest = lines(job)
@@ -117,5 +122,5 @@ def test_the_record_is_bounded_and_keeps_what_is_not_delivered_yet(
     assert [one["seq"] for one in rest] == list(range(500 - len(rest), 500))
     assert told[-1] == {"type": LEFT_OUT, "file": NOTIFICATIONS, "count": note["count"]}
     for seq in (0, 497):
-        record.record(event(seq), [{**FILE, **OK}])
+        deliveries[seq].add(result("file"))
     assert all(line["delivered"] for line in lines(job)[1:])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
-from outlive.policy import lexer
+from outlive.policy import lexer, shells
 
 SH = ["sh", "-c"]
 
@@ -73,7 +76,15 @@ def test_everything_else_is_one_unknown_command(text: str) -> None:
 @pytest.mark.parametrize(
     "words",
     ["sudo ls", "env ls", "/usr/bin/env ls", "xargs rm", "nohup a", "timeout 5 a", "bash -c a", "sh", "zsh +x a",
-     "find . -exec rm x +", "watch a", "fish -c a"],
+     "find . -exec rm x +", "watch a", "fish -c a", "rbash -c a", "setarch -R a", "linux32 a", "x86_64 a", "uname26 a",
+     "prlimit --core=0 a", "/lib64/ld-linux-x86-64.so.2 a", "ld.so a", "sg staff a", "newgrp staff", "run-parts d",
+     "script -c a", "flock f a", "ssh h a", "env -S a", "qemu-x86_64 a", "parallel a", "expect -c a", "busybox sh",
+     "tar xIf a b", "tar -xf b --to-command=a", "tar --to-com a", "tar cf x --checkpoint-action=exec=a", "rsync -ave a b c",
+     "scp -o ProxyCommand=a b c:", "sort --compress-prog=a f", "split --filter a f", "man -P a b", "apt-get -o a=b update",
+     "git -c alias.x=!a x", "git -calias.x=!a x", "git -C d -c a=b x", "git clone --upload-pack=a b", "git clone -u a b",
+     "git ls-remote --upload-p a b", "git rebase -x a b", "git grep -Oa b", "git bisect run a", "git submodule foreach a",
+     "git fetch ext::a", "git config alias.x !a", "npm exec a", "npx a", "uv run a", "docker -H h exec c a",
+     "kubectl -n n exec p a", "ip netns exec n a", "go test -exec a ./...", "gcc -wrapper a b.c"],
 )  # fmt: skip
 def test_a_program_that_runs_another_one_is_unknown_as_words_too(words: str) -> None:
     argv = words.split()
@@ -83,6 +94,28 @@ def test_a_program_that_runs_another_one_is_unknown_as_words_too(words: str) -> 
     first, second = lexer.commands([f"git status && {words}"], SH)
     assert (first.unread, second.argv) == (None, argv)
     assert second.unread
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["git push -u origin main", "git switch -c x", "git clean -fdx", "git add -u", "git commit -c x", "git log -p",
+     "git config --get user.name", "git --no-pager diff", "tar xzf a", "tar -czf a b", "rsync -a b c", "find . -name x",
+     "npm install x", "npm run build", "docker ps", "go test ./...", "gcc -O2 a.c", "sort -u a", "man ls", "kill %1"],
+)  # fmt: skip
+def test_the_everyday_use_of_such_a_program_is_known(words: str) -> None:
+    for argv, shell in ((words.split(), None), ([words], SH)):
+        (found,) = lexer.commands(argv, shell)
+        assert found.unread is None, words
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["jobs -x id", "compgen -C id", "compgen -F f", "complete -C id x", "[ 'a[$(id)]' -eq 1 ]", "printf %d 'a[`id`]'",
+     "exit 'a[$(id)]'", "zstyle -e x y id", "zpty x id"],
+)  # fmt: skip
+def test_a_builtin_that_runs_what_is_in_its_words_is_unknown(text: str) -> None:
+    (found,) = lexer.commands([text], SH)
+    assert found.unread
 
 
 @pytest.mark.parametrize(
@@ -97,3 +130,44 @@ def test_a_word_for_names_of_files_is_marked_and_a_change_of_directory_too() -> 
     first, second, third = lexer.commands(["ls a *.py ["], SH) + lexer.commands(["cd x; make"], SH)
     assert first.globs == {2}
     assert (second.moved, third.moved) == (False, True)
+
+
+# --- shells are known by where they are ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    """A directory with a program that is called bash."""
+    (tmp_path / "bash").write_text("#!/bin/sh\ntouch /tmp/evil\n")
+    (tmp_path / "bash").chmod(0o755)
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / "bash").symlink_to("/bin/bash")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("shell", "path"),
+    [("{}/bash", "/usr/bin:/bin"), ("bash", "{}:/usr/bin:/bin"), ("bash", "relative:/usr/bin"), ("./bash", "/usr/bin"),
+     ("{}/link/bash", "/bin"), ("/usr/bin/../../{}/bash", "/bin"), ("/bin/no-such-place/bash", "/bin"), ("bash", "/nowhere")],
+)  # fmt: skip
+def test_a_program_that_is_only_called_like_a_shell_may_run_anything(foreign: Path, shell: str, path: str) -> None:
+    found = lexer.commands(["git status && rm x"], [shell.format(foreign), "-c"], path.format(foreign))
+    assert [one.argv for one in found] == [
+        [shell.format(foreign), "-c", "git status && rm x"],
+        ["git", "status"],
+        ["rm", "x"],
+    ]
+    assert all("is no shell of the system" in str(one.unread) for one in found)
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "/bin/sh", "/usr/bin/bash", "/bin/../bin/bash"])
+def test_a_shell_of_the_system_is_one(foreign: Path, shell: str) -> None:
+    (found,) = lexer.commands(["git status"], [shell, "-c"], f"/usr/bin:/bin:{foreign}")
+    assert found.unread is None
+
+
+def test_a_shell_that_others_may_replace_is_none(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shells, "_PLACES", frozenset({str(foreign)}))
+    assert not shells.is_of_the_system("bash", str(foreign)) or os.geteuid() == 0
+    foreign.chmod(0o777)
+    assert not shells.is_of_the_system("bash", str(foreign))

@@ -90,6 +90,13 @@ def test_a_rule_that_says_so_decides_unknown_commands(tmp_path: Path) -> None:
     assert decision(found, "ls", sandbox="read-only") == "ask"
 
 
+def test_a_rule_about_what_a_job_may_do_to_repositories(tmp_path: Path) -> None:
+    found = policy(tmp_path, default("allow", rule(git='"write"', decision='"ask"')))
+    assert decision(found, "ls", sandbox="workspace-write", git="read") == "allow"
+    assert decision(found, "ls", sandbox="workspace-write", git="write") == "ask"
+    assert decision(found, "ls") == "ask"  # without a sandbox
+
+
 def test_a_program_that_runs_others_can_be_denied_by_its_name(tmp_path: Path) -> None:
     found = policy(tmp_path, default("allow", rule(prefix='["sudo"]', decision='"deny"')))
     assert decision(found, "sudo ls") == "deny"
@@ -135,6 +142,41 @@ def test_variables_that_a_call_sets_leave_allow_rules_unless_a_rule_names_them(t
     assert decision(found, "git push", variables=["LD_PRELOAD"]) == "deny"
 
 
+def test_variables_that_a_call_sets_make_it_unknown_where_a_rule_restricts(tmp_path: Path) -> None:
+    make = rule(prefix='["make"]', env='["PORT"]', decision='"allow"')
+    found = policy(tmp_path, default("allow", PUSH, make))
+    assert decision(found, "ls", variables=["LD_PRELOAD"]) == "ask"
+    assert decision(found, "ls", variables=["LC_ALL", "TERM"]) == "allow"
+    assert decision(found, "make", variables=["PORT"]) == "allow"
+    assert decision(policy(tmp_path, default("allow", make)), "ls", variables=["LD_PRELOAD"]) == "allow"
+
+
+def test_a_shell_in_a_place_of_the_job_takes_no_allow_rule_and_leaves_no_deny_rule(tmp_path: Path) -> None:
+    found = policy(tmp_path, default("ask", PUSH, STATUS))
+    place = Place("/", path="/usr/bin:/bin")
+
+    def decided(text: str, shell: str) -> str:
+        return decide.strictest(decide.decided(found, [text], [shell, "-c"], place)).decision
+
+    assert decided("git status", "/bin/sh") == "allow"
+    assert decided("git status", f"{tmp_path}/sh") == "ask"
+    assert decided("git push", f"{tmp_path}/sh") == "deny"
+
+
+@pytest.mark.parametrize(
+    "command", ["git -C . push", "git --no-pager push", "git -c a=b --git-dir x push origin", "/usr/bin/git -P push"]
+)
+def test_options_before_a_subcommand_leave_no_deny_rule(tmp_path: Path, command: str) -> None:
+    found = policy(tmp_path, default("allow", PUSH))
+    assert decision(found, command) == decision(found, command.split()) == "deny"
+
+
+def test_options_before_a_subcommand_take_no_allow_rule(tmp_path: Path) -> None:
+    found = policy(tmp_path, default("ask", STATUS))
+    assert decision(found, "git -C /ws/evil status") == "ask"
+    assert decision(policy(tmp_path, default("allow", PUSH)), "git commit -m push") == "allow"
+
+
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
@@ -147,6 +189,7 @@ def test_variables_that_a_call_sets_leave_allow_rules_unless_a_rule_names_them(t
         ({"prefx": '["a"]', "decision": '"deny"'}, "unknown key prefx"),
         ({"directory": '"work"', "decision": '"deny"'}, "directory must be"),
         ({"sandbox": '"none"', "decision": '"deny"'}, "sandbox must be"),
+        ({"git": '"none"', "decision": '"deny"'}, "git must be"),
         ({"prefix": '["a"]', "decision": '"deny"', "match": '["b"]'}, "does not match its example 'b'"),
         ({"prefix": '["a"]', "decision": '"allow"', "match": '["a > x"]'}, "does not match its example"),
         ({"prefix": '["a"]', "decision": '"deny"', "not_match": '[["a", "b"]]'}, "matches its example"),
@@ -159,7 +202,8 @@ def test_a_mistake_in_a_rule_names_file_line_and_rule(tmp_path: Path, keys: dict
 
 
 def test_examples_that_hold_are_accepted(tmp_path: Path) -> None:
-    policy(tmp_path, default("ask", rule(prefix='["git", "push"]', decision='"ask"', match='["git push -f", ["git", "push"], "cd x && git push"]', not_match='["git pull", "echo git push"]')))  # fmt: skip
+    found = policy(tmp_path, default("ask", rule(prefix='["git", "push"]', decision='"ask"', match='["git push -f", ["git", "push"], "cd x && git push"]', not_match='["git pull", "echo git push"]')))  # fmt: skip
+    assert len(found.rules) == 1
 
 
 def test_a_policy_says_what_its_default_is(tmp_path: Path) -> None:

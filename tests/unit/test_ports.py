@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -189,7 +190,7 @@ def test_without_the_kernels_list_it_is_an_error_and_without_ipv6_it_is_not(
     missing = {"/proc/net/tcp6"}
     real = open
 
-    def some(path: str, *how: str) -> object:
+    def some(path: str, *how: Any) -> object:
         return real("/proc/net/no-such-file" if path in missing else path, *how)
 
     monkeypatch.setattr("builtins.open", some)
@@ -267,6 +268,26 @@ def test_a_process_that_may_not_be_looked_into_is_passed_over(listen: Listen, mo
     assert ports.owner(inode(sock), [1]) is None
 
 
+def test_the_process_that_listens_is_found_among_all(listen: Listen) -> None:
+    sock = listen("127.0.0.1")
+    (found,) = ports.listeners(port_of(sock))
+    assert (ports.holder(found.inode), found.user) == (os.getpid(), os.geteuid())
+    sock.close()
+    assert ports.holder(found.inode) is None
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", pytest.param("::", marks=needs_ipv6)])
+def test_a_port_is_shared_only_if_its_program_lets_others_listen(
+    address: str, listen: Listen, stack: contextlib.ExitStack
+) -> None:
+    shared = listen(address)
+    assert ports.is_shared(address, port_of(shared))
+    assert [one.inode for one in ports.listeners(port_of(shared))] == [inode(shared)], "the question left no listener"
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    alone = stack.enter_context(socket.create_server((address, 0), family=family))
+    assert not ports.is_shared(address, port_of(alone))
+
+
 # --- listens_on ------------------------------------------------------------------------------------------------------
 
 
@@ -323,7 +344,7 @@ def test_it_says_what_a_connection_would_find(address: str, host: str, listen: L
     sock = listen(address)
     (found,) = ports.listeners(port_of(sock))
     there = {"0.0.0.0": ["127.0.0.1"], "::": ["::1"], "localhost": ["127.0.0.1", "::1"]}.get(host, [host])
-    answered = any(ports.refusal(one, port_of(sock), 5) is None for one in there)
+    answered = any(ports.reached(one, port_of(sock), 5).address for one in there)
     assert ports.listens_on(found.address, host) is answered
 
 
@@ -353,15 +374,17 @@ def test_which_hosts_are_this_machine(host: str | None, expected: bool) -> None:
 def test_a_port_that_listens_answers_and_another_does_not(listen: Listen) -> None:
     sock = listen("127.0.0.1")
     port = port_of(sock)
-    assert ports.refusal("127.0.0.1", port, 5) is None
-    assert ports.refusal("localhost", port, 5) is None
+    for host in ("127.0.0.1", "localhost"):
+        found = ports.reached(host, port, 5)
+        assert (found.address, found.refusal) == ("127.0.0.1", None)
     sock.close()
-    assert "refused" in (ports.refusal("127.0.0.1", port, 5) or "").lower()
+    found = ports.reached("127.0.0.1", port, 5)
+    assert found.address is None and "refused" in (found.refusal or "").lower()
 
 
 @pytest.mark.parametrize("host", ["nobody.invalid", "a..b", "x" * 64])
 def test_a_name_nobody_has_does_not_answer(host: str) -> None:
-    assert ports.refusal(host, 80, 5)
+    assert ports.reached(host, 80, 5).refusal
 
 
 def test_meeting_oneself_is_no_answer(stack: contextlib.ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,4 +392,4 @@ def test_meeting_oneself_is_no_answer(stack: contextlib.ExitStack, monkeypatch: 
     sock.bind(("127.0.0.1", 0))
     sock.connect(sock.getsockname())  # TCP's simultaneous open, with itself
     monkeypatch.setattr(socket, "create_connection", lambda *_: sock)
-    assert ports.refusal("127.0.0.1", 1, 5) == "no process listens"
+    assert ports.reached("127.0.0.1", 1, 5).refusal == "no process listens"

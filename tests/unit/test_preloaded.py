@@ -103,8 +103,13 @@ def test_a_server_with_a_patch_is_what_a_real_start_is(monkeypatch: pytest.Monke
     told = "sys.stderr.write(repr((sys.argv, sys.orig_argv, sys.path[0], __name__)))"
     words = [sys.executable, "-c", f"import sys; {told}; {preloaded.MAIN}", "serve", "--help"]
     asked: list[Any] = []
-    copy = preloaded.Preloaded.copy
-    monkeypatch.setattr(preloaded.Preloaded, "copy", lambda *how: asked.append(how) or copy(*how))
+    real = preloaded.Preloaded.copy
+
+    def copy(*how: Any) -> int | None:
+        asked.append(how)
+        return real(*how)
+
+    monkeypatch.setattr(preloaded.Preloaded, "copy", copy)
     said = []
     for allowed in (False, True):
         monkeypatch.setattr(preloaded, "allowed", allowed)
@@ -151,7 +156,7 @@ def test_options_of_popen_that_a_copy_cannot_have_are_a_real_start(monkeypatch: 
     monkeypatch.setattr(preloaded.Preloaded, "copy", lambda *_: asked.append("a copy"))
     words = [*preloaded.OUTLIVE, "--version"]
     for how in ({"umask": 0o077}, {"close_fds": False}, {"executable": preloaded.OUTLIVE[0]}):
-        subprocess.run(words, stdout=subprocess.DEVNULL, check=True, **how)  # type: ignore[call-overload]
+        subprocess.run(words, stdout=subprocess.DEVNULL, check=True, **how)
     assert asked == []
     subprocess.run(words, stdout=subprocess.DEVNULL, check=True)
     assert asked == ["a copy"]

@@ -58,7 +58,7 @@ def _is_ours(owner: ast.expr) -> bool:
 
 
 def test_the_sdk_ends_the_exit_stack_of_a_connection_with_it() -> None:
-    ended = []
+    ended: list[bool] = []
 
     async def prompts(
         ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -197,8 +197,8 @@ def test_uvicorns_protocol_has_the_hooks_and_attributes_that_connections_use() -
 
 
 def test_uvicorn_makes_its_protocol_with_the_class_in_its_configuration() -> None:
-    config = _configuration(http=H11Protocol)
-    config.ssl = "a context"  # type: ignore[assignment]
+    config: Any = _configuration(http=H11Protocol)
+    config.ssl = "a context"
     given = []
 
     def protocol(context: Any) -> Any:
@@ -235,6 +235,7 @@ def test_uvicorns_server_sleeps_in_main_loop_and_is_ended_by_handle_exit() -> No
 
 def test_the_sdk_tells_a_cancelled_request_from_a_connection_that_ended() -> None:
     found: list[bool] = []
+    begun = anyio.Event()
 
     async def prompts(
         ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -261,7 +262,6 @@ def test_the_sdk_tells_a_cancelled_request_from_a_connection_that_ended() -> Non
                 await begun.wait()
                 (asking if cancels else whole).cancel()
 
-    begun = anyio.Event()
     anyio.run(partial(connect, cancels=True))
     anyio.run(partial(connect, cancels=False))
     assert found == [True, False]

@@ -63,9 +63,10 @@ def test_a_tail_begins_with_a_line_or_else_with_a_character(data: bytes, offset:
 @given(st.text(max_size=40), st.integers(0, 60))
 def test_cuts_of_valid_text_are_valid_text(text: str, at: int) -> None:
     data = text.encode("utf-8", "replace")
+    text = data.decode()
     head, tail = data[:at], data[at:]
-    head[: cut_head(head)].decode()
-    tail[cut_tail(tail) :].decode()
+    assert text.startswith(head[: cut_head(head)].decode())
+    assert text.endswith(tail[cut_tail(tail) :].decode())
 
 
 def test_the_marker_counts_and_names_the_call_that_shows_the_rest() -> None:

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, strategies
 
 from outlive.far.source import Source
-from outlive.hosts.ssh import wire
+from outlive.hosts.ssh.connecting import wire
+from outlive.hosts.ssh.connecting.words import Follow
 from outlive.hosts.ssh.replica import Replica
 from outlive.store.job_dir import GAP, LOGS, MASKS, ORDER, JobDir
 from outlive.store.output.gap import NO_GAP, GapFile
@@ -38,7 +39,7 @@ class Copy:
 
     def connect(self, there: JobDir) -> Iterator[bytes]:
         """Yield what a new connection sends until the copy has all that is there now."""
-        source = Source(there, self.replica.has(), self._quota)
+        source = Source(there, self.replica.follow(), self._quota)
         source.look(None)
         while True:
             for data in source.turn():
@@ -141,7 +142,7 @@ def test_long_pieces_of_one_stream_are_copied_by_the_kernel(tmp_path: Path) -> N
         for number in range(4):
             job.put(number % 2, numbered(40_000, number * 100_000))
             copy.follow(job.dir, cut=700_000)
-        source = Source(job.dir, {"at": 0, "records": 0, "masks": [0, 0], "gap": ""}, 0)
+        source = Source(job.dir, Follow(), 0)
         source.look(None)
         assert sum(isinstance(one, tuple) for one in [*source.turn(), *source.turn(), *source.turn()]) >= 1
         assert copy.follow(job.dir)

@@ -33,8 +33,9 @@ AS_VALUES = {
 
 
 def test_words_of_a_command_line_and_values_of_an_object_mean_the_same() -> None:
-    assert resources.parsed(AS_WORDS) == resources.parsed(AS_VALUES) == AS_VALUES
-    assert [*resources.parsed(AS_WORDS)] == [name for name in resources.NAMES if name != "gpus"]
+    found = resources.parsed(AS_WORDS)
+    assert found and found == resources.parsed(AS_VALUES) and found.to_dict() == AS_VALUES
+    assert [*found.to_dict()] == [name for name in resources.NAMES if name != "gpus"]
 
 
 @given(
@@ -53,13 +54,15 @@ def test_words_of_a_command_line_and_values_of_an_object_mean_the_same() -> None
 )
 def test_the_canonical_form_is_parsed_to_itself(asked: dict[str, Any]) -> None:
     found = resources.parsed(asked)
-    assert resources.parsed(found) == found
-    assert found.keys() == asked.keys()
+    canonical = {} if found is None else found.to_dict()
+    assert resources.parsed(canonical) == found
+    assert canonical.keys() == asked.keys()
 
 
 def test_a_time_is_counted_in_milliseconds() -> None:
-    assert resources.milliseconds(resources.parsed({"cpu_time": "1.5s"})) == 1_500
-    assert resources.milliseconds({}) == 0
+    found = resources.parsed({"cpu_time": "1.5s"})
+    assert found and resources.milliseconds(found.cpu_time) == 1_500
+    assert resources.milliseconds(None) == 0
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from outlive.errors import OutliveError
-from outlive.sandbox import modes, syscalls
+from outlive.sandbox import bubblewrap, modes, syscalls
 
-NONE: dict[str, Any] = dict.fromkeys(("mode", "ceiling", "network", "network_ceiling"))
+NONE: dict[str, Any] = dict.fromkeys(("mode", "ceiling", "network", "network_ceiling", "git", "git_ceiling"))
 
 
 def bounds(own: dict[str, str] | None = None, **settings: str) -> tuple[str, str, str, str]:
@@ -48,11 +49,20 @@ def test_the_stricter_of_configuration_and_token_holds(
 
 def test_a_call_may_ask_for_less_and_not_for_more() -> None:
     found = modes.bounds(NONE | {"mode": "workspace-write", "network": "loopback"}, None)
-    assert modes.granted(found, None, None, elevated=False) == ("workspace-write", "loopback")
-    assert modes.granted(found, "read-only", "none", elevated=False) == ("read-only", "none")
-    for mode, network, elevated in (("off", None, False), (None, "open", False), (None, None, True)):
+    for mode, network, expected in (
+        (None, None, ("workspace-write", "loopback", "read")),
+        ("read-only", "none", ("read-only", "none", "read")),
+    ):
+        granted = modes.granted(found, mode, network, None, elevated=False)
+        assert (granted.mode, granted.network, granted.git) == expected
+    for mode, network, git, elevated in (
+        ("off", None, None, False),
+        (None, "open", None, False),
+        (None, None, "write", False),
+        (None, None, None, True),
+    ):
         with pytest.raises(OutliveError) as raised:
-            modes.granted(found, mode, network, elevated=elevated)
+            modes.granted(found, mode, network, git, elevated=elevated)
         assert raised.value.code == "denied"
 
 
@@ -67,3 +77,45 @@ def test_every_jump_of_the_filter_stays_in_it_and_every_path_returns(machine: st
         if kind & 7 == 5:  # a jump
             assert max(at + 1 + yes, at + 1 + no) < len(code)
     assert code[-1][0] == 6  # a return
+
+
+@pytest.mark.parametrize(
+    ("own", "settings", "expected"),
+    [
+        (None, {"mode": "workspace-write"}, ("read", "read")),
+        (None, {"mode": "workspace-write", "git": "write"}, ("write", "write")),
+        (None, {"mode": "workspace-write", "git_ceiling": "write"}, ("read", "write")),
+        (None, {}, ("read", "write")),
+        ({"mode": "workspace-write"}, {"git": "write"}, ("read", "read")),
+        ({"mode": "workspace-write", "git": "write"}, {"mode": "workspace-write"}, ("read", "read")),
+        ({"mode": "workspace-write", "git": "write"}, {"git_ceiling": "write"}, ("read", "write")),
+    ],
+)
+def test_git_is_written_where_both_ceilings_allow_it(
+    own: dict[str, str] | None, settings: dict[str, str], expected: tuple[str, str]
+) -> None:
+    found = modes.bounds(NONE | settings, own)
+    assert (found.git, found.most_git) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "uid", "can"),
+    [
+        ({}, 1000, True),
+        ({"/proc/sys/user/max_user_namespaces": "0\n"}, 1000, False),
+        ({"/proc/sys/user/max_user_namespaces": "0\n"}, 0, True),
+        ({"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1\n"}, 1000, False),
+        ({"/proc/self/status": "CapEff:\t00000000a80425fb\nSeccomp:\t2\n"}, 0, False),
+        ({"/proc/self/status": "CapEff:\t000001ffffffffff\nSeccomp:\t2\n"}, 0, True),
+        ({"/proc/self/status": "CapEff:\t0000000000000000\nSeccomp:\t0\n"}, 1000, True),
+    ],
+)
+def test_whether_a_sandbox_can_be_made_is_read_from_files(
+    files: dict[str, str], uid: int, can: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "bwrap"
+    program.touch(mode=0o755)
+    monkeypatch.setattr(bubblewrap, "_read", lambda path: files.get(path, ""))
+    monkeypatch.setattr("os.geteuid", lambda: uid)
+    assert bubblewrap.can_work(str(program)) is can
+    assert not bubblewrap.can_work(str(tmp_path / "missing"))

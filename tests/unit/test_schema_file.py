@@ -22,7 +22,9 @@ def test_the_committed_schema_is_the_one_of_the_code() -> None:
 
 @pytest.mark.parametrize("path", [schema.OWN, schema.SEED], ids=lambda path: path.name)
 def test_a_committed_schema_is_one_itself(path: Path) -> None:
-    Draft202012Validator.check_schema(schema.load(path))
+    document = schema.load(path)
+    assert document["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
+    Draft202012Validator.check_schema(document)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 def takes(kind: str, **changes: Any) -> bool:
     answer = {**HEAD, "type": kind, **ANSWERS[kind], **changes}
     given = {name: value for name, value in answer.items() if value is not ...}
-    return schema.seed_validator(schema.SEED_TYPES[kind]).is_valid(given)
+    return bool(schema.seed_validator(schema.SEED_TYPES[kind]).is_valid(given))
 
 
 @pytest.mark.parametrize("kind", ANSWERS)

@@ -27,7 +27,8 @@ class Fake:
         self.said: list[str] = []
         self.done = 0
         job: Any = SimpleNamespace(path="/nowhere")
-        self.sinks = sinks.Sinks(job, EventLoop(), SimpleNamespace(definition={}), self._check, self._tell)  # type: ignore[arg-type]
+        meta: Any = SimpleNamespace(definition={"cwd": "/"})
+        self.sinks = sinks.Sinks(job, EventLoop(), meta, self._check, self._tell)
 
     def _check(self) -> None:
         self.done += not self.sinks.busy
@@ -37,7 +38,7 @@ class Fake:
 
     def hit(self) -> None:
         event = {"event_type": sinks.MATCHED, "watch": "w1"}
-        self.sinks.matched(event, "/", "slow", None, [], lambda *_: None)
+        self.sinks.matched(sinks.Delivery(event, {sinks.COMMAND: "slow"}, [], lambda _: None))
 
     def end(self, *, too_long: bool) -> None:
         (pid,) = self.sinks.pids
@@ -61,14 +62,14 @@ def test_an_event_has_a_line_of_its_own_behind_one_that_was_cut(
     path = tmp_path / "hits"
     if before is not None:
         path.write_bytes(before)
-    assert sinks.append({"watch": "w1"}, str(path), "/nowhere")["success"]
+    assert sinks.append({"watch": "w1"}, str(path), ["/nowhere"])["success"]
     assert path.read_bytes() == b"".join(line + b"\n" for line in after)
 
 
 def test_a_file_that_may_only_be_written_gets_its_event(tmp_path: Path) -> None:
     here, there = os.pipe()
     try:
-        assert sinks.append({"watch": "w1"}, f"/proc/self/fd/{there}", "/nowhere")["success"]
+        assert sinks.append({"watch": "w1"}, f"/proc/self/fd/{there}", ["/nowhere"])["success"]
         assert os.read(here, 100) == b'{"watch": "w1"}\n'
     finally:
         os.close(here)
@@ -85,6 +86,26 @@ def test_a_record_of_the_end_that_says_nothing_does_not_end_the_supervisor(
     fake.sinks._job.fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     assert fake.sinks._begun() == (False, [], 0)
     os.close(fake.sinks._job.fd)
+
+
+def test_a_successor_tells_the_sinks_that_have_no_result_and_each_result_is_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake = Fake(monkeypatch)
+    recorded: list[tuple[list[str], bool]] = []
+
+    def record(delivery: sinks.Delivery) -> None:
+        recorded.append(([result["sink_type"] for result in delivery.results], delivery.is_delivered))
+
+    told: Any = {"sink_type": "file", "target": "hits", "success": True, "attempted_at": ""}
+    targets = {"file": "hits", "command": "slow"}
+    delivery = sinks.Delivery({"event_type": sinks.MATCHED, "watch": "w1"}, targets, [told], record)
+    assert (delivery.left, delivery.is_delivered) == ({"command": "slow"}, False)
+    fake.sinks.matched(delivery)
+    assert recorded == []
+    fake.end(too_long=False)
+    assert recorded == [(["file", "command"], True)]
+    assert fake.said == ["delivered"]
 
 
 def test_a_command_that_takes_too_long_too_often_is_not_run_for_those_that_wait_either(

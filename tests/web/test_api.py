@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import signal
 import socket
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
 import pytest
 
 from outlive.web.rows import LOST, ROW_BYTES
@@ -252,12 +252,13 @@ def test_a_job_that_is_not_there_is_not_found(browser: Browser, method: str) -> 
 
 def test_process_answers_as_the_command_line_does(browser: Browser, cli: Cli) -> None:
     job = finished(cli, "seq 1 20")
-    for words, given in [
+    asked: list[tuple[tuple[str, ...], dict[str, Any]]] = [
         (("log", job, "--offset", "5", "--limit", "2"), {"action": "log", "offset": 5, "limit": 2}),
         (("log", job, "--search", "^1"), {"action": "log", "search": "^1"}),
         (("tail", job), {"action": "tail"}),
         (("events", job), {"action": "events", "limit": 200}),
-    ]:
+    ]
+    for words, given in asked:
         assert browser.call("process", job_id=job, **given) == cli.ok(*words)
 
 
@@ -369,15 +370,14 @@ def test_a_page_that_is_closed_while_it_takes_the_keyboard_lets_go_of_it(browser
     job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", "cat")["job_id"]
     supervisor = pair.supervisor(job)
     address = urlsplit(browser.base)
-    body = json.dumps({"job_id": job, "tab": "one", "take": True, "size": [100, 40]})
-    head = (
-        f"POST /api/keyboard HTTP/1.1\r\nHost: {address.netloc}\r\nCookie: outlive_ui={browser.cookie}\r\n"
-        f"X-Outlive-Key: {browser.key}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
+    assert browser.keys is not None
+    call = browser.keys.seal("keyboard", {"job_id": job, "tab": "one", "take": True, "size": [100, 40]})
+    lines = [f"{name}: {value}" for name, value in {"Host": address.netloc, **call.headers}.items()]
+    head = "\r\n".join(["POST /api/call HTTP/1.1", *lines, f"Content-Length: {len(call.body)}", "", ""])
     os.kill(supervisor, signal.SIGSTOP)  # so that the terminal gets no new size yet
     try:
         with socket.create_connection((address.hostname, address.port)) as connection:
-            connection.sendall((head + body).encode())
+            connection.sendall(head.encode() + call.body)
             until(lambda: "keyboard" in cli.ok("status", job), what="the keyboard of the page")
     finally:
         os.kill(supervisor, signal.SIGCONT)
@@ -401,9 +401,10 @@ def test_a_download_is_the_whole_output_good_once_and_no_page(browser: Browser, 
     assert browser.get(f"/download/{errors}").text == "<script>\n"
 
 
-def test_a_download_belongs_to_the_browser_that_asked(browser: Browser, ui: Ui, cli: Cli) -> None:
-    ticket = browser.call("ticket", job_id=finished(cli, "echo secret"))["ticket"]
+def test_a_download_ends_with_the_session_that_asked(ui: Ui, cli: Cli) -> None:
     with Browser(ui, ui.new_link()) as other:
+        ticket = other.call("ticket", job_id=finished(cli, "echo secret"))["ticket"]
+        other.call("logout")
         assert other.get(f"/download/{ticket}").status_code == 404
 
 
@@ -414,15 +415,9 @@ def test_a_call_whose_page_is_gone_ends(browser: Browser, ui: Ui, cli: Cli) -> N
     """More of them than are allowed at a time: each would be open for 20 s."""
     job = cli.ok("run", "--snapshot-after", "0", "--", "sleep", "60")["job_id"]
     known = {name: browser.call("rows", job_id=job)[name] for name in ("end", "state", "events")}
-    body = json.dumps({"job_id": job, "known": known, "wait_ms": 20_000})
-    import httpx2
-
+    assert browser.keys is not None
     for _ in range(70):
-        headers = {
-            "x-outlive-key": browser.key,
-            "content-type": "application/json",
-            "cookie": f"outlive_ui={browser.cookie}",
-        }
+        call = browser.keys.seal("rows", {"job_id": job, "known": known, "wait_ms": 20_000})
         with http.client(timeout=0.02) as client, pytest.raises(httpx2.TimeoutException):
-            client.post(f"{ui.base}/api/rows", content=body, headers=headers)
+            client.post(f"{ui.base}/api/call", content=call.body, headers=call.headers)
     until(lambda: browser.post("jobs").status_code == 200)

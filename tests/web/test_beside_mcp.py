@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from support import http
 from support.cli import Cli
 from support.serve import Served
-from support.ui import Browser, Ui, key_in
-
-
-class Visitor:
-    """A browser at /ui that gave a token."""
-
-    def __init__(self, served: Served, token: str, prefix: str = "") -> None:
-        self.base = f"{served.base}{prefix}"
-        self.client = http.client()
-        self.entered = self._post("login", {"token": token}, key="")
-        self.key = self.entered.json().get("key", "")
-
-    def __enter__(self) -> Visitor:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.client.close()
-
-    def _post(self, method: str, given: dict[str, Any], key: str) -> httpx2.Response:
-        headers = {"content-type": "application/json", **({"x-outlive-key": key} if key else {})}
-        return self.client.post(f"{self.base}/ui/api/{method}", content=json.dumps(given), headers=headers)
-
-    def post(self, method: str, **given: Any) -> httpx2.Response:
-        return self._post(method, given, self.key)
-
-    def call(self, method: str, **given: Any) -> dict[str, Any]:
-        answer = self.post(method, **given)
-        assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
+from support.ui import Browser, NotLetIn, Ui, Visitor, exchanged
 
 
 @pytest.fixture
@@ -61,16 +33,15 @@ def test_the_page_asks_a_stranger_for_a_token(served: Served) -> None:
     with http.client() as client:
         assert client.get(f"{served.base}/ui").headers["location"] == "/ui/"
         page = client.get(f"{served.base}/ui/")
-        assert page.status_code == 401 and not key_in(page.text) and 'content="token"' in page.text
+        assert page.status_code == 200 and 'content="token"' in page.text
         assert 'src="/ui/static/app.js"' in page.text
         assert client.get(f"{served.base}/ui/static/app.js").status_code == 200
-        assert client.get(f"{served.base}/ui/open/link").status_code == 404
+        assert client.post(f"{served.base}/ui/api/enter", json={}).status_code == 404, "there are no links"
 
 
-def test_a_token_lets_in_and_the_cookie_stays_with_the_page(served: Served, work: Path) -> None:
-    with Visitor(served, served.tokens["tests"]) as visitor:
-        cookie = visitor.entered.headers["set-cookie"].lower()
-        assert "path=/ui/" in cookie and "httponly" in cookie and "samesite=strict" in cookie
+def test_a_token_lets_in_without_a_cookie(served: Served, work: Path) -> None:
+    with Visitor(served.base, served.tokens["tests"]) as visitor:
+        assert not visitor.client.cookies
         job = job_of(served, served.tokens["tests"], "echo hello", work)
         assert [one["job_id"] for one in visitor.call("jobs")["jobs"]] == [job]
         assert visitor.call("rows", job_id=job)["rows"] == [[1, 0, [0, "hello"]]]
@@ -78,48 +49,78 @@ def test_a_token_lets_in_and_the_cookie_stays_with_the_page(served: Served, work
 
 @pytest.mark.parametrize("token", ["", "outlive_wrong", "x" * 10_000])
 def test_a_wrong_token_is_refused(served: Served, token: str) -> None:
-    with Visitor(served, token) as visitor:
-        assert visitor.entered.status_code == 401
-        assert visitor.post("jobs").status_code == 401
+    with pytest.raises(NotLetIn) as refused:
+        Visitor(served.base, token)
+    assert refused.value.answer.status_code == 401
 
 
 def test_guessing_is_slow(served: Served) -> None:
-    with http.client() as client:
-        for _ in range(200):
-            answer = client.post(f"{served.base}/ui/api/login", json={"token": "outlive_guess"})
-            if answer.status_code == 429:
-                return
+    for _ in range(200):
+        with pytest.raises(NotLetIn) as refused:
+            Visitor(served.base, "outlive_guess")
+        if refused.value.answer.status_code == 429:
+            return
     pytest.fail("200 guesses were answered")
+
+
+def test_the_hash_of_a_token_lets_nobody_in(serve: Callable[..., Served]) -> None:
+    """It is on the disk, and in every backup of it."""
+    served = serve()
+    token = served.tokens["tests"]
+    secret = hashlib.sha256(token.encode()).digest()
+    with Visitor(served.base, token) as visitor, pytest.raises(NotLetIn) as refused:
+        exchanged(visitor.ask, "login", "token", secret, sealed=lambda page: base64.b64encode(secret).decode())
+    assert refused.value.answer.status_code == 401
+
+
+def test_what_a_page_sends_for_a_token_tells_nothing_and_can_be_used_by_nobody_else(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = served.tokens["tests"]
+    sent: list[tuple[str, object]] = []
+    with Visitor(served.base, token) as visitor:
+        ask = visitor.ask
+
+        def noted(path: str, given: object, **how: Any) -> Any:
+            sent.append((path, given))
+            return ask(path, given, **how)
+
+        monkeypatch.setattr(visitor, "ask", noted)
+        Visitor.login(visitor, token)
+        path, given = sent[0]
+        assert path == "login" and token not in json.dumps(given)
+        again = ask(path, given)
+    assert again.status_code == 200 and token.encode() not in again.content, "an answer that only the token opens"
 
 
 def test_the_page_has_the_rights_of_the_token(served: Served, work: Path) -> None:
     served.token("look", "--read-only", "--scope", "*")
     job = job_of(served, served.tokens["tests"], "echo hello", work)
-    with Visitor(served, served.tokens["look"]) as visitor:
+    with Visitor(served.base, served.tokens["look"]) as visitor:
         assert visitor.call("rows", job_id=job)["rows"]
         for action in ("kill", "restart", "remove", "write"):
-            answer = visitor.post("process", action=action, job_id=job)
-            assert (answer.status_code, answer.json()["error"]["code"]) == (403, "denied"), action
+            status, error = visitor.refused("process", action=action, job_id=job)
+            assert (status, error["code"]) == (403, "denied"), action
 
 
 def test_jobs_of_other_scopes_do_not_exist(served: Served, work: Path) -> None:
     served.token("other")
     job = job_of(served, served.tokens["tests"], "echo hello", work)
-    with Visitor(served, served.tokens["other"]) as visitor:
+    with Visitor(served.base, served.tokens["other"]) as visitor:
         assert visitor.call("jobs")["jobs"] == []
         for method in ("rows", "terminal", "ticket"):
-            assert visitor.post(method, job_id=job).status_code == 404
-        assert visitor.post("process", action="log", job_id=job).status_code == 404
+            assert visitor.refused(method, job_id=job)[0] == 404
+        assert visitor.refused("process", action="log", job_id=job)[0] == 404
 
 
 def test_nobody_approves_with_a_token(served: Served) -> None:
-    with Visitor(served, served.tokens["tests"]) as visitor:
-        answer = visitor.post("approve", job_id="01J00000000000000000000000")
-        assert answer.status_code == 403 and "outlive approve" in answer.json()["error"]["hint"]
+    with Visitor(served.base, served.tokens["tests"]) as visitor:
+        status, error = visitor.refused("approve", job_id="01J00000000000000000000000")
+        assert status == 403 and "outlive approve" in error["hint"]
 
 
 def test_a_revoked_token_ends_its_pages(served: Served, cli: Cli) -> None:
-    with Visitor(served, served.token("short")) as visitor:
+    with Visitor(served.base, served.token("short")) as visitor:
         assert visitor.call("jobs")
         cli.ok("token", "revoke", "short")
         del served.tokens["short"]
@@ -127,21 +128,21 @@ def test_a_revoked_token_ends_its_pages(served: Served, cli: Cli) -> None:
 
 
 def test_a_session_counts_only_where_it_began(serve: Callable[..., Served], place: Path) -> None:
-    """Both servers keep their sessions in one root, and that of a token has fewer rights."""
+    """Both servers are of one root, and that of a token has fewer rights."""
     served = serve()
-    with Ui(place / "ui.log") as ui, Browser(ui) as person, Visitor(served, served.tokens["tests"]) as visitor:
+    with Ui(place / "ui.log") as ui, Browser(ui) as person, Visitor(served.base, served.tokens["tests"]) as visitor:
+        there, here = visitor.base, ui.base
+        assert visitor.post("jobs").status_code == person.post("jobs").status_code == 200
+        visitor.base, person.base = here, there
+        assert visitor.post("jobs").status_code == person.post("jobs").status_code == 401
 
-        def status(base: str, cookie: str, key: str) -> int:
-            headers = {"content-type": "application/json", "x-outlive-key": key, "cookie": f"outlive_ui={cookie}"}
-            return httpx2.post(
-                f"{base}/api/jobs", content="{}", headers=headers, trust_env=False, timeout=60
-            ).status_code
 
-        cookie = visitor.client.cookies["outlive_ui"]
-        assert status(f"{served.base}/ui", cookie, visitor.key) == 200
-        assert status(ui.base, cookie, visitor.key) == 401
-        assert status(ui.base, person.cookie, person.key) == 200
-        assert status(f"{served.base}/ui", person.cookie, person.key) == 401
+def test_a_session_ends_with_the_server(serve: Callable[..., Served]) -> None:
+    served = serve()
+    with Visitor(served.base, served.tokens["tests"]) as visitor:
+        served.__exit__()
+        visitor.base = f"{serve(again=served).base}/ui"
+        assert visitor.post("jobs").status_code == 401
 
 
 def test_behind_a_proxy_that_removes_a_prefix_addresses_have_it(serve: Callable[..., Served]) -> None:

@@ -159,7 +159,7 @@ def test_a_gigabyte_is_open_at_once_and_searched(open_page: Callable[[], tuple[T
     page.get_by_text("error: the end", exact=True).wait_for()
     before = tab_memory(tab)
     begun = time.monotonic()
-    tab.open(f"{ui.base}/job/{job}")
+    tab.open(f"{ui.page}/job/{job}")
 
     def rows() -> list[str]:
         found: list[str] = page.locator("#output .line .text").all_text_contents()

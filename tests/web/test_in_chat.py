@@ -19,7 +19,7 @@ from support.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("era", ["modern"], indirect=True)]
 SHOWS_VIEWS = advertise(declaration.EXTENSION, {"mimeTypes": [declaration.MIME_TYPE]})
-ALL = {"serverTools": {}}
+ALL: dict[str, Any] = {"serverTools": {}}
 BUILD = r"""
 printf '[1/7] fetching sources\n[2/7] configuring\n'
 printf '\033[33mwarning:\033[0m option --fast is deprecated\n' >&2
@@ -64,7 +64,7 @@ class Chat(Tab):
         self.page.wait_for_function("window.ready")
         self.page.evaluate("given => { window.shown = window.show(given) }", {**about, "name": name, "given": given})
         self.page.wait_for_function("window.loaded")  # until then a look into the frame may meet the page before it
-        self.view = self.page.frame_locator("iframe")
+        self.view = self.page.frame_locator("iframe[title]")
 
     def called(self) -> list[str]:
         """What the view has asked, as `rows`, `process kill`."""
@@ -261,3 +261,173 @@ def test_the_view_is_drawn(chat: Chat, host: AppHost, work: Path, tmp_path: Path
     until(lambda: "[4/7] linking" in chat.rows())
     chat.view.get_by_text("processes").wait_for()
     assert chat.shot(f"in-a-chat-{theme}", tmp_path).stat().st_size > 5_000
+
+
+# --- attacked --------------------------------------------------------------------------------------------------------
+
+
+OUTSIDE = "the view of another job"
+FORGED = f"""
+const messages = [
+  {{ method: "ui/notifications/tool-result", params: {{ content: [{{ type: "text", text: "{OUTSIDE}" }}] }} }},
+  {{ method: "ui/notifications/host-context-changed", params: {{ theme: "dark", displayMode: "fullscreen" }} }},
+  {{ method: "ui/notifications/tool-cancelled", params: {{ reason: "{OUTSIDE}" }} }},
+  {{ id: 1, method: "ui/resource-teardown", params: {{}} }},
+  ...Array.from({{ length: 60 }}, (_, id) => ({{ id, result: {{ structuredContent: {{ ok: true, job_id: "{OUTSIDE}", rows: [] }} }} }})),
+];
+for (const message of messages) target.postMessage({{ jsonrpc: "2.0", ...message }}, "*");
+"""
+
+
+def settled(chat: Chat) -> None:
+    """Wait until the view has taken every message that was sent to it so far: it answers in their order."""
+    ping = """() => new Promise((done) => {
+      const frame = document.querySelector("iframe").contentWindow, id = `ping ${Math.random()}`;
+      addEventListener("message", (event) => event.source === frame && event.data?.id === id && done(1));
+      frame.postMessage({ jsonrpc: "2.0", id, method: "ping" }, "*");
+    })"""
+    assert chat.page.evaluate(ping)
+
+
+def test_messages_of_other_frames_and_windows_are_not_taken(chat: Chat, host: AppHost) -> None:
+    chat.show(host, "exec", {"command": "echo mine; sleep 600", "background": True})
+    until(lambda: chat.rows() == ["mine"])
+    beside = f"""() => {{
+      const frame = Object.assign(document.createElement("iframe"), {{ id: "beside" }});
+      frame.srcdoc = `<script>const target = parent.frames[0]; {FORGED}; parent.document.title = "sent"</` + "script>";
+      document.body.append(frame);
+    }}"""
+    chat.page.evaluate(beside)
+    until(lambda: chat.page.title() == "sent")
+    window = chat.context.new_page()
+    try:
+        with chat.page.expect_popup() as opened:
+            chat.page.evaluate("() => { window.open('about:blank') }")
+        opened.value.evaluate(f"() => {{ const target = opener.frames[0]; {FORGED} }}")
+        inside = chat.page.frames[1]
+        inside.evaluate(f"() => {{ const target = window; {FORGED} }}")  # from itself
+        replaced = "origin: 'http://evil.example', source: parent"  # another page in the place of the host
+        inside.evaluate(f"""() => {{
+          const target = {{ postMessage: (data) => dispatchEvent(new MessageEvent("message", {{ data, {replaced} }})) }};
+          {FORGED}
+        }}""")
+        settled(chat)
+        assert chat.rows() == ["mine"]
+        assert OUTSIDE not in chat.view.locator("main").inner_text()
+        assert (
+            inside.evaluate("document.documentElement.dataset.theme + document.documentElement.dataset.mode")
+            == "lightinline"
+        )
+        chat.view.get_by_role("button", name="Kill").click()
+        chat.view.get_by_role("button", name="Kill it now").click()
+        chat.view.locator(".badge", has_text="killed").wait_for()
+    finally:
+        window.close()
+
+
+MALFORMED = """[
+  null, 1, "x", [], {}, { jsonrpc: "1.0", method: "ui/notifications/tool-result" }, { jsonrpc: "2.0" },
+  ...[null, 7, {}, ["a"], "__proto__", "constructor", "toString"].map((method) => ({ jsonrpc: "2.0", id: 1, method })),
+  ...[null, 7, "x", [], { __proto__: null }].flatMap((params) => ["tool-result", "tool-input", "tool-cancelled", "host-context-changed"]
+    .map((name) => ({ jsonrpc: "2.0", method: `ui/notifications/${name}`, params }))),
+  ...[{ content: null }, { content: 7 }, { content: [null, 7, { text: {} }] }, { isError: true, content: {} }, { structuredContent: 7 },
+    { structuredContent: { jobs: [null, 7, {}] } }, { structuredContent: { jobs: [], type: "wait" } }, { structuredContent: { job_id: 7 } },
+    { structuredContent: { job_id: {}, type: "run", output: {}, usage: 7, approval: { state: "pending" }, command: {}, queue: 7 } },
+    { structuredContent: { error: 7 }, isError: true }, { structuredContent: { job_id: "x", type: "run", snapshot: 7, state: [], started_at: {} } },
+    { _meta: { "outlive/answer": [] } }].map((params) => ({ jsonrpc: "2.0", method: "ui/notifications/tool-result", params })),
+  ...[{ styles: 7 }, { styles: { variables: "abc" } }, { styles: { variables: { "background-image": "url(/stolen)", "--x": {} } } },
+    { availableDisplayModes: 7 }, { safeAreaInsets: "x" }, { theme: {}, displayMode: [] }]
+    .map((params) => ({ jsonrpc: "2.0", method: "ui/notifications/host-context-changed", params })),
+  ...[{ error: 7 }, { error: { message: {} } }, { result: 7 }, {}].map((more) => ({ jsonrpc: "2.0", id: 2, ...more })),
+]"""
+
+
+def test_messages_that_make_no_sense_leave_the_view_whole(chat: Chat, host: AppHost) -> None:
+    chat.show(host, "exec", {"command": "true"}, result={"content": []}, capabilities={})
+    chat.page.evaluate(f"""() => {{
+      const frame = document.querySelector("iframe").contentWindow;
+      for (const message of {MALFORMED}) frame.postMessage(message, "*");
+    }}""")
+    settled(chat)
+    assert chat.page.frames[1].evaluate("getComputedStyle(document.documentElement).backgroundImage") == "none"
+    last = {"content": [{"type": "text", "text": "an answer that makes sense"}]}
+    chat.page.evaluate("given => window.bridge.sendToolResult(given)", last)
+    chat.view.get_by_text("an answer that makes sense").wait_for()
+
+
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u180e\u200b\u200d\u202e\u2066\u2069\u3164\ufeff\uffa0\U000e0041\U000e0100\U0001d173"
+)
+MARKED = f"<img src=x onerror=alert(1)><a href='javascript:alert(2)'>x</a>{INVISIBLE}</script><svg onload=alert(3)>"
+
+
+@pytest.mark.parametrize("kind", ["run", "list", "error"])
+def test_no_field_of_an_answer_is_markup_or_hides_anything(chat: Chat, host: AppHost, kind: str) -> None:
+    texts = ["name", "title", "command", "cwd", "owner", "prompt", "message", "host", "reason", "signal", "last_line", "output", "hint",
+             "started_at", "finished_at", "machine", "unreachable_since"]  # fmt: skip
+    job: dict[str, Any] = dict.fromkeys(texts, MARKED)
+    job |= {"job_id": "01J00000000000000000000000", "tags": [MARKED], "approval": {"state": "pending", "rule": MARKED},
+            "queue": {"state": MARKED, "reason": MARKED}, "engine": {"name": MARKED}, "usage": {"source": MARKED},
+            "exit_code": MARKED, "command": [MARKED]}  # fmt: skip
+    for state in ("created", "running", "exited", "killed", "failed", MARKED):
+        told = {**job, "state": state, "waiting_for_input": True, "reachable": state != "created" and None}
+        found = {"run": {"type": "run", **told}, "list": {"type": "list", "jobs": [told, told]}}.get(kind)
+        error = {"structuredContent": {"error": {"message": MARKED, "hint": MARKED}}, "isError": True}
+        result = {
+            "content": [{"type": "text", "text": MARKED}],
+            **(error if found is None else {"structuredContent": found}),
+        }
+        chat.show(host, "exec", {"command": MARKED}, result=result, capabilities={})
+        chat.page.wait_for_function("window.answer")
+        settled(chat)
+        assert "<img src=x" in chat.view.locator("main").inner_text()
+        assert chat.view.locator("main").locator("img, svg, script, iframe, [href], [onerror], [src]").count() == 0
+        shown = chat.page.frames[1].evaluate(
+            "document.documentElement.innerText + [...document.querySelectorAll('[title],[aria-label]')].map((one) => one.title + one.ariaLabel)"
+        )
+        assert not set(INVISIBLE) & set(shown)
+        assert "⟨202E⟩" in shown and "⟨E0041⟩" in shown
+
+
+def test_an_answer_of_any_size_is_drawn_in_bounds(chat: Chat, host: AppHost) -> None:
+    long = "x" * 2_000_000
+    job = {
+        "job_id": "01J00000000000000000000000",
+        "type": "run",
+        "state": "exited",
+        "exit_code": 0,
+        "name": long,
+        "prompt": long,
+    }
+    for output in (long, "line\n" * 400_000):
+        result = {"content": [], "structuredContent": {**job, "output": output}}
+        chat.show(host, "exec", {"command": "true"}, result=result, capabilities={})
+        chat.page.wait_for_function("window.answer")
+        settled(chat)
+        frame = chat.page.frames[1]
+        assert frame.evaluate("document.querySelectorAll('*').length") < 10_000
+        assert frame.evaluate("document.documentElement.textContent.length") < 1_000_000
+    jobs = [{**job, "name": f"job {number}", "prompt": ""} for number in range(20_000)]
+    result = {"content": [], "structuredContent": {"type": "list", "jobs": jobs}}
+    chat.show(host, "process", {"action": "list"}, result=result, capabilities={})
+    chat.page.wait_for_function("window.answer")
+    settled(chat)
+    assert chat.page.frames[1].evaluate("document.querySelectorAll('*').length") < 10_000
+
+
+def test_an_answer_about_another_job_is_shown_as_that_job(
+    chat: Chat, host: AppHost, shared_session: McpSession
+) -> None:
+    """What a person does in the view goes to the job that it names."""
+    mine = shared_session.ok("exec", command="sleep 600", background=True, title="mine")["job_id"]
+    other = shared_session.ask(
+        lambda client: client.call_tool("exec", {"command": "sleep 601", "background": True, "title": "other"})
+    )
+    result = other.model_dump(mode="json", by_alias=True, exclude_none=True)
+    chat.show(host, "exec", {"command": "sleep 600", "title": "mine"}, result=result)
+    chat.view.locator(".top .name", has_text="other").wait_for()
+    chat.view.get_by_role("button", name="Kill").click()
+    chat.view.get_by_role("button", name="Kill it now").click()
+    chat.view.locator(".badge", has_text="killed").wait_for()
+    assert shared_session.ok("process", action="status", job_id=mine)["state"] == "running"
+    shared_session.ok("process", action="kill", job_id=mine)

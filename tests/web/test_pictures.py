@@ -79,7 +79,7 @@ def test_the_pictures_of_the_page_are_drawn(chrome: Any, ui: Ui, cli: Cli, place
         page.locator(".lane").nth(4).wait_for()
         drawn_often(tab, ".timeline-page .curve canvas", 2)
         picture(tab, f"timeline-{look}", place)
-        tab.open(f"{ui.base}/job/{shell}")
+        tab.open(f"{ui.page}/job/{shell}")
         page.locator(".xterm-rows").wait_for()
         page.get_by_role("button", name="Take the keyboard").click()
         page.get_by_role("button", name="Let go of the keyboard").wait_for()

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 from outlive.cli import stdio
 from outlive.core.ids import short_id
-from outlive.jobs import adoption
-from outlive.jobs.permission import approval
+from outlive.errors import OutliveError
+from outlive.jobs import adoption, lookup
+from outlive.jobs.permission import approval, facts
 from outlive.jobs.permission.person import person, require_person
 from outlive.jobs.waiting import drive
-from outlive.render.plain_text import readable
 from outlive.store import approval as answers
+from outlive.verbs.approve import NO_TITLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.jobs.context import Context
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 _WAY = "outlive attach"
+_GOES_ON = "    | "
+_LEAST_COLUMNS = 20
 
 
-def is_pending(job: JobDir, found: Inspection) -> bool:
+def is_pending(job: JobDir, inspection: Inspection) -> bool:
     """Return whether the job waits for approval."""
-    return found.definition.approval is not None and found.state.state == "created" and answers.read(job) is None
+    return (
+        inspection.definition.approval is not None and inspection.state.state == "created" and answers.read(job) is None
+    )
 
 
 def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
@@ -33,39 +39,57 @@ def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
 
     Errors: denied inside a job, invalid_state if another answer was first.
     """
-    found: Inspection = adoption.inspect_and_adopt(ctx, job)
+    inspection: Inspection = adoption.inspect_and_adopt(ctx, job)
     name = short_id(job.job_id)
-    stdio.note(_shown(found, name))
+    stdio.note(_shown(inspection, name))
     if read_only:
-        return found
-    require_person()
+        return inspection
+    require_person(ctx.store)
     said = _line("Run it? y: once, a: always here, n: no [y/a/n, Enter: later] ")
     by = person(_WAY)
     if said in ("y", "yes", "a", "always"):
-        found = drive(approval.decide(ctx, job, answers.APPROVED, by=by))
+        inspection = drive(approval.decide(ctx, job, answers.APPROVED, by=by))
         if said.startswith("a"):
-            approval.remember(found.definition, by)
+            approval.remember(inspection.definition, by)
     elif said in ("n", "no"):
         reason = _line("Reason (Enter: none): ", keep=True)
-        found = drive(approval.decide(ctx, job, answers.DENIED, by=by, reason=reason or None))
+        inspection = drive(approval.decide(ctx, job, answers.DENIED, by=by, reason=reason or None))
     else:
         stdio.note(f"[job {name} still waits]\n")
-        return found
-    stdio.note(f"[job {name} {'approved' if found.state.reason != 'denied' else 'denied'}]\n")
-    return found
+        return inspection
+    stdio.note(f"[job {name} {'approved' if inspection.state.reason != 'denied' else 'denied'}]\n")
+    return inspection
 
 
-def _shown(found: Inspection, name: str) -> str:
-    definition = found.definition
-    asked = definition.approval or {}
-    why = f": {asked['reason']}" if asked.get("reason") else ""
-    lines = [f"Job {name} of {definition.owner} waits for approval ({asked.get('rule')}{why}).", ""]
-    lines += [f"  {line}" for line in " ".join(definition.command).splitlines()]
-    if " ".join(asked.get("command") or ()) not in " ".join(definition.command):  # a notification command
-        lines += ["", "It names another command that has to be approved:", f"  {' '.join(asked['command'])}"]
-    lines += ["", f"In {definition.cwd}, until {asked.get('expires_at')}.", ""]
-    # What is approved must not be able to hide itself
-    return readable("\n".join(lines))
+def before_approving(ctx: Context, named: str) -> None:
+    """Show the person at this terminal what `approve` is about to approve, and ask once more.
+
+    Errors: invalid_state if the person does not want it.
+    """
+    with lookup.open_exactly(ctx, named, "approve", NO_TITLES) as job:
+        inspection: Inspection = adoption.inspect_and_adopt(ctx, job)
+        if not is_pending(job, inspection):  # approve says why
+            return
+        name = short_id(job.job_id)
+        stdio.note(_shown(inspection, name))
+        if _line("Run it? [y/N] ") not in ("y", "yes"):
+            raise OutliveError("invalid_state", f"job {name} was not approved; it still waits")
+
+
+def _shown(inspection: Inspection, name: str) -> str:
+    definition = inspection.definition
+    lines = [piece for line in facts.text(definition).splitlines() for piece in _folded(line)]
+    until = None if definition.approval is None else definition.approval.expires_at
+    return "\n".join([f"Job {name} waits for approval until {until}.", "", *lines, ""])
+
+
+def _folded(line: str) -> list[str]:
+    """Return a fact in lines of this terminal, each but the first marked as a part of it: where the
+    terminal folds it, the rest would look like another fact."""
+    # A character outside of ASCII may take two columns
+    room = max(_LEAST_COLUMNS, shutil.get_terminal_size().columns - len(_GOES_ON)) // (1 if line.isascii() else 2)
+    pieces = [line[at : at + room] for at in range(0, len(line), room)]
+    return [f"  {pieces[0]}", *(_GOES_ON + piece for piece in pieces[1:])]
 
 
 def _line(prompt: str, *, keep: bool = False) -> str:

@@ -17,10 +17,10 @@ import tty
 from outlive import config
 from outlive.cli import stdio
 from outlive.core.ids import short_id
-from outlive.core.records import FINISHED
+from outlive.core.records import FINISHED, Terminal
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, lookup, waiting
+from outlive.jobs import adoption, auditing, lookup, waiting
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.diagnosis import elsewhere
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
+    from outlive.verbs.spec import GlobalOptions
 
 PREFIX, DETACH, TAKE = b"\x1d", b"d", b"k"  # Ctrl-] as in telnet(1)
 CHORD, TAKES = "Ctrl-] d", "Ctrl-] k"
@@ -49,7 +50,7 @@ _INSPECT_S = 1.0  # the job is inspected at least this often, in case a hint is 
 _WRITE_S = 30.0  # input that the job does not read within this is dropped
 
 
-def main(values: dict[str, Any], options: dict[str, Any]) -> int:
+def main(values: dict[str, Any], options: GlobalOptions) -> int:
     """Return 0 when the person has detached or the job has ended.
 
     `values` are the arguments of the verb, `options` the global ones. Errors: not_a_pty,
@@ -62,25 +63,25 @@ def main(values: dict[str, Any], options: dict[str, Any]) -> int:
             hint="In a script use write, send-keys and screen.",
         )
     env = dict(os.environ)
-    settings = config.load(env, options["config"])
-    store = Store.open(options["root"], env)
+    settings = config.load(env, options.config)
+    store = Store.open(options.root, env)
     owner = env.get("OUTLIVE_OWNER") or "cli"
     wrapper = ("sh", "-lc")
     ctx = Context(
         store, settings, face="cli", owner=owner, client=None, cwd=None, env=env, launcher=Launcher(), shell=wrapper
     )
     with contextlib.closing(store), lookup.open_job(ctx, values["job"]) as job:
-        found = adoption.inspect_and_adopt(ctx, job)
-        if found.definition.approval is not None:
+        inspection = adoption.inspect_and_adopt(ctx, job)
+        if inspection.definition.approval is not None:
             from outlive.cli import ask  # late: few jobs are asked about
 
-            if ask.is_pending(job, found):
-                found = ask.about(ctx, job, read_only=values["read_only"])
-                if not found.definition.pty or found.state.state in ("created", *FINISHED):
+            if ask.is_pending(job, inspection):
+                inspection = ask.about(ctx, job, read_only=values["read_only"])
+                if not inspection.definition.pty or inspection.state.state in ("created", *FINISHED):
                     return 0
-        stdin.require_pty(found)
+        stdin.require_pty(inspection)
         if not values["read_only"]:
-            ctx.note("attach", job.job_id)
+            auditing.note(ctx, "attach", job.job_id)
         session = Session(ctx, job, read_only=values["read_only"])
         with _raw(0):
             session.run()
@@ -126,17 +127,17 @@ class Session:
     def run(self) -> None:
         wakeup = signals.wakeup_pipe((signal.SIGWINCH,))
         try:
-            found = adoption.inspect_and_adopt(self._ctx, self._job)
-            self._is_hosted = found.definition.host is not None
-            self._away = self._away_since(found)
+            inspection = adoption.inspect_and_adopt(self._ctx, self._job)
+            self._is_hosted = inspection.definition.host is not None
+            self._away = self._away_since(inspection)
             held = self._take()
             self._paint(self._greeting(held=held))
             while not self._detached:
                 # Inspect first: what was printed before the end is then shown below
-                found = adoption.inspect_and_adopt(self._ctx, self._job)
+                inspection = adoption.inspect_and_adopt(self._ctx, self._job)
                 self._show()
-                self._look_at_host(found)
-                if found.state.finished:
+                self._look_at_host(inspection)
+                if inspection.state.finished:
                     return
                 self._wait(wakeup)
         finally:
@@ -181,7 +182,7 @@ class Session:
     def _paint(self, note: str = "") -> None:
         """Draw the job's screen, and a `note` on the last row."""
         state = adoption.inspect_and_adopt(self._ctx, self._job).state
-        sizes = [(seq, cols, rows) for seq, cols, rows in (state.terminal or {}).get("sizes", [])]
+        sizes = [(seq, cols, rows) for seq, cols, rows in (state.terminal or Terminal()).sizes]
         with Output(self._job) as out:
             sizes = sizes or [(0, *pty.size(1))]
             screen = out.steady(lambda: render(out.read, out.end, sizes, out.gap.merged.stop))
@@ -201,20 +202,20 @@ class Session:
 
     # --- a job on another host ---
 
-    def _away_since(self, found: Inspection) -> str | None:
-        if found.definition.host is None:
+    def _away_since(self, inspection: Inspection) -> str | None:
+        if inspection.definition.host is None:
             return None
-        since: str | None = elsewhere.place(found, self._job).get("unreachable_since")
+        since: str | None = elsewhere.place(inspection, self._job).unreachable_since
         return since
 
-    def _look_at_host(self, found: Inspection) -> None:
+    def _look_at_host(self, inspection: Inspection) -> None:
         """Tell the person that the host of the job cannot be reached any more, or again."""
-        before, self._away = self._away, self._away_since(found)
+        before, self._away = self._away, self._away_since(inspection)
         if (before is None) == (self._away is None):
             return
         if self._away is None:
             self._follow_size()
-        self._paint("" if self._away else f"host {found.definition.host} is reached again")
+        self._paint("" if self._away else f"host {inspection.definition.host} is reached again")
 
     def _standing_note(self) -> str:
         if self._away is None:
@@ -257,8 +258,8 @@ class Session:
             self._paint(self._whose())
 
     def _whose(self) -> str:
-        found = keyboard.holder(self._job)
-        who = "no person types" if found is None else f"{found['held_by']} types"
+        person = keyboard.holder(self._job)
+        who = "no person types" if person is None else f"{person['held_by']} types"
         return f"{who}; {TAKES} takes the keyboard"
 
     def _give_back(self) -> None:
@@ -327,11 +328,11 @@ class Session:
 
     def _size_of_job(self) -> list[int] | None:
         """Return columns and rows of the job's terminal; None if it has ended."""
-        found = adoption.inspect_and_adopt(self._ctx, self._job)
-        known = found.state.terminal or {}
-        if found.state.finished or not known.get("cols") or not known.get("rows"):
+        inspection = adoption.inspect_and_adopt(self._ctx, self._job)
+        known = inspection.state.terminal or Terminal()
+        if inspection.state.finished or not known.cols or not known.rows:
             return None
-        return [known["cols"], known["rows"]]
+        return [known.cols, known.rows]
 
     def _resize(self, size: tuple[int, int]) -> bool:
         """Return False if no supervisor heard of it and the next one has to be told: the job is ending, or its supervisor

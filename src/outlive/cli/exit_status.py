@@ -8,12 +8,13 @@ from outlive.errors import invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 _NOTHING_RAN = 1  # as of every call that failed
 
 
-def check_propagate(values: dict[str, Any], *, follow: bool) -> None:
+def check_propagate(values: Mapping[str, object], *, follow: bool) -> None:
     """Raise invalid_argument if the call may answer before the job has an exit code."""
     if not follow and not values.get("wait"):
         flag = "--wait" if "wait" in values else "--follow"

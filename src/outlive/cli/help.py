@@ -7,6 +7,7 @@ import os
 import re
 import textwrap
 
+from outlive import verbs
 from outlive.cli.parse import GLOBALS, is_positional
 from outlive.cli.values import metavar
 from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, STRS, WORDS
@@ -55,13 +56,28 @@ JOB = "JOB: an id, any unique beginning or end of it of at least 6 characters, o
 
 def terminal_width() -> int:
     """Return the columns to write in: COLUMNS, else the terminal's; at most and by default 100."""
-    found = os.environ.get("COLUMNS", "")
-    if found.isascii() and found.isdigit() and int(found):
-        return max(40, min(int(found), WIDTH))
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isascii() and columns.isdigit() and int(columns):
+        return max(40, min(int(columns), WIDTH))
     try:
         return max(40, min(os.get_terminal_size(1).columns or WIDTH, WIDTH))
     except OSError:
         return WIDTH
+
+
+def of(about: Verb | str | None) -> str:
+    """Return the help of a verb, of the verbs that begin with a word, or of all, as wide as the
+    terminal."""
+    width = terminal_width()
+    if about is None:
+        return overview(_verbs(), width)
+    if isinstance(about, str):
+        return of_several(about, [verb for verb in _verbs() if verb.name.startswith(f"{about} ")], width)
+    return of_verb(about, width)
+
+
+def _verbs() -> list[Verb]:
+    return [verb for verb in map(verbs.load, verbs.names()) if verb.cli]
 
 
 def short_usage(verb: Verb | None) -> str:
@@ -71,9 +87,9 @@ def short_usage(verb: Verb | None) -> str:
     return f"usage: {usage(verb)}\n`outlive {verb.name} --help` explains the options.\n"
 
 
-def overview(verbs: Iterable[Verb], width: int) -> str:
+def overview(listed: Iterable[Verb], width: int) -> str:
     """Return the text of `outlive --help`."""
-    lines = {verb.name: verb.help for verb in verbs}
+    lines = {verb.name: verb.help for verb in listed}
     column = max(map(len, lines)) + 4
     parts = ["usage: outlive [GLOBAL OPTIONS] VERB [OPTIONS] …", textwrap.fill(INTRO, width)]
     for heading, names in _GROUPS:
@@ -88,9 +104,9 @@ def overview(verbs: Iterable[Verb], width: int) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def of_several(word: str, verbs: Iterable[Verb], width: int) -> str:
+def of_several(word: str, listed: Iterable[Verb], width: int) -> str:
     """Return the text of `outlive token --help`, about the verbs that begin with `word`."""
-    rows = [(verb.name, verb.help) for verb in verbs]
+    rows = [(verb.name, verb.help) for verb in listed]
     usage = f"usage: outlive {word} {'|'.join(name.partition(' ')[2] for name, _ in rows)} …"
     return "\n\n".join([usage, _table("Verbs", rows, width), f"`outlive {rows[0][0]} --help` explains one."]) + "\n"
 

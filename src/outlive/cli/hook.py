@@ -6,19 +6,27 @@ import json
 import os
 import sys
 
+from outlive import config
 from outlive.cli import stdio
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError
+from outlive.jobs.context import Context
+from outlive.jobs.news.session import News
+from outlive.launch.from_cli import Launcher
+from outlive.store.root import Store, default_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
+
+    from outlive.verbs.spec import GlobalOptions
 
 _STOPS = ("Stop", "SubagentStop")
 _MOST_BYTES = 1 << 20
 
 
-def main(values: dict[str, Any], options: dict[str, Any]) -> int:
+def main(values: Mapping[str, object], options: GlobalOptions) -> int:
     """Return 0 whatever happens: a hook that fails would hold up the host."""
     try:
         event = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
@@ -29,25 +37,19 @@ def main(values: dict[str, Any], options: dict[str, Any]) -> int:
     return 0
 
 
-def _answer(event: dict[str, Any], options: dict[str, Any]) -> None:
-    from outlive import config
-    from outlive.jobs.context import Context
-    from outlive.jobs.news.session import News
-    from outlive.launch.from_cli import Launcher
-    from outlive.store.root import Store, default_path
-
+def _answer(event: Mapping[str, object], options: GlobalOptions) -> None:
     session, name = event.get("session_id"), event.get("hook_event_name")
     env = dict(os.environ)
     if not isinstance(session, str) or not isinstance(name, str):
         raise ValueError("the event names no session")  # noqa: TRY004 - of what was read
-    if not os.path.isdir(options["root"] or default_path(env)):
+    if not os.path.isdir(options.root or default_path(env)):
         return  # no job was ever started
-    store = Store.open(options["root"], env)
+    store = Store.open(options.root, env)
     try:
-        found = config.load(env, options["config"])
+        configuration = config.load(env, options.config)
         ctx = Context(  # noqa: S604 - its `shell` starts nothing
             store,
-            found,
+            configuration,
             face="cli",
             owner="cli",
             client=None,
@@ -64,7 +66,7 @@ def _answer(event: dict[str, Any], options: dict[str, Any]) -> None:
                 stdio.json_line(json.dumps(_in_form(name, text)).encode())
                 written = True
         finally:
-            news.told(written)
+            news.sent(written)
     finally:
         store.close()
 
@@ -86,9 +88,13 @@ def _sentence(notice: dict[str, Any]) -> str:
     if notice["event"] == "watch_hit":
         return f"{job} printed what you watch for, {notice['pattern']}: {notice['last_line']}"
     if notice["state"] == "exited":
-        return f"{job} exited with code {notice['exit_code']}{last}"
+        return f"{job} exited with code {notice['exit_code']}{_by(notice)}{last}"
     if notice["state"] == "killed":
-        return f"{job} was ended by {notice['signal']} (reason: {notice['reason']}){last}"
+        return f"{job} was ended by {notice['signal']} (reason: {notice['reason']}{_by(notice)}){last}"
     if notice["state"] == "failed":
         return f"{job} failed (reason: {notice['reason']}){last}"
     return f"{job} still runs; the call that started it got no answer{last}"
+
+
+def _by(notice: dict[str, Any]) -> str:
+    return f", on request of {notice['ended_by']}" if notice.get("ended_by") else ""

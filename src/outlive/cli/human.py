@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 
+from outlive import verbs
 from outlive.cli import summary, usage
 from outlive.cli.text import Style, duration, line, size, table
 from outlive.core.ids import short_id
@@ -20,151 +21,156 @@ if TYPE_CHECKING:
 
 _STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
 _HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
-_MORE_HEAD = ("OWNER", "DIRECTORY", "COMMAND")  # with -v
+_WHOSE_HEAD = ("OWNER", "DIRECTORY")  # with -v, or where they differ
 
-# Fields in this order first; the rest follows as it comes. Output goes below everything.
-_FIRST = (
-    *("job_id", "state", "exit_code", "signal", "reason", "message", "fired", "timed_out", "name", "command", "cwd"),
-    *("pid", "tags", "owner", "started_at", "finished_at", "duration_ms", "elapsed_ms"),
-)
-_OUTPUTS = ("output", "snippet", "stdout_tail", "stderr_tail")
-_HIDDEN = frozenset({"schema_version", "ok", "type", "short_id", "encoding", "snapshot", "hint"})
-_FOR_AGENTS = frozenset({"sessionId", "status"})  # the job's id and its state once more
+# What the face adds to an answer; of these the hint and the last lines of `status` stand below
+_ADDED = frozenset({"schema_version", "ok", "type", "hint", "snippet"})
 _TEXT_ONLY = frozenset({"log", "tail"})  # asked for to be read, so nothing stands above it
 
 
-def answer(found: dict[str, Any], style: Style, *, verbose: bool = False) -> str:
+def answer(answer: dict[str, Any], style: Style, *, verbose: bool = False) -> str:
     """Return the text of an answer or an error, with a newline at its end: what a person asks
     first, with `verbose` everything."""
-    if not found["ok"]:
-        return error(found["error"])
-    if found["type"] == "list":
-        return _jobs(found, style, verbose=verbose)
-    if found["type"] == "events":
-        return _events(found, style)
-    if found["type"] == "doctor":
-        return _checks(found, style)
-    if found["type"] in ("install", "uninstall"):
-        return _client(found)
-    if found["type"] == "schema":
-        return json.dumps(found.get("schema"), indent=2, ensure_ascii=False) + "\n"
-    parts = [] if found["type"] in _TEXT_ONLY else [_head(found, style, verbose=verbose)]
-    parts += _texts(found)
-    parts += [f"({line(found['hint'])})\n"] if found.get("hint") else []
+    if not answer["ok"]:
+        return error(answer["error"])
+    if answer["type"] == "list":
+        return _jobs(answer, style, verbose=verbose)
+    if answer["type"] == "events":
+        return _events(answer, style)
+    if answer["type"] == "doctor":
+        return _checks(answer, style)
+    if answer["type"] in ("install", "uninstall"):
+        return _client(answer)
+    if answer["type"] == "schema":
+        return json.dumps(answer.get("schema"), indent=2, ensure_ascii=False) + "\n"
+    parts = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
+    parts += _texts(answer)
+    parts += [f"({line(answer['hint'])})\n"] if answer.get("hint") else []
     return "\n".join(part for part in parts if part) or "(no output)\n"
 
 
-def _head(found: dict[str, Any], style: Style, *, verbose: bool) -> str:
+def _head(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
     """Return what stands above the output."""
-    if found["type"] in summary.TYPES and "state" in found:
-        about = summary.of(found, style)
-        return f"{about}\n{_fields(found, style)}" if verbose else about
-    if found["type"] == "gc" and not verbose:
-        return _deleted(found)
-    if found["type"] == "usage":
-        return usage.of(found, style)
-    return _alone(found, style) or _fields(found, style)
+    if answer["type"] in summary.TYPES and "state" in answer:
+        about = summary.of(answer, style)
+        return f"{about}\n{_fields(answer, style)}" if verbose else about
+    if answer["type"] == "gc" and not verbose:
+        return _deleted(answer)
+    if answer["type"] == "usage":
+        return usage.of(answer, style)
+    return _alone(answer, style) or _fields(answer, style)
 
 
 # Answers that are one list, and what is said where that is empty
 _LISTS = {"hosts": ("hosts", ""), "token_list": ("tokens", "There are no tokens: `outlive token add NAME` makes one.")}
 
 
-def _alone(found: dict[str, Any], style: Style) -> str:
+def _alone(answer: dict[str, Any], style: Style) -> str:
     """Return the one table of an answer that is a list; "" for any other answer."""
-    if found["type"] == "policy_list" and not (found["rules"] or found["approvals"]):
+    if answer["type"] == "policy_list" and not (answer["rules"] or answer["approvals"]):
         return "There are no rules, and nothing was approved for good.\n"
-    name, empty = _LISTS.get(found["type"], ("", ""))
+    name, empty = _LISTS.get(answer["type"], ("", ""))
     if not name:
         return ""
-    return _rows(found[name], style) if found[name] else f"{empty}\n"
+    return _rows(answer[name], style) if answer[name] else f"{empty}\n"
 
 
-def _deleted(found: dict[str, Any]) -> str:
+def _deleted(answer: dict[str, Any]) -> str:
     """Tell what gc did."""
-    gone = [job for job in found["jobs"] if job["action"] == "would_delete"]
-    did, count = ("Would delete", len(gone)) if found["dry_run"] else ("Deleted", found["deleted"])
-    left = f"{_jobs_of(found['used_jobs'])} ({size(found['used_bytes'])}) {'are' if found['dry_run'] else 'stay'}"
-    return f"{did} {_jobs_of(count)}, {size(found['freed_bytes'])}; {left} in {line(found['root'])}.\n"
+    gone = [job for job in answer["jobs"] if job["action"] == "would_delete"]
+    did, count = ("Would delete", len(gone)) if answer["dry_run"] else ("Deleted", answer["deleted"])
+    left = f"{_jobs_of(answer['used_jobs'])} ({size(answer['used_bytes'])}) {'are' if answer['dry_run'] else 'stay'}"
+    return f"{did} {_jobs_of(count)}, {size(answer['freed_bytes'])}; {left} in {line(answer['root'])}.\n"
 
 
 def _jobs_of(count: int) -> str:
     return "1 job" if count == 1 else f"{count:,} jobs"
 
 
-def error(found: dict[str, Any]) -> str:
+def error(failure: dict[str, Any]) -> str:
     """Return the `error` member as one or two lines."""
-    text = f"error: {line(found['message'])}\n"
-    return text + (f"hint: {line(found['hint'])}\n" if found.get("hint") else "")
+    text = f"error: {line(failure['message'])}\n"
+    return text + (f"hint: {line(failure['hint'])}\n" if failure.get("hint") else "")
 
 
 # --- list ------------------------------------------------------------------------------------------
 
 
-def _jobs(found: dict[str, Any], style: Style, *, verbose: bool) -> str:
-    jobs = found["jobs"]
+def _jobs(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
+    jobs = answer["jobs"]
     if not jobs:
-        return f"{found.get('hint') or 'There is no job to list.'}\n"
-    rows = [_job_row(job, style.now) + (_more(job) if verbose else []) for job in jobs]
-    head = (*_HEAD, *(_MORE_HEAD if verbose else ()))
+        return f"{answer.get('hint') or 'There is no job to list.'}\n"
+    rows = [_job_row(job, style.now) for job in jobs]
+    head: tuple[str, ...] = _HEAD
+    if verbose or len({tuple(_whose(job)) for job in jobs}) > 1:
+        rows = [row + _whose(job) for row, job in zip(rows, jobs, strict=True)]
+        head = (*head, *_WHOSE_HEAD)
+    if verbose:
+        rows = [row + _command(job) for row, job in zip(rows, jobs, strict=True)]
+        head = (*head, "COMMAND")
+    if all(summary.ended_badly(job) for job in jobs):
+        rows = [row + [job.get("last_line") or job.get("message") or ""] for row, job in zip(rows, jobs, strict=True)]
+        head = (*head, "LAST LINE")
     text = table(head, rows, style, colours=[summary.colour(job) for job in jobs])
-    if found.get("truncated"):
+    if answer.get("truncated"):
         text += f"({len(jobs)} shown, there are more: --limit 0 shows all)\n"
-    if found.get("skipped"):
-        text += f"({found['skipped']} could not be read)\n"
-    if any(summary.is_pending(job) for job in jobs) and found.get("hint"):
-        text += f"({line(found['hint'])})\n"
+    if answer.get("skipped"):
+        text += f"({answer['skipped']} could not be read)\n"
+    if answer.get("hint") and not answer.get("truncated"):
+        text += f"({line(answer['hint'])})\n"
     return text
 
 
 _CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed from", "none": "Nothing to do in"}
 
 
-def _client(found: dict[str, Any]) -> str:
+def _client(answer: dict[str, Any]) -> str:
     """Tell what was done to the configuration of an MCP client, or what to do where nothing was
     written."""
-    if "clients" in found:
+    if "clients" in answer:
         text = "".join(
             _client(one) if "path" in one else f"{line(one['client'])}: {line(one['hint'])}\n"
-            for one in found["clients"]
+            for one in answer["clients"]
         )
-        return text + (f"({line(found['hint'])})\n" if found.get("hint") else "")
-    change = found["change"]
-    if found["written"] or change == "none":
-        text = f"{_CHANGES[change]} {line(found['path'])} (server {line(found['name'])}).\n"
-        text += f"As it was before the first change: {line(found['backup'])}\n" if found.get("backup") else ""
+        return text + (f"({line(answer['hint'])})\n" if answer.get("hint") else "")
+    change = answer["change"]
+    if answer["written"] or change == "none":
+        text = f"{_CHANGES[change]} {line(answer['path'])} (server {line(answer['name'])}).\n"
+        text += f"As it was before the first change: {line(answer['backup'])}\n" if answer.get("backup") else ""
         text += "".join(
             f"  {line(one['member'])} = {json.dumps(one['value'])}: {line(one['why'])}\n"
-            for one in found.get("besides") or []
-            if found["written"]
+            for one in answer.get("besides") or []
+            if answer["written"]
         )
     else:
         would = f"would be {_CHANGES[change].lower()}" if change else "cannot be merged into"
-        text = f"{line(found['name'])} {would} {line(found['path'])}; nothing was written.\n"
-    if not found["written"] and change != "none" and found.get("fragment"):
-        text += "\n" + readable(found["fragment"])
-        text += f"\nOr: {line(found['own_command'])}\n" if found.get("own_command") else ""
-    return text + (f"({line(found['hint'])})\n" if found.get("hint") else "")
+        text = f"{line(answer['name'])} {would} {line(answer['path'])}; nothing was written.\n"
+    if not answer["written"] and change != "none" and answer.get("fragment"):
+        text += "\n" + readable(answer["fragment"])
+        text += f"\nOr: {line(answer['own_command'])}\n" if answer.get("own_command") else ""
+    return text + (f"({line(answer['hint'])})\n" if answer.get("hint") else "")
 
 
-def _events(found: dict[str, Any], style: Style) -> str:
+def _events(answer: dict[str, Any], style: Style) -> str:
     from outlive.render import events
 
-    rows = [[event["at"], str(event["seq"]), event["type"], events.about(event)] for event in found["events"]]
-    text = table(("TIME", "SEQ", "EVENT", "ABOUT"), rows, style) if rows else "No events yet.\n"
-    return text + (f"({line(found['hint'])})\n" if found.get("hint") else "")
+    rows = [[event["at"], str(event["seq"]), event["type"], events.about(event)] for event in answer["events"]]
+    text = table(("TIME", "SEQ", "EVENT", "ABOUT"), rows, style) if rows else ""
+    if not rows and not answer.get("damage"):
+        text = "No events yet.\n"
+    return text + "".join(f"({line(answer[name])})\n" for name in ("damage", "hint") if answer.get(name))
 
 
-def _checks(found: dict[str, Any], style: Style) -> str:
+def _checks(answer: dict[str, Any], style: Style) -> str:
     """Return one line for each check, with what to do below it."""
-    width = max(len(check["name"]) for check in found["checks"])
+    width = max(len(check["name"]) for check in answer["checks"])
     lines = []
-    for check in found["checks"]:
+    for check in answer["checks"]:
         status = style.paint(check["status"].ljust(4), _STATUS_COLOURS.get(check["status"]))
         lines.append(f"{status}  {line(_label(check['name'])).ljust(width)}  {line(check['found'])}")
         if check.get("advice"):
             lines.append(f"{' ' * (width + 8)}→ {line(check['advice'])}")
-    counts = [check["status"] for check in found["checks"]]
+    counts = [check["status"] for check in answer["checks"]]
     verdict = f"{counts.count('fail')} failed, {counts.count('warn')} to think about"
     return "\n".join([*lines, "", verdict if set(counts) - {"ok"} else "All is well."]) + "\n"
 
@@ -182,16 +188,19 @@ def _job_row(job: dict[str, Any], now: float) -> list[str]:
     ]
 
 
-def _more(job: dict[str, Any]) -> list[str]:
+def _whose(job: dict[str, Any]) -> list[str]:
+    return [job.get("owner") or "", job.get("cwd") or ""]
+
+
+def _command(job: dict[str, Any]) -> list[str]:
     words = job.get("command") or []
-    return [
-        job.get("owner") or "",
-        job.get("cwd") or "",
-        shlex.join(words) if len(words) > 1 else " ".join(words),
-    ]
+    return [shlex.join(words) if len(words) > 1 else " ".join(words)]
 
 
 def _aside(job: dict[str, Any]) -> str:
+    left = job.get("descendants")
+    if left:
+        return f" ({left} process{'es' if left > 1 else ''} left)"
     if job.get("supervisor"):
         return f" (its supervisor is stopped: kill -CONT {job['supervisor_pid']})"
     return " (waits for input)" if job.get("waiting_for_input") else ""
@@ -211,18 +220,20 @@ def _result(job: dict[str, Any]) -> str:
 # --- the others ----------------------------------------------------------------------------------
 
 
-def _fields(found: dict[str, Any], style: Style) -> str:
-    """Return `name  value` lines without fields that are null or empty."""
-    names = [name for name in _FIRST if name in found] + [name for name in found if name not in _FIRST]
-    hidden = _HIDDEN | _FOR_AGENTS if "sessionId" in found else _HIDDEN
-    pairs = [(name, found[name]) for name in names if name not in hidden and name not in _OUTPUTS]
-    shown = [(_label(name), _value(name, value, style)) for name, value in pairs if value not in (None, "", [], {})]
+def _fields(answer: dict[str, Any], style: Style) -> str:
+    """Return `name  value` lines without fields that are null or empty. Output goes below everything."""
+    fields = verbs.fields_of(answer["type"])
+    places = {name: fields[name].human if name in fields else None for name in answer if name not in _ADDED}
+    first = sorted(((place, name) for name, place in places.items() if place is not None and place > 0))
+    names = [*(name for _, name in first), *(name for name, place in places.items() if place is None)]
+    said = [name for name in names if answer[name] not in (None, "", [], {})]
+    shown = [(_label(name), _value(name, answer[name], style)) for name in said]
     if not shown:
         return ""
     width = max(len(label) for label, _ in shown)
     lines = []
     for label, value in shown:
-        value = style.paint(value, summary.colour(found)) if label == "state" else value
+        value = style.paint(value, summary.colour(answer)) if label == "state" else value
         lines.append(f"{style.paint(label.ljust(width), '1')}  {value}")
     return "\n".join(lines) + "\n"
 
@@ -289,14 +300,14 @@ def _cell(name: str, value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _texts(found: dict[str, Any]) -> list[str]:
+def _texts(answer: dict[str, Any]) -> list[str]:
     """Return what the job printed.
 
     The tails are used only without merged output, because they are the same text.
     """
-    if isinstance(found.get("lines"), list) and found["type"] == "screen":
-        return ["".join(readable(str(row)) + "\n" for row in found["lines"])]
-    texts = {**(found.get("snapshot") or {}), **found}
+    if isinstance(answer.get("lines"), list) and answer["type"] == "screen":
+        return ["".join(readable(str(row)) + "\n" for row in answer["lines"])]
+    texts = {**(answer.get("snapshot") or {}), **answer}
     if texts.get("output") or texts.get("snippet"):
         return [_ended(readable(texts.get("output") or texts["snippet"]))]
     out, err = texts.get("stdout_tail") or "", texts.get("stderr_tail") or ""

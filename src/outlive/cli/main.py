@@ -10,17 +10,21 @@ import gc
 import os
 import time
 
-from outlive import verbs
+from outlive import __version__, config, verbs
 from outlive.cli import parse, stdio
+from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os, invalid
+from outlive.jobs import context
+from outlive.jobs.waiting import drive
 from outlive.verbs import envelope
-from outlive.verbs.spec import FULL
+from outlive.verbs.spec import FULL, GlobalOptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from outlive.answers import Answer
     from outlive.cli.live.progress import ProgressLine
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
@@ -34,7 +38,7 @@ ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 PROGRAMS = {
     "attach": "outlive.cli.attach:main",
     "completion": "outlive.cli.completion.main:main",
-    "mcp": "outlive.mcp.stdio.session:main",
+    "mcp": "outlive.mcp.stdio.main:main",
     "serve": "outlive.web.serve:main",
     "demo": "outlive.demo:main",
     "ui": "outlive.web.program:main",
@@ -65,21 +69,21 @@ class _Call:
         self.started = time.monotonic()
         self.env = dict(os.environ)
         self.cwd = _cwd()
-        self.options = parse.no_options()
+        self.options = GlobalOptions()
         self.verb: Verb | None = None
         self.values: dict[str, Any] = {}
         self.context: Context | None = None
-        self.launcher = launcher or _Launcher()
+        self.launcher = launcher or _LateLauncher()
 
     def log(self, level: int, text: str) -> None:
-        if stdio.level(self.options["verbose"], self.env) >= level:
+        if stdio.level(self.options.verbose, self.env) >= level:
             stdio.note(f"outlive: {text}\n")
 
 
 def main(argv: list[str], launcher: Launcher | None = None) -> int:
     """Run one command line and return the exit status.
 
-    `launcher` is one that already starts a pair, if there is one.
+    `launcher`: the launcher that is already starting a pair, if any.
     """
     stdio.open_standard_fds()
     call = _Call(launcher)
@@ -89,7 +93,7 @@ def main(argv: list[str], launcher: Launcher | None = None) -> int:
         return _interrupted(call)
     except OutliveError as error:
         # The mistake may stand before the flag, which was not read then
-        call.options["human"] |= error.usage and "--human" in argv
+        call.options.human |= error.usage and "--human" in argv
         status = _failed(call, error)
     except OSError as error:  # of a system call that no verb expects to fail: a full disk, no more descriptors
         _trace(call)
@@ -111,32 +115,32 @@ def _doing(call: _Call) -> str:
 def _dispatch(argv: list[str], call: _Call) -> int:
     options = call.options
     if call.env.get("OUTLIVE_HUMAN", "0").lower() not in _OFF and os.isatty(1):
-        options["human"] = True
+        options.human = True
     words = parse.leading(argv, options, call.cwd)
     if words[:1] == ["help"]:
-        options["help"], words = True, words[1:]
-    if options["version"]:
+        options.help, words = True, words[1:]
+    if options.version:
         return _version()
-    if options["help"] and not words:
+    if options.help and not words:
         return _help(None)
     return _verb(words, call)
 
 
 def _verb(words: list[str], call: _Call) -> int:
-    if len(words) < 3 and _asks_about_several(words, call):
-        return _help_of_several(words[0])
+    if len(words) < 3 and parse.asks_about_several(words, call.options):
+        return _help(words[0])
     name, words = parse.verb_name(words)
-    if name == "run" and not call.options["help"] and words[:1] not in (["--help"], ["-h"]):
+    if name == "run" and not call.options.help and words[:1] not in (["--help"], ["-h"]):
         call.launcher.prepare()
     verb = verbs.load(name)
     if not verb.cli:
         raise invalid("verb", f"{name} is an action of the MCP server only", usage=True)
     call.verb = verb
-    if not call.options["help"]:
+    if not call.options.help:
         call.values = parse.arguments(verb, words, call.options, call.cwd)
-    if call.options["help"]:
+    if call.options.help:
         return _help(verb)
-    if call.options["version"]:
+    if call.options.version:
         return _version()
     follow = bool(call.values.get("follow"))
     if call.values.get("propagate"):
@@ -148,40 +152,50 @@ def _verb(words: list[str], call: _Call) -> int:
     if follow:
         return _follow(verb, call)
     detail = call.values.pop("detail", FULL)
-    result = _run(verb, call, _status_for_person(verb, call) if call.options["human"] else None, detail)
+    result = _run(verb, call, _members(verb, call), detail)
     assert call.context is not None
     # A person is shown the job's name and id in any case
-    result = call.context.warned(result, titles=not call.options["human"] or verb.name == "log")
-    if call.options["notes"]:
-        result["hint"] = " ".join([*call.options["notes"], *filter(None, [result.get("hint")])])
+    result = call.context.warned(result, titles=not call.options.human or verb.name == "log")
+    if call.options.notes:
+        result["hint"] = " ".join([*call.options.notes, *filter(None, [result.get("hint")])])
     # A person is shown what there is; the size is that of the object
-    _tell(call, call.context, result, envelope.answer(verb.type, result, FULL if call.options["human"] else detail))
+    _tell(call, call.context, result, envelope.answer(verb.type, result, FULL if call.options.human else detail))
     if not call.values.get("propagate"):
         return ANSWERED
+
     from outlive.cli import exit_status
 
     return exit_status.of_job(result)
 
 
-def _status_for_person(verb: Verb, call: _Call) -> Callable[[Any], Any] | None:
-    """Return what runs `status` for --human, where the last lines of the output belong to it."""
-    if verb.name != "status":
-        return None
+def _members(verb: Verb, call: _Call) -> Callable[[Context], dict[str, Any]]:
+    """Return what runs the verb and gives the members of its answer. A person gets more: the question of `approve` at
+    a terminal, and with --human the last lines of the output with `status`."""
+
+    def plain(ctx: Context) -> dict[str, Any]:
+        answer: Answer = verb.answer(ctx, **call.values)
+        return answer.to_dict()
+
+    if verb.name == "approve" and os.isatty(0) and os.isatty(2):
+        from outlive.cli import ask
+
+        def asked(ctx: Context) -> dict[str, Any]:
+            ask.before_approving(ctx, call.values["job"])
+            return plain(ctx)
+
+        return asked
+    if verb.name != "status" or not call.options.human:
+        return plain
     from outlive.cli import summary
-    from outlive.jobs.waiting import is_waiting
 
-    def run(ctx: Context) -> Any:
-        found = verb.run(ctx, **call.values)
-        return summary.with_last_lines(ctx, (yield from found) if is_waiting(found) else found)
-
-    return run
+    return lambda ctx: summary.with_last_lines(ctx, plain(ctx))
 
 
-def _tell(call: _Call, ctx: Context, result: dict[str, Any], found: dict[str, Any]) -> None:
+def _tell(call: _Call, ctx: Context, result: dict[str, Any], answer: dict[str, Any]) -> None:
     """Print the answer, and note what the caller's session was told, where there is one."""
     written = False
     try:
-        _print(call, found)
+        _print(call, answer)
         written = True
     finally:
         if ctx.sent is not None:
@@ -196,62 +210,51 @@ def _follow(verb: Verb, call: _Call) -> int:
     """Show what comes until nothing can come any more: one JSON object a line, or for a person."""
     values = {name: value for name, value in call.values.items() if name not in ("follow", "detail")}
     if verb.follow is not None:
-        _run(verb, call, lambda ctx: verb.follow and verb.follow(ctx, _print_line, **values))
+        come = verb.follow
+        _run(verb, call, lambda ctx: drive(come(ctx, _print_line, **values)))
         return ANSWERED
     call.values["wait"] = True  # a job that has to be approved is waited for
     follow = _imported(FOLLOWERS[verb.name])
     return int(_run(verb, call, lambda ctx: follow(ctx, verb, call.options, **values)))
 
 
-def _print_line(found: dict[str, Any]) -> None:
+def _print_line(answer: dict[str, Any]) -> None:
     try:
-        stdio.json_line(envelope.encoded(found))
+        stdio.json_line(envelope.encoded(answer))
     except OSError as error:
         stdio.note(f"outlive: while writing: {error.strerror}\n")
         raise SystemExit(ERROR) from None
 
 
-def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None, detail: str = FULL) -> Any:
-    """Return what the verb answers. `start(context)` is run instead of `verb.run`, if given."""
-    from outlive.jobs import context
-
-    found = _configuration(verb, call)
-    call.log(stdio.DEBUG, f"config={found.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
+def _run(verb: Verb, call: _Call, start: Callable[[Context], Any], detail: str = FULL) -> Any:
+    """Return what `start` makes of the context of this call."""
+    configuration = _configuration(verb, call)
+    call.log(stdio.DEBUG, f"config={configuration.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
     store = _open_store(verb, call)
     call.context = context.Context(
         store,
-        found,
+        configuration,
         face="cli",
         owner=call.env.get("OUTLIVE_OWNER") or "cli",
         client=None,
         cwd=call.cwd,
         env=call.env,
         launcher=call.launcher,
-        shell=tuple(found.get("shell", "unix") or ("sh", "-lc")),
-        flags={"root": call.options["root"], "config": call.options["config"]},
+        shell=tuple(configuration.get("shell", "unix") or ("sh", "-lc")),
+        flags={"root": call.options.root, "config": call.options.config},
         verb=verb.name,
     )
     call.context.detail = detail
-    if store and "CLAUDE_CODE_SESSION_ID" in call.env and verb.name in _TELLING:
-        from outlive.jobs.news import session  # late: for the shell of an agent
+    if store and call.env.get("CLAUDE_CODE_SESSION_ID") and verb.name in _TELLING:
+        from outlive.store.inbox import Inbox  # late: for the shell of an agent
 
-        call.context.inbox = session.inbox(store, call.env, call.cwd)
+        call.context.inbox = Inbox.of_shell(store, call.env, call.cwd)
     if call.values.get("wait"):  # the answer, which says it too, may come in an hour
         call.context.asks = _tell_who_approves
     _collect_again()
     progress = _progress(verb, call, call.context)
     try:
-        answer = start(call.context) if start else verb.run(call.context, **call.values)
-        if not hasattr(answer, "send"):
-            return answer
-        try:
-            while (pause := next(answer)) is None:
-                pass
-        except StopIteration as stop:
-            return stop.value
-        from outlive.jobs import waiting  # late: most verbs wait for nothing
-
-        return waiting.drive(answer, pause)
+        return start(call.context)
     finally:
         if progress:
             progress.close()
@@ -273,18 +276,17 @@ def _progress(verb: Verb, call: _Call, ctx: Context) -> ProgressLine | None:
 def _tell_who_approves(definition: Definition) -> bool:
     """Tell the person at this terminal why a command does not start. Return False: it is waited
     for."""
-    from outlive.core.ids import short_id
-
     job = short_id(definition.job_id)
     stdio.note(f"outlive: job {job} waits for approval: outlive approve {job}, or deny, in another terminal\n")
     return False
 
 
 def _configuration(verb: Verb, call: _Call) -> Any:
-    from outlive import config
-
     try:
-        return config.load(call.env, call.options["config"])
+        loaded = config.load(call.env, call.options.config)
+        for line in loaded.ignored:
+            call.log(stdio.INFO, line)
+        return loaded
     except OutliveError:
         if verb.name not in _FORGIVING:
             raise
@@ -294,24 +296,32 @@ def _configuration(verb: Verb, call: _Call) -> Any:
 def _open_store(verb: Verb, call: _Call) -> Any:
     if verb.name in _STORELESS:
         return None
-    from outlive.store.root import Store
+    from outlive.store.root import Store  # late: TAB needs no store, and `run` has its launcher prepared before
 
-    return Store.open(call.options["root"], call.env)
+    return Store.open(call.options.root, call.env)
 
 
-class _Launcher:
-    """`launch.from_cli.Launcher`, imported at its first use: most verbs start nothing."""
+class _LateLauncher:
+    """A launcher that is loaded at its first use: most verbs start nothing, and it is 4 % of `status`."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __init__(self) -> None:
+        self._loaded: Launcher | None = None
+
+    def prepare(self) -> None:
+        self._load().prepare()
+
+    def send(self, files: dict[str, int]) -> None:
+        self._load().send(files)
+
+    def _load(self) -> Launcher:
         from outlive.launch.from_cli import Launcher
 
-        if "made" not in self.__dict__:
-            self.__dict__["made"] = Launcher()
-        return getattr(self.__dict__["made"], name)
+        self._loaded = self._loaded or Launcher()
+        return self._loaded
 
 
 def _program(verb: Verb, call: _Call) -> int:
-    run: Callable[[dict[str, Any], dict[str, Any]], int] = _imported(PROGRAMS[verb.name])
+    run: Callable[[dict[str, Any], GlobalOptions], int] = _imported(PROGRAMS[verb.name])
     _collect_again()
     return run(call.values, call.options)
 
@@ -321,8 +331,8 @@ def _imported(place: str) -> Callable[..., Any]:
     import importlib
 
     module, _, function = place.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    return found
+    program: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return program
 
 
 def _collect_again() -> None:
@@ -335,15 +345,15 @@ def _collect_again() -> None:
 # --- answers -------------------------------------------------------------------------------------
 
 
-def _print(call: _Call, found: dict[str, Any]) -> None:
+def _print(call: _Call, answer: dict[str, Any]) -> None:
     try:
-        if call.options["human"]:
+        if call.options.human:
             from outlive.cli import human, text
 
-            verbose = call.options["verbose"] > 0
-            stdio.text(human.answer(found, text.Style.of_stdout(call.env), verbose=verbose))
+            verbose = call.options.verbose > 0
+            stdio.text(human.answer(answer, text.Style.of_stdout(call.env), verbose=verbose))
         else:
-            stdio.json_line(envelope.encoded(found))
+            stdio.json_line(envelope.encoded(answer))
             if os.isatty(1):
                 from outlive.cli import human_hint
 
@@ -357,7 +367,7 @@ def _failed(call: _Call, error: OutliveError) -> int:
     from outlive.verbs import spelling
 
     error = spelling.spelled(error, spelling.CLI, (*parse.GLOBALS, *(call.verb.args if call.verb else ())))
-    if call.options["human"]:
+    if call.options.human:
         from outlive.cli import human
 
         stdio.note(human.error(error.to_dict()))
@@ -374,38 +384,16 @@ def _failed(call: _Call, error: OutliveError) -> int:
 
 
 def _version() -> int:
-    from outlive import __version__
-
     stdio.text(f"outlive {__version__}\n")
     return ANSWERED
 
 
-def _help(verb: Verb | None) -> int:
+def _help(about: Verb | str | None) -> int:
+    """Show the help of a verb, of the verbs that begin with a word, or of all."""
     from outlive.cli import help as help_
 
-    width = help_.terminal_width()
-    stdio.text(help_.of_verb(verb, width) if verb else help_.overview(_verbs(), width))
+    stdio.text(help_.of(about))
     return ANSWERED
-
-
-def _asks_about_several(words: list[str], call: _Call) -> bool:
-    """Return whether this is `outlive token --help` or `outlive help token`, where `token` begins
-    several verbs."""
-    asks = words[1:] in (["--help"], ["-h"]) or (call.options["help"] and len(words) == 1)
-    return asks and bool(parse.second_words(words[0]))
-
-
-def _help_of_several(word: str) -> int:
-    from outlive.cli import help as help_
-
-    stdio.text(
-        help_.of_several(word, [verb for verb in _verbs() if verb.name.startswith(f"{word} ")], help_.terminal_width())
-    )
-    return ANSWERED
-
-
-def _verbs() -> list[Verb]:
-    return [verb for verb in map(verbs.load, verbs.names()) if verb.cli]
 
 
 def _interrupted(call: _Call) -> int:
@@ -427,7 +415,7 @@ def _interrupted(call: _Call) -> int:
 
 
 def _trace(call: _Call) -> None:
-    if stdio.level(call.options["verbose"], call.env) >= stdio.INFO:
+    if stdio.level(call.options.verbose, call.env) >= stdio.INFO:
         import traceback
 
         stdio.note(traceback.format_exc())
@@ -435,7 +423,7 @@ def _trace(call: _Call) -> None:
 
 def _summary(call: _Call, status: int) -> str:
     verb = call.verb.name if call.verb else "-"
-    root = getattr(getattr(call.context, "store", None), "path", None) or call.options["root"]
+    root = getattr(getattr(call.context, "store", None), "path", None) or call.options.root
     took_ms = (time.monotonic() - call.started) * 1000
     return f"root={root or '-'}, verb={verb}, status={status}, took {took_ms:.1f} ms"
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from outlive import verbs
 from outlive.cli import values
 from outlive.errors import OutliveError, invalid
-from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, PATH, STRS, WORDS, Arg, check_texts
+from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, PATH, STRS, WORDS, Arg, GlobalOptions, check_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,25 +36,19 @@ _BOOLEANS = ("true", "false", "yes", "no", "1", "0")
 _GLOBAL_FLAGS = {arg.cli: arg for arg in GLOBALS} | {"-h": GLOBALS[-1]}
 
 
-def no_options() -> dict[str, Any]:
-    """Return the global options when none is given; `verbose` is a count. `notes` gets sentences
-    for the answer about how an option was written."""
-    return {**{arg.name: arg.cli_default for arg in GLOBALS}, "verbose": 0, "notes": []}
-
-
-def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, Any], dict[str, Any]]:
+def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, Any], GlobalOptions]:
     """Return the verb, its arguments by name, and the global options.
 
     Errors: invalid_argument with `usage` set.
     """
-    options = no_options()
+    options = GlobalOptions()
     words = leading(argv, options, cwd)
     name, words = verb_name(words)
     verb = verbs.load(name)
     return verb, arguments(verb, words, options, cwd), options
 
 
-def leading(argv: list[str], options: dict[str, Any], cwd: str | None) -> list[str]:
+def leading(argv: list[str], options: GlobalOptions, cwd: str | None) -> list[str]:
     """Read the global options in front of the verb into `options`.
 
     Return the words from the verb on.
@@ -88,7 +82,14 @@ def second_words(word: str) -> list[str]:
     return [name.partition(" ")[2] for name in verbs.names() if name.startswith(f"{word} ")]
 
 
-def arguments(verb: Verb, words: list[str], options: dict[str, Any], cwd: str | None) -> dict[str, Any]:
+def asks_about_several(words: list[str], options: GlobalOptions) -> bool:
+    """Return whether this is `outlive token --help` or `outlive help token`, where `token` begins
+    several verbs."""
+    asks = words[1:] in (["--help"], ["-h"]) or (options.help and len(words) == 1)
+    return asks and bool(second_words(words[0]))
+
+
+def arguments(verb: Verb, words: list[str], options: GlobalOptions, cwd: str | None) -> dict[str, Any]:
     """Return every argument of the verb by name, with defaults. Global options go into `options`.
 
     Parsing stops at `--help` and `--version`, and nothing is required then; `asks_only(options)`
@@ -98,14 +99,14 @@ def arguments(verb: Verb, words: list[str], options: dict[str, Any], cwd: str | 
     reader.read(words)
     if asks_only(options):
         return {}
-    found = reader.finish()
-    check_texts(verb.args, found, escaped=True)
-    return found
+    values = reader.finish()
+    check_texts(verb.args, values, escaped=True)
+    return values
 
 
-def asks_only(options: dict[str, Any]) -> bool:
+def asks_only(options: GlobalOptions) -> bool:
     """Return whether `--help` or `--version` was given."""
-    return bool(options["help"] or options["version"])
+    return bool(options.help or options.version)
 
 
 class _Reader:
@@ -114,7 +115,7 @@ class _Reader:
     def __init__(
         self,
         args: tuple[Arg, ...],
-        options: dict[str, Any],
+        options: GlobalOptions,
         cwd: str | None,
         *,
         verb: str = "",
@@ -179,7 +180,7 @@ class _Reader:
         """Take the flag at index `at` and its value. Return the index of the next word."""
         count = _verbosity(words[at])
         if count:
-            self.options["verbose"] += count
+            self.options.verbose += count
             return at + 1
         name, equals, value = words[at].partition("=")
         arg = self.flags.get(name)
@@ -214,14 +215,14 @@ class _Reader:
         raise invalid(arg.name, f"{arg.cli} needs a value", hint=hint, usage=True)
 
     def _set(self, arg: Arg, value: str | bool) -> None:
-        into = self.options if _GLOBAL_FLAGS.get(arg.cli) is arg else self.given
+        into = vars(self.options) if _GLOBAL_FLAGS.get(arg.cli) is arg else self.given
         if isinstance(value, bool):
             into[arg.name] = value
         elif arg.kind in (STRS, ITEMS):
             into.setdefault(arg.name, []).append(values.checked(arg, value, self.cwd))
         elif arg.kind == MS:
             into[arg.name] = values.checked(arg, value, self.cwd)
-            self.options["notes"] += values.note_on_unit(arg, value)
+            self.options.notes += values.note_on_unit(arg, value)
         elif arg.kind in (ENV, OBJECT):
             into.setdefault(arg.name, {}).update([values.variable(arg, value)])
         else:
@@ -260,10 +261,10 @@ class _Reader:
 
         Of two arguments with one parameter, the CLI's counts.
         """
-        found = {arg.name: self._value(arg) for arg in self.args if arg.cli}
+        values = {arg.name: self._value(arg) for arg in self.args if arg.cli}
         for arg in self.args:
-            found.setdefault(arg.name, _fresh(arg.cli_default))
-        return found
+            values.setdefault(arg.name, _fresh(arg.cli_default))
+        return values
 
     def _value(self, arg: Arg) -> Any:
         if arg.name in self.given:
@@ -279,8 +280,8 @@ class _Reader:
 
 def _owners(flag: str) -> list[str]:
     """Return the verbs that have this flag."""
-    found = map(verbs.load, verbs.names())
-    return [verb.name for verb in found if any(arg.cli == flag and arg.hidden is not True for arg in verb.args)]
+    declared = map(verbs.load, verbs.names())
+    return [verb.name for verb in declared if any(arg.cli == flag and arg.hidden is not True for arg in verb.args)]
 
 
 def is_positional(arg: Arg) -> bool:
@@ -298,6 +299,6 @@ def _verbosity(word: str) -> int:
     return len(word) - 1 if word[:2] == "-v" and not word[1:].strip("v") else 0
 
 
-def _fresh(default: Any) -> Any:
+def _fresh(default: object) -> Any:
     # Every call of this process shares the declaration, but each needs a list of its own
     return default.copy() if isinstance(default, (list, dict)) else default

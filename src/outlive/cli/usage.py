@@ -8,6 +8,7 @@ from outlive.core.ids import short_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 # How each source of a figure is named
@@ -20,14 +21,14 @@ _SOURCES = {
 _LIMITS = {"time": "cpu_time", "memory": "memory", "processes": "processes"}
 
 
-def of(found: dict[str, Any], style: Style) -> str:
+def of(answer: dict[str, Any], style: Style) -> str:
     """Return the lines about the job of an answer of `usage`."""
-    used, over = found["usage"], found["state"] not in ("created", "running", "unknown")
-    job = style.paint(f"job {line(short_id(found['job_id']))}", "1")
-    about = f"{job}  {style.paint(summary.state_of(found), summary.colour(found))}"
+    used, over = answer["usage"], answer["state"] not in ("created", "running", "unknown")
+    job = style.paint(f"job {line(short_id(answer['job_id']))}", "1")
+    about = f"{job}  {style.paint(summary.state_of(answer), summary.colour(answer))}"
     rows = [row for row in _rows(used, over=over) if row[2]]
     width = max(len(label) for _, label, _ in rows)
-    limits = _limits(found.get("resources") or {})
+    limits = _limits(answer.get("resources") or {})
     lines = [about]
     for part, label, value in rows:
         source = _SOURCES.get((used.get("source") or {}).get(part, ""), "")
@@ -67,13 +68,13 @@ def _disk(used: dict[str, Any]) -> str:
     return f"{size(read or 0)} read, {size(written or 0)} written" if read or written else ""
 
 
-def _limits(resources: dict[str, Any]) -> dict[str, str]:
+def _limits(resources: Mapping[str, object]) -> dict[str, str]:
     """Return the limit of each part that has one."""
-    found = {}
+    limits = {}
     for part, name in _LIMITS.items():
         about = resources.get(name)
         value = about.get("value") if isinstance(about, dict) else None
         if value is not None:
             shown = {"time": duration, "memory": size}.get(part, str)(value)
-            found[part] = f"limit {shown}"
-    return found
+            limits[part] = f"limit {shown}"
+    return limits

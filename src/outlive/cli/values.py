@@ -19,6 +19,7 @@ from outlive.verbs.spec import (
     MS,
     OBJECT,
     PATH,
+    RUN,
     SECONDS,
     STR,
     STRS,
@@ -39,6 +40,7 @@ _METAVARS = {
     BYTES: "SIZE",
     SECONDS: "SECONDS",
     STR: "TEXT",
+    RUN: "RUN",
     STRS: "TEXT",
     ITEMS: "TEXT",
     ENV: "NAME=VALUE",
@@ -100,12 +102,12 @@ def _integer(arg: Arg, text: str) -> int:
 
 def _float(arg: Arg, text: str) -> float:
     try:
-        found = float(text) if text.isascii() and "_" not in text else float("nan")
+        number = float(text) if text.isascii() and "_" not in text else float("nan")
     except ValueError:
-        found = float("nan")
-    if not float("-inf") < found < float("inf"):  # nan is in no interval
+        number = float("nan")
+    if not float("-inf") < number < float("inf"):  # nan is in no interval
         raise invalid(arg.name, f"{arg.cli} is a number, not {text!r}", usage=True)
-    return found
+    return number
 
 
 def _milliseconds(arg: Arg, text: str) -> int:
@@ -145,13 +147,13 @@ _NUMBERS: dict[str, Callable[[Arg, str], float]] = {
 }
 
 
-def _bounded(arg: Arg, found: float, text: str) -> float:
-    if arg.minimum is not None and found < arg.minimum:
+def _bounded(arg: Arg, number: float, text: str) -> float:
+    if arg.minimum is not None and number < arg.minimum:
         hint = zero_means(arg) if arg.minimum == 0 else None
         raise invalid(arg.name, f"{arg.cli} is at least {arg.minimum}, not {text}", hint=hint, usage=True)
-    if arg.maximum is not None and found > arg.maximum:
+    if arg.maximum is not None and number > arg.maximum:
         raise invalid(arg.name, f"{arg.cli} is at most {arg.maximum}, not {text}", usage=True)
-    return found
+    return number
 
 
 def _absolute(arg: Arg, text: str, cwd: str | None) -> str:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 def this_machine(env: Mapping[str, str], cwd: str | None) -> Machine:
-    system = os.uname().sysname if hasattr(os, "uname") else "Windows"
-    return registry.Machine(system, home(env), env, cwd)
+    return registry.Machine(home(env), env, cwd)
 
 
 def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | None) -> ConfigFile:
@@ -59,18 +58,18 @@ def survey(env: Mapping[str, str], cwd: str | None) -> list[dict[str, Any]]:
     problem: a sentence, or null; the content of a file never raises an error
     """
     machine = this_machine(env, cwd)
-    found = []
+    entries = []
     for client in registry.CLIENTS.values():
         for level in registry.LEVELS:
             path = registry.file_of(client, level, machine)
             if path is not None:
-                found += _of_file(client, level, _present(path), env)
-    return found
+                entries += _of_file(client, level, _present(path), env)
+    return entries
 
 
-def _of_file(client: Client, level: str, path: str, env: Mapping[str, str]) -> list[dict[str, Any]]:
+def _of_file(client: Client, level: str, path: str, env: Mapping[str, str]) -> list[dict[str, object]]:
     about = {"client": client.name, "title": client.title, "scope": level, "path": path, "present": False}
-    nothing: dict[str, Any] = {
+    nothing: dict[str, object] = {
         "configured": False,
         "name": None,
         "command": None,
@@ -96,7 +95,7 @@ def _of_file(client: Client, level: str, path: str, env: Mapping[str, str]) -> l
     return [{**about, **_of_entry(name, entry, env)} for name, entry in ours.items()]
 
 
-def _is_meant(client: Client, name: str, entry: Any) -> bool:
+def _is_meant(client: Client, name: str, entry: object) -> bool:
     """Return whether this server is meant to be outlive.
 
     Nothing is changed here, so a name is enough.
@@ -106,7 +105,7 @@ def _is_meant(client: Client, name: str, entry: Any) -> bool:
     return registry.is_ours(client, entry) or ("outlive" in name and registry.address_of(entry) is not None)
 
 
-def _of_entry(name: str, entry: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+def _of_entry(name: str, entry: dict[str, object], env: Mapping[str, str]) -> dict[str, object]:
     words = registry.words_of(entry)
     about = {"configured": True, "name": name, "command": words, "env": registry.environment_of(entry)}
     if words is None:
@@ -132,18 +131,18 @@ def installed(env: Mapping[str, str], cwd: str | None) -> dict[str, str]:
     """Return the clients that are on this machine, each with the path that shows it: its program, or
     its configuration."""
     machine = this_machine(env, cwd)
-    found = {}
+    programs = {}
     for client in registry.CLIENTS.values():
         path = registry.file_of(client, registry.USER, machine)
         program = next(filter(None, (shutil.which(name, path=env.get("PATH")) for name in client.programs)), None)
         if program is not None:
-            found[client.name] = program
+            programs[client.name] = program
         elif path is not None:
             directory = os.path.dirname(path)
             place = path if directory == machine.home else directory
             if os.path.exists(place):
-                found[client.name] = place
-    return found
+                programs[client.name] = place
+    return programs
 
 
 def own_words(argv: list[str]) -> list[str]:
@@ -157,4 +156,4 @@ def own_words(argv: list[str]) -> list[str]:
     for path in (called, beside):
         if os.path.basename(path) == "outlive" and os.path.isfile(path) and os.access(path, os.X_OK):
             return [path]
-    return [sys.executable, "-m", "outlive"]
+    return [sys.executable, "-P", "-m", "outlive"]  # not what lies where it is started

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from outlive.client_config import registry
+from outlive.client_config import jsonc, registry
 from outlive.client_config.jsonc import Misfit, Unreadable
 from outlive.client_config.registry import Client
 from outlive.client_config.safe_file import ConfigFile
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from outlive.client_config import jsonc, toml, yaml
+    from outlive.client_config import toml, yaml
 
     Document = jsonc.Document | toml.Document | yaml.Document
-    Entry = dict[str, Any]
+    Entry = dict[str, object]
 
 ADDED, UPDATED, REMOVED, NONE = "added", "updated", "removed", "none"
 
@@ -124,12 +124,12 @@ class Change:
         """Read the new text before it replaces the file: nothing else may have changed."""
         before = parsed(self.client, self._before or b"").value
         after = parsed(self.client, self._document.text.encode("utf-8", "surrogateescape")).value
-        found = _at(after, self.client.keys) or {}
+        entry = _at(after, self.client.keys) or {}
         rest = (self.client.keys[0], "inputs") if self.client.name == "vscode" else (self.client.keys[0],)
         same = {key: value for key, value in before.items() if key not in rest} == {
             key: value for key, value in after.items() if key not in rest
         }
-        if not same or found != servers:
+        if not same or entry != servers:
             raise OutliveError(
                 "internal_error",
                 f"{self.file.path} is written in a way that this change would damage; nothing was written",
@@ -137,7 +137,7 @@ class Change:
             )
 
 
-def _is_empty(value: Any) -> bool:
+def _is_empty(value: object) -> bool:
     """Return whether objects and arrays hold nothing but such as are empty."""
     if isinstance(value, dict):
         value = list(value.values())
@@ -146,10 +146,10 @@ def _is_empty(value: Any) -> bool:
 
 def parsed(client: Client, data: bytes) -> Document:
     """Return the client's configuration as a document. Errors: Unreadable, Misfit."""
-    from outlive.client_config import jsonc, toml
-
     text = data.decode("utf-8", "surrogateescape")
     if client.syntax == registry.TOML:
+        from outlive.client_config import toml  # late, as the next: TAB loads this module
+
         return toml.Document(text)
     if client.syntax == registry.YAML:
         from outlive.client_config import yaml
@@ -176,16 +176,16 @@ def _explained(path: str, client: Client) -> Iterator[None]:
         ) from error
 
 
-def _at(value: Any, keys: tuple[str, ...]) -> Any:
+def _at(value: object, keys: tuple[str, ...]) -> object:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
-def _places(asked: Any, wanted: str) -> list[int]:
+def _places(asked: object, wanted: str) -> list[int]:
     items = asked if isinstance(asked, list) else []
     return [number for number, item in enumerate(items) if isinstance(item, dict) and item.get("id") == wanted]
 
 
-def _ids(asked: Any) -> list[Any]:
+def _ids(asked: object) -> list[object]:
     return [item.get("id") for item in asked if isinstance(item, dict)] if isinstance(asked, list) else []

@@ -30,7 +30,7 @@ class Entries:
 
     def get(self, path: Path) -> Any:
         """Return the value at a path, or None if there is none. Errors: Misfit."""
-        at: Any = self.value
+        at: object = self.value
         for depth, key in enumerate(path):
             if at is None and depth:
                 return None  # in YAML `extensions:` and nothing below it
@@ -41,7 +41,7 @@ class Entries:
             at = at[key]
         return at
 
-    def set(self, path: Path, value: Any) -> None:
+    def set(self, path: Path, value: object) -> None:
         """Add an entry, or set a value in one. Errors: Misfit."""
         if self.get(path) is None:
             add = self.with_entry if len(path) == 2 else self.with_member
@@ -73,7 +73,7 @@ class Entries:
         self.text = self.changed(path, None)
         return True
 
-    def _means(self, text: str, wanted: dict[str, Any]) -> bool:
+    def _means(self, text: str, wanted: dict[str, object]) -> bool:
         try:
             return self.parsed(text) == wanted
         except (Unreadable, Misfit):
@@ -81,15 +81,15 @@ class Entries:
 
     # --- what each language does in its own way ---
 
-    def parsed(self, text: str) -> dict[str, Any]:
+    def parsed(self, text: str) -> dict[str, object]:
         """Return what a text means. Errors: Unreadable, Misfit."""
         raise NotImplementedError
 
-    def with_entry(self, path: Path, value: Any) -> str:
+    def with_entry(self, path: Path, value: object) -> str:
         """Return the text with one more entry."""
         raise NotImplementedError
 
-    def with_member(self, _path: Path, _value: Any) -> str:
+    def with_member(self, _path: Path, _value: object) -> str:
         """Return the text with one more member of an entry; as it is if a library has to add it."""
         return self.text
 
@@ -97,6 +97,6 @@ class Entries:
         """Return the text without an entry."""
         raise NotImplementedError
 
-    def changed(self, path: Path, value: Any) -> str:
+    def changed(self, path: Path, value: object) -> str:
         """Return the text after a library has set a value, or deleted it if it is None."""
         raise NotImplementedError

@@ -47,7 +47,7 @@ class _Node:
 
     __slots__ = ("start", "end", "value", "children", "is_object")
 
-    def __init__(self, start: int, end: int, value: Any, children: list[_Child] | None, *, is_object: bool) -> None:
+    def __init__(self, start: int, end: int, value: object, children: list[_Child] | None, *, is_object: bool) -> None:
         self.start = start
         self.end = end
         self.value = value
@@ -97,7 +97,7 @@ class Document:
         node = self._find(path)
         return None if node is None else _python(node)
 
-    def set(self, path: Path, value: Any) -> None:
+    def set(self, path: Path, value: object) -> None:
         """Errors: Misfit."""
         at = self._root
         for depth, key in enumerate(path):
@@ -110,7 +110,7 @@ class Document:
             at = child.node
         self._replace(at.start, at.end, self._rendered(value, _line_indent(self.text, at.start)))
 
-    def append(self, path: Path, item: Any) -> None:
+    def append(self, path: Path, item: object) -> None:
         """Add an item to a list, which is made if there is none. Errors: Misfit."""
         node = self._find(path)
         if node is None:
@@ -125,14 +125,14 @@ class Document:
 
         Return False if there was none. Errors: Misfit.
         """
-        found = False
+        is_there = False
         while (parent := self._find(path[:-1])) is not None:
             child = self._member(parent, path[-1], path[:-1])
             if child is None:
                 break
             self._cut(parent, child)
-            found = True
-        return found
+            is_there = True
+        return is_there
 
     def drop(self, path: Path, index: int) -> None:
         """Take an item out of a list."""
@@ -163,7 +163,7 @@ class Document:
         self.text = self.text[:start] + text + self.text[end:]
         self._root = _Parser(self.text).document()
 
-    def _insert(self, node: _Node, key: str | None, value: Any) -> None:
+    def _insert(self, node: _Node, key: str | None, value: object) -> None:
         outer = _line_indent(self.text, node.start)
         children = node.children or []
         label = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
@@ -218,7 +218,7 @@ class Document:
         first = re.search(r"^([ \t]+)\S", self.text, re.MULTILINE)
         return first[1] if first else "  "
 
-    def _rendered(self, value: Any, indent: str) -> str:
+    def _rendered(self, value: object, indent: str) -> str:
         lines = json.dumps(value, indent=self._unit(), ensure_ascii=False).split("\n")
         return (self._newline() + indent).join(_short(lines))
 
@@ -235,11 +235,11 @@ def _short(lines: list[str]) -> list[str]:
 
 def _line_indent(text: str, at: int) -> str:
     begin = text.rfind("\n", 0, at) + 1
-    found = re.compile(r"[ \t]*").match(text, begin)
-    return found[0] if found else ""
+    match = re.compile(r"[ \t]*").match(text, begin)
+    return match[0] if match else ""
 
 
-def _python(node: _Node) -> Any:
+def _python(node: _Node) -> object:
     if node.children is None:
         return node.value
     if node.is_object:
@@ -262,8 +262,8 @@ class _Parser:
 
     def _skip(self) -> str:
         """Skip blanks and comments. Return the next character; empty at the end."""
-        found = _SPACE.match(self._text, self._at)
-        self._at = found.end() if found else self._at
+        match = _SPACE.match(self._text, self._at)
+        self._at = match.end() if match else self._at
         return self._text[self._at : self._at + 1]
 
     def _wrong(self, why: str) -> Unreadable:
@@ -308,37 +308,37 @@ class _Parser:
         return _Child(key, start, self._value())
 
     def _name(self) -> str:
-        found = _WORD.match(self._text, self._at)
-        if found is None:
+        match = _WORD.match(self._text, self._at)
+        if match is None:
             raise self._wrong("the name of a member is missing")
-        self._at = found.end()
-        return found[0]
+        self._at = match.end()
+        return match[0]
 
-    def _word(self) -> Any:
-        found = _WORD.match(self._text, self._at)
-        if found is None:
+    def _word(self) -> object:
+        match = _WORD.match(self._text, self._at)
+        if match is None:
             raise self._wrong("a value is missing")
-        if found[0] not in _CONSTANTS and not _NUMBER.match(found[0]):
-            raise self._wrong(f"not a value: {found[0][:40]}")
-        self._at = found.end()
-        if found[0] in _CONSTANTS:
-            return _CONSTANTS[found[0]]
+        if match[0] not in _CONSTANTS and not _NUMBER.match(match[0]):
+            raise self._wrong(f"not a value: {match[0][:40]}")
+        self._at = match.end()
+        if match[0] in _CONSTANTS:
+            return _CONSTANTS[match[0]]
         try:
-            return json.loads(found[0])
+            return json.loads(match[0])
         except ValueError:
-            return found[0]  # a number that only JSON5 has: it is only checked that it stays
+            return match[0]  # a number that only JSON5 has: it is only checked that it stays
 
     def _string(self) -> str:
-        found = _STRING.match(self._text, self._at)
-        if found is None:
+        match = _STRING.match(self._text, self._at)
+        if match is None:
             raise self._wrong("this text is never closed")
-        self._at = found.end()
+        self._at = match.end()
         try:
-            return str(json.loads(found[0], strict=False))
+            return str(json.loads(match[0], strict=False))
         except ValueError:  # quoted or escaped as in JSON5
-            return _ESCAPE.sub(_unescaped, found[0][1:-1])
+            return _ESCAPE.sub(_unescaped, match[0][1:-1])
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    code = found[1] or found[2]
-    return chr(int(code, 16)) if code else _ESCAPED.get(found[3], found[3])
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else _ESCAPED.get(match[3], match[3])

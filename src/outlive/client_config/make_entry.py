@@ -29,7 +29,7 @@ _ASK_S = 60
 _TEMPORARY = (".cache", "tmp", "_npx")
 
 
-def over_http(client: Client, name: str, url: str, token_env: str | None) -> dict[str, Any]:
+def over_http(client: Client, name: str, url: str, token_env: str | None) -> dict[str, object]:
     """Return the entry for a server that runs already. Errors: invalid_argument."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -58,8 +58,8 @@ def on_stdio(
     words: list[str],
     args: Sequence[str],
     env: Mapping[str, str],
-    flags: Mapping[str, Any],
-) -> dict[str, Any]:
+    flags: Mapping[str, object],
+) -> dict[str, object]:
     """Return the entry for a server that the client starts as `WORDS mcp ARGS`.
 
     `env` and `flags` are those of this call: what they say of the job root and the configuration is
@@ -69,14 +69,14 @@ def on_stdio(
 
 
 def _environment(env: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, str]:
-    found = {}
+    variables = {}
     for flag, own, general, usual in _PASSED:
         given = flags.get(flag) or env.get(own)
         if given:
-            found[own] = given
+            variables[own] = given
         elif env.get(general) and env[general] != os.path.join(env.get("HOME", ""), usual):
-            found[general] = env[general]
-    return found
+            variables[general] = env[general]
+    return variables
 
 
 def check_arguments(words: list[str], args: Sequence[str]) -> None:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import json
 import ntpath
-import posixpath
+import os
 import re
 import shlex
+from typing import NamedTuple
 
 from outlive import limits
+from outlive.client_config import jsonc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,36 +42,17 @@ _VARIABLE = re.compile(r"Bearer (?:\$\{[^{}]+\}|\{env:[^{}]+\})\Z")
 _STANDARD_ADDRESSES = tuple(f"http://{host}:{limits.SERVE_PORT}/mcp" for host in ("127.0.0.1", "localhost", "[::1]"))
 
 
-class Client:
-    """`keys` lead to the object of all servers; `project`: the file of a project.
+class Client(NamedTuple):
+    """A client of MCP servers, and where it keeps them."""
 
-    `programs`: the commands of which one is there if the client is. `desktop`: it is started from a
-    desktop, so its servers may not have the environment of a shell. `passes`: the variables that a
-    server gets from the client's environment; None for all.
-    """
-
-    __slots__ = ("name", "title", "syntax", "keys", "project", "programs", "desktop", "passes")
-
-    def __init__(
-        self,
-        name: str,
-        title: str,
-        syntax: str,
-        keys: tuple[str, ...],
-        *,
-        project: str | None,
-        programs: tuple[str, ...] = (),
-        desktop: bool = False,
-        passes: tuple[str, ...] | None = None,
-    ) -> None:
-        self.name = name
-        self.title = title
-        self.syntax = syntax
-        self.keys = keys
-        self.project = project  # the file of a project, below its directory; None: it knows none
-        self.programs = programs
-        self.desktop = desktop
-        self.passes = passes
+    name: str
+    title: str
+    syntax: str
+    keys: tuple[str, ...]  # they lead to the object of all servers
+    project: str | None  # the file of a project, below its directory; None: it knows none
+    programs: tuple[str, ...] = ()  # the commands of which one is there if the client is
+    desktop: bool = False  # it is started from a desktop, so its servers may not have the environment of a shell
+    passes: tuple[str, ...] | None = None  # the variables that a server gets from the client's environment; None: all
 
 
 # What the SDK of MCP for TypeScript gives to a server (getDefaultEnvironment of client/stdio)
@@ -104,23 +87,14 @@ CLIENTS = {
 
 
 class Machine:
-    """The machine and user of the files.
+    """The user of the files on this machine. `home` and the paths in `env` are absolute."""
 
-    `system`: platform.system(). `home` and the paths in `env` are absolute.
-    """
+    __slots__ = ("home", "env", "cwd")
 
-    __slots__ = ("system", "home", "env", "cwd")
-
-    def __init__(self, system: str, home: str, env: Mapping[str, str], cwd: str | None) -> None:
-        self.system = system
+    def __init__(self, home: str, env: Mapping[str, str], cwd: str | None) -> None:
         self.home = home
         self.env = env
         self.cwd = cwd
-
-    def join(self, *parts: str) -> str:
-        if self.system == "Windows":
-            return ntpath.normpath(ntpath.join(*parts))
-        return posixpath.join(*parts)
 
     def place(self, variable: str, *usual: str) -> tuple[str, ...]:
         """Return the directory that a variable names, or its usual place below the home."""
@@ -130,12 +104,8 @@ class Machine:
         return (given,) if given else (self.home, *usual)
 
     def applications(self) -> str:
-        """Return the directory in which desktop programs keep their settings."""
-        if self.system == "Darwin":
-            return self.join(self.home, "Library", "Application Support")
-        if self.system == "Windows":
-            return self.env.get("APPDATA") or self.join(self.home, "AppData", "Roaming")
-        return self.join(*self.place("XDG_CONFIG_HOME", ".config"))
+        """Return the directory in which programs keep their settings."""
+        return os.path.join(*self.place("XDG_CONFIG_HOME", ".config"))
 
 
 def file_of(client: Client, level: str, machine: Machine) -> str | None:
@@ -145,8 +115,8 @@ def file_of(client: Client, level: str, machine: Machine) -> str | None:
     if level == PROJECT:
         if client.project is None or machine.cwd is None:
             return None
-        return machine.join(machine.cwd, client.project)
-    return machine.join(*_USER_FILES[client.name](machine))
+        return os.path.join(machine.cwd, client.project)
+    return os.path.join(*_USER_FILES[client.name](machine))
 
 
 def _openclaw(machine: Machine) -> tuple[str, ...]:
@@ -162,20 +132,6 @@ def _cline(machine: Machine) -> tuple[str, ...]:
     return (given,) if given else (*((directory,) if directory else below), "settings", "cline_mcp_settings.json")
 
 
-def _goose(machine: Machine) -> tuple[str, ...]:
-    if machine.system == "Windows":
-        return (machine.applications(), "Block", "goose", "config", "config.yaml")
-    return (*machine.place("XDG_CONFIG_HOME", ".config"), "goose", "config.yaml")
-
-
-def _zed(machine: Machine) -> tuple[str, ...]:
-    if machine.system == "Windows":
-        return (machine.applications(), "Zed", "settings.json")
-    if machine.system == "Darwin":
-        return (machine.home, ".config", "zed", "settings.json")
-    return (*machine.place("XDG_CONFIG_HOME", ".config"), "zed", "settings.json")
-
-
 # The words of the path of a user's file
 _USER_FILES: dict[str, Callable[[Machine], tuple[str, ...]]] = {
     "claude-code": lambda at: (at.env.get("CLAUDE_CONFIG_DIR") or at.home, ".claude.json"),
@@ -184,16 +140,16 @@ _USER_FILES: dict[str, Callable[[Machine], tuple[str, ...]]] = {
     "vscode": lambda at: (at.applications(), "Code", "User", "mcp.json"),
     "codex": lambda at: (*at.place("CODEX_HOME", ".codex"), "config.toml"),
     "gemini": lambda at: (at.home, ".gemini", "settings.json"),
-    "opencode": lambda at: (*at.place("XDG_CONFIG_HOME", ".config"), "opencode", "opencode.json"),
+    "opencode": lambda at: (at.applications(), "opencode", "opencode.json"),
     "openclaw": _openclaw,
     "amp": lambda at: (at.home, ".config", "amp", "settings.json"),
     "cline": _cline,
-    "goose": _goose,
+    "goose": lambda at: (at.applications(), "goose", "config.yaml"),
     "roo": lambda at: (
         at.applications(), "Code", "User", "globalStorage", "rooveterinaryinc.roo-cline", "settings", "mcp_settings.json"
     ),
     "windsurf": lambda at: (at.home, ".codeium", "windsurf", "mcp_config.json"),
-    "zed": _zed,
+    "zed": lambda at: (at.applications(), "zed", "settings.json"),
 }  # fmt: skip
 
 
@@ -201,15 +157,15 @@ _USER_FILES: dict[str, Callable[[Machine], tuple[str, ...]]] = {
 
 
 def stdio_entry(client: Client, name: str, command: str, args: list[str], env: dict[str, str]) -> Entry:
-    found: Entry
+    entry: Entry
     if client.name == "opencode":
-        found = {"type": "local", "command": [command, *args], "environment": env}
+        entry = {"type": "local", "command": [command, *args], "environment": env}
     elif client.name == "goose":
-        found = {"type": "stdio", "name": name, "cmd": command, "args": args, "envs": env}
+        entry = {"type": "stdio", "name": name, "cmd": command, "args": args, "envs": env}
     else:
         kind = {"type": "stdio"} if client.name in _TYPED else {}
-        found = {**kind, "command": command, "args": args, "env": env}
-    return {key: value for key, value in found.items() if key not in _ENVIRONMENTS or value}
+        entry = {**kind, "command": command, "args": args, "env": env}
+    return {key: value for key, value in entry.items() if key not in _ENVIRONMENTS or value}
 
 
 def http_entry(client: Client, name: str, url: str, token_env: str | None) -> Entry | None:
@@ -269,8 +225,8 @@ def words_of(entry: Entry) -> list[str] | None:
 
 def environment_of(entry: Entry) -> dict[str, str]:
     """Return the variables that the entry sets."""
-    found: Entry = next((entry[key] for key in _ENVIRONMENTS if isinstance(entry.get(key), dict)), {})
-    return {str(name): str(value) for name, value in found.items()}
+    variables: Entry = next((entry[key] for key in _ENVIRONMENTS if isinstance(entry.get(key), dict)), {})
+    return {str(name): str(value) for name, value in variables.items()}
 
 
 def input_id(name: str) -> str:
@@ -278,22 +234,22 @@ def input_id(name: str) -> str:
     return f"{name}-token"
 
 
-def token_input(name: str) -> dict[str, Any]:
+def token_input(name: str) -> dict[str, object]:
     return {"type": "promptString", "id": input_id(name), "description": f"Token of {name}", "password": True}
 
 
-def merged(old: Any, new: Entry) -> Entry:
+def merged(old: object, new: Entry) -> Entry:
     """Return the new entry with the other members of the old one: time-outs, permissions, more
     variables and headers.
     """
     if not isinstance(old, dict):
         return new
-    found = {key: value for key, value in old.items() if key not in OURS}
+    kept = {key: value for key, value in old.items() if key not in OURS}
     for key in (*_ENVIRONMENTS, "headers"):
         if isinstance(old.get(key), dict) and (address_of(new) is not None) == (key == "headers"):
             others = {name: value for name, value in old[key].items() if not _is_managed(name)}
             new = {**new, key: {**others, **new.get(key, {})}} if others or key in new else new
-    return {**new, **found}
+    return {**new, **kept}
 
 
 MANAGED = ("OUTLIVE_ROOT", "OUTLIVE_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "Authorization")
@@ -303,7 +259,7 @@ def _is_managed(name: str) -> bool:
     return name in MANAGED
 
 
-def is_ours(client: Client, entry: Any, url: str | None = None) -> bool:
+def is_ours(client: Client, entry: object, url: str | None = None) -> bool:
     """Return whether this entry provably starts outlive or leads to its server.
 
     An address proves little: a server over HTTP is ours if it stands at the standard address of
@@ -337,10 +293,10 @@ def address_of(entry: Entry) -> str | None:
 
 def _holds_token(entry: Entry) -> bool:
     """Return whether a header authorizes with anything else than a variable's value."""
-    found = [entry[key] for key in ("headers", "http_headers") if key in entry]
-    if not all(isinstance(headers, dict) for headers in found):
+    tables = [entry[key] for key in ("headers", "http_headers") if key in entry]
+    if not all(isinstance(headers, dict) for headers in tables):
         return True
-    values = [value for headers in found for name, value in headers.items() if name.lower() == "authorization"]
+    values = [value for headers in tables for name, value in headers.items() if name.lower() == "authorization"]
     return not all(isinstance(value, str) and _VARIABLE.match(value) for value in values)
 
 
@@ -348,7 +304,7 @@ def _holds_token(entry: Entry) -> bool:
 
 # (member, value, why) that an entry gets if it does not have the member yet. The values are the
 # user's to change: an entry keeps what it has.
-_BESIDES: dict[str, tuple[tuple[str, Any, str], ...]] = {
+_BESIDES: dict[str, tuple[tuple[str, object, str], ...]] = {
     "claude-code": (
         ("alwaysLoad", True, "the tools are in the first request to the model, not only found by a search for tools"),
     ),
@@ -369,7 +325,7 @@ _BESIDES: dict[str, tuple[tuple[str, Any, str], ...]] = {
         ("timeout", 300, "a call may wait 50 s; Goose itself sets 300 s"),
     ),
 }
-_APPROVED: dict[str, tuple[str, Any, str]] = {
+_APPROVED: dict[str, tuple[str, object, str]] = {
     "codex": ("default_tools_approval_mode", "approve", "Codex calls the tools without asking you"),
     "gemini": ("trust", True, "Gemini CLI calls the tools without asking you"),
     "cline": ("autoApprove", ["exec", "process"], "Cline calls the tools without asking you"),
@@ -390,7 +346,7 @@ def complete(client: Client, entry: Entry, *, approve: bool) -> Entry:
     return {**entry, **{member: value for member, value, _ in wanted}}
 
 
-def besides(client: Client, entry: Entry) -> list[dict[str, Any]]:
+def besides(client: Client, entry: Entry) -> list[dict[str, object]]:
     """Return which members of the entry are there for what reason, where they are as `complete`
     made them."""
     known = (*_BESIDES.get(client.name, ()), *((_APPROVED[client.name],) if client.name in _APPROVED else ()))
@@ -405,7 +361,7 @@ def besides(client: Client, entry: Entry) -> list[dict[str, Any]]:
 def fragment(client: Client, name: str, entry: Entry) -> str:
     """Return the text to merge into the client's file."""
     if client.syntax == TOML:
-        from outlive.client_config import toml
+        from outlive.client_config import toml  # late, as the next: TAB loads this module
 
         document = toml.Document("")
         document.set((*client.keys, name), entry)
@@ -416,8 +372,6 @@ def fragment(client: Client, name: str, entry: Entry) -> str:
         extensions = yaml.Document("")
         extensions.set((*client.keys, name), entry)
         return extensions.text
-    from outlive.client_config import jsonc
-
     text = jsonc.Document("{}\n")
     text.set((*client.keys, name), entry)
     if uses_input(client, name, entry):

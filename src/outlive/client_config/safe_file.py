@@ -34,8 +34,8 @@ class ConfigFile:
             return None
         except OSError as error:
             raise from_os(f"reading {self.path}", error) from error
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
             os.close(fd)
             raise OutliveError("io_error", f"{self.path} is not a regular file, or too large for a configuration")
         with open(fd, "rb") as file:

@@ -27,7 +27,7 @@ class Document(Entries):
 
     mapping = "table"
 
-    def parsed(self, text: str) -> dict[str, Any]:
+    def parsed(self, text: str) -> dict[str, object]:
         return _parsed(text)
 
     def with_entry(self, path: Path, value: Any) -> str:
@@ -36,13 +36,13 @@ class Document(Entries):
         block = [f"[{'.'.join(map(_quoted, path))}]", *(f"{key} = {_literal(item)}" for key, item in value.items())]
         return self.text + gap + newline.join(block) + newline
 
-    def with_member(self, path: Path, value: Any) -> str:
+    def with_member(self, path: Path, value: object) -> str:
         return _with_member(self.text, path[:-1], f"{_quoted(path[-1])} = {_literal(value)}")
 
     def without_entry(self, path: Path) -> str:
         return _without_table(self.text, path)
 
-    def changed(self, path: Path, value: Any) -> str:
+    def changed(self, path: Path, value: object) -> str:
         import tomlkit
 
         document: Any = tomlkit.parse(self.text)
@@ -98,7 +98,7 @@ def _without_table(text: str, table: Path) -> str:
 def _header(line: str) -> Path:
     """Return the names in `[a.b]` or `[[a.b]]`; none if the line is no header."""
     try:
-        at: Any = tomllib.loads(line) if line.lstrip().startswith("[") else {}
+        at: object = tomllib.loads(line) if line.lstrip().startswith("[") else {}
     except tomllib.TOMLDecodeError:
         return ()
     names = []
@@ -118,13 +118,13 @@ def _quoted(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _literal(key)
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     import tomlkit
 
     return str(tomlkit.item(_inline(value)).as_string())
 
 
-def _inline(value: Any) -> Any:
+def _inline(value: object) -> object:
     """Return the value as tomlkit writes it; a table inside ours stands on one line."""
     import tomlkit
 
@@ -135,7 +135,7 @@ def _inline(value: Any) -> Any:
     return table
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parsed(text: str) -> dict[str, object]:
     """Errors: Unreadable."""
     try:
         return tomllib.loads(text.replace("\r\n", "\n"))

@@ -24,17 +24,17 @@ class Document(Entries):
 
     mapping = "mapping"
 
-    def parsed(self, text: str) -> dict[str, Any]:
-        found: dict[str, Any] = _plain(_parsed(text))
-        return found
+    def parsed(self, text: str) -> dict[str, object]:
+        content: dict[str, object] = _plain(_parsed(text))
+        return content
 
-    def with_entry(self, path: Path, value: Any) -> str:
+    def with_entry(self, path: Path, value: object) -> str:
         return _with_entry(self.text, path, value)
 
     def without_entry(self, path: Path) -> str:
         return _without_entry(self.text, path)
 
-    def changed(self, path: Path, value: Any) -> str:
+    def changed(self, path: Path, value: object) -> str:
         document = _parsed(self.text)
         at = document
         for key in path[:-1]:
@@ -48,7 +48,7 @@ class Document(Entries):
         return _written(document)
 
 
-def _with_entry(text: str, path: Path, value: Any) -> str:
+def _with_entry(text: str, path: Path, value: object) -> str:
     """Return the text with an entry before the first one of its outer key, or with both at its end."""
     newline = "\r\n" if "\r\n" in text else "\n"
     outer = _parsed(text).get(path[0])
@@ -83,20 +83,20 @@ def _parsed(text: str) -> Any:
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
-        found = YAML().load(text.replace("\r\n", "\n"))
+        document = YAML().load(text.replace("\r\n", "\n"))
     except MarkedYAMLError as error:
         at = error.problem_mark.index if error.problem_mark else 0
         raise Unreadable(text, min(at, len(text)), str(error.problem)) from None
     except YAMLError as error:
         raise Unreadable(text, 0, str(error).splitlines()[0]) from None
-    if found is None:
+    if document is None:
         return YAML().map()
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise Misfit("it holds no mapping")
-    return found
+    return document
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     from ruamel.yaml import YAML
 
     yaml = YAML()
@@ -107,7 +107,7 @@ def _written(value: Any) -> str:
     return out.getvalue()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return the value as Python's own types."""
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}

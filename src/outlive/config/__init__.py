@@ -11,20 +11,22 @@ import os
 
 from outlive import limits
 from outlive.core.base_directories import base_directory
-from outlive.core.records import LOCAL, NETWORKS, SANDBOXES
+from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES
+from outlive.core.units import duration_ms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from outlive.core.host_settings import HostSettings
     from outlive.policy.decide import Policy
 
 STRINGS = "array of strings"
 PATH, PATHS = "absolute path", "array of absolute paths, or of paths below ~/"
-RULES = "array of tables"  # [[policy.rule]]: rules of policy/rules.py, in the file alone
+TABLES = "array of tables"
 # section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file.
-KEYS: dict[str, dict[str, tuple[str, Any]]] = {
+KEYS: dict[str, dict[str, tuple[str, object]]] = {
     "shell": {
         "unix": (STRINGS, None),
         "windows": (STRINGS, None),
@@ -46,6 +48,16 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "notify_on_exit": ("boolean", True),
         "notify_on_exit_empty_success": ("boolean", False),
     },
+    "output": {
+        # What of output is shown that is longer than an answer may be: render/view.py
+        "show": ("auto|plain", "auto"),
+        # Which lines report a failure, besides those built in: render/failures/matchers.py, in the file alone
+        "problem_matcher": (TABLES, None),
+    },
+    "mcp": {
+        # Secrets in what a client is shown: all that are known, the values of variables, or none
+        "mask": ("all|named|none", "all"),
+    },
     "serve": {
         "workdir": ("string", None),
     },
@@ -62,6 +74,8 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "ceiling": ("|".join(SANDBOXES), None),
         "network": ("|".join(NETWORKS), None),
         "network_ceiling": ("|".join(NETWORKS), None),
+        "git": ("|".join(GIT), None),
+        "git_ceiling": ("|".join(GIT), None),
         "write": (PATHS, None),
         "hide": (PATHS, None),
         "show": (PATHS, None),
@@ -80,7 +94,7 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
     "policy": {
         "default": ("string", None),
         "ask_timeout": ("string", "1h"),
-        "rule": (RULES, None),
+        "rule": (TABLES, None),  # policy/rules.py, in the file alone
     },
     "hosts": {},  # [hosts.NAME]: core/host_settings.py, in the file alone
 }
@@ -94,11 +108,15 @@ _OWN = frozenset(
 
 
 class Config:
-    """The values in force: `config.get("exec", "background_ms")`, and where each came from."""
+    """The values in force: `config.get("exec", "background_ms")`, and where each came from. `ignored`:
+    sentences about variables that mean nothing."""
 
-    def __init__(self, values: dict[tuple[str, str], Any], path: str | None) -> None:
+    def __init__(
+        self, values: dict[tuple[str, str], Any], path: str | None, ignored: tuple[str, ...] | list[str] = ()
+    ) -> None:
         self._values = values
         self.path = path
+        self.ignored = ignored
 
     def get(self, section: str, key: str) -> Any:
         return self._values.get((section, key), KEYS[section][key][1])
@@ -110,26 +128,26 @@ class Config:
     def is_set(self, section: str, key: str) -> bool:
         return (section, key) in self._values
 
-    def hosts(self) -> dict[str, dict[str, Any]]:
+    def hosts(self) -> dict[str, HostSettings]:
         """Return the settings of each host by its name, without `local`, which needs none."""
         return {key: value for (section, key), value in self._values.items() if section == "hosts"}
 
     def uses(self, section: str) -> bool:
         """Return whether a section was set, or by a host what it is about."""
         return self.has(section) or (
-            section == "sandbox" and any("sandbox" in one or "network" in one for one in self.hosts().values())
+            section == "sandbox" and any(one.sandbox or one.network for one in self.hosts().values())
         )
 
     def sandbox_of(self, host: str | None) -> dict[str, Any]:
         """Return [sandbox] as it holds for the jobs of a host: what the host sets is the default and
         the most there. None: this machine."""
-        found = {name: self.get("sandbox", name) for name in KEYS["sandbox"]}
-        own = self.hosts().get(host or LOCAL, {})
-        if "sandbox" in own:
-            found |= {"mode": own["sandbox"], "ceiling": None}
-        if "network" in own:
-            found |= {"network": own["network"], "network_ceiling": None}
-        return found
+        settings = {name: self.get("sandbox", name) for name in KEYS["sandbox"]}
+        own = self.hosts().get(host or LOCAL)
+        if own is not None and own.sandbox is not None:
+            settings |= {"mode": own.sandbox, "ceiling": None}
+        if own is not None and own.network is not None:
+            settings |= {"network": own.network, "network_ceiling": None}
+        return settings
 
     def bounds(self) -> dict[str, Any] | None:
         """Return the bounds that automatic gc enforces (store/cleanup/policy.py): the share of the
@@ -138,18 +156,15 @@ class Config:
             return None
         older_than_s = None
         if self.is_set("gc", "older_than"):
-            from outlive.core.units import duration_ms
-
             older_than_s = duration_ms(self.get("gc", "older_than"), "gc.older_than", bare_unit=None) / 1000
         bounds = {key: self.get("gc", key) or None for key in ("max_jobs", "max_bytes", "max_percent")}  # 0: no limit
-        found = {"older_than_s": older_than_s, **bounds}
-        return found if any(bound is not None for bound in found.values()) else None
+        limits_set = {"older_than_s": older_than_s, **bounds}
+        return limits_set if any(bound is not None for bound in limits_set.values()) else None
 
     def policy(self) -> Policy | None:
         """Return the policy for commands; None where none is configured."""
         if not self.has("policy"):
             return None
-        from outlive.core.units import duration_ms
         from outlive.policy.decide import Policy
 
         ask_timeout_ms = duration_ms(self.get("policy", "ask_timeout"), "policy.ask_timeout")
@@ -162,6 +177,15 @@ class Config:
             return None
         bounds = {key: self.get("audit", key) for key in ("required", "max_bytes", "files")}
         return {"to": to, "directory": state_directory(env), **bounds}
+
+    def own_paths(self, env: Mapping[str, str]) -> list[str]:
+        """Return the files and directories of outlive besides the job root: of the configuration, and
+        of what is kept beside it (approvals, the audit record)."""
+        named = [] if self.path is None else [os.path.abspath(self.path)]
+        folders = [
+            one for each in (env, os.environ) for one in (os.path.dirname(default_path(each)), state_directory(each))
+        ]
+        return list(dict.fromkeys([*folders, *named]))
 
 
 def state_directory(env: Mapping[str, str]) -> str:
@@ -179,13 +203,14 @@ def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
     config_error."""
     asked = explicit or env.get("OUTLIVE_CONFIG")
     path = asked or default_path(env)
-    values: dict[tuple[str, str], Any] = {}
+    values: dict[tuple[str, str], object] = {}
+    ignored: list[str] = []
     given = [name for name in env if name.startswith(_PREFIXES) and name not in _OWN]
     # The modules imported below are late: most people have neither a file nor a variable
     if given:
         from outlive.config import variables
 
-        values |= variables.of_openclaw(env)
+        values, ignored = variables.of_openclaw(env)
     text = _text(path, must_exist=bool(asked))
     if text is not None:
         from outlive.config import file
@@ -193,12 +218,12 @@ def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
         values |= file.values_in(text, path)
     if given:
         values |= variables.of_ours(env, given)
-    found = Config(values, None if text is None else path)
+    config = Config(values, None if text is None else path, ignored)
     if values:
         from outlive.config import checks
 
-        checks.check_whole(found, path)
-    return found
+        checks.check_whole(config, path)
+    return config
 
 
 def _text(path: str, *, must_exist: bool) -> bytes | None:

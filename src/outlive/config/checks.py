@@ -8,7 +8,9 @@ import os
 
 from outlive import limits
 from outlive.config import KEYS, PATH, PATHS, STRINGS
+from outlive.core.nearest import nearest
 from outlive.core.records import LOCAL
+from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError
 
 TYPE_CHECKING = False
@@ -18,30 +20,23 @@ if TYPE_CHECKING:
     from outlive.config import Config
 
 _FOREVER_S = limits.MAX_DURATION_MS / 1000
-# The name that a key had before → (its name now, what the old values mean). The new name wins where
-# both are set.
-RENAMED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
-    ("exec", "scope"): ("systemd_scope", {"none": False, "systemd": True}),
-}
 
 
-def check_whole(found: Config, path: str) -> None:
+def check_whole(config: Config, path: str) -> None:
     """Check what can be judged only when everything was read. Errors: config_error."""
-    if found.has("policy") and not found.is_set("policy", "default"):
+    if config.has("policy") and not config.is_set("policy", "default"):
         raise mistake(
             f"{path}: [policy] has no default",
             'Say what happens to commands that no rule decides: default = "allow", "ask" or "deny".',
         )
-    if found.is_set("exec", "host"):
-        _check_host(found, path)
+    if config.is_set("exec", "host"):
+        _check_host(config, path)
 
 
-def _check_host(found: Config, path: str) -> None:
+def _check_host(config: Config, path: str) -> None:
     """Check that the host of jobs that name none exists. Errors: config_error."""
-    name, known = found.get("exec", "host"), [LOCAL, *found.hosts()]
+    name, known = config.get("exec", "host"), [LOCAL, *config.hosts()]
     if name not in known:
-        from outlive.core.nearest import nearest  # late: for a mistake alone
-
         near = nearest(name, known)
         hint = f"Did you mean {near}?" if near else f"Known: {', '.join(known)}. A host has a section [hosts.NAME]."
         raise mistake(f"{path}: exec.host names no host: {name!r}", hint)
@@ -59,18 +54,6 @@ def unreadable(path: str, error: OSError) -> OutliveError:
     return mistake(f"while reading {path}: {error.strerror}")
 
 
-def set_renamed(values: dict[tuple[str, str], Any], section: str, key: str, value: Any, where: str) -> None:
-    """Set the key that has replaced `key`, unless it is set itself. Errors: config_error."""
-    new_key, meanings = RENAMED[section, key]
-    if not isinstance(value, str) or value not in meanings:
-        from outlive.core.nearest import nearest  # late: for a mistake alone
-
-        near = nearest(str(value), list(meanings))
-        known = " or ".join(meanings)
-        raise mistake(f"{where}: {section}.{key} is {known}, not {value!r}", near and f"Did you mean {near}?")
-    values.setdefault((section, new_key), meanings[value])
-
-
 # Least and most of numbers, where that is not 0 and any
 _RANGES: dict[tuple[str, str], tuple[int | None, int | None]] = {
     ("audit", "max_bytes"): (limits.MIN_AUDIT_BYTES, None),
@@ -79,7 +62,7 @@ _RANGES: dict[tuple[str, str], tuple[int | None, int | None]] = {
 }
 
 
-def checked(section: str, key: str, value: Any, where: str) -> Any:
+def checked(section: str, key: str, value: Any, where: str) -> object:
     """Return the value of a key as it is used. Errors: config_error."""
     kind = KEYS[section][key][0]
     if (section, key) == ("policy", "ask_timeout") and value == 0 and not isinstance(value, bool):
@@ -112,8 +95,6 @@ def checked(section: str, key: str, value: Any, where: str) -> Any:
         if value not in DECISIONS:
             raise mistake(f"{where}: policy.default is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}, not {value!r}")
     if (section, key) in (("gc", "older_than"), ("policy", "ask_timeout")) and (key, value) != ("ask_timeout", "0"):
-        from outlive.core.units import duration_ms
-
         try:
             duration_ms(value, f"{section}.{key}", bare_unit=None)
         except OutliveError as error:
@@ -122,8 +103,6 @@ def checked(section: str, key: str, value: Any, where: str) -> Any:
 
 
 def _size(text: str, name: str, where: str) -> int:
-    from outlive.core.units import byte_count
-
     try:
         return byte_count(text, name)
     except OutliveError as error:
@@ -132,7 +111,5 @@ def _size(text: str, name: str, where: str) -> int:
 
 def unknown(what: str, word: str, known: list[str], where: str) -> OutliveError:
     """Return the error about a name that is not known, with the name that was probably meant."""
-    from outlive.core.nearest import nearest  # late: for a mistake alone
-
     near = nearest(word, known)
     return mistake(f"{where}: unknown {what}", f"Did you mean {near}?" if near else f"Known: {', '.join(known)}.")

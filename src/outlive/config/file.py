@@ -5,26 +5,26 @@ from __future__ import annotations
 import tomllib
 
 from outlive.config import KEYS
-from outlive.config.checks import RENAMED, checked, mistake, set_renamed, unknown
+from outlive.config.checks import checked, mistake, unknown
+from outlive.errors import OutliveError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from outlive.matching.problem_matchers import Matcher
     from outlive.policy.rules import Rule
 
 
-def values_in(text: bytes, path: str) -> dict[tuple[str, str], Any]:
+def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
     """Return what the text of the file at `path` sets. Errors: config_error."""
     try:
         written = text.decode("utf-8")
-        found = tomllib.loads(written)
+        tables = tomllib.loads(written)
     except UnicodeDecodeError as error:
         raise mistake(f"{path} is not TOML: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise mistake(_not_toml(path, text.decode("utf-8"), str(error))) from error
-    values: dict[tuple[str, str], Any] = {}
-    for section, entries in found.items():
+    values: dict[tuple[str, str], object] = {}
+    for section, entries in tables.items():
         if section not in KEYS:
             raise unknown(f"section [{section}]", section, list(KEYS), _place(path, written, section))
         if not isinstance(entries, dict):
@@ -33,6 +33,8 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], Any]:
             where = _place(path, written, section, key)
             if (section, key) == ("policy", "rule"):
                 values[section, key] = _rules(value, path, written, where)
+            elif (section, key) == ("output", "problem_matcher"):
+                values[section, key] = _matchers(value, path, written, where)
             elif section == "hosts":
                 where = _place(path, written, f"hosts.{key}")
                 from outlive.core import host_settings  # late: few people have one
@@ -43,27 +45,42 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], Any]:
     return values
 
 
-def _set(values: dict[tuple[str, str], Any], section: str, key: str, value: Any, where: str) -> None:
+def _set(values: dict[tuple[str, str], object], section: str, key: str, value: object, where: str) -> None:
     """Set a key as the file has it. Errors: config_error."""
-    if (section, key) in RENAMED:
-        set_renamed(values, section, key, value, where)
-    elif key not in KEYS[section]:
+    if key not in KEYS[section]:
         raise unknown(f"key {key} in [{section}]", key, list(KEYS[section]), where)
-    else:
-        values[section, key] = checked(section, key, value, where)
+    values[section, key] = checked(section, key, value, where)
 
 
-def _rules(value: Any, path: str, text: str, where: str) -> list[Rule]:
+def _rules(value: object, path: str, text: str, where: str) -> list[Rule]:
     """Return the rules of a policy. Errors: config_error."""
     from outlive.policy import rules  # late: most people have none
 
     if not isinstance(value, list):
         raise mistake(f"{where}: policy.rule is an array of tables; write [[policy.rule]]")
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if "".join(line.split()).startswith(_RULE)]
-    return rules.parsed(value, lambda index: f"{path}, line {lines[index]}" if len(lines) == len(value) else path)
+    places = _places("[[policy.rule]]", len(value), path, text)
+    return rules.parsed(value, places.__getitem__)
 
 
-_RULE = "[[policy.rule]]"
+def _places(header: str, count: int, path: str, text: str) -> list[str]:
+    """Return "PATH, line 3" of each table of an array; the path alone where not each begins with the header."""
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if "".join(line.split()).startswith(header)]
+    return [f"{path}, line {number}" for number in lines] if len(lines) == count else [path] * count
+
+
+def _matchers(value: object, path: str, text: str, where: str) -> tuple[Matcher, ...]:
+    """Return problem matchers. Errors: config_error."""
+    from outlive.matching import problem_matchers  # late: most people have none
+
+    if not isinstance(value, list):
+        raise mistake(f"{where}: output.problem_matcher is an array of tables; write [[output.problem_matcher]]")
+    matchers = []
+    for one, place in zip(value, _places("[[output.problem_matcher]]", len(value), path, text), strict=True):
+        try:
+            matchers.append(problem_matchers.checked(one, "output.problem_matcher"))
+        except OutliveError as error:
+            raise mistake(f"{place}: output.problem_matcher: {error.message}", error.hint) from error
+    return tuple(matchers)
 
 
 def _not_toml(path: str, text: str, said: str) -> str:

@@ -4,32 +4,27 @@ module only if one of them is set.
 
 from __future__ import annotations
 
-from outlive.config import KEYS, PATHS, RULES, STRINGS
-from outlive.config.checks import RENAMED, checked, set_renamed, unknown
+from outlive.config import KEYS, PATHS, STRINGS, TABLES
+from outlive.config.checks import checked, unknown
+from outlive.core.nearest import nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
 
-def of_ours(env: Mapping[str, str], given: Iterable[str]) -> dict[tuple[str, str], Any]:
+def of_ours(env: Mapping[str, str], given: Iterable[str]) -> dict[tuple[str, str], object]:
     """Return what our variables set; `given` are the names of those that may configure. Errors:
     config_error."""
-    values: dict[tuple[str, str], Any] = {}
-    names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in KEYS.items() for k in keys if keys[k][0] != RULES}
-    old_names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, k in RENAMED}
+    values: dict[tuple[str, str], object] = {}
+    names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in KEYS.items() for k in keys if keys[k][0] != TABLES}
     for name in given:
         if not name.startswith("OUTLIVE_"):
-            continue
-        text = env[name]
-        if name in old_names:
-            set_renamed(values, *old_names[name], text, name)
             continue
         if name not in names:
             raise unknown(f"variable {name}", name, list(names), "the environment")
         section, key = names[name]
-        values[section, key] = checked(section, key, _word(KEYS[section][key][0], text), name)
+        values[section, key] = checked(section, key, _word(KEYS[section][key][0], env[name]), name)
     return values
 
 
@@ -42,18 +37,34 @@ _OPENCLAW: dict[str, tuple[str, int, int]] = {
 }
 
 
-def of_openclaw(env: Mapping[str, str]) -> dict[tuple[str, str], Any]:
-    """Return the defaults that OpenClaw's variables for its own tools set. Like OpenClaw, ignore a
-    value that is no number, and limit a number that is out of bounds."""
-    values: dict[tuple[str, str], Any] = {}
-    for name, (key, least, most) in _OPENCLAW.items():
-        text = env.get(f"OPENCLAW_BASH_{name}") or env.get(f"PI_BASH_{name}") or ""  # the second is the old name
-        if text.isdigit():
-            values["exec", key] = min(most, max(least, int(text)))
-    return values
+def of_openclaw(env: Mapping[str, str]) -> tuple[dict[tuple[str, str], object], list[str]]:
+    """Return the defaults that OpenClaw's variables for its own tools set, and a sentence about each
+    that means nothing. Like OpenClaw, ignore a value that is no number, and limit a number that is
+    out of bounds."""
+    values: dict[tuple[str, str], object] = {}
+    ignored: list[str] = []
+    for suffix, (key, least, most) in _OPENCLAW.items():
+        # The second is the old name
+        name = next((one for one in (f"OPENCLAW_BASH_{suffix}", f"PI_BASH_{suffix}") if env.get(one)), None)
+        if name is None:
+            continue
+        if env[name].isascii() and env[name].isdigit():
+            values["exec", key] = min(most, max(least, int(env[name])))
+        else:
+            ignored.append(f"{name} is {env[name]!r}, which is not a whole number: it is ignored")
+    return values, ignored + _misspelt(env)
 
 
-def _word(kind: str, text: str) -> Any:
+def _misspelt(env: Mapping[str, str]) -> list[str]:
+    """Return a sentence about each variable whose name is nearly one of these. OpenClaw may have
+    others, which are none of our business."""
+    known = [f"{prefix}{suffix}" for prefix in ("OPENCLAW_BASH_", "PI_BASH_") for suffix in _OPENCLAW]
+    others = sorted(name for name in env if name.startswith(("OPENCLAW_BASH_", "PI_BASH_")) and name not in known)
+    meant = {name: nearest(name, known) for name in others}
+    return [f"{name} is ignored: {near} may be meant" for name, near in meant.items() if near]
+
+
+def _word(kind: str, text: str) -> object:
     """Return the value that the text of an environment variable means for a key of this kind."""
     if kind in (STRINGS, PATHS):
         import shlex

@@ -8,6 +8,10 @@ import stat
 from outlive import limits
 from outlive.errors import from_os, invalid
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def is_env_name(text: str) -> bool:
     """Return whether every shell can set a variable of this name."""
@@ -27,16 +31,16 @@ def check_env(env: dict[str, str]) -> dict[str, str]:
     return dict(env)
 
 
-def read_env_files(paths: list[str]) -> dict[str, str]:
+def read_env_files(paths: list[str], check: Callable[[int, str, str], None] | None = None) -> dict[str, str]:
     """Return the variables of files with NAME=VALUE lines. Blank and # lines are skipped, and a
-    later file wins.
+    later file wins. `check` gets each as an open fd, and raises if it may not be read.
 
     Errors: invalid_argument, io_error.
     """
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for path in paths:
         try:
-            data = _read_regular(path)
+            data = _read_regular(path, check)
         except OSError as error:
             raise from_os(f"reading the env file {path}", error) from error
         if len(data) > limits.MAX_ENV_FILE_BYTES:
@@ -48,11 +52,11 @@ def read_env_files(paths: list[str]) -> dict[str, str]:
             name, equals, value = text.partition("=")
             if not equals or not is_env_name(name.strip()):
                 raise invalid("env_file", f"{path}:{number} is not NAME=VALUE", hint="Quotes and export are not read.")
-            found.update(check_env({name.strip(): value}))
-    return found
+            variables.update(check_env({name.strip(): value}))
+    return variables
 
 
-def _read_regular(path: str) -> bytes:
+def _read_regular(path: str, check: Callable[[int, str, str], None] | None) -> bytes:
     """Return the beginning of a plain file.
 
     A FIFO or a device is refused: reading it could block for ever.
@@ -61,4 +65,6 @@ def _read_regular(path: str) -> bytes:
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise invalid("env_file", f"{path} is not a plain file")
+        if check is not None:
+            check(fd, path, "env_file")
         return file.read(limits.MAX_ENV_FILE_BYTES + 1)

@@ -1,14 +1,9 @@
 """What `[hosts.NAME]` of the configuration may hold: where jobs run besides this machine."""
 
-from __future__ import annotations
-
 from outlive.core.nearest import nearest
+from outlive.core.record import Record
 from outlive.core.records import LOCAL, NETWORKS, SANDBOXES
 from outlive.errors import OutliveError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 SLURM, SSH = KINDS = ("slurm", "ssh")
 _STRINGS = "array of strings"
@@ -41,7 +36,25 @@ _KEYS: dict[str, dict[str, str]] = {
 _REQUIRED = {SLURM: (), SSH: ("target",)}
 
 
-def checked(name: str, table: Any, where: str) -> dict[str, Any]:
+class HostSettings(
+    Record,
+    omitted=("target", "root", "workdir", "python", "options", "caller_options", "programs", "sandbox", "network"),
+):
+    """[hosts.NAME]. None: it was not set."""
+
+    kind: str = ""
+    target: str | None = None
+    root: str | None = None
+    workdir: str | None = None
+    python: str | None = None
+    options: list[str] | None = None
+    caller_options: bool | None = None
+    programs: str | None = None
+    sandbox: str | None = None
+    network: str | None = None
+
+
+def checked(name: str, table: object, where: str) -> HostSettings:
     """Return the settings of a host. `where` is the place in the file. Errors: config_error."""
     if not isinstance(table, dict):
         raise _error(where, f"hosts.{name} is a table; write [hosts.{name}]")
@@ -69,10 +82,10 @@ def checked(name: str, table: Any, where: str) -> dict[str, Any]:
             raise _error(where, f"[hosts.{name}] has no {key}", f"A host of kind {kind} needs {key}.")
     if str(table.get("target", "")).startswith("-"):
         raise _error(where, f"hosts.{name}.target is a host, not a flag: {table['target']!r}")
-    return dict(table)
+    return HostSettings.of(table)
 
 
-def _is(kind: str, value: Any) -> bool:
+def _is(kind: str, value: object) -> bool:
     if kind in (_SANDBOX, _NETWORK):
         return value in kind.split(" or ")
     if kind == _FLAG:

@@ -22,10 +22,10 @@ def check_tags(tags: list[str]) -> list[str]:
                 "`.*` belongs to list filters only.",
                 details={"field": "tags", "tag": tag},
             )
-    found = list(dict.fromkeys(tags))
-    if len(found) > limits.MAX_TAGS:
-        raise OutliveError("invalid_tag", f"{len(found)} tags; at most {limits.MAX_TAGS} are kept")
-    return found
+    unique = list(dict.fromkeys(tags))
+    if len(unique) > limits.MAX_TAGS:
+        raise OutliveError("invalid_tag", f"{len(unique)} tags; at most {limits.MAX_TAGS} are kept")
+    return unique
 
 
 def check_tag_pattern(pattern: str) -> str:
@@ -44,30 +44,43 @@ def tag_matches(pattern: str, tags: list[str]) -> bool:
 
 
 def name_of(command: list[str]) -> str:
-    """Return a name for lists, made of the program and its first argument: `npm run`, `pytest
-    tests`."""
+    """Return a name for lists, made of the program and what it is told to do: `npm run build`,
+    `pytest tests`."""
     words = command if len(command) > 1 else _words(command[0])
     words = [word for word in words if word.strip()]
     if not words:
         return command[0][: limits.NAME_CHARS].strip() or "command"
     verb = words[0].rsplit("/", 1)[-1] or words[0]
-    target = next((word for word in words[1:] if not word.startswith("-")), None)
-    text = f"{verb} {target}" if target else verb
-    text = " ".join(text.split())
+    text = " ".join(" ".join([verb, *_told(words[1:])]).split())
     if len(text) <= limits.NAME_CHARS:
         return text
     half = (limits.NAME_CHARS - 1) // 2
     return text[:half] + "…" + text[-half:]
 
 
+def _told(words: list[str]) -> list[str]:
+    """Return the first words that are no options, at most two, up to an option behind them: the word
+    after that may be its value."""
+    told: list[str] = []
+    for word in words:
+        if word.startswith("-"):
+            if told:
+                break
+        else:
+            told.append(word)
+    return told[:_TOLD_WORDS]
+
+
+_TOLD_WORDS = 2
+_BEFORE = frozenset({"cd", "pushd", "export", "set", "source", "."})  # what they prepare says more
 _WORD = r"""(?:'[^']*'|"[^"]*"|[^\s'";&|()<>])+"""
 _ASSIGNMENT = r"[A-Za-z_][A-Za-z0-9_]*="
 _SPECIAL = frozenset("'\";&|()<>=\n")
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of the first simple command of a shell string; good enough for a name, not
-    for execution."""
+    """Return the words of the first simple command of a shell string that does not only prepare
+    another one; good enough for a name, not for execution."""
     if not _SPECIAL.intersection(text):
         return text.split()
     import re
@@ -76,7 +89,9 @@ def _words(text: str) -> list[str]:
     end = 0
     for match in re.finditer(_WORD, text):
         if words and re.search(r"[;&|)\n]", text[end : match.start()]):
-            break
+            if words[0] not in _BEFORE:
+                break
+            words = []
         end = match.end()
         if words or not re.match(_ASSIGNMENT, match[0]):
             words.append(re.sub("['\"]", "", match[0]))

@@ -7,23 +7,27 @@ def nearest(word: str, known: list[str]) -> str | None:
     """Return the known name that `word` is a misspelling or the beginning of; None if there is
     none.
 
-    A wrong guess costs more than none, so two names that only look alike are not near.
+    A wrong guess costs more than none, so two names that only look alike are not near, nor is the
+    contrary of a name: `--no-wait` does not mean `--wait`.
     """
     folded = _letters(word)
-    names = [(name, _letters(name)) for name in known]
+    contrary = folded.removeprefix("no") if folded.startswith("no") else f"no{folded}"
+    names = [(name, _letters(name)) for name in known if _letters(name) != contrary]
     for name, letters in names:  # RUN, dryrun, max-bytes
         if letters == folded:
             return name
     # `--snapshot` means `--snapshot-after`, and `timeout` means `timeout_ms`
     plain = word.strip("-").replace("-", "_").lower()
     if len(folded) >= _LEAST_PREFIX:
-        parts = [name for name in known if name.strip("-").replace("-", "_").lower().startswith(plain + "_")]
+        parts = [name for name, _ in names if name.strip("-").replace("-", "_").lower().startswith(plain + "_")]
         begun = [name for name, letters in names if letters.startswith(folded)]
         longer = [name for name, letters in names if letters in (folded[:-1], folded.removesuffix("es"))]
-        for found in (parts, begun if len(begun) == 1 else [], longer):
-            if found:
-                return found[0]
-    edits = [(_edits(folded, letters), name) for name, letters in names]
+        for names_alike in (parts, begun if len(begun) == 1 else [], longer):
+            if names_alike:
+                return names_alike[0]
+    # A short word that begins otherwise is another one: `ask` is not `mask`
+    alike = [(name, letters) for name, letters in names if len(folded) > _SHORT_WORD or letters[:1] == folded[:1]]
+    edits = [(_edits(folded, letters), name) for name, letters in alike]
     least = min((count for count, _ in edits), default=_MOST_EDITS + 1)
     near = [name for count, name in edits if count == least]
     return near[0] if least <= _edits_allowed(folded) and len(near) == 1 else None

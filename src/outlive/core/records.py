@@ -1,31 +1,13 @@
-"""Job records: what was asked for (`Definition`) and what is so now (`State`). Pure: no file, no
-process.
-
-`dataclasses` and `typing` would cost every CLI call about 8 ms (they import inspect), so records
-are plain classes here and types are for the checker only.
+"""Job records: what was asked for (`Definition`), what is so now (`State`), and what they hold. Pure:
+no file, no process.
 """
 
-from __future__ import annotations
-
 from outlive import limits
+from outlive.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, ClassVar, Self, TypedDict, dataclass_transform
-
-    class Identity(TypedDict):
-        """A process, exactly (system/process.py)."""
-
-        boot_id: str
-        pid_ns: str
-        pid: int
-        start_time: int | None
-else:
-
-    def dataclass_transform(**_: object) -> Callable[[type], type]:
-        return lambda kind: kind
-
+    from typing import Any
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
@@ -35,97 +17,288 @@ REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "limit", 
 READ, CONTROL, EXEC = RIGHTS = ("read", "control", "exec")
 # Each from the least that a job may do to the most
 SANDBOXES = ("read-only", "workspace-write", "off")
+GIT = ("read", "write")  # what a sandboxed job may do to repositories; the stricter first
+AUTO, PLAIN = SHOWS = ("auto", "plain")  # what is shown of long output (render/view.py)
 NETWORKS = ("none", "loopback", "open")
 LOCAL = "local"  # the host that is this machine
 REGEX, CONTAINS = MATCH_TYPES = ("regex", "contains")  # of a watch
 
-_KINDS: dict[str, type] = {"int": int, "bool": bool, "str": str, "list": list, "dict": dict}
+
+class Identity(Record):
+    """A process, exactly (system/process.py)."""
+
+    boot_id: str = ""
+    pid_ns: str = ""
+    pid: int = 0
+    start_time: int | None = None
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True)
-class Record:
-    """A frozen set of named values with defaults, each declared as `name: type = default` in the
-    class body.
+class Machine(Record):
+    """A machine (system/machine.py)."""
 
-    The values are attributes of the instance, because a list reads 24 of each of its jobs. To the
-    type checker a subclass is a frozen dataclass, so it finds a misspelt attribute, argument of the
-    constructor or of `replace`.
-    """
+    id: str = ""
+    name: str = ""
+    boot_id: str = ""
 
-    FIELDS: ClassVar[dict[str, Any]] = {}  # name → default, in the order of the file
-    _TEXTS: ClassVar[frozenset[str]]  # names of lists of strings
-    _EXPECTED: ClassVar[tuple[tuple[str, bool, type], ...]]  # (name, may it be null, its type else)
 
-    def __init_subclass__(cls) -> None:
-        declared, values = cls.__annotations__, vars(cls)
-        cls.FIELDS = {name: values[name] for name in declared}
-        cls._TEXTS = frozenset(name for name in cls.FIELDS if declared[name].startswith("list[str]"))
-        cls._EXPECTED = tuple(
-            (name, default is None, _kind_of(declared[name]) if default is None else type(default))
-            for name, default in cls.FIELDS.items()
-        )
+class Sandbox(Record):
+    """What a job in a sandbox may see and write (sandbox/view.py). What a file lacks is forbidden."""
 
-    def __init__(self, **values: Any) -> None:
-        unknown = values.keys() - self.FIELDS.keys()
-        if unknown:
-            raise TypeError(f"{type(self).__name__} has no {sorted(unknown)}")
-        vars(self).update(self.FIELDS, **values)
+    mode: str = SANDBOXES[0]
+    network: str = NETWORKS[0]
+    git: str = GIT[0]
+    roots: list[str] = []  # directories that it may write, without links; read-only ones in mode read-only
+    root_ids: list[list[int]] = []  # device and inode of each
+    home: str = "/nonexistent"
+    hide: list[str] = []  # what is hidden where it lies in something that is shown
+    show: list[str] = []  # directories of the configuration
+    toolchains: list[str] = []  # directories that the caller's environment names
+    protect: list[str] = []  # our program, which stays read-only
+    cache: str | None = None  # what tools cache in the sandboxes of this workspace
+    environment: list[str] = []  # names of more variables that it inherits
+    bwrap: str = ""  # the path of bubblewrap; "": there is none on this machine
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """Return the members that answers have."""
+        return {"mode": self.mode, "network": self.network, "git": self.git}
+
+
+class SandboxTrial(Record, required=("bwrap", "problem", "advice")):
+    """Whether a sandbox can be set up on a machine."""
+
+    bwrap: str | None = None  # the path of bubblewrap
+    problem: str | None = None  # None: it can
+    advice: str | None = None
+
+
+class Resources(Record, omitted=("cpus", "memory", "gpus", "cpu_time", "processes", "nice", "options")):
+    """What a job may use, in the canonical form (core/resources.py). None: it was not named."""
+
+    cpus: int | float | None = None
+    memory: int | None = None  # bytes
+    gpus: int | None = None
+    cpu_time: str | None = None
+    processes: int | None = None
+    nice: int | None = None
+    options: dict[str, str | int | float | bool] | None = None  # for the engine of its host
+
+
+class Applied(Record, omitted=("why",)):
+    """What was made of one of the resources."""
+
+    value: int | float | str | dict[str, str | int | float | bool] = 0  # as in `Resources`
+    applied: str = ""  # one of resources.APPLIED
+    why: str | None = None  # not better
+
+
+class Namespaces(Record):
+    """The namespaces of a process, as links in /proc/self/ns name them; "" where the link cannot be read."""
+
+    boot: str = ""
+    pid: str = ""
+    cgroup: str = ""
+
+
+class GivenInput(Record):
+    """The input that a job is to have, as a person is shown it."""
+
+    bytes: int = 0
+    sha256: str = ""
+    text: str | None = None  # None if it is too long
+
+
+class Approval(Record, omitted=("input", "file_env", "env_sha256")):
+    """What a person is asked before a job starts, and what of it is not in the definition."""
+
+    rule: str | None = None
+    reason: str | None = None
+    command: list[str] = []
+    key: str | None = None
+    asked_at: str = ""
+    expires_at: str = ""
+    asker: Namespaces | None = None  # of the process that asks
+    input: GivenInput | None = None
+    file_env: dict[str, str | None] | None = None  # variables of its files; null: the value is not shown
+    env_sha256: str | None = None
+
+
+def _targets(file: str | None, command: str | None) -> dict[str, str]:
+    return ({"file": file} if file else {}) | ({"command": command} if command else {})
+
+
+class Watch(Record):
+    """Which lines of the output are reported, and where besides the history."""
+
+    id: str = ""
+    pattern: str = ""
+    match_type: str = REGEX
+    stream: str = "both"  # both | stdout | stderr
+    once: bool = False
+    command: str | None = None
+    file: str | None = None
+    from_seq: int = 0
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """Return the file and the command that get each hit, by these names."""
+        return _targets(self.file, self.command)
+
+
+class OutputMatch(Record):
+    """The one watch of agent-exec's flags, as agent-exec stores it."""
+
+    pattern: str = ""
+    match_type: str = CONTAINS
+    command: str | None = None
+    file: str | None = None
+    from_seq: int = 0
+    stream: str = "either"  # either | stdout | stderr
+
+    @property
+    def watch(self) -> Watch:
+        stream = "both" if self.stream == "either" else self.stream
+        return Watch(**{**vars(self), "id": "output_match", "stream": stream})
+
+
+class Notification(Record, omitted=("notify_command", "notify_file", "watches", "last_watch", "on_output_match")):
+    """What is told of a job's end and output."""
+
+    notify_command: str | None = None
+    notify_file: str | None = None
+    watches: list[Watch] | None = None
+    last_watch: int | None = None  # number of the last watch that it ever had, once they were changed
+    on_output_match: OutputMatch | None = None
 
     @classmethod
-    def of(cls, found: dict[str, Any]) -> Self:
-        """Return the record that a file holds.
-
-        A name that the file lacks has its default, because older writers did not know it. Unknown
-        names are ignored, because newer writers may add some.
-        """
-        made = cls.__new__(cls)
-        vars(made).update({name: found.get(name, default) for name, default in cls.FIELDS.items()})
-        return made
+    def misfit(cls, content: "dict[str, Any]") -> str | None:
+        return None  # the job may have spoilt it, and is looked after all the same: what makes no sense has no effect
 
     @classmethod
-    def misfit(cls, found: dict[str, Any]) -> str | None:
-        """Return the name of a value that has another type than it was written with; None if all
-        are right."""
-        for name, nullable, kind in cls._EXPECTED:
-            value = found.get(name)
-            if value is None:
-                if not nullable and name in found:
-                    return name
-            elif type(value) is not kind or (value and name in cls._TEXTS and not _are_texts(value)):
-                return name
-        return None
+    def of(cls, content: "dict[str, Any]") -> "Notification":
+        try:
+            return super().of(content)
+        except (TypeError, AttributeError):
+            return super().of({**content, "watches": None, "on_output_match": None})
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{type(self).__name__} is frozen; use replace({name}=…)")
+    @property
+    def targets(self) -> dict[str, str]:
+        """Return the file and the command that get the end, by these names."""
+        return _targets(self.notify_file, self.notify_command)
 
-    if TYPE_CHECKING:
+    @property
+    def is_empty(self) -> bool:
+        return not self.to_dict()
 
-        @property
-        def replace(self) -> type[Self]:
-            """Return a copy with other values. It takes what the constructor takes, and is checked
-            like it."""
-
-    else:
-
-        def replace(self, **values):
-            return type(self)(**{**vars(self), **values})
-
-    def to_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.to_dict() == self.to_dict()
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+    @property
+    def every_watch(self) -> list[Watch]:
+        single = [] if self.on_output_match is None else [self.on_output_match.watch]
+        return [*(self.watches or ()), *single]
 
 
-def _kind_of(annotation: str) -> type:
-    """Return what is written for an annotation such as `list[str] | None` when it is not null."""
-    return _KINDS.get(annotation.partition(" ")[0].partition("[")[0], dict)
+class SupervisorId(Record):
+    pid: int = 0
+    start_time: int | None = None
+
+
+class Ending(Record, omitted=("message",), required=("cause",)):
+    """The end of a job that was asked for."""
+
+    cause: str = ""
+    by: str | None = None
+    signal: str | None = None
+    at: str | None = None  # None: it was withdrawn before it ran, and was sent no signal
+    kill_at_ns: int | None = None  # CLOCK_MONOTONIC: when KILL follows
+    message: str | None = None
+
+    def to_dict(self) -> "dict[str, Any]":
+        return {"cause": self.cause, "by": self.by} if self.at is None else super().to_dict()
+
+
+class Group(Record):
+    """The control groups that a job was started in (system/cgroup.py)."""
+
+    ns: str = ""  # the namespace in which the paths mean something
+    hierarchy: str = ""
+    path: str = ""
+    id: int | None = None
+    memory: str | None = None
+    oom_kills: int | None = None
+
+
+class OwnGroup(Record):
+    """The control group that was made for a job (system/job_group.py)."""
+
+    ns: str = ""
+    places: dict[str, str] = {}  # controller → directory
+
+
+class Sources(Record):
+    """Where the figures of `Usage` come from: rusage or cgroup."""
+
+    time: str = ""
+    memory: str = ""
+
+
+class Usage(Record, omitted=("source",)):
+    """What the ended processes of a job used."""
+
+    user_ms: int = 0
+    system_ms: int = 0
+    peak_memory_bytes: int | None = None
+    source: Sources | None = None  # None: rusage for all
+
+
+class InputWait(Record):
+    """Since when a job waits for input, and how its terminal is set then."""
+
+    seq: int = 0
+    at: str = ""
+    echo: bool | None = None
+    canonical: bool | None = None
+
+
+class Terminal(Record):
+    """The terminal of a pty job."""
+
+    cols: int = 0
+    rows: int = 0
+    sizes: list[list[int]] = []  # [seq, cols, rows] of each it ever had
+    modes: dict[str, bool] = {}  # name → whether it is on
+    scanned: int = 0  # bytes of output that were searched for questions
+
+
+class EngineState(Record):
+    """What the engine of a host calls a job, and what it says of it."""
+
+    name: str = ""
+    job_id: str | None = None
+    state: str | None = None
+
+
+class Queue(Record, omitted=("estimated_start",)):
+    """How a job waits for its start on another host."""
+
+    state: str = ""
+    reason: str | None = ""  # as the engine gives it; "", which the file does not have: it was not asked yet
+    since: str = ""
+    estimated_start: str | None = None
+
+    def to_dict(self) -> "dict[str, Any]":
+        content = super().to_dict()
+        return content if self.reason != "" else {name: content[name] for name in content if name != "reason"}
+
+
+class EngineRecord(Record):
+    """What each engine records of a job (store/engine_record.py); the other members belong to its
+    kind."""
+
+    kind: str = ""
+    cwd: str | None = None
+    engine: EngineState | None = None
+    queue: Queue | None = None
+    unreachable_since: str | None = None
+    machine: Machine | None = None  # of its supervisor, where no socket of this machine leads to that
 
 
 class Definition(Record):
@@ -156,20 +329,21 @@ class Definition(Record):
     owner: str = "cli"
     # Whose job it is: set by the server that let the caller in, never a name of the caller's
     scope: str | None = None
+    # Of the agent that started it: the name of its inbox (store/inbox.py); None: a person did
+    session: str | None = None
     quota_bytes: int = limits.QUOTA_BYTES
-    notification: dict[str, Any] = {}  # notify_command, notify_file, on_output_match
+    notification: Notification = Notification()
+    report: str | None = None  # path or glob of the test report that the command writes; relative to cwd
     dedupe_key: str | None = None
-    # What sandbox/view.py resolved for the request; None: no sandbox
-    sandbox: dict[str, Any] | None = None
-    # What it is to have, in the canonical form of core/resources.py; None: no resources were named
-    resources: dict[str, Any] | None = None
+    sandbox: Sandbox | None = None
+    elevated: bool = False  # the call asked to leave the sandbox
+    resources: Resources | None = None  # None: none were named
     systemd_scope: bool = False  # in a transient scope of its own (systemd.scope(5))
     host: str | None = None  # [hosts.NAME] of the configuration: where it runs; None: on this machine
-    machine: dict[str, Any] | None = None  # where it was defined (system/machine.py)
+    machine: Machine | None = None  # where it was defined
     created_at: str = ""
     restarted_from: str | None = None
-    # What a person is asked before it starts: {rule, reason, command, key, asked_at, expires_at}
-    approval: dict[str, Any] | None = None
+    approval: Approval | None = None
     root: str = ""
 
 
@@ -188,71 +362,49 @@ class State(Record):
     pid: int | None = None
     identity: Identity | None = None  # of the command
     init: Identity | None = None  # of process 1 of its sandbox, which is no part of the job
-    supervisor: dict[str, Any] | None = None  # {pid, start_time}
+    supervisor: SupervisorId | None = None
     started_at: str | None = None
     started_ns: int | None = None
     boot_id: str | None = None
-    machine: dict[str, Any] | None = None  # where its supervisor runs (system/machine.py)
+    machine: Machine | None = None  # where its supervisor runs
     exit_code: int | None = None
     signal: str | None = None
     core_dumped: bool | None = None
     reason: str | None = None
     errno: str | None = None
     message: str | None = None  # one sentence for `launch`, `lost`, `reboot`
-    ending: dict[str, Any] | None = (
-        None  # {cause, by, signal, at, kill_at_ns}: the end that a caller or time-out asked for
-    )
-    # The control groups it was started in: {ns, hierarchy, path, id, memory, oom_kills}
-    group: dict[str, Any] | None = None
-    # What was made of the definition's resources: {name: {value, applied, why?}}
-    resources: dict[str, Any] | None = None
-    # Its own control group: {ns, places} (system/job_group.py)
-    job_group: dict[str, Any] | None = None
-    # What its ended processes used: {user_ms, system_ms, peak_memory_bytes, source?}
-    usage: dict[str, Any] | None = None
+    ending: Ending | None = None
+    group: Group | None = None
+    resources: dict[str, Applied] | None = None  # by the names in `Resources`
+    job_group: OwnGroup | None = None
+    usage: Usage | None = None
     finished_at: str | None = None
     duration_ms: int | None = None
     dropped_bytes: int = 0
     # Lengths of both logs at the end; what they are short of was cut away since
     log_bytes: list[int] | None = None
     stdin: str | None = None  # open | closed
-    waiting: dict[str, Any] | None = (
-        None  # {seq, at, echo, canonical} while it waits for input; void once seq has grown
-    )
-    terminal: dict[str, Any] | None = (
-        None  # of a pty job: {cols, rows, sizes [[seq, cols, rows]], modes {name: on}, scanned}
-    )
+    waiting: InputWait | None = None  # void once seq has grown
+    terminal: Terminal | None = None
     updated_at: str = ""
     adopted: int = 0  # how often supervision was taken over
 
     @classmethod
-    def misfit(cls, found: dict[str, Any]) -> str | None:
-        name = super().misfit(found)
-        if name is None and not _are_sizes(found.get("log_bytes")):
+    def misfit(cls, content: "dict[str, Any]") -> str | None:
+        name = super().misfit(content)
+        if name is None and not _are_sizes(content.get("log_bytes")):
             return "log_bytes"
-        if name is None and "cause" not in (found.get("ending") or {"cause": ""}):
-            return "ending"
-        return "state" if name is None and found.get("state", "running") not in STATES else name
+        return "state" if name is None and content.get("state", "running") not in STATES else name
 
     @property
     def finished(self) -> bool:
         return self.state in FINISHED
 
-
-def _are_texts(found: Any) -> bool:
-    return {*map(type, found)} == {str}
-
-
-def _are_sizes(found: Any) -> bool:
-    return found is None or (len(found) == 2 and {*map(type, found)} == {int} and min(found) >= 0)
+    @property
+    def ended_badly(self) -> bool:
+        """Whether the job ended in any other way than by itself with exit code 0, or its end is not known."""
+        return self.state == "unknown" or (self.finished and (self.state != "exited" or self.exit_code != 0))
 
 
-def watches_of(notification: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return all output watches in one shape: {id, pattern, match_type, stream, once, command,
-    file, from_seq}."""
-    found = list(notification.get("watches") or [])
-    single = notification.get("on_output_match")  # the form of agent-exec: one pattern a job
-    if single:
-        stream = "both" if single["stream"] == "either" else single["stream"]
-        found.append({"id": "output_match", "once": False, **single, "stream": stream})
-    return found
+def _are_sizes(value: list[int] | None) -> bool:
+    return value is None or (len(value) == 2 and {*map(type, value)} == {int} and min(value) >= 0)

@@ -8,6 +8,9 @@ stored, shown, and sent to another machine as it stands.
 from __future__ import annotations
 
 from outlive import limits
+from outlive.core.nearest import nearest
+from outlive.core.records import Resources
+from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, argument, invalid
 
 TYPE_CHECKING = False
@@ -38,8 +41,8 @@ _LEAST_CPU_MS = 1_000  # the kernel counts whole seconds (RLIMIT_CPU)
 _OPTION = "letters, digits, - and _"
 
 
-def parsed(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the canonical form of what a caller gave. Texts stand for numbers, as on a command
+def parsed(given: dict[str, Any]) -> Resources | None:
+    """Return the canonical form of what a caller gave, None if that names nothing. Texts stand for numbers, as on a command
     line, and `options.NAME` for a member of `options`.
 
     Errors: invalid_argument, with the member as `details.member`.
@@ -51,23 +54,18 @@ def parsed(given: dict[str, Any]) -> dict[str, Any]:
             flat.setdefault(OPTIONS, {})[option] = value
         elif value is not None:
             flat[_known(name)] = value
-    return {name: _READ[name](name, flat[name]) for name in NAMES if name in flat}
+    return Resources.of({name: _READ[name](name, value) for name, value in flat.items()}) if flat else None
 
 
-def milliseconds(resources: dict[str, Any]) -> int:
-    """Return `cpu_time` of a canonical form in milliseconds; 0: none."""
-    from outlive.core.units import duration_ms
-
-    text = resources.get(CPU_TIME)
-    return 0 if text is None else duration_ms(text, CPU_TIME)
+def milliseconds(cpu_time: str | None) -> int:
+    """Return `Resources.cpu_time` in milliseconds; 0: none."""
+    return 0 if cpu_time is None else duration_ms(cpu_time, CPU_TIME)
 
 
 def _known(name: str) -> str:
     folded = name.replace("-", "_").lower()
     if folded in NAMES:
         return folded
-    from outlive.core.nearest import nearest  # late: of a mistake alone, which no supervisor meets
-
     near = _MEANT.get(folded) or nearest(name, [*NAMES])
     hint = f"Did you mean {near}?" if near else f"Members: {', '.join(NAMES)}."
     raise _wrong(name, f"{argument(_FIELD)} has no member {name!r}", hint)
@@ -80,7 +78,7 @@ def _wrong(name: str, message: str, hint: str) -> OutliveError:
     return invalid(_FIELD, message, hint=hint, member=name)
 
 
-def _number(name: str, value: Any) -> float | None:
+def _number(name: str, value: object) -> float | None:
     """Return the number that a value is, or says; None if it is none."""
     if isinstance(value, str):
         text = value.strip()
@@ -93,51 +91,47 @@ def _number(name: str, value: Any) -> float | None:
     return value if abs(value) < float("inf") else None  # nan is not less
 
 
-def _whole(name: str, value: Any, *, least: int, most: int, example: str) -> int:
-    found = _number(name, value)
-    if found is None or found != found // 1 or not least <= found <= most:
+def _whole(name: str, value: object, *, least: int, most: int, example: str) -> int:
+    number = _number(name, value)
+    if number is None or number != number // 1 or not least <= number <= most:
         message = f"{argument(_FIELD)}: {name} is a whole number from {least} to {most}, not {value!r}"
         raise _wrong(name, message, f"For example {example}.")
-    return int(found)
+    return int(number)
 
 
-def _count(name: str, value: Any) -> int:
+def _count(name: str, value: object) -> int:
     return _whole(name, value, least=1, most=_MOST, example="1" if name == GPUS else "200")
 
 
-def _nice(name: str, value: Any) -> int:
+def _nice(name: str, value: object) -> int:
     return _whole(name, value, least=-20, most=19, example="10: the others go first")
 
 
-def _cpus(name: str, value: Any) -> int | float:
-    found = _number(name, value)
-    if found is None or not 0.01 <= found <= _MOST:
+def _cpus(name: str, value: object) -> int | float:
+    number = _number(name, value)
+    if number is None or not 0.01 <= number <= _MOST:
         raise _wrong(name, f"{argument(_FIELD)}: cpus is a number from 0.01 on, not {value!r}", "For example 2 or 0.5.")
-    return int(found) if found == found // 1 else round(found, 2)
+    return int(number) if number == number // 1 else round(number, 2)
 
 
 def _memory(name: str, value: Any) -> int:
-    from outlive.core.units import byte_count
-
-    found = value
+    size = value
     if isinstance(value, str):
         try:
-            found = byte_count(value, name)
+            size = byte_count(value, name)
         except OutliveError:
-            found = None
-    whole = not isinstance(found, bool) and isinstance(found, (int, float)) and found == found // 1
-    if not whole or not limits.MIN_MEMORY_BYTES <= found <= limits.MAX_QUOTA_BYTES:
+            size = None
+    whole = not isinstance(size, bool) and isinstance(size, (int, float)) and size == size // 1
+    if not whole or not limits.MIN_MEMORY_BYTES <= size <= limits.MAX_QUOTA_BYTES:
         least = f"from {limits.MIN_MEMORY_BYTES // 1024**2}M on"
         message = f"{argument(_FIELD)}: memory is a size {least}, not {value!r}"
         raise _wrong(name, message, 'Write bytes, or "500M" or "2G".')
-    return int(found)
+    return int(size)
 
 
-def _cpu_time(name: str, value: Any) -> str:
+def _cpu_time(name: str, value: object) -> str:
     """Return the time as a text with its unit. A bare number is refused: one face counts seconds
     elsewhere, the other milliseconds."""
-    from outlive.core.units import duration_ms
-
     try:
         ms = duration_ms(value, name, bare_unit=None) if isinstance(value, str) else -1
     except OutliveError:
@@ -148,7 +142,7 @@ def _cpu_time(name: str, value: Any) -> str:
     return f"{ms // 1000}s" if ms % 1000 == 0 else f"{ms}ms"
 
 
-def _options(name: str, value: Any) -> dict[str, Any]:
+def _options(name: str, value: object) -> dict[str, str | int | float | bool]:
     """Return the options for the engine: texts, numbers and booleans by name."""
     if not isinstance(value, dict):
         raise _wrong(

@@ -1,15 +1,10 @@
 """What a caller may do: read jobs, control them, run commands, and where."""
 
-from __future__ import annotations
-
 import os
 
-from outlive.core.records import CONTROL, EXEC, READ, RIGHTS, Record
+from outlive.core.record import Record
+from outlive.core.records import CONTROL, EXEC, READ, RIGHTS
 from outlive.errors import OutliveError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _DOES = {READ: "read jobs", CONTROL: "control jobs", EXEC: "run commands"}
 _WITHOUT = {CONTROL: "without --read-only", EXEC: "without --no-exec and --read-only"}
@@ -18,22 +13,26 @@ _WITHOUT = {CONTROL: "without --read-only", EXEC: "without --no-exec and --read-
 class Rights(Record):
     """The rights of one caller. The default is that of the command line and of a local client: all.
 
-    `workdir`: the only directory in which, and below which, its jobs run. `sandbox`: the most that
-    its jobs may do ({"mode"}, and "network" if that is limited too). `token`: the name of the token
-    that limits the caller; None where the server itself does.
+    `workdir`: the only directory in which, and below which, its jobs run, without links;
+    `workdir_id`: its device and inode, None if they are not known. `sandbox`: the most that its jobs
+    may do ({"mode"}, and "network" and "git" if those are limited too). `approves`: forms of the
+    client may approve jobs. `token`: the name of the token that limits the caller; None where the
+    server itself does.
     """
 
     level: str = EXEC
     workdir: str | None = None
+    workdir_id: list[int] | None = None
     sandbox: dict[str, str] | None = None
+    approves: bool = True
     token: str | None = None
 
     def allows(self, level: str) -> bool:
         return RIGHTS.index(level) <= RIGHTS.index(self.level)
 
-    def within(self, level: str) -> Rights:
+    def within(self, level: str) -> "Rights":
         """Return these rights, limited to those of a server."""
-        return self if not self.allows(level) or self.level == level else self.replace(level=level, token=None)
+        return self if not self.allows(level) or self.level == level else Rights.replace(self, level=level, token=None)
 
     def require(self, level: str, doing: str) -> None:
         """Raise `denied` if the caller has not this right, which `doing` needs."""
@@ -46,18 +45,42 @@ class Rights(Record):
             hint = f"`outlive token add NAME` {_WITHOUT[level]} makes a token that has it."
         raise self._denied(f"{doing} needs the right to {_DOES[level]}, which {who} does not have", hint, right=level)
 
+    def require_approving(self) -> None:
+        """Raise `denied` if the caller's answer to a form approves nothing, nor denies."""
+        if not self.approves:
+            raise self._denied(
+                f"the token {self.token} neither approves nor denies",
+                "`outlive approve` and `outlive deny` do, and `outlive token add NAME --approves` makes a token that may.",
+                right="approves",
+            )
+
     def require_inside(self, path: str) -> None:
         """Raise `denied` if this directory is not the caller's, nor below it."""
         if self.workdir is None:
             return
-        inside, found = os.path.realpath(self.workdir), os.path.realpath(path)
-        if found != inside and not found.startswith(inside.rstrip("/") + "/"):
+        if self.workdir_id is not None and self.workdir_id != identity_of(self.workdir):
+            raise self._denied(
+                f"another directory stands in the place of {self.workdir}, in which jobs of the token {self.token} run",
+                "a job may have replaced it. Look at it, and make a new token.",
+                right="workdir",
+            )
+        inside, real = os.path.realpath(self.workdir), os.path.realpath(path)
+        if real != inside and not real.startswith(inside.rstrip("/") + "/"):
             raise self._denied(
                 f"jobs of the token {self.token} run in {self.workdir} or below it, not in {path}",
                 "`outlive token add NAME --workdir DIR` makes a token for another directory.",
                 right="workdir",
             )
 
-    def _denied(self, message: str, hint: str, **details: Any) -> OutliveError:
+    def _denied(self, message: str, hint: str, **details: object) -> OutliveError:
         token = {} if self.token is None else {"token": self.token}
         return OutliveError("denied", message, hint=f"Tell the user: {hint}", details={**details, **token})
+
+
+def identity_of(path: str) -> list[int] | None:
+    """Return device and inode of a directory, None for a link or if it is missing."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return [status.st_dev, status.st_ino]

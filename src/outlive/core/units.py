@@ -22,15 +22,29 @@ def seconds_of(stamp: str) -> float:
     return datetime.fromisoformat(stamp).timestamp()
 
 
+_MOMENT = "Write a duration back from now, such as 24h, or a time, such as 2026-01-31 or 2026-01-31T09:30Z."
+
+
+def moment(text: str, field: str) -> float:
+    """Return the Unix seconds that a duration back from now, such as `24h`, or a time stamp means.
+
+    Errors: invalid_argument.
+    """
+    try:
+        return seconds_of(text.strip())
+    except ValueError:
+        return time.time() - duration_ms(text, field, bare_unit=None, hint=_MOMENT) / 1000
+
+
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 # `re` is imported where it is used, because the import takes half as long as the start of Python
 # itself
 _DURATION = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\Z"
 
 
-def duration_ms(text: str, field: str, *, bare_unit: str | None = "ms") -> int:
+def duration_ms(text: str, field: str, *, bare_unit: str | None = "ms", hint: str | None = None) -> int:
     """Return the milliseconds that `5s`, `30m` or `250` means. `bare_unit` is the unit of a bare
-    number; None requires a unit.
+    number; None requires a unit. `hint`: what to write instead of what is no duration.
 
     Errors: invalid_argument.
     """
@@ -38,15 +52,15 @@ def duration_ms(text: str, field: str, *, bare_unit: str | None = "ms") -> int:
 
     match = re.match(_DURATION, text.strip())
     if match:
-        found = float(match[1]) * _UNITS[match[2]]
+        ms = float(match[1]) * _UNITS[match[2]]
     elif bare_unit and re.fullmatch(r"\d+(\.\d+)?", text.strip()):
-        found = float(text) * _UNITS[bare_unit]
+        ms = float(text) * _UNITS[bare_unit]
     else:
         units = "a number with a unit: ms, s, m, h, d or w" + (f" (bare numbers are {bare_unit})" if bare_unit else "")
-        raise invalid(field, f"{field} is not a duration: {text!r}", hint=f"Write {units}; for example 30m.")
-    if found > limits.MAX_DURATION_MS:
+        raise invalid(field, f"{field} is not a duration: {text!r}", hint=hint or f"Write {units}; for example 30m.")
+    if ms > limits.MAX_DURATION_MS:
         raise invalid(field, f"{field} is longer than ten years: {text!r}")
-    return round(found)
+    return round(ms)
 
 
 _SIZE = r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?b)?|b)?\Z"
@@ -66,7 +80,7 @@ def byte_count(text: str, field: str) -> int:
     power = " kmgt".index((match[2] or " ").lower())
     unit = 1000 if (match[3] or "").lower() == "b" else 1024
     number = float(match[1]) if "." in match[1] else int(match[1][:20])
-    found: float = number * unit**power
-    if found > limits.MAX_QUOTA_BYTES:
+    count: float = number * unit**power
+    if count > limits.MAX_QUOTA_BYTES:
         raise invalid(field, f"{field} is larger than any disk: {text[:40]!r}")
-    return round(found)
+    return round(count)

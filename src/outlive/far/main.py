@@ -8,6 +8,8 @@ connection breaks, it ends, and the job goes on.
 from __future__ import annotations
 
 import os
+import pwd
+import select
 import sys
 import time
 
@@ -16,7 +18,7 @@ from outlive.errors import OutliveError, from_os
 from outlive.far import orphans
 from outlive.far.source import Source
 from outlive.far.starting import context, forget_marks, mark_absent, start
-from outlive.hosts.ssh import wire
+from outlive.hosts.ssh.connecting import wire, words
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.diagnosis import use
 from outlive.sandbox import bubblewrap
@@ -24,6 +26,7 @@ from outlive.store.cleanup import delete
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.merged import Output
 from outlive.store.root import Store
+from outlive.supervisor.control_requests import GetUsage, Write
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fds, machine
 from outlive.system.signals import signal
@@ -31,10 +34,12 @@ from outlive.system.signals import signal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
     from typing import Any
 
+    from outlive.hosts.ssh.connecting.words import Follow, Word
     from outlive.jobs.context import Context
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
 
 DEFAULT_ROOT = "~/.local/share/outlive/remote-jobs"
 _LOOK_S = 1.0  # without a supervisor that tells; with one it is only a precaution
@@ -53,11 +58,11 @@ def main() -> int:
     out = os.dup(1)
     os.set_inheritable(out, False)
     os.dup2(2, 1)  # what anything else prints here is no message
-    End(0, out).run()
+    Peer(0, out).run()
     return 0
 
 
-class End:
+class Peer:
     """One connection, and the job it is about."""
 
     def __init__(self, source: int, out: int) -> None:
@@ -65,6 +70,9 @@ class End:
         self._out = out
         self._pause_s = _FILL_S if fds.set_pipe_size(out, _PIPE_BYTES) else 0.0
         self._loop = EventLoop()
+        self._next_beat = self._loop.timer(self._beat)
+        self._next_look = self._loop.timer(self._look)
+        self._next_turn = self._loop.timer(self._turn)
         self._parser = wire.Parser()
         self._data = b""
         self._heard = time.monotonic()
@@ -75,10 +83,20 @@ class End:
         self._source: Source | None = None
         self._hints: socket.socket | None = None
         self._was_over = False
-        self._told_over = False
+        self._said_over = False
+        # What a mirror says → what is done about it. A beat says nothing else
+        self._actions: dict[type[Word], Callable[[Any, bytes], None]] = {
+            words.Open: self._open,
+            words.Check: self._check,
+            words.Start: self._start,
+            words.Follow: self._follow,
+            words.Ask: self._ask,
+            words.Drop: self._drop,
+            words.Forget: self._forget,
+        }
 
     def run(self) -> None:
-        facts = {"version": __version__, "python": sys.version.split()[0], "machine": machine.here()}
+        facts = {"version": __version__, "python": sys.version.split()[0], "machine": machine.here().to_dict()}
         os.write(self._out, wire.HELLO + fastjson.dumps(facts).encode() + b"\n")
         self._loop.read(self._in, self._receive)
         self._beat()
@@ -87,8 +105,8 @@ class End:
         except (BrokenPipeError, ConnectionError):  # the mirror is gone
             return
 
-    def _say(self, **content: Any) -> None:
-        self._write(wire.word(**content))
+    def _say(self, word: Word) -> None:
+        self._write(word.packed())
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -99,8 +117,8 @@ class End:
         if time.monotonic() - self._heard > _QUIET_S:
             self._loop.stop()
             return
-        self._say(beat=True)
-        self._loop.after("beat", wire.BEAT_S, self._beat)
+        self._say(words.Beat())
+        self._next_beat.after(wire.BEAT_S)
 
     # --- what the mirror says ---
 
@@ -114,98 +132,88 @@ class End:
             if kind == wire.DATA:
                 self._data += content
             else:
-                said = fastjson.loads(bytes(content))
+                word = words.unpacked(content)
                 data, self._data = self._data, b""
-                self._obey(said, data)
+                self._obey(word, data)
 
-    def _obey(self, said: dict[str, Any], data: bytes) -> None:
+    def _obey(self, word: Word, data: bytes) -> None:
+        name = type(word).__name__
         try:
-            action = getattr(self, f"_do_{said['do']}", None)
-            if action is not None:
-                action(said, data)
+            if (action := self._actions.get(type(word))) is not None:
+                action(word, data)
         except OSError as error:
             if isinstance(error, (BrokenPipeError, ConnectionError)):
                 raise
-            self._refuse(said, from_os(f"{said['do']} on the host", error, on="store"))
+            self._refuse(name, from_os(f"{name.lower()} on the host", error, on="store"))
         except OutliveError as error:
-            self._refuse(said, error)
+            self._refuse(name, error)
 
-    def _refuse(self, said: dict[str, Any], error: OutliveError) -> None:
-        self._say(refused=said["do"], error=error.to_dict(), id=said.get("id"))
+    def _refuse(self, name: str, error: OutliveError) -> None:
+        self._say(words.Refused(refused=name, error=words.Error.of(error.to_dict())))
 
-    def _do_beat(self, _said: dict[str, Any], _data: bytes) -> None:
-        """Nothing: that the mirror lives is all it says."""
-
-    def _do_open(self, said: dict[str, Any], _data: bytes) -> None:
-        """Open the job root, and say what is there."""
-        path = os.path.expanduser(said.get("root") or DEFAULT_ROOT)
+    def _open(self, word: words.Open, _data: bytes) -> None:
+        path = os.path.expanduser(word.root or DEFAULT_ROOT)
         self._store = Store.open(path, os.environ)
         self._ctx = context(self._store, dict(os.environ))
         forget_marks(self._store)
-        self._say(opened=self._store.path)
-        self._origin = said.get("origin")
-        if kept := orphans.candidates(self._store, self._origin):
-            self._say(kept=kept[:_MOST_KEPT])
+        self._say(words.Opened(root=self._store.path))
+        self._origin = word.origin
+        if candidates := orphans.candidates(self._store, self._origin):
+            self._say(words.Kept(jobs=candidates[:_MOST_KEPT]))
 
-    def _do_check(self, said: dict[str, Any], _data: bytes) -> None:
-        """Say what a job would find."""
+    def _check(self, word: words.Check, _data: bytes) -> None:
         assert self._store is not None
         room = os.statvfs(self._store.path)
-        workdir = os.path.expanduser(said.get("workdir") or "~")
+        workdir = os.path.expanduser(word.workdir or "~")
         self._say(
-            checked={
-                "root": self._store.path,
-                "free_bytes": room.f_bavail * room.f_frsize,
-                "workdir": workdir,
-                "workdir_exists": os.path.isdir(workdir),
-                "python": f"{sys.version.split()[0]} ({sys.executable})",
-                "lingers": _lingers(),
-                "sandbox": bubblewrap.found() if said.get("sandbox") else None,
-            }
+            words.Checked(
+                root=self._store.path,
+                free_bytes=room.f_bavail * room.f_frsize,
+                workdir=workdir,
+                workdir_exists=os.path.isdir(workdir),
+                python=f"{sys.version.split()[0]} ({sys.executable})",
+                lingers=_lingers(),
+                sandbox=bubblewrap.trial() if word.sandbox else None,
+            )
         )
 
-    def _do_start(self, said: dict[str, Any], data: bytes) -> None:
+    def _start(self, _word: words.Start, data: bytes) -> None:
         assert self._store is not None
         start(self._store, fastjson.loads(data), self._is_connected, self._origin)
-        self._say(started=True)
+        self._say(words.Started())
 
     def _is_connected(self) -> bool:
-        import select
-
         poller = select.poll()
         poller.register(self._in, 0)
         return not poller.poll(0)
 
-    def _do_follow(self, said: dict[str, Any], _data: bytes) -> None:
-        """Send everything that the mirror does not have, from now on."""
+    def _follow(self, word: Follow, _data: bytes) -> None:
         assert self._store is not None
         if self._job is None:
-            self._job = _opened(self._store, said["job"])
+            self._job = _opened(self._store, word.job)
         if self._job is None:
-            mark_absent(self._store, said["job"])
-            self._job = _opened(self._store, said["job"])
+            mark_absent(self._store, word.job)
+            self._job = _opened(self._store, word.job)
         if self._job is None:
-            self._say(gone=True)
+            self._say(words.Gone())
             return
         definition = self._job.read_meta()
-        self._source = Source(self._job, said["has"], definition.quota_bytes)
-        self._say(followed=True, cwd=definition.cwd)
+        self._source = Source(self._job, word, definition.quota_bytes)
+        self._say(words.Followed(cwd=definition.cwd))
         self._look()
 
-    def _do_drop(self, said: dict[str, Any], _data: bytes) -> None:
-        """Delete jobs that the mirror's job root has no longer."""
+    def _drop(self, word: words.Drop, _data: bytes) -> None:
         assert self._store is not None
-        orphans.drop(self._store, self._origin, said["jobs"])
+        orphans.drop(self._store, self._origin, word.jobs)
 
-    def _do_request(self, said: dict[str, Any], data: bytes) -> None:
-        """Pass a request on to the supervisor of the job, and its answer back."""
-        if said["request"]["op"] == "usage":
-            self._say(answer=said["id"], content=self._used())
+    def _ask(self, word: words.Ask, data: bytes) -> None:
+        if word.request["op"] == GetUsage.op:
+            self._say(words.Answer(id=word.id, content=self._used()))
             return
-        self._pass_on(said["id"], said["request"], data, _TRIES)
+        self._pass_on(word, data, _TRIES)
 
-    def _do_forget(self, _said: dict[str, Any], _data: bytes) -> None:
-        """Delete the job: the mirror has all of it. Errors: OutliveError, OSError."""
+    def _forget(self, _word: words.Forget, _data: bytes) -> None:
+        """Errors: OutliveError, OSError."""
         assert self._store is not None
         assert self._job is not None
         try:
@@ -214,17 +222,17 @@ class End:
             pass
         except BlockingIOError as error:
             raise OutliveError("invalid_state", "the job is still held there", retryable=True) from error
-        self._say(forgotten=True)
+        self._say(words.Forgotten())
         self._loop.stop()
 
     def _used(self) -> dict[str, Any]:
         """Return what the job uses now."""
-        found = self._inspect()
-        if found is None or self._job is None:
+        inspection = self._inspect()
+        if inspection is None or self._job is None:
             return {"ok": True}
         with Output(self._job) as output:
-            usage = use.of_job(found, self._job, output, job_answer.used(found))
-        return {"ok": True, "usage": usage, "descendants": job_answer.living(found, self._job)}
+            usage = use.of_job(inspection, self._job, output, job_answer.used(inspection))
+        return {"ok": True, "usage": usage, "descendants": job_answer.living(inspection, self._job)}
 
     # --- requests to the supervisor ---
 
@@ -235,12 +243,13 @@ class End:
         except OSError:
             return None
 
-    def _pass_on(self, number: int, request: dict[str, Any], data: bytes, tries: int) -> None:
+    def _pass_on(self, word: words.Ask, data: bytes, tries: int) -> None:
+        request = word.request
         sock = self._connected() if self._job is not None else None
-        memory = fds.memory_file("request", data) if request["op"] == "write" else -1
+        memory = fds.memory_file("request", data) if request["op"] == Write.op else -1
         try:
             if sock is not None and _is_sent(sock, request, memory):
-                self._loop.read(sock.fileno(), lambda: self._answered(number, sock))
+                self._loop.read(sock.fileno(), lambda: self._answered(word.id, sock))
                 return
         finally:
             if memory >= 0:
@@ -248,10 +257,9 @@ class End:
         if self._job is not None:
             self._inspect()  # adopts the job if both of its processes were killed
         if tries and self._job is not None:
-            name = f"request-{number}"
-            self._loop.after(name, _TRY_S, lambda: self._pass_on(number, request, data, tries - 1))
+            self._loop.timer(self._pass_on, word, data, tries - 1).after(_TRY_S)
         else:
-            self._say(answer=number)
+            self._say(words.Answer(id=word.id))
 
     def _answered(self, number: int, sock: socket.socket) -> None:
         try:
@@ -264,7 +272,7 @@ class End:
             return
         self._loop.forget(sock.fileno())
         sock.close()
-        self._say(answer=number, content=fastjson.loads(message) if message else None)
+        self._say(words.Answer(id=number, content=fastjson.loads(message) if message else None))
 
     # --- what is new ---
 
@@ -275,7 +283,7 @@ class End:
             return adoption.inspect_and_adopt(self._ctx, self._job)
         except OutliveError as error:
             if error.code == "job_not_found":
-                self._say(gone=True)
+                self._say(words.Gone())
                 self._source = None
             return None
 
@@ -285,14 +293,14 @@ class End:
             return
         if self._hints is None:
             self._hear()
-        found = self._inspect()
-        if found is None:
+        inspection = self._inspect()
+        if inspection is None:
             if self._source is not None:  # it is there, and no process or file was to be had
-                self._loop.after("look", _LOOK_S, self._look)
+                self._next_look.after(_LOOK_S)
             return
         # What was written before the locks were free is complete, so what this look sees is all
-        self._was_over = found.state.finished and not found.supervised
-        self._source.look(found.state)
+        self._was_over = inspection.state.finished and not inspection.supervised
+        self._source.look(inspection.state)
         self._turn()
 
     def _turn(self) -> None:
@@ -312,12 +320,12 @@ class End:
                 parts, size = [], 0
         self._write(b"".join(parts))
         if self._source.is_behind:
-            self._loop.after("turn", 0, self._turn)
+            self._next_turn.after(0)
             return
-        if self._was_over and not self._told_over:
-            self._told_over = True
-            self._say(over=True)
-        self._loop.after("look", _LOOK_S if self._hints is None else _LOOK_AGAIN_S, self._look)
+        if self._was_over and not self._said_over:
+            self._said_over = True
+            self._say(words.Over())
+        self._next_look.after(_LOOK_S if self._hints is None else _LOOK_AGAIN_S)
 
     def _send_piece(self, stream: int, offset: int, count: int) -> None:
         """Send bytes of a log. Where another program cut them out, zeros stand in their place."""
@@ -360,8 +368,8 @@ class End:
             self._loop.forget(self._hints.fileno())
             self._hints.close()
             self._hints = None
-        if not self._loop.is_set("turn"):
-            self._loop.after("look", 0, self._look)
+        if not self._next_turn.is_set:
+            self._next_look.after(0)
 
 
 def _opened(store: Store, job_id: str) -> JobDir | None:
@@ -394,8 +402,6 @@ def _lingers() -> bool | None:
     if os.geteuid() == 0:
         return True
     try:
-        import pwd
-
         return os.path.exists(f"/var/lib/systemd/linger/{pwd.getpwuid(os.geteuid()).pw_name}")
     except KeyError:
         return None

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import os
 
-from outlive.sandbox import bubblewrap, view
+from outlive.sandbox import bubblewrap, modes, view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.core.records import Sandbox
     from outlive.store.root import Store
 
 
-def resolved(store: Store, asked: dict[str, Any] | None, cwd: str, home: str) -> dict[str, Any] | None:
+def resolved(store: Store, asked: dict[str, Any] | None, cwd: str, home: str) -> Sandbox | None:
     """Return the sandbox of a job as it is stored; None for a job without.
 
     Writable are the configured directory of the host and what the configuration names, never the
@@ -23,15 +24,13 @@ def resolved(store: Store, asked: dict[str, Any] | None, cwd: str, home: str) ->
     if asked is None:
         return None
     workdir = asked.get("workdir")
-    spec = view.resolved(
-        mode=asked["mode"],
-        network=asked["network"],
+    sandbox = view.resolved(
+        granted=modes.Granted(asked["mode"], asked["network"], asked["git"]),
+        environment=os.environ,
         settings=asked,
-        workspace=os.path.expanduser(workdir) if workdir else None,
+        workspace=os.path.realpath(os.path.expanduser(workdir)) if workdir else None,
         homes=[home],
-        secret=[store.path],
-        installed={bubblewrap.PROGRAM},
-        bwrap=bubblewrap.find(None),
+        ours=view.Ours([store.path], [bubblewrap.PROGRAM], bubblewrap.find(None)),
     )
-    view.require_visible(spec, cwd, "cwd")
-    return spec
+    view.require_visible(sandbox, cwd, "cwd")
+    return sandbox

@@ -7,7 +7,8 @@ import os
 import time
 
 from outlive.errors import OutliveError
-from outlive.hosts.ssh import wire
+from outlive.hosts.ssh.connecting import wire
+from outlive.hosts.ssh.connecting.words import Events, Status
 from outlive.store import history
 from outlive.store.job_dir import MASKS, MISSING, ORDER
 from outlive.store.output.gap import NO_GAP
@@ -17,9 +18,9 @@ from outlive.store.output.merged import Output
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from outlive.core.records import State
+    from outlive.hosts.ssh.connecting.words import Follow
     from outlive.store.job_dir import JobDir
     from outlive.store.output.gap import Gap
 
@@ -34,19 +35,18 @@ _NEAR_QUOTA = 1 << 28
 class Source:
     """What a mirror has of a job, and what it gets next."""
 
-    def __init__(self, job: JobDir, has: dict[str, Any], quota_bytes: int = 1) -> None:
-        """`has`: position of the output, records of `order`, bytes of each file of masks, and the
-        gap, as the mirror has them."""
+    def __init__(self, job: JobDir, follow: Follow, quota_bytes: int = 1) -> None:
+        """`follow`: what the mirror has."""
         self._job = job
-        self._at: int = has["at"]
-        self._records: int = has["records"]
-        self._masks: list[int] = list(has["masks"])
-        self._gap = bytes.fromhex(has["gap"])
+        self._at = follow.at
+        self._records = follow.records
+        self._masks = list(follow.masks)
+        self._gap = bytes.fromhex(follow.gap)
         self._missing = 0
         self._quota: int = quota_bytes
         self._events = 0  # where the next event begins in the file
         self._last_event = 0  # `n` of the last event sent
-        self._state: dict[str, Any] | None = None
+        self._state: State | None = None
         self._snapshot: tuple[State | None, int] = (None, 0)
         # The run of the last record there ends here at the latest, even if a power cut there took
         # the next record and left the bytes
@@ -89,11 +89,11 @@ class Source:
                     yield piece
                     self._at += count
                     continue
-                at, records, found = output.steady(self._next, output)
-                if (at, records) == (self._at, self._records) and not found:
+                at, records, messages = output.steady(self._next, output)
+                if (at, records) == (self._at, self._records) and not messages:
                     break
                 self._at, self._records = at, records
-                for kind, place, data in found:
+                for kind, place, data in messages:
                     if kind == wire.GAP:
                         self._gap = data
                     yield wire.message(kind, place, data)
@@ -103,9 +103,9 @@ class Source:
         the connection. None: there is none, or the quota may take some of it meanwhile."""
         if not self._records or output.gap is not NO_GAP or 0 < self._quota < output.end + _NEAR_QUOTA:
             return None
-        found = self._starts(self._records - 1, self._records, NO_GAP)
-        start, record = found[0][1], found[0][2]
-        stop = min(end, output.end, found[1][1] if len(found) > 1 else end)
+        starts = self._starts(self._records - 1, self._records, NO_GAP)
+        start, record = starts[0][1], starts[0][2]
+        stop = min(end, output.end, starts[1][1] if len(starts) > 1 else end)
         count = min(stop - self._at, _PIECE_BYTES)
         if count < wire.CHUNK or self._at < start or output.missing[record[8]]:
             return None
@@ -115,7 +115,7 @@ class Source:
     def _next(self, output: Output) -> tuple[int, int, list[tuple[int, int, bytes]]]:
         """Return (position after it, records after it, messages). Nothing here changes: this is
         repeated if the gap grows meanwhile."""
-        found: list[tuple[int, int, bytes]] = []
+        messages: list[tuple[int, int, bytes]] = []
         at, records = self._at, self._records
         stop, gap = output.end, output.gap
         if gap is not NO_GAP:
@@ -123,23 +123,23 @@ class Source:
                 # Only now: the mirror knows by the lengths of its files how far it is, and a gap
                 # that it knew before would be no part of them
                 if (packed := gap.packed()) != self._gap:
-                    found.append((wire.GAP, 0, packed))
+                    messages.append((wire.GAP, 0, packed))
                 at, records = max(at, gap.merged.stop), max(records, gap.order.stop)
             else:
                 stop = gap.merged.start
         stop = min(stop, at + wire.CHUNK)
         if at >= stop:
-            return at, records, found
+            return at, records, messages
         starts = self._starts(output.record_at(at), output.record_at(stop - 1), gap)
-        for stream, place, data in output.copied(at, stop):
+        for stream, place, data in output.placed(at, stop):
             while starts and starts[0][1] <= at:
                 number, _, record = starts.pop(0)
                 if number >= records:
-                    found.append((wire.ORDER, number * _RECORD_BYTES, record))
+                    messages.append((wire.ORDER, number * _RECORD_BYTES, record))
                     records = number + 1
-            found.append((stream, place, data))
+            messages.append((stream, place, data))
             at += len(data)
-        return at, records, found
+        return at, records, messages
 
     def _starts(self, first: int, last: int, gap: Gap) -> list[tuple[int, int, bytes]]:
         """Return (number, position of its first byte, record) of these records of `order`, and of
@@ -198,9 +198,9 @@ class Source:
             events = []
         if events:
             self._last_event = events[-1]["n"]
-            yield wire.word(events=events)
+        for first in range(0, len(events), wire.EVENTS_AT_ONCE):
+            yield Events(events=events[first : first + wire.EVENTS_AT_ONCE]).packed()
         if state is not None:
-            now = state.to_dict()
-            if now != self._state:
-                self._state = now
-                yield wire.word(state=now)
+            if state != self._state:
+                self._state = state
+                yield Status(state=state).packed()

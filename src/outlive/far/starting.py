@@ -14,9 +14,12 @@ from outlive import fastjson
 from outlive.config import Config
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
-from outlive.jobs import starting, waiting
+from outlive.far import orphans, sandbox
+from outlive.jobs import waiting
 from outlive.jobs.context import Context
-from outlive.jobs.definition import Plan, working_directory
+from outlive.jobs.definition import Plan
+from outlive.jobs.directory import working_directory
+from outlive.jobs.starting import making
 from outlive.launch.from_cli import Launcher
 from outlive.store.job_dir import JobDir
 
@@ -70,9 +73,8 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
     env = login_environment()
     ctx = context(store, env, wanted.owner)
     cwd = working_directory(ctx, os.path.expanduser(wanted.cwd))
-    from outlive.far import orphans, sandbox  # late: few jobs have a sandbox
-
-    definition: Definition = wanted.replace(
+    definition = Definition.replace(
+        wanted,
         cwd=cwd,
         root=store.path,
         shell=_shell(wanted.shell, env),
@@ -84,7 +86,7 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
     if not is_wanted():
         raise OutliveError("launch_failed", "the connection was closed before the job was started", retryable=True)
     try:
-        new = starting.make(ctx, plan, live=True)
+        new = making.make(ctx, plan, live=True)
     except OutliveError:
         if is_there(store, wanted.job_id):  # another connection was faster
             return
@@ -97,9 +99,10 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
         if _is_marked(store, wanted.job_id):
             message = "the mirror of the job was told meanwhile that it is not there; nothing was run"
             raise OutliveError("launch_failed", message)
-        sock = waiting.drive(starting.begin(ctx, plan, new.dir, new.locks))
+        sock = waiting.drive(making.begin(ctx, plan, new.dir, new.locks))
+        assert sock is not None  # it runs on this machine
         try:
-            waiting.drive(starting.started(new.dir, sock, new.locks))
+            waiting.drive(making.started(new.dir, sock, new.locks))
         finally:
             sock.close()
     except (OSError, OutliveError):
@@ -159,8 +162,8 @@ def _shell(wrapper: list[str] | None, env: dict[str, str]) -> list[str] | None:
 def login_environment() -> dict[str, str]:
     """Return the variables of a login shell of this user, our own ones if there is no such shell."""
     own = dict(os.environ)
-    found = _printed(pwd.getpwuid(os.getuid()).pw_shell, own)
-    return {name: value for name, value in (found or own).items() if name not in _OF_CONNECTION and name != "_"}
+    variables = _printed(pwd.getpwuid(os.getuid()).pw_shell, own)
+    return {name: value for name, value in (variables or own).items() if name not in _OF_CONNECTION and name != "_"}
 
 
 def _printed(shell: str, own: dict[str, str]) -> dict[str, str] | None:
@@ -180,7 +183,7 @@ def _printed(shell: str, own: dict[str, str]) -> dict[str, str] | None:
             check=False,
         )
         text = done.stdout.decode("utf-8", "surrogateescape").split(_MARK)[1]
-        found = fastjson.loads(text)
+        variables = fastjson.loads(text)
     except (OSError, subprocess.TimeoutExpired, IndexError, ValueError):
         return None
-    return {str(name): str(value) for name, value in found.items()}
+    return {str(name): str(value) for name, value in variables.items()}

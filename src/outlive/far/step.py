@@ -12,7 +12,12 @@ import sys
 from outlive import fastjson
 from outlive.errors import OutliveError
 from outlive.hosts import relay
-from outlive.store.job_dir import CONTROL
+from outlive.jobs import job_answer
+from outlive.jobs.diagnosis import use
+from outlive.store.inspection.inspect import inspect_job
+from outlive.store.job_dir import CONTROL, JobDir
+from outlive.store.output.merged import Output
+from outlive.store.root import Store
 from outlive.system import fds
 
 TYPE_CHECKING = False
@@ -44,20 +49,13 @@ def _answered(message: bytes, root: str, job_id: str) -> bytes | None:
 
 def _used(root: str, job_id: str) -> dict[str, Any]:
     """Return what the job uses now."""
-    from outlive.jobs import job_answer  # late: most requests are the supervisor's
-    from outlive.jobs.diagnosis import use
-    from outlive.store.inspect import inspect_job
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.merged import Output
-    from outlive.store.root import Store
-
     store = Store.existing(root)
     with JobDir.open(store, job_id) as job, Output(job) as output:
-        found = inspect_job(store, job)
-        found.elsewhere = False  # here are its processes
+        inspection = inspect_job(store, job)
+        inspection.elsewhere = False  # here are its processes
         return {
-            "usage": use.of_job(found, job, output, job_answer.used(found)),
-            "descendants": job_answer.living(found, job),
+            "usage": use.of_job(inspection, job, output, job_answer.used(inspection)),
+            "descendants": job_answer.living(inspection, job),
         }
 
 

@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+import unicodedata
+
+from outlive.errors import shortened
+
+_ACTING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.config import Config
+    from outlive.core.records import SandboxTrial
+
     Finding = dict[str, Any]
 
 
-def finding(name: str, status: str, found: str, advice: str | None = None) -> Finding:
-    return {"name": name, "status": status, "found": found, **({"advice": advice} if advice else {})}
+def finding(name: str, status: str, text: str, advice: str | None = None) -> Finding:
+    """`text` and `advice` may quote programs and machines that are not ours."""
+    answer = {"name": name, "status": status, "found": visible(text)}
+    return {**answer, "advice": visible(advice)} if advice else answer
 
 
-def is_sandboxed(ctx: Any, host: str) -> bool:
+def visible(text: str) -> str:
+    """Return what a program that is not ours said as it may be shown: not too long, and with
+    characters that a terminal acts upon, or that change the order of what is read, as escapes."""
+    text = shortened(text)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char.encode("unicode_escape").decode("ascii") if unicodedata.category(char) in _ACTING else char
+        for char in text
+    )
+
+
+def is_sandboxed(config: Config, host: str) -> bool:
     """Return whether jobs on a host run in a sandbox unless a call asks for another one."""
-    return ctx.config.sandbox_of(host)["mode"] not in (None, "off")
+    return config.sandbox_of(host)["mode"] not in (None, "off")
 
 
-def of_sandbox(where: str, seen: dict[str, str | None]) -> Finding:
-    """Return the finding for what bubblewrap.found() returned there."""
-    if seen["problem"] is None:
-        return finding("sandbox", "ok", f"{seen['bwrap']} works {where}.")
-    return finding("sandbox", "fail", f"No sandbox {where}: {seen['problem']}.", f"There: {seen['advice']}")
+def of_sandbox(where: str, trial: SandboxTrial) -> Finding:
+    """Return the finding for a trial there."""
+    if trial.problem is None:
+        return finding("sandbox", "ok", f"{trial.bwrap} works {where}.")
+    return finding("sandbox", "fail", f"No sandbox {where}: {trial.problem}.", f"There: {trial.advice}")

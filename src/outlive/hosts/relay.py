@@ -36,7 +36,7 @@ def read_frame(source: IO[bytes]) -> tuple[bytes, list[bytes]] | None:
     comes is no frame."""
     try:
         sizes = fastjson.loads(source.readline(_LINE_BYTES))
-        if not all(type(size) is int and 0 <= size <= _MOST_BYTES for size in sizes):
+        if not all(type(size) is int and size >= 0 for size in sizes) or sum(sizes) > _MOST_BYTES:
             return None
         parts = [source.read(size) for size in sizes]
     except (OSError, ValueError, TypeError):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 
+from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError, from_os
-from outlive.store import inspect
+from outlive.store.inspection import completion, inspect
 from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points, process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.core.records import Definition, Identity
+    from outlive.core.records import Identity
     from outlive.jobs.context import Context
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
 
 
 def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
@@ -21,44 +22,61 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
 
     Errors: job_not_found if the job's directory was deleted since it was opened.
     """
-    found = inspect.inspect_job(ctx.store, job)
-    if found.definition.approval is not None and found.state.state == "created" and not _is_handed_over(found, job):
+    inspection = inspect.inspect_job(ctx.store, job)
+    if (
+        inspection.definition.approval is not None
+        and inspection.state.state == "created"
+        and not _is_handed_over(inspection, job)
+    ):
         from outlive.jobs.permission import pending  # late: few jobs are asked about
 
-        found = pending.settle(ctx, job)
-    if found.elsewhere:
-        return _elsewhere(ctx, job, found)
+        inspection = pending.settle(ctx, job)
+    if inspection.elsewhere:
+        return _elsewhere(ctx, job, inspection)
     if (
-        found.damage is not None or found.just_ended or found.orphaned
+        inspection.damage is not None or inspection.just_ended or inspection.orphaned
     ):  # a directory that is being deleted looks like this
         require_in_place(job)
-    if found.orphaned or _end_untold(ctx, job, found):
-        _adopt(ctx, job, found)
-        found = inspect.inspect_job(ctx.store, job)
-    return found
+    if inspection.orphaned or _end_untold(ctx, job, inspection):
+        _adopt(ctx, job, inspection)
+        inspection = inspect.inspect_job(ctx.store, job)
+    else:
+        _complete_end(ctx, job, inspection)
+    return inspection
 
 
-def _is_handed_over(found: Inspection, job: JobDir) -> bool:
+def _complete_end(ctx: Context, job: JobDir, inspection: Inspection) -> None:
+    """Complete the end of a job whose supervisor and guardian died when its outcome was visible."""
+    if inspection.state.finished and not inspection.supervised and ctx.store.is_marked_live(job.job_id):
+        from outlive.store.inspection import unseen_end  # rare
+
+        unseen_end.complete_end(ctx.store, job, inspection.state)
+
+
+def _is_handed_over(inspection: Inspection, job: JobDir) -> bool:
     """Return whether the engine of another host has the job."""
-    if found.definition.host is None:
+    if inspection.definition.host is None:
         return False
-    from outlive.store import engine_record
+    from outlive.store.inspection import engine_record
 
     return engine_record.read(job) is not None
 
 
-def _elsewhere(ctx: Context, job: JobDir, found: Inspection) -> Inspection:
+def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
     """Return what is true of a job whose processes are on another machine. It is never adopted
     here: its command could not be looked after."""
-    if found.definition.host is None:
-        return found
+    if inspection.definition.host is None:
+        return inspection
     from outlive.hosts import engines  # late: most jobs run on this machine
 
-    found = engines.resumed(ctx, job, found)
+    inspection = engines.resumed(ctx, job, inspection)
     # Where no mirror does it, a process here tells the sinks, and looks after nothing else
-    if _end_untold(ctx, job, found) and engines.tells_ends(job, found.definition):
-        _adopt(ctx, job, found)
-    return found
+    if not engines.has_teller(job, inspection.definition):
+        if _end_untold(ctx, job, inspection):
+            _adopt(ctx, job, inspection)
+        else:
+            _complete_end(ctx, job, inspection)
+    return inspection
 
 
 def require_in_place(job: JobDir) -> None:
@@ -68,12 +86,16 @@ def require_in_place(job: JobDir) -> None:
         raise OutliveError("job_not_found", f"job {job.job_id} was removed during this call", hint=hint)
 
 
-def _end_untold(ctx: Context, job: JobDir, found: Inspection) -> bool:
+def _end_untold(ctx: Context, job: JobDir, inspection: Inspection) -> bool:
     """Return whether the job has ended, has sinks, and every process that had to tell them of the
     end is dead."""
-    if found.just_ended:
-        return inspect.has_sinks(found.definition)
-    return found.state.finished and not found.supervised and inspect.is_end_untold(ctx.store, job, found.definition)
+    if inspection.just_ended:
+        return completion.has_sinks(inspection.definition)
+    return (
+        inspection.state.finished
+        and not inspection.supervised
+        and completion.is_end_untold(ctx.store, job, inspection.definition)
+    )
 
 
 def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
@@ -83,20 +105,20 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
     """
     from outlive.jobs.processes import survivors
 
-    found = inspect_and_adopt(ctx, job)
-    if found.elsewhere:
-        return found
-    if found.state.finished and not found.supervised and survivors(found, job):
-        _adopt(ctx, job, found, asked=True)
-        found = inspect.inspect_job(ctx.store, job)
-    return found
+    inspection = inspect_and_adopt(ctx, job)
+    if inspection.elsewhere:
+        return inspection
+    if inspection.state.finished and not inspection.supervised and survivors(inspection, job):
+        _adopt(ctx, job, inspection, asked=True)
+        inspection = inspect.inspect_job(ctx.store, job)
+    return inspection
 
 
-def _adopt(ctx: Context, job: JobDir, found: Inspection, *, asked: bool = False) -> None:
+def _adopt(ctx: Context, job: JobDir, inspection: Inspection, *, asked: bool = False) -> None:
     """Start a supervisor that goes on with the job, or only tells its sinks of an end that no
     process saw. The job is given up instead if too many supervisors in a row died of that, unless
     the caller `asked` for one."""
-    from outlive.store import adoptions  # rare
+    from outlive.store.inspection import adoptions, unseen_end  # rare
 
     try:
         locks = Locks(job)
@@ -108,11 +130,11 @@ def _adopt(ctx: Context, job: JobDir, found: Inspection, *, asked: bool = False)
         fault_points.at("adopt_locked")
         before = adoptions.count(job)
         if not asked and before >= adoptions.MOST:
-            inspect.give_up(ctx.store, job, found, adoptions.given_up(job))
+            unseen_end.give_up(ctx.store, job, inspection.definition, inspection.state, adoptions.given_up(job))
             return
         adoptions.record(job, before + 1)
         try:
-            _give_to_adopter(ctx, job, found, locks, bare=before >= adoptions.MOST)
+            _give_to_adopter(ctx, job, inspection, locks, bare=before >= adoptions.MOST)
         except OSError:  # none was started, for want of processes or memory
             adoptions.record(job, before)
             raise
@@ -130,37 +152,37 @@ def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
     return boundary.inherited(definition, ctx.env)
 
 
-def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks, *, bare: bool) -> None:
+def _give_to_adopter(ctx: Context, job: JobDir, inspection: Inspection, locks: Locks, *, bare: bool) -> None:
     """Hand the job to a new supervisor. `bare`: without what is to be reported of it and when it
     is to end, which may have ended the ones before. Errors: OSError."""
     # Rare, and its modules cost a command line 3 ms
     from contextlib import ExitStack
 
     from outlive.supervisor.job_fds import take_hold
-    from outlive.supervisor.request import Request
+    from outlive.supervisor.request import Request, of_caller
     from outlive.system import fds
 
-    command = found.state.identity
-    if command is None and not found.state.finished:
+    command = inspection.state.identity
+    if command is None and not inspection.state.finished:
         command = tree.oldest_with_cookie(job.job_id)
-    definition = found.definition
+    definition = inspection.definition
     if bare:
-        definition = definition.replace(notification={}, timeout_ms=0, idle_timeout_ms=0, progress_every_ms=0)
+        definition = Definition.replace(
+            definition, notification=Notification(), timeout_ms=0, idle_timeout_ms=0, progress_every_ms=0
+        )
     request = Request(
         mode="adopt",
         root=ctx.store.path,
         job_id=job.job_id,
-        definition=definition.to_dict(),
+        definition=definition,
         command=command,
-        environment=_inherited(ctx, found.definition),
-        sink_shell=list(found.definition.shell or ctx.shell),
-        bounds=ctx.config.bounds(),
-        audit=ctx.config.audit(ctx.env),
-        masked=_masked(found, command),
+        environment=_inherited(ctx, inspection.definition),
+        **of_caller(ctx, inspection.definition),
+        masked=_masked(inspection, command),
     )
     with ExitStack() as stack:
         # Taken first: the command may end while its new supervisor is still being started
-        held = take_hold(job, command, pty=found.definition.pty)
+        held = take_hold(job, command, pty=inspection.definition.pty)
         for fd in held.values():
             stack.callback(os.close, fd)
         here, there = fds.pair()
@@ -175,21 +197,21 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks,
         fault_points.at("adopt_sent")
 
 
-def _masked(found: Inspection, command: Identity | None) -> list[str]:
+def _masked(inspection: Inspection, command: Identity | None) -> list[str]:
     """Return what is masked in the output of a job whose supervisors are dead, from the environment
     of its command: nothing else knows the values. Without all that were given, later output is not
     shown."""
-    if not found.definition.mask or command is None:
+    if not inspection.definition.mask or command is None:
         return []
     from outlive.jobs.definition import masked_lines
 
     try:
-        with open(f"/proc/{command['pid']}/environ", "rb") as file:
+        with open(f"/proc/{command.pid}/environ", "rb") as file:
             entries = [os.fsdecode(entry).partition("=") for entry in file.read().split(b"\0")]
     except OSError:
         return []
     env = {name: value for name, _, value in entries}
     # The number may be another process's by now, and a program may write over its environment
-    if not process.is_same(command) or not env.keys() >= set(found.definition.masked_env):
+    if not process.is_same(command) or not env.keys() >= set(inspection.definition.masked_env):
         return []
-    return masked_lines(found.definition.mask, env)
+    return masked_lines(inspection.definition.mask, env)

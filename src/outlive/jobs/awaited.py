@@ -6,7 +6,7 @@ import os
 
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError, per_face
-from outlive.jobs import adoption, lookup
+from outlive.jobs import adoption, lookup, ownership
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ def named(ctx: Context, texts: Iterable[str]) -> Iterator[JobDir]:
 
 
 def own(ctx: Context) -> Iterator[JobDir]:
-    """Open the jobs of this client whose end it was not told of; if there is none, those that run
-    and belong to its owner; on the command line, those that run in this directory. The caller
-    closes them.
+    """Open the jobs of this session whose end it was not told of; if there is none, its own that
+    run; for a person, those that run in this directory. The caller closes them.
 
     Errors: job_not_found if there is none.
     """
@@ -44,7 +43,7 @@ def own(ctx: Context) -> Iterator[JobDir]:
                 count += 1
                 yield job
     if not count:
-        where = "of this client" if ctx.face == "mcp" else "of this directory"
+        where = "of this directory" if ownership.session_of(ctx) is None else "of this session"
         hint = per_face(
             "`outlive list` shows jobs that have ended, with --all also those of other directories.",
             "`list` shows jobs that have ended, with all also those of other sessions.",
@@ -56,22 +55,25 @@ def _untold(ctx: Context) -> Iterator[str]:
     if ctx.inbox is None:
         return
     for job_id in ctx.inbox.ids():
-        entry = ctx.inbox.entry(job_id)
-        if entry is not None and not entry.end:
+        progress = ctx.inbox.progress(job_id)
+        if progress is not None and not progress.end:
             yield job_id
 
 
 def _opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None:
     """Open the job if it is the caller's and in one of these states."""
+    is_person = ownership.session_of(ctx) is None
     try:
         job = lookup.open_known(ctx, job_id)
     except OutliveError:  # removed meanwhile
         return None
     try:
-        found = adoption.inspect_and_adopt(ctx, job)
-        is_mine = found.definition.owner == ctx.owner if ctx.face == "mcp" else _is_here(ctx, found.definition.cwd)
-        is_pending = found.state.state == "created" and found.definition.approval is not None
-        if is_mine and (is_pending or found.state.state in states):
+        inspection = adoption.inspect_and_adopt(ctx, job)
+        is_mine = (
+            _is_here(ctx, inspection.definition.cwd) if is_person else ownership.is_own(ctx, inspection.definition)
+        )
+        is_pending = inspection.state.state == "created" and inspection.definition.approval is not None
+        if is_mine and (is_pending or inspection.state.state in states):
             return job
     except (OSError, OutliveError):
         pass

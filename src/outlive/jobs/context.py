@@ -10,10 +10,8 @@ if TYPE_CHECKING:
     from outlive.config import Config
     from outlive.core.records import Definition
     from outlive.core.rights import Rights
-    from outlive.errors import OutliveError
-    from outlive.jobs.definition import Plan
     from outlive.jobs.waiting import Waiting
-    from outlive.store.pending_notices import Inbox
+    from outlive.store.inbox import Inbox
     from outlive.store.root import Store
 
 
@@ -32,6 +30,7 @@ class Context:
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
         *("cwd", "env", "launcher", "job_id", "awaited", "flags", "detail"),
         *("token", "verb", "decision", "warnings", "later", "ceiling", "asks", "titles", "progress", "sent", "_shell"),
+        *("ended_sessions", "of_others"),
     )
 
     def __init__(
@@ -70,7 +69,12 @@ class Context:
         self.verb = verb  # as typed: "kill", "token add"
         self.decision: dict[str, str] = {}  # of the policy: decision and rule, for the audit record
         self.warnings: list[str] = []  # sentences that the answer adds to its hint
-        self.titles: dict[str, str] = {}  # title → id of the job that it named in this call
+        # Title → id of the job that it named in this call, and a sentence if other jobs have it too
+        self.titles: dict[str, tuple[str, str | None]] = {}
+        # Whether a session has ended, by the name of its inbox, as far as this call has found out
+        self.ended_sessions: dict[str, bool] = {}
+        # Id → whose it is, of each job of another session that this call named
+        self.of_others: dict[str, str] = {}
         # What a person is told of a call that takes long: how much is done, of how much (None: not known), of what
         self.progress: Callable[[], tuple[int, int | None, str]] | None = None
         self.cwd = cwd  # the directory of a job that names none
@@ -96,38 +100,22 @@ class Context:
             self._shell = self._shell()
         return self._shell
 
-    def note(self, verb: str, job_id: str | None = None, **facts: Any) -> None:
-        """Record that the caller is about to do this, if [audit] of the configuration says so.
-        Errors: io_error if it cannot be recorded, and has to be."""
-        if self.config.get("audit", "to") != "off":
-            from outlive.jobs.auditing import notes  # late, as below: it is for those who configured it
-
-            notes.note(self, verb, job_id, **facts)
-
-    def note_start(self, verb: str, plan: Plan) -> dict[str, Any] | None:
-        """Record that the caller is about to start or define a job. Return where its supervisor
-        records its end, None if nothing is recorded. Errors: io_error, as `note`."""
-        if self.config.get("audit", "to") == "off":
-            return None
-        from outlive.jobs.auditing import notes
-
-        return notes.note_start(self, verb, plan)
-
-    def note_unstarted(self, job_id: str, error: OutliveError) -> None:
-        """Record that the start failed before the command ran."""
-        if self.config.get("audit", "to") != "off":
-            from outlive.jobs.auditing import notes
-
-            notes.note_unstarted(self, job_id, error)
-
     def warned(self, answer: dict[str, Any], *, titles: bool = True) -> dict[str, Any]:
         """Return the answer with the warnings of this call before its hint. With `titles` they say
         which job a title named."""
-        said = [*(self.named_by_title() if titles else ()), *self.warnings]
+        said = [*(self.named_by_title() if titles else ()), *self.named_of_others(answer.get("job_id")), *self.warnings]
         return {**answer, "hint": " ".join([*said, *filter(None, [answer.get("hint")])])} if said else answer
 
     def named_by_title(self) -> list[str]:
-        """Return a sentence for each title that named a job in this call."""
+        """Return a sentence for each title that named one of several jobs in this call."""
+        return [sentence for _, sentence in self.titles.values() if sentence is not None]
+
+    def named_of_others(self, answered: str | None) -> list[str]:
+        """Return a sentence for each job of another session that was named in this call. `answered`:
+        the job that the answer is about, which may be another one: what a run is compared with, or
+        what was started again, is named too."""
+        this = answered if len(self.of_others) == 1 else None
         return [
-            f"{title!r} is a title: this is the newest job that has it, {job}." for title, job in self.titles.items()
+            f"{'This job' if this == job_id else f'Job {job_id}'} belongs to {whose}, not to this session."
+            for job_id, whose in self.of_others.items()
         ]

@@ -7,10 +7,10 @@ import time
 from outlive import fastjson, limits
 from outlive.errors import OutliveError
 from outlive.jobs.waiting import Pause
-from outlive.store import engine_record
-from outlive.store.inspect import is_elsewhere
+from outlive.store.inspection import engine_record
+from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.job_dir import JobDir
-from outlive.system import fds, machine, process
+from outlive.system import fds, machine, process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ControlClient:
         self._output = output
         self._sock = sock
         self._retry_s = 0.005
-        self._answers: list[dict[str, Any]] = []
+        self._answers: list[dict[str, object]] = []
         if sock is not None:
             sock.setblocking(False)
         else:
@@ -65,7 +65,15 @@ class ControlClient:
     def _is_far(self) -> bool:
         """Return whether the job's supervisor is on another machine, which no Unix socket reaches."""
         record = engine_record.read(self._job)
-        return record is not None and machine.is_other(record.get("machine"))
+        return record is not None and machine.is_other(record.machine)
+
+    def is_to_supervisor(self) -> bool:
+        """Return False if the socket in the job's directory is another program's: the job may have put
+        it there. (A supervisor that was killed has left its socket to its guardian.)"""
+        if self._sock is None:
+            return True
+        listening = fds.peer_pid(self._sock)
+        return not listening or not process.is_alive(listening) or tree.is_ours(listening)
 
     @property
     def patience_s(self) -> float:
@@ -76,7 +84,7 @@ class ControlClient:
     def connected(self) -> bool:
         return self._sock is not None
 
-    def request(self, content: dict[str, Any], files: tuple[int, ...] = ()) -> bool:
+    def request(self, content: dict[str, object], files: tuple[int, ...] = ()) -> bool:
         """Send the supervisor a request. Return False if no supervisor listens now. Errors:
         not_supported, io_error for a supervisor on another machine."""
         is_new = self._sock is None and not self._connect()
@@ -132,7 +140,11 @@ class ControlClient:
             if not message:
                 self._hang_up()
             elif message[:1] == b"{":
-                self._answers.append(fastjson.loads(message))
+                answer = _read(message)
+                if answer is None:  # a program of the job stands in the place of its supervisor
+                    self._hang_up()
+                else:
+                    self._answers.append(answer)
 
     def _hang_up(self) -> None:
         if self._sock is not None:
@@ -144,13 +156,14 @@ class ControlClient:
 
 
 def ask(
-    job: JobDir, request: dict[str, Any], files: tuple[int, ...] = (), *, wait_s: float = 0.0, changes: str = ""
+    job: JobDir, request: dict[str, object], files: tuple[int, ...] = (), *, wait_s: float = 0.0, changes: str = ""
 ) -> Waiting[dict[str, Any]]:
     """Send a request with open `files` to a job's supervisor, and return its answer.
 
     Wait `wait_s` seconds longer than the supervisor itself may take. `changes` says what may have
     happened without an answer. Errors: io_error, and those that the supervisor answers.
     """
+    yield from _running_again(job)
     control = ControlClient(job, output=False)
     deadline = time.monotonic() + wait_s + control.patience_s
     try:
@@ -169,6 +182,39 @@ def ask(
     if not answer["ok"]:
         raise refused(answer)
     return answer
+
+
+def _running_again(job: JobDir) -> Waiting[None]:
+    """Wait until the job's supervisor is not stopped. Errors: io_error after CONTROL_S. It was not
+    sent the request then, which it would carry out whenever it goes on."""
+    deadline = time.monotonic() + limits.CONTROL_S
+    while _stopped(job) is not None:
+        if time.monotonic() >= deadline:
+            raise unanswered(job)
+        yield Pause((), min(deadline, time.monotonic() + _RETRY_S))
+
+
+def _stopped(job: JobDir) -> int | None:
+    """Return the pid of the job's supervisor if it is stopped, and on this machine."""
+    try:
+        state = job.read_state()
+        supervisor = None if state is None or machine.is_other(state.machine) else state.supervisor
+        fields = process.stat_fields(supervisor.pid) if supervisor else None
+    except (OSError, OutliveError):
+        return None
+    if supervisor and fields and fields[0] in (b"T", b"t") and int(fields[19]) == supervisor.start_time:
+        return supervisor.pid
+    return None
+
+
+def _read(message: bytes) -> dict[str, object] | None:
+    """Return an answer; None for what no supervisor says."""
+    try:
+        answer: dict[str, object] = fastjson.loads(message)
+    except (ValueError, RecursionError):
+        return None
+    is_sound = answer.get("ok") is True or all(type(answer.get(name)) is str for name in ("code", "message"))
+    return answer if is_sound else None
 
 
 def _watch(*, output: bool) -> bytes:
@@ -194,10 +240,11 @@ def _connected_elsewhere(job: JobDir) -> socket.socket | None:
 
     engine = engines.of_job(job, definition)
     if engine is not None:
-        found: socket.socket = engine.connect(job)
-        found.setblocking(False)
-        return found
-    name = ((state and state.machine) or definition.machine or {}).get("name")
+        sock: socket.socket = engine.connect(job)
+        sock.setblocking(False)
+        return sock
+    machine_there = (state and state.machine) or definition.machine
+    name = None if machine_there is None else machine_there.name
     raise OutliveError(
         "not_supported",
         f"the processes of job {job.job_id} are on {name}, and its supervisor is reached only there",
@@ -227,11 +274,7 @@ def unanswered(job: JobDir, changes: str = "") -> OutliveError:
 
 
 def _why(job: JobDir) -> str:
-    try:
-        supervisor = (state := job.read_state()) and state.supervisor
-        fields = process.stat_fields(supervisor["pid"]) if supervisor else None
-    except (OSError, OutliveError):
-        fields = None
-    if supervisor and fields and fields[0] in (b"T", b"t") and int(fields[19]) == supervisor["start_time"]:
-        return f"It is stopped: `kill -CONT {supervisor['pid']}` continues it."
+    pid = _stopped(job)
+    if pid is not None:
+        return f"It is stopped: `kill -CONT {pid}` continues it."
     return "It may be stopped, or the machine is very busy."

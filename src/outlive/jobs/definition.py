@@ -12,15 +12,18 @@ import stat
 from outlive import limits
 from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.labels import check_tags, name_of
-from outlive.core.records import EXEC, LOCAL, Definition
+from outlive.core.records import EXEC, LOCAL, Definition, Notification
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
+from outlive.jobs import directory, ownership
 from outlive.system import machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
+    from outlive.core.records import Resources, Sandbox, Watch
     from outlive.hosts.engines import Host
     from outlive.jobs.context import Context
 
@@ -58,7 +61,9 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     env = check_env(args.get("env") or {})
     mask = _mask(args.get("mask") or ())
     env_files = [os.path.abspath(os.path.join(ctx.cwd or "/", path)) for path in args.get("env_file") or ()]
-    from_files = read_env_files(env_files)  # also for create: a file that cannot be read is found now
+    sandbox = _sandbox(ctx, host, cwd, args)
+    check = reading_in(sandbox)
+    from_files = read_env_files(env_files, check)  # also for create: a file that cannot be read is found now
     if mask:
         _warn_of_masks(ctx, mask, {**ctx.env, **from_files, **env})
     masked = {name for name in mask if name in env}
@@ -69,9 +74,9 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
             hint="Start the job at once instead"
             + (f", or put them into a file for {argument('env_file')}." if ctx.face == "cli" else "."),
         )
-    stdin, data, stdin_fd, stdin_path = _stdin(ctx, args, start_now=start_now)
+    stdin, data, stdin_fd, stdin_path = _stdin(ctx, args, check, start_now=start_now)
     tags = check_tags(list(args.get("tags") or ()))
-    title = _title(args.get("title"))
+    title = _title(args.get("title")) or _title((args.get("description") or "")[: limits.MAX_TITLE_CHARS])
     watches = _watches(ctx, args)
     definition = Definition(
         job_id=job_id,
@@ -94,11 +99,16 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         name=title or name_of(words),
         owner=ctx.owner,
         scope=ctx.scope,
-        notification=notification(ctx, args.get("notify_command"), args.get("notify_file")) | watches,
+        session=ownership.session_of(ctx),
+        report=args.get("report"),
+        notification=Notification.replace(
+            notification(ctx, args.get("notify_command"), args.get("notify_file")), watches=watches
+        ),
         quota_bytes=_quota(ctx, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),
         resources=_resources(args.get("resources")),
-        sandbox=_sandbox(ctx, host, cwd, args),
+        sandbox=sandbox,
+        elevated=bool(args.get("elevated")),
         systemd_scope=host is None and _systemd_scope(ctx, args),
         host=None if host is None else host.name,
         machine=machine.here(),
@@ -106,11 +116,15 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         root=ctx.store.path,
     )
     require_sinks(definition)
+    require_report(definition)
     if host is not None:
-        definition = host.engine.planned(ctx, host, definition)
+        definition = host.engine.planned(host, definition)
     unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.ceiling)
     hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
     hints += _milliseconds_meant(ctx, definition.timeout_ms)
+    hints += _lost_with_its_shell(ctx, words, shell)
+    if ctx.face == "cli":  # a server says it once on its stderr: no model can mend its environment
+        hints += [f"{line}." for line in ctx.config.ignored]
     hint = " ".join(hints) or None
     return Plan(definition, {**from_files, **env}, stdin_data=data, stdin_fd=stdin_fd, hint=hint)
 
@@ -141,13 +155,11 @@ def host_of(ctx: Context, name: str | None) -> Host | None:
 def directory_on(ctx: Context, host: Host | None, given: str | None) -> str:
     """Return the directory that a job runs in. Errors: those of `working_directory`, and of the
     host."""
-    if host is None or host.engine.SHARES_FILES:
-        return working_directory(ctx, given)
-    found: str = host.engine.directory(ctx, host, given)
-    return found
+    there = None if host is None else host.engine.directory(host, given)
+    return directory.working_directory(ctx, given) if there is None else there
 
 
-def _sandbox(ctx: Context, host: Host | None, cwd: str, args: dict[str, Any]) -> dict[str, Any] | None:
+def _sandbox(ctx: Context, host: Host | None, cwd: str, args: dict[str, object]) -> Sandbox | None:
     """Return the sandbox as it is stored; None for a job without. Errors: denied,
     invalid_argument, sandbox_unavailable."""
     if not (ctx.config.uses("sandbox") or ctx.ceiling or args.get("sandbox") or args.get("network")):
@@ -157,18 +169,18 @@ def _sandbox(ctx: Context, host: Host | None, cwd: str, args: dict[str, Any]) ->
     return boundary.of_call(ctx, host, cwd, args)
 
 
-def _resources(given: dict[str, Any] | None) -> dict[str, Any] | None:
+def _resources(given: dict[str, object] | None) -> Resources | None:
     if not given:
         return None
     from outlive.core import resources  # late: few jobs name any
 
-    return resources.parsed(given) or None
+    return resources.parsed(given)
 
 
 def require_input(ctx: Context, definition: Definition) -> None:
     """Check that a caller over MCP writes into no job that may do more than its own jobs may, unless
     it is its own: that one was granted. Errors: denied, sandbox_unavailable."""
-    if ctx.face == "mcp" and definition.owner != ctx.owner and (ctx.config.uses("sandbox") or ctx.ceiling):
+    if ctx.face == "mcp" and not ownership.is_own(ctx, definition) and (ctx.config.uses("sandbox") or ctx.ceiling):
         from outlive.jobs.permission import boundary
 
         boundary.require(ctx, definition, "write into")
@@ -176,10 +188,18 @@ def require_input(ctx: Context, definition: Definition) -> None:
 
 def require_sinks(definition: Definition) -> None:
     """Check that a sandboxed job may write the files of its notifications. Errors: denied."""
-    if definition.sandbox is not None and definition.notification:
+    if definition.sandbox is not None and not definition.notification.is_empty:
         from outlive.jobs.permission import boundary
 
         boundary.require_sinks(definition)
+
+
+def require_report(definition: Definition) -> None:
+    """Check that the report of a job can be read once it has ended. Errors: invalid_argument."""
+    if definition.report is not None:
+        from outlive.reports import path as report_path  # late: few jobs have a report
+
+        report_path.require(definition)
 
 
 def require_sandbox(ctx: Context, definition: Definition, doing: str) -> None:
@@ -200,6 +220,17 @@ def _milliseconds_meant(ctx: Context, timeout_ms: int) -> list[str]:
     seconds = timeout_ms / 1000
     return [
         f'timeout is in seconds: {seconds:g} ends the job after {seconds / 3600:.1f} h. For milliseconds write "{seconds:g}ms".'
+    ]
+
+
+def _lost_with_its_shell(ctx: Context, words: list[str], shell: list[str] | None) -> list[str]:
+    """Return what to do instead of a command that does nothing but change its own shell."""
+    verb, _, rest = words[0].strip().partition(" ")
+    if shell is None or verb not in ("cd", "export") or any(char in rest for char in ";&|\n"):
+        return []
+    instead = {"cd": ("workdir", "--cwd"), "export": ("env", "--env")}[verb]
+    return [
+        f"Every job has a new shell: this {verb} lasts for no other one. Pass {instead[ctx.face == 'cli']} with the command it is for."
     ]
 
 
@@ -236,49 +267,6 @@ def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
     return words
 
 
-_EXISTING = "Name an existing directory."
-_WHERE = f"Give an absolute path with {argument('cwd')}."
-
-
-def working_directory(ctx: Context, given: str | None) -> str:
-    """Return the absolute directory that a job runs in.
-
-    Errors: invalid_argument if it cannot be entered, denied if the caller has no right to it.
-    """
-    if given is None:
-        if ctx.cwd is None:
-            why = "the current one was deleted" if ctx.face == "cli" else "this server has none for jobs"
-            raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint=_WHERE)
-        given = ctx.cwd
-    if not given.strip():
-        raise invalid("cwd", f"not a directory: {given!r}; nothing was run")
-    if ctx.cwd is None and not os.path.isabs(given):
-        raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint=_WHERE)
-    path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
-    try:
-        is_directory = stat.S_ISDIR(os.stat(path).st_mode)
-    except PermissionError:
-        raise invalid("cwd", f"the directory {path} {_not_entered(path)}; nothing was run") from None
-    except OSError as error:
-        what = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be opened: {error.strerror}"
-        raise invalid("cwd", f"the directory {path} {what}; nothing was run", hint=_EXISTING) from None
-    if not is_directory:
-        raise invalid("cwd", f"{path} is not a directory; nothing was run", hint=_EXISTING)
-    if not os.access(path, os.X_OK):
-        raise invalid("cwd", f"the directory {path} may not be entered; nothing was run")
-    if ctx.rights is not None:
-        ctx.rights.require_inside(path)
-    return path
-
-
-def _not_entered(path: str) -> str:
-    """Say which directory above `path` may not be entered."""
-    names = path.split("/")
-    above = ("/".join(names[:count]) or "/" for count in range(1, len(names)))
-    closed = next((folder for folder in above if not os.access(folder, os.X_OK)), "a directory above it")
-    return f"cannot be reached: {closed} may not be entered"
-
-
 def _mask(names: Any) -> list[str]:
     for name in names:
         if not is_env_name(name):
@@ -306,15 +294,15 @@ def _warn_of_masks(ctx: Context, names: list[str], env: dict[str, str]) -> None:
         ctx.warnings.append(f"The {which} too short to be masked in output (under {limits.MASKED_CHARS} characters).")
 
 
-def _systemd_scope(ctx: Context, args: dict[str, Any]) -> bool:
+def _systemd_scope(ctx: Context, args: dict[str, object]) -> bool:
     if args.get("no_systemd_scope"):
         return False
-    if args.get("scope"):
-        return bool(args["scope"] == "systemd")
     return bool(args.get("systemd_scope") or ctx.config.get("exec", "systemd_scope"))
 
 
-def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str, bytes | None, int | None, str | None]:
+def _stdin(
+    ctx: Context, args: dict[str, Any], check: Callable[[int, str, str], None] | None, *, start_now: bool
+) -> tuple[str, bytes | None, int | None, str | None]:
     """Return (kind, data to keep, descriptor to pass on, path of a file)."""
     given, data = args.get("stdin") or "closed", args.get("stdin_data")
     if data is not None and given not in ("open", "closed"):
@@ -331,7 +319,7 @@ def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str,
         if not given[1:]:
             raise invalid("stdin", "@ names no file", hint=f"Write {argument('stdin')} @FILE.")
         path = os.path.abspath(given[1:])
-        return "file", None, open_stdin(path), path
+        return "file", None, open_stdin(path, check), path
     if given == "-" and ctx.face == "cli":
         if not start_now:
             raise invalid(
@@ -349,38 +337,55 @@ def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str,
     raise invalid("stdin", f"{argument('stdin')} is {known}, not {given!r}", hint=hint)
 
 
-def open_stdin(path: str) -> int:
-    """Open the file that a job reads. Errors: io_error."""
+def reading_in(sandbox: Sandbox | None) -> Callable[[int, str, str], None] | None:
+    """Return what refuses to give a job in this sandbox a file that it does not see, unless the caller
+    named the file itself: a link in the workspace may be the work of an earlier job. None for a job
+    without a sandbox."""
+    if sandbox is None:
+        return None
+    from outlive.sandbox import view
+
+    def check(fd: int, path: str, field: str) -> None:
+        real = os.readlink(f"/proc/self/fd/{fd}")
+        if real != path:
+            view.require_readable(sandbox, real, field)
+
+    return check
+
+
+def open_stdin(path: str, check: Callable[[int, str, str], None] | None) -> int:
+    """Open the file that a job reads. Errors: io_error, and those of `check`."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a FIFO without a writer would block
         if stat.S_ISDIR(os.fstat(fd).st_mode):
             os.close(fd)
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         os.set_blocking(fd, True)
+        if check is not None:
+            check(fd, path, "stdin")
         return fd
     except OSError as error:
         raise from_os(f"opening {path} for the job's stdin", error) from error
 
 
-def _watches(ctx: Context, args: dict[str, Any]) -> dict[str, Any]:
-    """Return the member `watches` of a job's notification; {} for a job without."""
+def _watches(ctx: Context, args: dict[str, object]) -> list[Watch] | None:
+    """Return the watches of a job, None for a job without."""
     if not args.get("watch") and args.get("watch_command") is None and args.get("watch_file") is None:
-        return {}
+        return None
     from outlive.jobs import watch_spec  # late: few jobs have a watch
 
-    found = watch_spec.parsed(ctx, args, [])
-    return {"watches": found} if found else {}
+    return watch_spec.parsed(ctx, args, []) or None
 
 
 def _quota(ctx: Context, given: int | None) -> int:
     """Return the quota in bytes; 0 keeps everything."""
-    found: int = ctx.config.get("exec", "quota_bytes") if given is None else given
-    if 0 < found < limits.MIN_QUOTA_BYTES:
+    count: int = ctx.config.get("exec", "quota_bytes") if given is None else given
+    if 0 < count < limits.MIN_QUOTA_BYTES:
         raise invalid(
             "quota_bytes",
-            f"{argument('quota_bytes')} is at least {limits.MIN_QUOTA_BYTES:,}, not {found:,}; 0 keeps everything",
+            f"{argument('quota_bytes')} is at least {limits.MIN_QUOTA_BYTES:,}, not {count:,}; 0 keeps everything",
         )
-    return found
+    return count
 
 
 def _title(given: str | None) -> str | None:
@@ -398,25 +403,26 @@ def notification(
     file: str | None,
     *,
     fields: tuple[str, str] = ("notify_command", "notify_file"),
-) -> dict[str, Any]:
-    """Return the notification as it is stored.
+    before: Notification | None = None,
+) -> Notification:
+    """Return the notification `before` with this command and file, as far as they are given.
 
     `fields` are the caller's names of the two. Errors: invalid_argument, denied.
     """
-    found: dict[str, Any] = {}
+    changed = before or Notification()
     if ctx.rights is not None and (command is not None or file is not None):  # a shell may read the file later
         ctx.rights.require(EXEC, fields[1] if command is None else fields[0])
     if command is not None:
         if not command.strip():
             raise invalid(fields[0], "the notification command is empty")
-        found["notify_command"] = command
+        changed = Notification.replace(changed, notify_command=command)
     if file is not None:
         if not file.strip():
             raise invalid(fields[1], "the notification file is empty")
         from outlive.jobs.watch_spec import sink_file  # late, as above
 
-        found["notify_file"] = sink_file(ctx, file, fields[1])
-    return found
+        changed = Notification.replace(changed, notify_file=sink_file(ctx, file, fields[1]))
+    return changed
 
 
 def refuse_unstored(definition: Definition, env: dict[str, str]) -> None:

@@ -7,19 +7,22 @@ import time
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import adoption, processes
+from outlive.jobs import adoption, auditing, ownership, processes
 from outlive.jobs.control_client import ControlClient, refused, unanswered
 from outlive.jobs.waiting import Pause
-from outlive.system import signals
+from outlive.system import process, signals
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
+_CLEAN_LOOKS = 2  # in a row that found nothing: a fork can slip past one
 SURE = (signal.SIGTERM, signal.SIGKILL)  # the supervisor makes sure of the end; other signals are sent as they are
 
 
@@ -38,40 +41,50 @@ def kill(
     KILL also the grace). A job that has ended is left as it is. Errors: invalid_state if nothing
     can run, io_error.
     """
-    found = adoption.inspect_before_kill(ctx, job)
-    if found.state.state == "created" and found.definition.approval is not None:
+    inspection = adoption.inspect_before_kill(ctx, job)
+    if inspection.state.state == "created" and inspection.definition.approval is not None:
         from outlive.jobs.permission import approval  # late: few jobs are asked about
 
-        found = yield from approval.withdraw(ctx, job)
-    if found.state.state == "created" and found.definition.host is not None:
-        found = yield from _cancelled(ctx, job, found, number)
-    if found.state.state == "created":
+        inspection = yield from approval.withdraw(ctx, job)
+    if inspection.state.state == "created" and inspection.definition.host is not None:
+        inspection = yield from _cancelled(ctx, job, inspection, number)
+    if inspection.state.state == "created":
         raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
-    if found.state.state == "unknown" and not found.supervised:
+    if inspection.state.state == "unknown" and not inspection.supervised:
+        if not inspection.elsewhere and processes.known_to_kernel(inspection, job):
+            auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
+            yield from _directly(inspection, job, number, grace_ms)
+            return adoption.inspect_and_adopt(ctx, job)
         raise OutliveError(
             "invalid_state",
-            f"nothing is known to run: {found.damage or found.state.message}",
+            f"nothing is known to run: {inspection.damage or inspection.state.message}",
             hint="log and tail still read its output; remove deletes it.",
         )
-    if found.state.finished and (not found.supervised or found.elsewhere):
-        return found
-    ctx.note("kill", job.job_id, signal=signals.name_of(number))
+    if inspection.state.finished and (not inspection.supervised or inspection.elsewhere):
+        return inspection
+    auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
     if wait_ms is None:
         wait_ms = (grace_ms if number in SURE else 0) + limits.KILL_WAIT_EXTRA_MS
     yield from end(ctx, job, number, grace_ms, wait_ms / 1000)
-    return adoption.inspect_and_adopt(ctx, job)
+    if inspection.unwritten:  # what its supervisor alone knew is gone with it
+        return inspection
+    after = adoption.inspect_and_adopt(ctx, job)
+    # After a change of the lock the job has two supervisors, and each ends what is below itself
+    if number in SURE and not after.elsewhere and not processes.survivors(after, job):
+        yield from _directly(after, job, signal.SIGKILL, 0)
+    return after
 
 
-def _cancelled(ctx: Context, job: JobDir, found: Inspection, number: int) -> Waiting[Inspection]:
+def _cancelled(ctx: Context, job: JobDir, inspection: Inspection, number: int) -> Waiting[Inspection]:
     """Cancel a job that waits for its start on another host, if the signal would end it. Return what
     is true of it then: it may have started meanwhile. Errors: io_error."""
     from outlive.hosts import engines  # late: most jobs run on this machine
 
-    engine = engines.of_job(job, found.definition)
+    engine = engines.of_job(job, inspection.definition)
     if engine is None or not signals.ends(number):
-        return found
-    ctx.note("kill", job.job_id, signal=signals.name_of(number))
-    after: Inspection = yield from engine.cancelled(ctx, job, found)
+        return inspection
+    auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
+    after = yield from engine.cancelled(ctx, job, inspection, ownership.actor(ctx, inspection.definition))
     return after
 
 
@@ -88,18 +101,26 @@ def end(
         ctx.inbox.killed.add(job.job_id)
     control = ControlClient(job, output=False)
     try:
-        asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner, "removing": removing}
+        asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "removing": removing}
         deadline = time.monotonic() + control.patience_s
         while True:
-            answer = (yield from control.answer(deadline)) if control.request(asked) else None
+            inspection = adoption.inspect_and_adopt(ctx, job)
+            is_deaf = processes.stopped_supervisor(inspection) is not None
+            asks = not is_deaf and control.request(asked | {"by": ownership.actor(ctx, inspection.definition)})
+            is_deaf = is_deaf or not (inspection.elsewhere or control.is_to_supervisor())
+            answer = (yield from control.answer(deadline)) if asks and not is_deaf else None
             if answer is not None and not answer["ok"]:
                 raise refused(answer)
             if answer is not None:
                 break
-            if _is_over(adoption.inspect_and_adopt(ctx, job), job):  # it ended by itself meanwhile
+            inspection = adoption.inspect_and_adopt(ctx, job)
+            if _is_over(inspection, job):  # it ended by itself meanwhile
                 return
-            if time.monotonic() >= deadline:
-                raise unanswered(job)
+            if is_deaf or time.monotonic() >= deadline:
+                if inspection.elsewhere:
+                    raise unanswered(job)
+                yield from _directly(inspection, job, number, grace_ms)
+                return
             yield from control.pause(deadline)
         until = time.monotonic() + wait_s
         while signals.ends(number) and time.monotonic() < until:
@@ -111,8 +132,30 @@ def end(
         control.close()
 
 
-def _is_over(found: Inspection, job: JobDir) -> bool:
-    return found.state.finished and not processes.survivors(found, job)
+def _directly(inspection: Inspection, job: JobDir, number: int, grace_ms: int) -> Waiting[None]:
+    """Send a signal to the processes of a job from here, because no supervisor does it: it is
+    stopped, or its socket, its lock or its state were spoilt. KILL follows TERM as ever."""
+    kill_at = time.monotonic() + (grace_ms / 1000 if number == signal.SIGTERM else 0)
+    give_up_at = kill_at + limits.UNKILLABLE_S
+    sent: set[int] = set()
+    clean = 0
+    while clean < _CLEAN_LOOKS and time.monotonic() < give_up_at:
+        members = processes.known_to_kernel(inspection, job)
+        clean = 0 if members else clean + 1
+        now = signal.SIGKILL if number in SURE and time.monotonic() >= kill_at else number
+        for member in members:
+            if now == signal.SIGKILL or member.pid not in sent:
+                process.send_signal(member.pid, member.start, now)
+                if now == signal.SIGTERM:  # a stopped process could not act on it
+                    process.send_signal(member.pid, member.start, signal.SIGCONT)
+                sent.add(member.pid)
+        if number not in SURE:
+            return
+        yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+
+
+def _is_over(inspection: Inspection, job: JobDir) -> bool:
+    return inspection.state.finished and not processes.survivors(inspection, job)
 
 
 def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[str, int]]:
@@ -129,40 +172,55 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[
 
     until = time.monotonic() + limits.DELETE_S
     while True:
-        found = adoption.inspect_and_adopt(ctx, job)
-        if found.elsewhere:
-            yield from _given_up(ctx, job, found)
+        inspection = adoption.inspect_and_adopt(ctx, job)
+        if inspection.elsewhere:
+            yield from _given_up(ctx, job, inspection)
         try:
-            if not found.supervised:  # else the state may change until the supervisor lets go of the job
-                return found.state.state, store_delete.delete(ctx.store, job)
+            if not inspection.supervised:  # else the state may change until the supervisor lets go of the job
+                return inspection.state.state, store_delete.delete(ctx.store, job, note=_note_of(ctx, inspection))
         except BlockingIOError:
             pass
         except FileNotFoundError as error:
             raise OutliveError("job_not_found", f"no job {job.job_id!r}: it was removed just now") from error
         except OSError as error:
             raise from_os(f"deleting {job.path}", error, on="store") from error
-        alive = processes.survivors(found, job)
+        alive = processes.survivors(inspection, job)
         if (alive and not ending) or time.monotonic() >= until:
             raise _not_deleted(job, len(alive))
         yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
 
 
-def _given_up(ctx: Context, job: JobDir, found: Inspection) -> Waiting[None]:
+def _note_of(ctx: Context, inspection: Inspection) -> Callable[[int], None] | None:
+    """Return what writes down, before the job is gone, who deletes the job of another session, which is told
+    (jobs/news/notices.py); None for other jobs."""
+    definition, state = inspection.definition, inspection.state.state
+    if definition.session is None or (ownership.session_of(ctx) and ownership.is_own(ctx, definition)):
+        return None
+    from outlive.store.cleanup.deletions import REMOVED, Deletions  # late: most jobs are removed by their own session
+
+    def note(freed: int) -> None:
+        with Deletions(ctx.store, ownership.actor(ctx, definition)) as deletions:
+            deletions.note(definition.job_id, definition.scope, REMOVED, freed, name=definition.name, state=state)
+
+    return note
+
+
+def _given_up(ctx: Context, job: JobDir, inspection: Inspection) -> Waiting[None]:
     """Have the engine of another host give a job up. Errors: invalid_state for a job that may still
     run on another machine."""
-    if found.definition.host is not None:
+    if inspection.definition.host is not None:
         from outlive.hosts import engines
 
-        engine = engines.of_job(job, found.definition)
+        engine = engines.of_job(job, inspection.definition)
         if engine is not None:
-            if found.state.state == "created":
-                yield from engine.cancelled(ctx, job, found)
+            if inspection.state.state == "created":
+                yield from engine.cancelled(ctx, job, inspection, ownership.actor(ctx, inspection.definition))
             engine.forget(job)
         return
-    if not found.state.finished and found.state.state != "created":
+    if not inspection.state.finished and inspection.state.state != "created":
         from outlive.jobs.diagnosis import elsewhere  # late: most jobs are on this machine
 
-        name = elsewhere.machine_of(found)
+        name = elsewhere.machine_of(inspection)
         message = f"job {short_id(job.job_id)} cannot be deleted: its processes are on {name}, and may still run"
         hint = f"Repeat the call on {name}. If that machine is gone for good: rm -r {job.path}"
         raise OutliveError("invalid_state", message, hint=hint)

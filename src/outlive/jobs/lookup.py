@@ -6,13 +6,17 @@ Every other module goes through here, so the wall between callers holds.
 from __future__ import annotations
 
 import os
+from itertools import islice
 from sys import intern
 
 from outlive import fastjson, limits
 from outlive.core.ids import is_id, short_id
+from outlive.core.origin import Origin
+from outlive.core.records import State
 from outlive.errors import OutliveError, argument, from_os, invalid
+from outlive.jobs import ownership
 from outlive.store import atomic_file
-from outlive.store.job_dir import META, JobDir
+from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import not_found
 
 TYPE_CHECKING = False
@@ -21,8 +25,10 @@ if TYPE_CHECKING:
 
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
+    from outlive.store.root import Store
 
 
+_LOOKING = frozenset({"status", "poll", "log", "tail", "wait", "events", "screen"})
 _MOST_ORIGINS = 50_000  # jobs whose origin a server remembers, 15 MB
 
 
@@ -49,13 +55,29 @@ def open_by_id(ctx: Context, text: str) -> JobDir:
     """
     try:
         job_id = ctx.store.find(text, None if ctx.wall is None else lambda found: _exists(ctx, found))
-        return JobDir.open(ctx.store, job_id)
+        job = JobDir.open(ctx.store, job_id)
     except OutliveError as error:
         if error.code != "job_not_found":
             raise
         from outlive.jobs.diagnosis import deleted  # late: for a mistake alone
 
         raise deleted.explained(ctx, text, error) from error
+    _note_owner(ctx, job_id)
+    return job
+
+
+def _note_owner(ctx: Context, job_id: str) -> None:
+    """Have the answer say whose a job is that this call named, if it is another session's."""
+    if ownership.session_of(ctx) is None:
+        return
+    known = origin(ctx, job_id)
+    if known is None or (
+        known.session is None and ctx.verb in _LOOKING
+    ):  # to look at a person's job is nothing special
+        return
+    whose = ownership.whose(ctx, known)
+    if whose is not None:
+        ctx.of_others[job_id] = whose
 
 
 def open_exactly(ctx: Context, text: str, verb: str, why: str) -> JobDir:
@@ -88,35 +110,65 @@ def live_ids(ctx: Context) -> Iterator[str]:
     return _inside(ctx, ctx.store.live_ids())
 
 
+def left_ids(ctx: Context) -> Iterator[str]:
+    """Yield the ids of the jobs that ended and may have left processes, and exist for this caller."""
+    return _inside(ctx, ctx.store.left_ids())
+
+
+def live_states(store: Store) -> Iterator[State]:
+    """Yield the states of the jobs that may still run, with those behind a wall: only for what is
+    true of this process, never to be shown."""
+    for job_id in store.live_ids():
+        try:
+            with JobDir.open(store, job_id) as job:
+                state = job.read_state()
+        except (OSError, OutliveError):  # removed meanwhile, or damaged
+            continue
+        if state is not None and not state.finished:
+            yield state
+
+
+def definition(store: Store, job_id: str) -> Definition | None:
+    """Return the definition of a job, also of one behind a wall: only for secrets to be masked, never
+    to be shown. None if it cannot be read."""
+    try:
+        with JobDir.open(store, job_id) as job:
+            return job.read_meta()
+    except (OSError, OutliveError):  # removed, or damaged
+        return None
+
+
 def _inside(ctx: Context, job_ids: Iterable[str]) -> Iterator[str]:
     return iter(job_ids) if ctx.wall is None else (job_id for job_id in job_ids if _exists(ctx, job_id))
 
 
 def _exists(ctx: Context, job_id: str) -> bool:
     """Return whether the job exists for this caller, who is behind a wall."""
-    found = origin(ctx, job_id)
-    return found is not None and found[0] == ctx.wall
+    known = origin(ctx, job_id)
+    return known is not None and known.scope == ctx.wall
 
 
-def origin(ctx: Context, job_id: str) -> tuple[str | None, str, str] | None:
-    """Return the scope, the owner and the directory of a job; None if its definition cannot be
-    read. They do not change, so a server reads the definition of each job once."""
-    known = ctx.store.origins
-    found = known.get(job_id)
-    if found is None:
-        try:
-            with JobDir.open(ctx.store, job_id) as job:
-                definition = job.read_meta()
-        except (OSError, OutliveError):
-            return None
-        scope = definition.scope
-        found = (scope and intern(scope), intern(definition.owner), intern(definition.cwd))
-        if definition.host is not None:  # its directory is known for certain when it runs
-            return found
-        if len(known) >= _MOST_ORIGINS:
-            known.clear()
-        known[job_id] = found
-    return found
+def origin(ctx: Context, job_id: str) -> Origin | None:
+    """Return where a job comes from; None if its definition cannot be read. That does not change, so
+    a server reads the definition of each job once."""
+    known = ctx.store.origins.get(job_id)
+    if known is None:
+        meta = definition(ctx.store, job_id)
+        known = None if meta is None else remember(ctx, job_id, meta)
+    return known
+
+
+def remember(ctx: Context, job_id: str, definition: Definition) -> Origin:
+    """Return where a job comes from, and keep it for the other calls of this server."""
+    scope, session = definition.scope, definition.session
+    where = Origin(
+        scope and intern(scope), intern(definition.owner), intern(definition.cwd), session and intern(session)
+    )
+    if definition.host is None:  # else its directory is known for certain when it runs
+        if len(ctx.store.origins) >= _MOST_ORIGINS:
+            ctx.store.origins.clear()
+        ctx.store.origins[job_id] = where
+    return where
 
 
 def _is_inside(ctx: Context, job: JobDir) -> bool:
@@ -132,81 +184,113 @@ def _is_inside(ctx: Context, job: JobDir) -> bool:
         return False
 
 
-def _titled(ctx: Context, text: str) -> JobDir | None:
-    """Open the newest job with this title, and have the answer say which it is; None if there is
-    none among the newest jobs.
-
-    Over MCP only jobs of the caller's own name count: another client may call its jobs alike.
-    """
-    title = " ".join(text.split())
-    if not title or len(title) > limits.MAX_TITLE_CHARS:
+def outcome(ctx: Context, job_id: str) -> State | None:
+    """Return state and exit code of a job whose outcome is written; None if it has to be inspected.
+    Reading the whole of a job takes twenty times as long."""
+    try:
+        fd = atomic_file.open_regular(ctx.store.fd, f"{job_id}/{STATE}")
+    except OSError:
         return None
+    try:
+        known = fastjson.loads(os.read(fd, limits.RECORD_BYTES))
+        found = State(state=known["state"], exit_code=known.get("exit_code"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    finally:
+        os.close(fd)
+    return found if found.finished else None
+
+
+def _titled(ctx: Context, text: str) -> JobDir | None:
+    """Open the caller's newest job with this title; None if there is none among the newest jobs. If
+    other jobs have it too, have the answer say which it is. Errors: job_not_found if the job with
+    this title is another session's; it names that.
+    """
+    title = _as_title(text)
     if title in ctx.titles:
-        return open_known(ctx, ctx.titles[title])
-    job = _newest_titled(ctx, title)
-    if job is not None:
-        ctx.titles[title] = job.job_id
-    return job
-
-
-def _refuse_title(ctx: Context, text: str, verb: str, why: str) -> None:
-    """Raise invalid_argument if a job has this title, for a verb that takes ids alone. The error
-    names the job."""
-    title = " ".join(text.split())
-    job = _newest_titled(ctx, title) if title and len(title) <= limits.MAX_TITLE_CHARS else None
-    if job is None:
-        return
-    job.close()
-    raise invalid(
-        "job",
-        f"{verb} takes an id, and {title!r} is a title: {why}",
-        hint=f"The newest job with this title is {short_id(job.job_id)}; if you mean it, pass that as {argument('job')}.",
-        candidates=[job.job_id],
-    )
-
-
-def _newest_titled(ctx: Context, title: str) -> JobDir | None:
-    # Both ways of writing it: a reader of other versions may escape what is not ASCII
-    parts = {
-        fastjson.dumps(title, ensure_ascii=escaped).encode("utf-8", "surrogateescape") for escaped in (True, False)
-    }
-    for count, job_id in enumerate(job_ids(ctx)):
-        if count == limits.TITLED_JOBS:
-            return None
-        if not _may_have_title(ctx, job_id, parts):
+        return open_known(ctx, ctx.titles[title][0])
+    found = _titled_jobs(ctx, title)
+    foreign = None
+    for job_id, definition in found:
+        if not ownership.is_own(ctx, definition):
+            foreign = foreign or (job_id, definition)
             continue
-        try:
-            job = open_known(ctx, job_id)
-        except (OSError, OutliveError):  # removed meanwhile
-            continue
-        if _has_title(ctx, job, title):
-            return job
-        job.close()
+        several = None
+        if foreign is not None:
+            several = f"{title!r} is also the title of another session's job: this is the newest of yours, {job_id}."
+        elif next(found, None) is not None:
+            several = f"{title!r} is a title: this is the newest job that has it, {job_id}."
+        ctx.titles[title] = job_id, several
+        return open_known(ctx, job_id)
+    if foreign is not None:
+        raise _not_own(ctx, text, *foreign)
     return None
 
 
-def _may_have_title(ctx: Context, job_id: str, parts: set[bytes]) -> bool:
-    """Return whether the definition of a job holds one of these texts. Reading it as a record takes
+def _refuse_title(ctx: Context, text: str, verb: str, why: str) -> None:
+    """Raise invalid_argument if a job of the caller has this title, for a verb that takes ids alone;
+    job_not_found if only another session's has it. The error names the job."""
+    title = _as_title(text)
+    titled = list(_titled_jobs(ctx, title))
+    job_id = next((job_id for job_id, definition in titled if ownership.is_own(ctx, definition)), None)
+    if job_id is not None:
+        raise invalid(
+            "job",
+            f"{verb} takes an id, and {title!r} is a title: {why}",
+            hint=f"The newest job with this title is {short_id(job_id)}; if you mean it, pass that as {argument('job')}.",
+            candidates=[job_id],
+        )
+    if titled:
+        raise _not_own(ctx, text, *titled[0])
+
+
+def _not_own(ctx: Context, text: str, job_id: str, definition: Definition) -> OutliveError:
+    """Return the error for a title that only another session's job has."""
+    return OutliveError(
+        "job_not_found",
+        f"no job {text!r} of this session",
+        hint=f"Job {short_id(job_id)} has this title, but belongs to {ownership.whose(ctx, definition)}; if you mean it, "
+        f"pass its id as {argument('job')}.",
+        details={"candidates": [job_id]},
+    )
+
+
+def _as_title(text: str) -> str:
+    """Return the text as a title is stored; an empty one for what can be none."""
+    title = " ".join(text.split())
+    return title if len(title) <= limits.MAX_TITLE_CHARS else ""
+
+
+def _titled_jobs(ctx: Context, title: str) -> Iterator[tuple[str, Definition]]:
+    """Yield the jobs with this title, the newest first."""
+    part = fastjson.dumps(title, ensure_ascii=True).encode()  # as atomic_file.dump writes it
+    for job_id in islice(job_ids(ctx) if title else (), limits.TITLED_JOBS):
+        known = definition(ctx.store, job_id) if _holds(ctx, job_id, (part,)) else None
+        if known is not None and known.title == title:
+            yield job_id, known
+
+
+def defined_with(ctx: Context, job_ids: Iterable[str], *parts: bytes) -> Iterator[JobDir]:
+    """Yield those of these jobs that exist for this caller and whose definitions hold these texts, as
+    atomic_file.dump writes them; the caller closes them."""
+    for job_id in job_ids:
+        if not _holds(ctx, job_id, parts):
+            continue
+        try:
+            job = open_known(ctx, job_id)
+        except (OSError, OutliveError):  # removed meanwhile, or behind the wall
+            continue
+        yield job
+
+
+def _holds(ctx: Context, job_id: str, parts: tuple[bytes, ...]) -> bool:
+    """Return whether the definition of a job holds these texts. Reading it as a record takes
     eight times as long."""
     try:
-        fd = atomic_file.open_regular(ctx.store.fd, f"{job_id}/{META}")
+        data = atomic_file.read(ctx.store.fd, f"{job_id}/{META}")
     except OSError:
         return False
-    try:
-        data = os.read(fd, limits.RECORD_BYTES)
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
-    return any(part in data for part in parts)
-
-
-def _has_title(ctx: Context, job: JobDir, title: str) -> bool:
-    try:
-        definition: Definition = job.read_meta()
-    except (OSError, OutliveError):
-        return False
-    return definition.title == title and (ctx.face == "cli" or definition.owner == ctx.owner)
+    return all(part in data for part in parts)
 
 
 def change_meta(job: JobDir, change: Callable[[Definition], Definition]) -> Definition:

@@ -2,57 +2,88 @@
 
 from __future__ import annotations
 
+import os
+
 from outlive import limits
-from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import LOCK, JobDir
 from outlive.system import process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.store.inspect import Inspection
+    from outlive.core.records import OwnGroup
+    from outlive.store.inspection.inspect import Inspection
+    from outlive.system.job_group import JobGroup
 
 
-def stopped_supervisor(found: Inspection) -> int | None:
+def stopped_supervisor(inspection: Inspection) -> int | None:
     """Return the pid of a job's supervisor if it is stopped (SIGSTOP, a debugger), else None.
 
     Reads one file of /proc.
     """
-    supervisor, command = found.state.supervisor, found.state.identity
-    if not found.supervised or not supervisor or found.elsewhere:
+    supervisor, command = inspection.state.supervisor, inspection.state.identity
+    if not inspection.supervised or not supervisor or inspection.elsewhere:
         return None
-    fields = process.stat_fields(supervisor["pid"])
-    if fields is None or fields[0] not in (b"T", b"t") or int(fields[19]) != supervisor["start_time"]:
+    fields = process.stat_fields(supervisor.pid)
+    if fields is None or fields[0] not in (b"T", b"t") or int(fields[19]) != supervisor.start_time:
         return None
-    if command and command.get("pid_ns") != process.pid_namespace():  # a pid of another container
+    if command and command.pid_ns != process.pid_namespace():  # a pid of another container
         return None
-    return int(supervisor["pid"])
+    return supervisor.pid
 
 
-def descendants(found: Inspection, job: JobDir) -> list[tree.Member]:
+def descendants(inspection: Inspection, job: JobDir) -> list[tree.Member]:
     """Return the living processes of a supervised job besides the command itself."""
-    supervisor = found.state.supervisor
-    if not found.supervised or not supervisor or found.elsewhere:
+    supervisor = inspection.state.supervisor
+    if not inspection.supervised or not supervisor or inspection.elsewhere:
         return []
-    if process.start_time(supervisor["pid"]) != supervisor["start_time"]:
+    if process.start_time(supervisor.pid) != supervisor.start_time:
         return []
-    alive = tree.below(supervisor["pid"])
+    alive = tree.below(supervisor.pid)
     if alive and not job.is_supervised():
         return []  # the supervisor let go of the job, so none is left; these may belong to the pair's next job
-    first = found.state.init
-    own = (found.state.pid, None if first is None else first["pid"])
+    first = inspection.state.init
+    own = (inspection.state.pid, None if first is None else first.pid)
     return [m for m in alive if m.pid not in own and not tree.is_sink(m.pid)]
 
 
-def survivors(found: Inspection, job: JobDir) -> list[tree.Member]:
+def known_to_kernel(inspection: Inspection, job: JobDir) -> list[tree.Member]:
+    """Return all living processes of the job on this machine, whatever the files of the job say: what
+    is below those that have its lock open, what has its cookie, and what is in its control group."""
+    try:
+        status = os.stat(LOCK, dir_fd=job.fd, follow_symlinks=False)
+        lock = (status.st_dev, status.st_ino)
+    except OSError:
+        lock = None
+    known = {member.pid: member for member in survivors(inspection, job)}
+    for supervisor in tree.supervisors_of(job.job_id, lock):
+        below = tree.below(supervisor.pid)
+        if any(one.pid == supervisor.pid for one in tree.supervisors_of(job.job_id, lock)):  # it has let go else
+            known.update((member.pid, member) for member in below if not tree.is_sink(member.pid))
+    group = None if inspection.state.job_group is None else _group(inspection.state.job_group)
+    for pid in () if group is None else group.pids():
+        fields = process.stat_fields(pid)
+        if fields is not None and fields[0] not in (b"Z", b"X") and not tree.is_ours(pid):
+            known.setdefault(pid, tree.Member(pid, int(fields[19])))
+    return [known[pid] for pid in sorted(known)]
+
+
+def _group(recorded: OwnGroup) -> JobGroup | None:
+    from outlive.system.job_group import JobGroup  # late: few jobs have one
+
+    return JobGroup.of(recorded)
+
+
+def survivors(inspection: Inspection, job: JobDir) -> list[tree.Member]:
     """Return all living processes of the job on this machine, with the command itself."""
-    if found.elsewhere:
+    if inspection.elsewhere:
         return []
-    known = {member.pid: member for member in descendants(found, job)}
+    known = {member.pid: member for member in descendants(inspection, job)}
     known.update((member.pid, member) for member in tree.with_cookie(job.job_id))
-    command = tree.running(found.state.identity)
+    command = tree.running(inspection.state.identity)
     if command is not None:
         known.setdefault(command.pid, command)
-    if found.state.init is not None:
-        known.pop(found.state.init["pid"], None)
+    if inspection.state.init is not None:
+        known.pop(inspection.state.init.pid, None)
     return [known[pid] for pid in sorted(known)]
 
 
@@ -75,9 +106,9 @@ class CommandLines:
 
     def of(self, pid: int) -> str:
         """Return the command line of a process, "" if it is gone."""
-        found = tree.command_line(pid)
+        line = tree.command_line(pid)
         if self._unknown:
-            return found.partition(" ")[0]
+            return line.partition(" ")[0]
         for value in sorted(self._values, key=len, reverse=True):
-            found = found.replace(value, "***")
-        return found
+            line = line.replace(value, "***")
+        return line

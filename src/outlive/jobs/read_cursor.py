@@ -1,70 +1,139 @@
-"""What each client knows of a job: where its last answer about the job ended, and which conditions
-`wait` has told it of."""
+"""What each session knows of a job: up to where an answer showed its output, and which conditions
+`wait` has reported.
+
+A session without a record goes on where the last ended session of its client in its directory was,
+of a job that is its own. A lost record only repeats output, so an error in here fails no call.
+"""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
+from outlive.errors import OutliveError
+from outlive.jobs import ownership
 from outlive.store.job_dir import SEEN, JobDir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
-_TOLD = ".told"  # behind the name of a client's read position
-_MOST_TOLD_BYTES = 1 << 18
+# The first line of a record is a position. Each further line is a condition, behind the length of
+# the output when it was reported
+_WIDTH = 32
+_MOST_BYTES = 1 << 18
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-_WIDTH = 32  # of the position; the key of its connection or session follows
+def _session(ctx: Context) -> str | None:
+    """Return the session whose record this call reads and writes; None for a caller that keeps none."""
+    return ctx.inbox.name if ctx.client is not None and ctx.inbox is not None else None
 
 
-def _seen_name(client: str) -> str:
-    from outlive.store.pending_notices import mark_of
+def _record(ctx: Context, job: JobDir) -> tuple[bytes, bool] | None:
+    """Return the record of the session, else the newest one of those that it goes on for, and
+    whether it is the session's own; None if there is none."""
+    session = _session(ctx)
+    if session is None:
+        return None
+    with suppress(OSError):
+        return _content(job, session), True
+    with suppress(OSError, OutliveError):
+        directory = os.open(SEEN, _DIRECTORY, dir_fd=job.fd)
+        try:
+            names = [name for name in os.listdir(directory) if ownership.follows(ctx, name)]
+            newest = max(names, key=lambda name: os.stat(name, dir_fd=directory).st_mtime_ns, default=None)
+        finally:
+            os.close(directory)
+        if newest is not None and ownership.is_own(ctx, job.read_meta()):
+            return _content(job, newest), False
+    return None
 
-    return f"{SEEN}/{mark_of(client)}"
+
+def _content(job: JobDir, name: str) -> bytes:
+    with open(job.open_file(f"{SEEN}/{name}"), "rb") as file:
+        return file.read(_MOST_BYTES)
+
+
+def _first_line(position: int) -> bytes:
+    return b"%-*d\n" % (_WIDTH, position)
+
+
+def _open(ctx: Context, job: JobDir, flags: int = 0) -> int:
+    """Open the record of the session to write it, and make it if there is none. Errors: OSError."""
+    name = f"{SEEN}/{_session(ctx)}"
+    with suppress(FileNotFoundError):
+        return job.open_file(name, os.O_WRONLY | flags)
+    before = _record(ctx, job)
+    with suppress(FileExistsError):
+        os.mkdir(SEEN, 0o700, dir_fd=job.fd)
+    fd = job.open_file(name, os.O_WRONLY | os.O_CREAT | flags)
+    os.pwrite(fd, _first_line(0) if before is None else before[0], 0)
+    return fd
+
+
+def _position(ctx: Context, job: JobDir) -> tuple[int, bool]:
+    """Return up to where the session, or the last session that it goes on for, was shown the output,
+    and whether it was this session."""
+    record, is_own = _record(ctx, job) or (b"", True)
+    first = record[:_WIDTH].strip()
+    return (int(first) if first.isdigit() else 0), is_own
 
 
 def seen(ctx: Context, job: JobDir) -> int:
     """Return where this client's last answer about the job ended; 0 if there was none, or no
     position is kept."""
-    return _seen(ctx, job)[0]
+    return _position(ctx, job)[0]
 
 
 def seen_here(ctx: Context, job: JobDir) -> int:
-    """Return where the last answer about the job ended if it went to this connection or session,
-    not to another one of this client; else 0."""
-    position, key = _seen(ctx, job)
-    return position if ctx.inbox is not None and key == ctx.inbox.key else 0
+    """Return where the last answer about the job ended that went to this session; else 0."""
+    position, is_own = _position(ctx, job)
+    return position if is_own else 0
 
 
-def _seen(ctx: Context, job: JobDir) -> tuple[int, str]:
-    if ctx.client is None:
-        return 0, ""
-    try:
-        fd = job.open_file(_seen_name(ctx.client))
-    except OSError:
-        return 0, ""
-    try:
-        found = os.read(fd, 64)
-        return int(found[:_WIDTH].strip() or b"0"), found[_WIDTH:].strip().decode("ascii", "replace")
-    except ValueError:
-        return 0, ""
-    finally:
-        os.close(fd)
+def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
+    """Remember that this answer ends at `next_seq`. A session without a record is at 0."""
+    if _session(ctx) is None or not (next_seq or _record(ctx, job)):
+        return
+    with suppress(OSError):
+        fd = _open(ctx, job)
+        try:
+            os.pwrite(fd, _first_line(next_seq), 0)  # one write of fixed width: old or new, never between
+        finally:
+            os.close(fd)
+
+
+def reported(ctx: Context, job: JobDir) -> dict[str, int]:
+    """Return which conditions `wait` has reported, each with the length of the output at that
+    time."""
+    record, _ = _record(ctx, job) or (b"", True)
+    lines = (line.partition(" ") for line in record[_WIDTH + 1 :].decode("utf-8", "replace").splitlines())
+    return {condition: int(position) for position, _, condition in lines if position.isdigit()}
+
+
+def mark_reported(ctx: Context, job: JobDir, condition: str, position: int) -> None:
+    """Remember that a condition was reported."""
+    if _session(ctx) is None:
+        return
+    with suppress(OSError):
+        fd = _open(ctx, job, os.O_APPEND)  # two calls of the session may report at the same time
+        try:
+            os.write(fd, f"{position} {condition}\n".encode("utf-8", "replace"))
+        finally:
+            os.close(fd)
 
 
 def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, str | None]:
     """Return where a caller reads from, and a sentence if it cannot know that: its `since_seq` is
-    beyond the end of the output, or another session of the client has read what comes before.
+    beyond the end of the output, or a session before this one has read what comes before.
 
-    Without `since_seq` this is where the client's last answer ended.
+    Without `since_seq` this is where the session's last answer ended, or that of the session that it
+    goes on for.
     """
     if since_seq is None:
-        position, key = _seen(ctx, job)
-        is_own = not position or ctx.inbox is None or key == ctx.inbox.key
-        return position, None if is_own else _read_before(job, position)
+        position, is_own = _position(ctx, job)
+        return position, None if is_own or not position else _read_before(job, position)
     if not since_seq:
         return 0, None
     from outlive.store.output.merged import Output
@@ -93,71 +162,3 @@ def beyond(since_seq: int, end: int) -> str | None:
     if since_seq <= end:
         return None
     return f"since_seq {since_seq} is beyond the end of the output, {end}: reading begins there."
-
-
-def with_hint(told: str | None, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer with this sentence before its hint."""
-    return answer if told is None else {**answer, "hint": f"{told} {answer.get('hint', '')}".rstrip()}
-
-
-def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
-    """Remember that this answer ends at `next_seq`.
-
-    A lost position only repeats output, so an error fails no call.
-    """
-    if ctx.client is None:
-        return
-    name = _seen_name(ctx.client)
-    try:
-        try:
-            fd = job.open_file(name, os.O_WRONLY | (os.O_CREAT if next_seq else 0))
-        except FileNotFoundError:
-            if not next_seq:  # a client without a position is at 0
-                return
-            os.mkdir(SEEN, 0o700, dir_fd=job.fd)
-            fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
-        try:
-            key = "-" * 16 if ctx.inbox is None else ctx.inbox.key
-            # One write of fixed width: old or new, never between
-            os.pwrite(fd, b"%-*d%s\n" % (_WIDTH, next_seq, key.encode()), 0)
-        finally:
-            os.close(fd)
-    except OSError:
-        return
-
-
-def told(ctx: Context, job: JobDir) -> dict[str, int]:
-    """Return which conditions `wait` has told this client of, each with the length of the output at
-    that time."""
-    found: dict[str, int] = {}
-    if ctx.client is None:
-        return found
-    try:
-        fd = job.open_file(_seen_name(ctx.client) + _TOLD)
-    except OSError:
-        return found
-    with open(fd, encoding="utf-8", errors="replace") as file:
-        for line in file.read(_MOST_TOLD_BYTES).splitlines():
-            position, _, condition = line.partition(" ")
-            if position.isdigit():
-                found[condition] = int(position)
-    return found
-
-
-def mark_told(ctx: Context, job: JobDir, condition: str, position: int) -> None:
-    """Remember that this client was told of a condition. An error fails no call."""
-    if ctx.client is None:
-        return
-    name, flags = _seen_name(ctx.client) + _TOLD, os.O_WRONLY | os.O_APPEND | os.O_CREAT
-    try:
-        try:
-            fd = job.open_file(name, flags)
-        except FileNotFoundError:
-            os.mkdir(SEEN, 0o700, dir_fd=job.fd)
-            fd = job.open_file(name, flags)
-        try:
-            os.write(fd, f"{position} {condition}\n".encode("utf-8", "replace"))
-        finally:
-            os.close(fd)
-    except OSError:
-        return

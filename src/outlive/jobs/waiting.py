@@ -5,7 +5,7 @@ deadline, and is resumed when a descriptor is readable or the deadline has passe
 with poll(2); the MCP server waits in its event loop. Closing the generator cancels the call: its
 `finally` blocks give back what it held, and the job goes on.
 
-A function whose work may take long yields None again and again meanwhile, which waits for nothing:
+A function whose work may take long yields WORK again and again meanwhile, which waits for nothing:
 the MCP server does such work in a thread, and gives other calls their turn at these points.
 """
 
@@ -16,16 +16,18 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     _T = TypeVar("_T")
     Waiting = Generator["Pause | None", None, _T]
 
 
+WORK = None
 # A call that waits for longer may be overtaken by an update of outlive: it holds what its answer may need
 _SHORT_MS = 100
 _ROOMS = tuple(
-    f"outlive.{room}" for room in "core system sandbox store render supervisor launch jobs verbs cli".split()
+    f"outlive.{room}"
+    for room in "core answers system sandbox store render reports supervisor launch jobs verbs cli".split()
 )
 
 
@@ -43,25 +45,18 @@ class Pause:
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
 
-def is_waiting(found: Any) -> bool:
-    """Return whether `found` is a generator that has to be driven, not a result."""
-    return hasattr(found, "send") and hasattr(found, "close")
-
-
-def drive(found: Any, pause: Pause | None = None) -> Any:
-    """Return the result of a function, waiting in poll(2) at each of its pauses. `pause`: the one
-    that it has yielded already."""
-    if not is_waiting(found):
-        return found
+def drive(call: Waiting[_T]) -> _T:
+    """Return the result of a function that waits, in poll(2) at each of its pauses."""
     try:
         while True:
-            if pause is not None:
+            pause = next(call)
+            if pause is not WORK:
                 _sleep(pause)
-            pause = next(found)
     except StopIteration as stop:
-        return stop.value
+        result: _T = stop.value
+        return result
     finally:
-        found.close()
+        call.close()
 
 
 def hold_code() -> None:

@@ -8,8 +8,8 @@ import os
 
 from outlive import fastjson, limits
 from outlive.core.nearest import nearest
-from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX
-from outlive.errors import argument, invalid
+from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX, Watch
+from outlive.errors import OutliveError, argument, invalid
 from outlive.store.output.patterns import Pattern, check_length
 
 TYPE_CHECKING = False
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-
-    Watch = dict[str, Any]
 
 STREAMS = ("both", "stdout", "stderr")
 _KEYS = ("pattern", "match_type", "stream", "once", "command", "file")
@@ -44,17 +42,17 @@ def parsed(
         if not given and args.get(sink) is not None:
             message = f"{argument(sink)} needs {argument('watch')}"
             raise invalid(sink, message, hint=f"Give the pattern with {argument('watch')}.")
-    found = list(known)
+    watches = list(known)
     for item in given:
         asked = _asked(item)
         _check_keys(asked)
         watch = checked(ctx, f"w{number + 1}", {**common, **asked}, from_seq)
-        if not any(_is_same(watch, other) for other in found):
+        if not any(_is_same(watch, other) for other in watches):
             number += 1
-            found.append(watch)
-    if len(found) > limits.MAX_WATCHES:
-        raise invalid("watch", f"{len(found)} watches; a job has at most {limits.MAX_WATCHES}")
-    return found
+            watches.append(watch)
+    if len(watches) > limits.MAX_WATCHES:
+        raise invalid("watch", f"{len(watches)} watches; a job has at most {limits.MAX_WATCHES}")
+    return watches
 
 
 def _is_same(one: Watch, other: Watch) -> bool:
@@ -62,46 +60,46 @@ def _is_same(one: Watch, other: Watch) -> bool:
 
     `once` may be asked for again.
     """
-    return not one["once"] and one | {"id": "", "from_seq": 0} == other | {"id": "", "from_seq": 0}
+    return not one.once and one == Watch.replace(other, id=one.id, from_seq=one.from_seq)
 
 
-def _asked(item: Any) -> Watch:
+def _asked(item: Any) -> dict[str, object]:
     """Return the members of a watch that is given as a pattern, as an object, or as the JSON text
     of an object."""
     if isinstance(item, str) and item.lstrip()[:1] == "{":
         try:
-            found = fastjson.loads(item)
+            members = fastjson.loads(item)
         except ValueError:
-            found = None  # a pattern that begins with a brace
-        if isinstance(found, dict) and "pattern" in found:
-            return found
+            members = None  # a pattern that begins with a brace
+        if isinstance(members, dict) and "pattern" in members:
+            return members
     return {"pattern": item} if isinstance(item, str) else _snake(item)
 
 
-def _snake(item: dict[str, Any]) -> dict[str, Any]:
+def _snake(item: dict[str, object]) -> dict[str, object]:
     return {"match_type" if name == "matchType" else name: value for name, value in item.items() if value is not None}
 
 
-def _check_keys(watch: Watch) -> None:
-    for name in watch:
+def _check_keys(asked: dict[str, object]) -> None:
+    for name in asked:
         if name not in _KEYS:
             near = _MEANT.get(name) or nearest(name, list(_KEYS))
             hint = f"Did you mean {near}?" if near else f"A watch has: {', '.join(_KEYS)}."
             raise invalid("watch", f"a watch has no {name!r}", hint=hint)
 
 
-def checked(ctx: Context, name: str, watch: Watch, from_seq: int, *, prefix: str | None = None) -> Watch:
+def checked(ctx: Context, name: str, asked: dict[str, object], from_seq: int, *, prefix: str | None = None) -> Watch:
     """Return a watch as it is stored. Errors: invalid_argument, denied.
 
-    With `prefix` the members of the watch are arguments of their own, whose names begin with it.
+    With `prefix` the members of `asked` are arguments of their own, whose names begin with it.
     """
 
     def field(member: str) -> str:
         return "watch" if prefix is None else prefix + member
 
-    if ctx.rights is not None and (watch["command"] is not None or watch["file"] is not None):
+    if ctx.rights is not None and (asked["command"] is not None or asked["file"] is not None):
         ctx.rights.require(EXEC, "the command or file of a watch")
-    pattern, kind, stream = watch.get("pattern"), watch["match_type"], watch["stream"]
+    pattern, kind, stream = asked.get("pattern"), asked["match_type"], asked["stream"]
     if not isinstance(pattern, str):
         raise invalid(field("pattern"), "a watch needs a pattern (a string)")
     if kind not in MATCH_TYPES:
@@ -109,25 +107,25 @@ def checked(ctx: Context, name: str, watch: Watch, from_seq: int, *, prefix: str
     stream = "both" if stream == "either" else stream
     if stream not in STREAMS:
         raise invalid(field("stream"), f"stream is one of {', '.join(STREAMS)}, not {stream!r}")
-    if not isinstance(watch["once"], bool):
+    if not isinstance(asked["once"], bool):
         raise invalid(field("once"), "once is true or false")
     if kind == CONTAINS:
         check_length(pattern, field("pattern"))
     else:
         Pattern(pattern, kind, field("pattern"))
-    return {
-        "id": name,
-        "pattern": pattern,
-        "match_type": kind,
-        "stream": stream,
-        "once": watch["once"],
-        "command": _command(watch["command"], field("command")),
-        "file": _file(ctx, watch["file"], field("file")),
-        "from_seq": from_seq,
-    }
+    return Watch(
+        id=name,
+        pattern=pattern,
+        match_type=kind,
+        stream=stream,
+        once=asked["once"],
+        command=_command(asked["command"], field("command")),
+        file=_file(ctx, asked["file"], field("file")),
+        from_seq=from_seq,
+    )
 
 
-def _command(given: Any, field: str) -> str | None:
+def _command(given: object, field: str) -> str | None:
     if given is None:
         return None
     if not isinstance(given, str) or not given.strip():
@@ -135,7 +133,7 @@ def _command(given: Any, field: str) -> str | None:
     return given
 
 
-def _file(ctx: Context, given: Any, field: str) -> str | None:
+def _file(ctx: Context, given: object, field: str) -> str | None:
     if given is None:
         return None
     if not isinstance(given, str) or not given.strip():
@@ -148,7 +146,7 @@ def last_number(watches: list[Watch], before: int) -> int:
 
     An id is given once, because the history names it.
     """
-    return max([before, *(int(watch["id"][1:]) for watch in watches)])
+    return max([before, *(int(watch.id[1:]) for watch in watches)])
 
 
 def without(watches: list[Watch], remove: Any) -> list[Watch]:
@@ -158,21 +156,24 @@ def without(watches: list[Watch], remove: Any) -> list[Watch]:
     """
     left = list(watches)
     for name in remove:
-        kept = [watch for watch in left if name not in (watch["id"], watch["pattern"])]
+        kept = [watch for watch in left if name not in (watch.id, watch.pattern)]
         if len(kept) == len(left):
-            known = ", ".join(f"{watch['id']} ({watch['pattern']})" for watch in left) or "none"
+            known = ", ".join(f"{watch.id} ({watch.pattern})" for watch in left) or "none"
             raise invalid("remove_watch", f"no watch {name!r}", hint=f"There are: {known}.")
         left = kept
     return left
 
 
 def sink_file(ctx: Context, given: str, field: str) -> str:
-    """Return the absolute path of a file that gets events. Errors: invalid_argument if it is inside
-    the job root."""
-    from outlive.store.root import is_inside
+    """Return the absolute path of a file that gets events. Errors: denied if it is outlive's own."""
+    from outlive.store import own_files
 
     path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
-    if is_inside(path, ctx.store.path):
-        message = f"{argument(field)} {path} is inside the job root {ctx.store.path}, whose files are outlive's own"
-        raise invalid(field, message, hint="Name a file outside of it.")
+    try:
+        owner = own_files.owner_of(path, [ctx.store.path, *ctx.config.own_paths(ctx.env)])
+    except ValueError as error:
+        raise invalid(field, f"not a path: {error}") from error
+    if owner is not None:
+        message = f"{argument(field)} {path} is in {owner}, whose files are outlive's own"
+        raise OutliveError("denied", message, hint="Name a file outside of it.", details={"field": field})
     return path

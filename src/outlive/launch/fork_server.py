@@ -12,7 +12,6 @@ from outlive import fastjson
 from outlive.supervisor.fork_protocol import LEND, MESSAGE_BYTES, NOT_LENT, Pair, read
 from outlive.supervisor.guardian import fork_pair, prepare
 from outlive.supervisor.request import Request, report_fault
-from outlive.supervisor.worker import rehearse
 from outlive.system import cgroup, daemonize, fault_points, fds, machine, signals, tree
 from outlive.system.signals import signal
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _SPARE_PAIR_S = 0.012  # after a start, before the next pair is forked: the one that starts needs the cores
 _SPARE_RETRY_S = 1.0  # where a fork failed, again at growing intervals up to this one
-_REHEARSALS = 10  # Python rewrites a function when it has been called eight times (PEP 659): before pairs share it
 
 _SOCKET_FD = 3
 
@@ -69,9 +67,6 @@ def _warm_up() -> None:
     prepare()
     machine.here()
     cgroup.record()
-    for _ in range(_REHEARSALS):
-        rehearse()
-        daemonize.leave({_SOCKET_FD}, tree.FORK_SERVER, clean=True)
 
 
 def once() -> None:
@@ -87,17 +82,17 @@ def once() -> None:
 
 def _fork() -> Pair | None:
     try:
-        return fork_pair(away=False, spare=True)
+        return fork_pair(away=False)
     except OSError:
         return None
 
 
 def _give_or_report(spare: Pair | None, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
-    kind = "scope" if server is None else "fork_server"
+    in_scope = server is None
     try:
-        fault_points.at(f"{kind}_asked")
+        fault_points.at("scope_asked" if in_scope else "fork_server_asked")
         _give(spare, files, words, server)
-        fault_points.at(f"{kind}_given")
+        fault_points.at("scope_given" if in_scope else "fork_server_given")
     except Exception as error:
         report_fault(Request.from_file(files["request"]), "fork-server", error)
         raise

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
 import threading
 import time
@@ -81,8 +82,28 @@ class Launcher:
                         raise
                     continue  # the pair was killed while it waited: nothing was taken
                 self._lent.append(pair)
-                return
-            self._ask(files)
+                break
+            else:
+                self._ask(files)
+            self._revive()
+
+    def _revive(self) -> None:
+        """Start another fork server if this one was killed, though a free pair takes the next jobs
+        too: when there is none, a start should find it warm."""
+        if self._sock is None or not self._is_gone(self._sock):
+            return
+        self._borrow()  # what it has lent outlives it
+        self._sock.close()
+        self._sock, self._asked = None, 0
+        with contextlib.suppress(OSError):  # the job of this call has started; the next call that needs it reports why
+            self._start()
+            self._reap_middle()
+
+    @staticmethod
+    def _is_gone(sock: socket.socket) -> bool:
+        poller = select.poll()
+        poller.register(sock, 0)
+        return bool(poller.poll(0))
 
     def _look(self) -> None:
         """Take note of lent pairs that are free for another job, and of those that ended."""
@@ -189,16 +210,16 @@ def _libraries() -> str:
     """
     from importlib.machinery import PathFinder
 
-    found = []
+    places = []
     for name in ("re2", "pyte", "wcwidth"):
         spec = PathFinder.find_spec(name)
         if spec is None or not spec.origin:
             continue
         place = os.path.dirname(os.path.abspath(spec.origin))
         place = os.path.dirname(place) if spec.submodule_search_locations else place
-        if place not in found:
-            found.append(place)
-    return os.pathsep.join(found)
+        if place not in places:
+            places.append(place)
+    return os.pathsep.join(places)
 
 
 def start() -> Launcher:

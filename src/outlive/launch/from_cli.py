@@ -5,6 +5,10 @@ from __future__ import annotations
 import gc
 import os
 
+# Loaded before the fork, into pages that pair and caller share
+from outlive.store.inspection import inspect  # noqa: F401
+from outlive.store.output import merged  # noqa: F401
+from outlive.supervisor import request  # noqa: F401
 from outlive.supervisor.fork_protocol import Pair
 from outlive.system import fds
 
@@ -28,7 +32,6 @@ class Launcher:
         """
         if self._early is not None:
             return
-        _load_what_both_need()
         socks: list[socket.socket] = []
         try:
             socks += fds.pair()
@@ -82,15 +85,6 @@ class Launcher:
         """Do nothing: nothing is kept open."""
 
 
-def _load_what_both_need() -> None:
-    """Import once, before the fork, into pages that pair and caller share, instead of once in each
-    after it.
-    """
-    from outlive.store import inspect  # noqa: F401
-    from outlive.store.output import merged  # noqa: F401
-    from outlive.supervisor import request  # noqa: F401
-
-
 def _ended_well(middle: int) -> bool:
     """Return whether the process between has forked the guardian, as far as its exit status tells.
 
@@ -120,7 +114,7 @@ def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
         gc.freeze()
         gc.enable()
         fault_points.at("pair_unforked")
-        fork_guardian(sock, supervisor_sock, daemonize.fork_into, spare=True)
+        fork_guardian(sock, supervisor_sock, daemonize.fork_into)
         fault_points.at("pair_forked")
         code = 0
     finally:

@@ -81,8 +81,8 @@ class Launcher:
         return True
 
     def _why(self) -> str:
-        said = fds.read_all(self._said).decode("utf-8", "replace").split("\n")
-        words = next((line.strip() for line in said if line.strip()), "it ended without a word")
+        lines = fds.read_all(self._said).decode("utf-8", "replace").split("\n")
+        words = next((line.strip() for line in lines if line.strip()), "it ended without a word")
         return f"{_PROGRAM} made no scope: {words}"
 
     def send(self, files: dict[str, int]) -> None:

@@ -15,9 +15,10 @@ import anyio.lowlevel
 
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
-from outlive.jobs.waiting import is_waiting
+from outlive.jobs.waiting import WORK
 from outlive.mcp.threads import Threads
-from outlive.store import engine_record
+from outlive.store.inspection import engine_record
+from outlive.verbs.spec import STRS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -40,24 +41,24 @@ async def run(verb: Verb, ctx: Context, args: dict[str, Any]) -> Any:
     hosts = bool(ctx.config.hosts())
     if _needs_thread(verb, ctx, args, hosts=hosts):
         return await drive(_begun(verb, ctx, args), caller=ctx.owner, slow=True)
-    found = verb.run(ctx, **args)
-    return await drive(found, caller=ctx.owner, stays=hosts) if is_waiting(found) else found
+    action = verb.run(ctx, **args)
+    return await drive(action, caller=ctx.owner, stays=hosts) if verb.waits else action
 
 
 def _needs_thread(verb: Verb, ctx: Context, args: dict[str, Any], *, hosts: bool) -> bool:
-    """Return whether a call works in a thread from its beginning. A short list takes less time than
-    a thread takes to begin with it; if it takes longer after all, it goes on in one."""
+    """Return whether a call works in a thread from its beginning. A call that takes longer than
+    was expected goes on in one."""
     if hosts and _is_on_host(verb, ctx, args):
         return True
-    return verb.slow and (hosts or verb.name != "list" or not ctx.store.has_few_jobs())
+    return verb.slow is not None and (hosts or verb.slow(ctx))
 
 
 def _is_on_host(verb: Verb, ctx: Context, args: dict[str, Any]) -> bool:
     """Return whether a call is about a job on another host: each look at it may ask its engine,
     which runs a program."""
     named = args.get("job") or ()
-    if not named:
-        return verb.name == "wait"  # for any job of the caller
+    if not named:  # for any job of the caller, where several can be named
+        return any(one.name == "job" and one.kind == STRS for one in verb.args)
     for name in (named,) if isinstance(named, str) else named:
         try:
             with lookup.open_job(ctx, name) as job:
@@ -70,16 +71,14 @@ def _is_on_host(verb: Verb, ctx: Context, args: dict[str, Any]) -> bool:
 
 def _begun(verb: Verb, ctx: Context, args: dict[str, Any]) -> Action:
     """Make a generator of an action that may be a plain function."""
-    found = verb.run(ctx, **args)
-    if is_waiting(found):
-        return (yield from found)
-    return found
+    action = verb.run(ctx, **args)
+    return (yield from action) if verb.waits else action
 
 
-async def drive(found: Action, *, caller: str = "", slow: bool = False, stays: bool = False) -> Any:
+async def drive(action: Action, *, caller: str = "", slow: bool = False, stays: bool = False) -> Any:
     """Return the result of a waiting action.
 
-    Where the action yields None, and with `slow` from its beginning, it goes on in a thread: its
+    Where the action yields WORK, and with `slow` from its beginning, it goes on in a thread: its
     `caller` has a share of these. With `stays` it does not come back from there. A call that is
     cancelled meanwhile ends at once, and keeps its thread until the turn is over; then the action
     is closed.
@@ -89,21 +88,21 @@ async def drive(found: Action, *, caller: str = "", slow: bool = False, stays: b
     try:
         while True:
             if threaded:
-                working = await _threads.start(caller, partial(_turn, found))
+                working = await _threads.start(caller, partial(_turn, action))
                 ended, value = await asyncio.shield(working)
                 working = None
             else:
-                ended, value = _step(found)
+                ended, value = _step(action)
             if ended:
                 return value
-            threaded = slow or value is None or (stays and threaded)
-            if value is not None:
+            threaded = slow or value is WORK or (stays and threaded)
+            if value is not WORK:
                 await _sleep(value)
     finally:
         if working is None or working.done():
-            found.close()
+            action.close()
         else:
-            working.add_done_callback(lambda _: found.close())
+            working.add_done_callback(lambda _: action.close())
 
 
 async def apart(caller: str, work: Callable[[], T]) -> T:
@@ -111,29 +110,29 @@ async def apart(caller: str, work: Callable[[], T]) -> T:
     return await asyncio.shield(await _threads.start(caller, work))
 
 
-async def drive_on(found: Action) -> None:
+async def drive_on(action: Action) -> None:
     """Drive what goes on after its call was answered. An error is logged: no call is left that it
     could be told to."""
     try:
-        await drive(found)
+        await drive(action)
     except Exception:  # noqa: BLE001 - the server outlives its own faults
         traceback.print_exc(file=sys.stderr)
 
 
-def _turn(found: Action) -> tuple[bool, Any]:
+def _turn(action: Action) -> tuple[bool, Any]:
     """Take steps until the action waits or ends, or until its turn is over."""
     until = time.monotonic() + _TURN_S
     while True:
-        ended, value = _step(found)
-        if ended or value is not None or time.monotonic() >= until:
+        ended, value = _step(action)
+        if ended or value is not WORK or time.monotonic() >= until:
             return ended, value
 
 
-def _step(found: Action) -> tuple[bool, Any]:
+def _step(action: Action) -> tuple[bool, Any]:
     """Return (False, what it yields) or (True, the result), since StopIteration cannot cross a
     future."""
     try:
-        return False, next(found)
+        return False, next(action)
     except StopIteration as stop:
         return True, stop.value
 

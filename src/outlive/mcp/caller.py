@@ -8,6 +8,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from outlive.core.origin import SESSION_VARIABLE
 from outlive.core.rights import Rights
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 UNNAMED_CLIENT = "mcp"
 # Clients put these into the environment of the servers that they start; the first one that is set
 # counts
-SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "CODEX_SESSION_ID")
+SESSION_VARIABLES = (SESSION_VARIABLE, "CLAUDE_PROJECT_DIR", "CODEX_SESSION_ID")
 _PROJECT = "CLAUDE_PROJECT_DIR"  # several sessions may work in it at once
 _SESSION_MEMBERS = ("sessionId", "threadId")  # of the _meta of each call, which Codex sends
 _NAME_CHARS = 40
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
 
 def on_stdio(
-    client_name: str | None, env: Mapping[str, str], *, isolate: bool, meta: Mapping[str, Any] | None = None
+    client_name: str | None, env: Mapping[str, str], *, isolate: bool, meta: Mapping[str, object] | None = None
 ) -> Caller:
     """Return the client at the other end of stdin as a caller, under the name that it gives itself.
 
@@ -69,10 +70,10 @@ def on_stdio(
     return Caller(owner, owner, f"stdio:{owner}", walled=isolate, program=owner.split("/")[0], session=session)
 
 
-def session_of(meta: Mapping[str, Any] | None) -> str | None:
+def session_of(meta: Mapping[str, object] | None) -> str | None:
     """Return the session that a request's _meta names."""
-    found = ((meta or {}).get(name) for name in _SESSION_MEMBERS)
-    return next((value for value in found if isinstance(value, str) and value), None)
+    values = ((meta or {}).get(name) for name in _SESSION_MEMBERS)
+    return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def owner_of(client_name: str | None, env: Mapping[str, str]) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
 NAME = "outlive"
+_OUR_PLUGIN = (".codex-plugin/plugin.json", "skills/outlive/SKILL.md")  # files of it
 TASKS = "io.modelcontextprotocol/tasks"
 CHANNEL = "claude/channel"
 DAY_MS = 86_400_000
@@ -27,13 +28,19 @@ TOOLS_CACHE: tuple[int, Literal["private"]] = (DAY_MS, "private")
 def in_plugin(env: Mapping[str, str]) -> bool:
     """Return whether a host started the server in the directory of a plugin, as Codex and OpenClaw do.
 
-    Nothing of the user's is there, so each job has to say where it runs.
+    Nothing of the user's is there, so each job has to say where it runs. Codex names the directory in PLUGIN_ROOT; OpenClaw,
+    which takes ours for a plugin of Codex, does not.
     """
-    root = env.get("PLUGIN_ROOT")
     try:
-        return bool(root) and (os.getcwd() + "/").startswith(str(root).rstrip("/") + "/")
+        here = os.getcwd()
     except FileNotFoundError:  # it was deleted
         return False
+    root = env.get("PLUGIN_ROOT")
+    if root and (here + "/").startswith(root.rstrip("/") + "/"):
+        return True
+    return any(
+        all(map(os.path.exists, (f"{top}/{name}" for name in _OUR_PLUGIN))) for top in (here, os.path.dirname(here))
+    )
 
 
 class Introduction:

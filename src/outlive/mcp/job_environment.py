@@ -59,7 +59,7 @@ class JobEnvironment:
     async def get(self) -> dict[str, str]:
         """Return a job's environment. Wait at most FIRST_JOB_S seconds if PATH is not known yet."""
         if not self._settled.is_set():
-            from anyio import to_thread
+            from anyio import to_thread  # late: `outlive mcp` starts the login shell before it loads the SDK
 
             await to_thread.run_sync(self._settled.wait, FIRST_JOB_S, abandon_on_cancel=True)
         return dict(self._env)
@@ -129,15 +129,15 @@ def _printed(shell: subprocess.Popen[bytes]) -> bytes:
     poller = select.poll()
     poller.register(shell.stdout, select.POLLIN)
     deadline = time.monotonic() + PROFILE_S
-    found = b""
-    while found.count(_MARK.encode()) < 2 and len(found) < _MAX_BYTES:
+    printed = b""
+    while printed.count(_MARK.encode()) < 2 and len(printed) < _MAX_BYTES:
         if not poller.poll(max(0, deadline - time.monotonic()) * 1000):
             break
         data = os.read(shell.stdout.fileno(), 65_536)
         if not data:
             break
-        found += data
-    return found
+        printed += data
+    return printed
 
 
 def _end(shell: subprocess.Popen[bytes]) -> None:

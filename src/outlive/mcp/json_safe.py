@@ -30,8 +30,8 @@ def decodable(message: bytes) -> bytes:
     if not _HALF_ESCAPED.search(message):
         return message
     try:
-        found = json.loads(message)
-        params = found["params"]
+        content = json.loads(message)
+        params = content["params"]
         whole = _texts_mapped({**params, "arguments": None}, lambda text: _HALF.sub("\ufffd", text))
         if "arguments" in params:
             whole["arguments"] = _texts_mapped(params["arguments"], lambda text: _HALF.sub(_mark, text))
@@ -39,7 +39,7 @@ def decodable(message: bytes) -> bytes:
             del whole["arguments"]
     except (ValueError, TypeError, KeyError, RecursionError):  # no JSON, or no request with parameters
         return message
-    return message if whole == params else json.dumps({**found, "params": whole}).encode()
+    return message if whole == params else json.dumps({**content, "params": whole}).encode()
 
 
 def _mark(half: re.Match[str]) -> str:
@@ -47,15 +47,17 @@ def _mark(half: re.Match[str]) -> str:
     return f"{_MARK}{ord(half[0]):04x}>"
 
 
-def restored(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+def restored(arguments: Mapping[str, object]) -> Mapping[str, Any]:
     """Return the arguments of a call with the halves that `decodable` marked."""
     if not _met or _MARK not in str(arguments):
         return arguments
-    found: dict[str, Any] = _texts_mapped(arguments, lambda text: _MARKED.sub(lambda half: chr(int(half[1], 16)), text))
-    return found
+    arguments_again: dict[str, Any] = _texts_mapped(
+        arguments, lambda text: _MARKED.sub(lambda half: chr(int(half[1], 16)), text)
+    )
+    return arguments_again
 
 
-def _texts_mapped(value: Any, change: Callable[[str], str]) -> Any:
+def _texts_mapped(value: object, change: Callable[[str], str]) -> Any:
     """Return the value with every text in it changed, names of members too."""
     if isinstance(value, str):
         return change(value)
@@ -66,7 +68,7 @@ def _texts_mapped(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-def encodable(value: Any) -> Any:
+def encodable(value: object) -> Any:
     """Return the value without lone surrogates. A path that is not UTF-8 would end the SDK's
     writer, and the server.
 

@@ -57,8 +57,8 @@ class OwnCode:
     def _look(self) -> None:
         """Tell once if another version than ours is installed."""
         with suppress(OSError, ValueError):  # it was removed, or is being replaced just now
-            found = os.stat(outlive.__file__)
-            state = (found.st_ino, found.st_size, found.st_mtime_ns)
+            status = os.stat(outlive.__file__)
+            state = (status.st_ino, status.st_size, status.st_mtime_ns)
             if state == self._seen:
                 return
             with open(outlive.__file__, encoding="utf-8") as file:

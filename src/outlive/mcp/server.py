@@ -19,7 +19,6 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from outlive.core.records import EXEC as RUN_COMMANDS
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.mcp import async_driver, private_parts, shown
@@ -27,6 +26,7 @@ from outlive.mcp.apps import declaration as apps
 from outlive.mcp.caller import on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable, restored
+from outlive.mcp.masks.secrets import masked_answer
 from outlive.mcp.push import progress, tasks
 from outlive.mcp.push import subscriptions as subscriptions_module
 from outlive.mcp.push.channel import Channel
@@ -40,7 +40,7 @@ from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import NotificationOptions
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
     from outlive.mcp.apps.handlers import ViewRequests
     from outlive.mcp.caller import Caller, CallerOf
+    from outlive.mcp.masks.masker import Masker
     from outlive.mcp.tools.call import Alongside
     from outlive.verbs.spec import Verb
 
@@ -62,27 +63,37 @@ class Handlers:
     """The handlers of tool calls and lists."""
 
     def __init__(
-        self, calls: Calls, config: Config, caller_of: CallerOf, channel: Channel | None, answers: str | None
+        self,
+        calls: Calls,
+        config: Config,
+        caller_of: CallerOf,
+        channel: Channel | None,
+        *,
+        answers: str | None,
+        workdir_required: bool,
     ) -> None:
         self._calls = calls
         self._answers = answers
+        self._workdir_required = workdir_required
         self._caller_of = caller_of
         self._channel = channel
         self._config = config
-        self._tools: dict[tuple[bool, str, bool, bool], list[types.Tool]] = {}
+        self._tools: dict[listing.Audience, list[types.Tool]] = {}
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        schema, rights = shown.has_output_schema(client_name(ctx), self._answers), self._caller_of(ctx).rights
-        view = shows_views(ctx)
-        key = (schema, rights.level, rights.sandbox is not None, view)
-        if key not in self._tools:
-            limited = ("sandbox",) if rights.sandbox is not None else ()
-            self._tools[key] = tool_list(
-                self._calls.tools, self._config, output_schema=schema, level=rights.level, limited=limited, view=view
-            )
-        return types.ListToolsResult(tools=self._tools[key])
+        rights = self._caller_of(ctx).rights
+        audience = listing.Audience(
+            output_schema=shown.has_output_schema(client_name(ctx), self._answers),
+            level=rights.level,
+            limited=("sandbox",) if rights.sandbox is not None else (),
+            view=shows_views(ctx),
+            workdir_required=self._workdir_required,
+        )
+        if audience not in self._tools:
+            self._tools[audience] = tool_list(self._calls.tools, self._config, audience)
+        return types.ListToolsResult(tools=self._tools[audience])
 
     @cached_property
     def view(self) -> ViewRequests:
@@ -100,39 +111,41 @@ class Handlers:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
         caller = self._caller_of(ctx)
         if params.request_state is not None and self._asks(ctx) is not None:
-            found = await self._gone_on(ctx, params, caller)
+            answer = await self._gone_on(ctx, params, caller)
         else:
-            found = await self._answer(ctx, params, caller)
+            answer = await self._answer(ctx, params, caller)
         becomes_task = params.name == EXEC and tasks.is_task(
-            ctx, params.arguments or {}, found, exec_alone=self._calls.tools.exec_alone
+            ctx, params.arguments or {}, answer, exec_alone=self._calls.tools.exec_alone
         )
-        if params.request_state is None and not becomes_task and found.get("type") in ("run", "start", "restart"):
-            question = self._question(ctx, caller, found)
+        if params.request_state is None and not becomes_task and answer.get("type") in ("run", "start", "restart"):
+            question = self._question(ctx, caller, answer)
             if question is not None:
                 return question
         # An answer that becomes a task is not shown: its notices come with the next answer
         if becomes_task:
-            sent = self._calls.known(caller, found)
+            sent = self._calls.known(caller, answer)
         else:
-            notices, sent = self._calls.notices(caller, found)
-            found |= {"notices": notices} if notices else {}
+            notices, sent = self._calls.notices(caller, answer)
+            answer |= {"notices": notices} if notices else {}
         if self._channel is not None:
-            self._channel.told(ctx, caller, found)
+            self._channel.answered(ctx, caller, answer)
         detail = self._calls.tools.detail(params.arguments or {})
         client, process = client_name(ctx), PROCESS in self._calls.tools.offers
         # A client that follows tasks is a program, and so is what turns this result into a task
-        sent_as = shown.BOTH if tasks.declared(ctx) else shown.answers_of(client, self._answers)
+        sent_as = (shown.answers_of if answer["ok"] else shown.error_of)(client, self._answers)
+        sent_as = shown.BOTH if tasks.declared(ctx) else sent_as
         made = partial(
             _result,
-            found,
+            answer,
             detail=detail,
             process=process,
             sent_as=sent_as,
             job_word=shown.job_word(client),
             in_meta=shown.in_meta(client) or shows_views(ctx),
+            masker=self._calls.secrets.masker(answer),
         )
         try:
-            few = _shown_chars(found) < _LARGE_CHARS
+            few = _shown_chars(answer) < _LARGE_CHARS
             result = made() if few else await async_driver.apart(caller.owner, made)
         except BaseException:  # the call was cancelled
             if sent is not None:
@@ -180,15 +193,18 @@ class Handlers:
 
     def _asks(self, ctx: ServerRequestContext[Any]) -> Callable[[Context, Definition], bool] | None:
         """Return what asks the user of the client about a job; None if the client shows no forms."""
-        if not self._config.has("policy") or not tasks.can_ask(ctx):
+        if not self._config.has("policy") or not tasks.can_ask(ctx) or not self._caller_of(ctx).rights.approves:
             return None
-        from outlive.mcp.push import elicitation  # late: few servers have a policy
+        from outlive.jobs.permission import facts  # late, as the next: few servers have a policy
+        from outlive.mcp.push import elicitation
 
         if not elicitation.has_user():
             return None
         by_answer = elicitation.is_by_answer(ctx)
 
         def asks(call: Context, definition: Definition) -> bool:
+            if not facts.fits_a_form(definition):
+                return False
             if not by_answer:
                 ctx.lifespan_context.start_soon(elicitation.ask, ctx, call, definition)
             return by_answer
@@ -211,20 +227,22 @@ class Handlers:
             return envelope.failure(error)
 
     def _question(
-        self, ctx: ServerRequestContext[Any], caller: Caller, found: dict[str, Any]
+        self, ctx: ServerRequestContext[Any], caller: Caller, answer: dict[str, Any]
     ) -> types.InputRequiredResult | None:
         """Return the question about a job that waits for approval, where the answer of a call is
         the question."""
-        if not tasks.is_pending(found) or self._asks(ctx) is None:
+        if not tasks.is_pending(answer) or self._asks(ctx) is None:
             return None
         from outlive.mcp.push import elicitation
 
         if not elicitation.is_by_answer(ctx):
             return None
-        with lookup.open_known(self._calls.observer(caller), found["job_id"]) as job:
+        with lookup.open_known(self._calls.observer(caller), answer["job_id"]) as job:
             form = elicitation.question(job.read_meta())
+        if form is None:
+            return None
         return types.InputRequiredResult(
-            input_requests={elicitation.KEY: types.ElicitRequest(params=form)}, request_state=found["job_id"]
+            input_requests={elicitation.KEY: types.ElicitRequest(params=form)}, request_state=answer["job_id"]
         )
 
     def _is_cancelled(self, ctx: ServerRequestContext[Any]) -> bool:
@@ -245,34 +263,16 @@ class Handlers:
                 if self._channel is not None:
                     stack.enter_context(self._channel.starting(ctx, caller, verb, call))
                 if report is not None:
-                    await stack.enter_async_context(progress.reported(report, verb, call, args))
+                    await stack.enter_async_context(progress.reported(report, verb, call, args, self._calls.secrets))
                 yield
 
         return alongside
 
 
-def tool_list(
-    tools: Tools,
-    config: Config,
-    *,
-    output_schema: bool = True,
-    level: str = RUN_COMMANDS,
-    limited: Collection[str] = (),
-    view: bool = False,
-) -> list[types.Tool]:
-    """Return the tools for `tools/list` of a client with this right. `limited`, `view`: see
-    listing.tools."""
-    found = listing.tools(
-        tools.run,
-        tools.process,
-        tools.offers,
-        config,
-        output_schema=output_schema,
-        level=level,
-        limited=limited,
-        view=view,
-    )
-    return [types.Tool.model_validate(tool) for tool in found]
+def tool_list(tools: Tools, config: Config, audience: listing.Audience | None = None) -> list[types.Tool]:
+    """Return the tools for `tools/list` of a client."""
+    answer = listing.tools(tools.run, tools.process, tools.offers, config, audience)
+    return [types.Tool.model_validate(tool) for tool in answer]
 
 
 class OutliveServer(Server[Any]):
@@ -311,24 +311,25 @@ def shows_views(ctx: ServerRequestContext[Any]) -> bool:
     return capabilities is not None and apps.is_declared({"extensions": capabilities.extensions})
 
 
-def _shown_chars(found: dict[str, Any]) -> int:
+def _shown_chars(answer: Mapping[str, object]) -> int:
     """Return how long the texts of an answer are, which is what its rendering costs."""
-    return sum(len(value) for value in found.values() if isinstance(value, str))
+    return sum(len(value) for value in answer.values() if isinstance(value, str))
 
 
 def _result(
-    found: dict[str, Any],
+    answer: Mapping[str, object],
     *,
     process: bool,
     detail: str = BRIEF,
     sent_as: str = shown.BOTH,
     job_word: str | None = None,
     in_meta: bool = False,
+    masker: Masker | None = None,
 ) -> types.CallToolResult:
     """Return a full answer as the result of a tool call. The text says the same in both sizes,
     unless it is all that is sent: then the text of a full answer has its members too. `in_meta`:
-    where the text is all, a program finds the object in `_meta`."""
-    safe = encodable(found)
+    where the text is all, a program finds the object in `_meta`. `masker` masks secrets."""
+    safe = masked_answer(encodable(answer), masker)
     if not process and safe.get("hint"):
         safe["hint"] = sentences.without_process(safe["hint"])
     sized = envelope.sized(safe, detail)
@@ -350,26 +351,28 @@ def _result(
     )
 
 
+def of_client(env: Mapping[str, str], *, isolate: bool) -> CallerOf:
+    """Return what tells the caller of a request: the client that started us, with the session or
+    project in `env`. With `isolate` that client sees its own jobs only."""
+    return lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate, meta=ctx.meta)
+
+
 def build(
     calls: Calls,
     config: Config,
-    env: Mapping[str, str],
+    caller_of: CallerOf,
     *,
     channel: bool = False,
-    isolate: bool = False,
-    caller_of: CallerOf | None = None,
     workdir_required: bool = False,
     answers: str | None = None,
 ) -> OutliveServer:
     """Return the server, ready to run over any transport.
 
-    `caller_of` tells the caller of a request. By default it is the client that started us, with the
-    session or project in `env`; with `isolate` that client sees its own jobs only. `channel` adds
-    `notifications/claude/channel`. `workdir_required`: each job has to say where it runs.
+    `caller_of` tells the caller of a request. `channel` adds `notifications/claude/channel`. `workdir_required`: each job has to say where it runs.
     `answers`: what answers are sent as (shown.py); None leaves it to the name of the client.
     """
-    caller_of = caller_of or (lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate, meta=ctx.meta))
-    handlers = Handlers(calls, config, caller_of, Channel(calls) if channel else None, answers)
+    told = Channel(calls) if channel else None
+    handlers = Handlers(calls, config, caller_of, told, answers=answers, workdir_required=workdir_required)
     resources = Resources(calls, caller_of, lambda: handlers.view.document() if calls.tools.process else None)
     followers = subscriptions_module.Followers(calls)
     subscriptions = subscriptions_module.Subscriptions(followers, caller_of)
@@ -400,6 +403,9 @@ def build(
         on_subscriptions_listen=subscriptions_module.ListenRequests(followers, caller_of),
     )
     server.declared = about.capabilities
-    result = partial(_result, process=PROCESS in calls.tools.offers)
+
+    def result(answer: dict[str, Any]) -> types.CallToolResult:
+        return _result(answer, process=PROCESS in calls.tools.offers, masker=calls.secrets.masker(answer))
+
     tasks.install(server, calls, result=result, caller_of=caller_of)
     return server

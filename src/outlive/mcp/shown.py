@@ -12,11 +12,18 @@ OPENCLAW = "openclaw-bundle-mcp"
 ANSWER = "outlive/answer"  # in the _meta of a result
 # These show the object where there is one, and drop the text or show both again and again
 _SHOW_THE_OBJECT = frozenset({"claude-code", "codex-mcp-client", OPENCLAW})
+_GEMINI = "gemini-cli-mcp-client"  # and a hyphen and the name of the server
 
 
 def answers_of(client: str | None, asked: str | None = None) -> str:
     """Return what a client of this name gets. `asked` is the value of `--answers`."""
     return asked or (TEXT if client in _SHOW_THE_OBJECT else BOTH)
+
+
+def error_of(client: str | None, asked: str | None = None) -> str:
+    """Return what a client of this name gets of an error. Gemini CLI shows its model the whole result
+    of a call that failed, and with it the text and the object."""
+    return TEXT if asked is None and (client or "").startswith(_GEMINI) else answers_of(client, asked)
 
 
 def has_output_schema(client: str | None, asked: str | None = None) -> bool:

@@ -25,10 +25,8 @@ _SHARE = 2
 class Threads:
     """The threads of one server. They start when they are first needed."""
 
-    def __init__(self, at_once: int = _AT_ONCE, share: int = _SHARE) -> None:
-        self._at_once = at_once
-        self._share = share
-        self._pool = ThreadPoolExecutor(at_once, "outlive")
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(_AT_ONCE, "outlive")
         self._running: Counter[str] = Counter()
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []  # the longest first
 
@@ -54,8 +52,8 @@ class Threads:
 
     def _give(self) -> None:
         """Give the free threads to those that wait."""
-        while self._running.total() < self._at_once:
-            due = [one for one in self._waiting if self._running[one[0]] < self._share and not one[1].done()]
+        while self._running.total() < _AT_ONCE:
+            due = [one for one in self._waiting if self._running[one[0]] < _SHARE and not one[1].done()]
             if not due:
                 return
             chosen = min(due, key=lambda one: self._running[one[0]])

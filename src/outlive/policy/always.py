@@ -1,4 +1,4 @@
-"""What a person approved for always: exactly this command in exactly this directory.
+"""What a person approved for always: exactly this command, with everything that decides what it does.
 
 The list is a file in the state directory, one JSON object a line, outside of the configuration and
 of every job root. It only grows, so that no writer needs a lock: a line that begins with `forgotten`
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from outlive.core.records import Definition
 
-    Approvals = dict[str, dict[str, Any]]  # by key
+    Approvals = dict[str, dict[str, object]]  # by key
+
+_SECRET_BYTES = 32
 
 
 def path(directory: str) -> str:
@@ -26,42 +28,100 @@ def path(directory: str) -> str:
     return os.path.join(directory, "approved.ndjson")
 
 
-def key_of(definition: Definition, sinks: list[str], stdin_data: bytes | None) -> str:
-    """Return a digest of everything that decides what a job does: words, directory, shell,
-    variables, input, notification commands."""
-    import hashlib  # late: few jobs are asked about
+def secret_path(directory: str) -> str:
+    """Return the file of the secret that keeps masked values from being guessed by their key."""
+    return os.path.join(directory, "approved.secret")
 
-    bound: list[Any] = [definition.command, definition.shell, definition.cwd, sorted(definition.env.items())]
-    bound += [definition.env_files, definition.masked_env, definition.stdin, definition.stdin_path, sinks]
-    bound += [definition.sandbox]
-    bound += [hashlib.sha256(stdin_data or b"").hexdigest()]
-    return hashlib.sha256(fastjson.dumps(bound, ensure_ascii=True).encode()).hexdigest()
+
+def key_of(
+    directory: str, definition: Definition, overrides: Mapping[str, str], stdin_data: bytes | None
+) -> str | None:
+    """Return a keyed digest of everything that decides what a job does; None if no secret can be
+    kept in the state directory.
+
+    `overrides`: the variables of the call and of its files, with the values of masked ones.
+    """
+    import hashlib  # late, as the next: few jobs are asked about
+    import hmac
+    import json
+
+    secret = _secret(directory)
+    if secret is None:
+        return None
+    bound: list[object] = [definition.command, definition.shell, definition.cwd, sorted(overrides.items())]
+    bound += [definition.stdin, definition.stdin_path, hashlib.sha256(stdin_data or b"").hexdigest(), definition.pty]
+    stored = definition.to_dict()
+    bound += [stored[name] for name in ("host", "resources", "systemd_scope", "notification", "sandbox", "elevated")]
+    text = json.dumps(bound, sort_keys=True)
+    return hmac.new(secret, text.encode(), "sha256").hexdigest()
+
+
+def _secret(directory: str) -> bytes | None:
+    """Return the secret of this user, made at its first use; None if there is none and none can be
+    made, or if others may read it."""
+    for _ in range(2):
+        try:
+            fd = os.open(secret_path(directory), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            if not _made_secret(directory):
+                return None
+            continue
+        except OSError:
+            return None
+        try:
+            secret = os.read(fd, _SECRET_BYTES + 1)
+            return secret if len(secret) == _SECRET_BYTES and not os.fstat(fd).st_mode & 0o077 else None
+        finally:
+            os.close(fd)
+    return None
+
+
+def _made_secret(directory: str) -> bool:
+    """Make the secret, complete at once; another process may be faster."""
+    mine = f"{secret_path(directory)}.{os.getpid()}.{os.urandom(4).hex()}"
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        fd = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return False
+    try:
+        os.write(fd, os.urandom(_SECRET_BYTES))
+        os.fsync(fd)
+        os.link(mine, secret_path(directory))
+    except FileExistsError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+        os.unlink(mine)
+    return True
 
 
 def approved(directory: str) -> Approvals:
     """Return the approvals that stand, in their order. Errors: OSError, unless there is no file."""
-    found: Approvals = {}
+    approvals: Approvals = {}
     try:
         with open(path(directory), encoding="utf-8", errors="replace") as file:
             for entry in map(_entry_in, file):
                 if isinstance(entry.get("forgotten"), str):
-                    found.pop(entry["forgotten"], None)
+                    approvals.pop(entry["forgotten"], None)
                 elif isinstance(entry.get("key"), str):
-                    found[entry["key"]] = entry
+                    approvals[entry["key"]] = entry
     except FileNotFoundError:
         pass
-    return found
+    return approvals
 
 
-def has(directory: str, key: str) -> bool:
+def has(directory: str, key: str | None) -> bool:
     """Return whether a command with this key was approved for always."""
     try:
-        return key in approved(directory)
+        return key is not None and key in approved(directory)
     except OSError:
         return False
 
 
-def add(directory: str, entry: Mapping[str, Any]) -> None:
+def add(directory: str, entry: Mapping[str, object]) -> None:
     """Add an approval: {key, command, cwd, by, at}. Errors: OSError."""
     _append(directory, entry)
 
@@ -71,7 +131,7 @@ def forget(directory: str, key: str, *, by: str, at: str) -> None:
     _append(directory, {"forgotten": key, "by": by, "at": at})
 
 
-def _append(directory: str, entry: Mapping[str, Any]) -> None:
+def _append(directory: str, entry: Mapping[str, object]) -> None:
     os.makedirs(directory, mode=0o700, exist_ok=True)
     fd = os.open(path(directory), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
@@ -82,7 +142,7 @@ def _append(directory: str, entry: Mapping[str, Any]) -> None:
 
 def _entry_in(line: str) -> dict[str, Any]:
     try:
-        found = fastjson.loads(line)
+        entry = fastjson.loads(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return entry if isinstance(entry, dict) else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive.policy import lexer
-from outlive.policy.rules import ALLOW, ASK, DECISIONS
+from outlive.policy.rules import ALLOW, ASK, DECISIONS, is_safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ class Decision:
         self.reason = reason
 
     def to_dict(self) -> dict[str, Any]:
-        found = {"command": self.command, "decision": self.decision, "rule": self.rule, "reason": self.reason}
-        return found | ({"unknown": self.unread} if self.unread else {})
+        answer = {"command": self.command, "decision": self.decision, "rule": self.rule, "reason": self.reason}
+        return answer | ({"unknown": self.unread} if self.unread else {})
 
 
 def decided(policy: Policy, words: list[str], shell: list[str] | None, place: Place) -> list[Decision]:
     """Return the decision about each command of a job: of `words`, or of the string in it that
     `shell` runs."""
-    return [_of(policy, command, place) for command in lexer.commands(words, shell)]
+    return [_of(policy, command, place) for command in lexer.commands(words, shell, place.path)]
 
 
 def strictest(decisions: Sequence[Decision]) -> Decision:
@@ -66,11 +66,14 @@ def _of(policy: Policy, command: lexer.Command, place: Place) -> Decision:
     if matching:
         rule = max(matching, key=lambda one: _strictness(one.decision))
         return Decision(command, rule.decision, rule.name, rule.reason)
-    if command.unread is None:
+    unsafe = command.unread is None and next((name for name in place.variables if not is_safe(name)), None)
+    if command.unread is None and not unsafe:
         return Decision(command, policy.default, DEFAULT, None)
     # It might run what a rule asks about or denies
     restricts = policy.default == ALLOW and any(rule.decision != ALLOW for rule in policy.rules)
-    reason = f"{_UNKNOWN}: {command.unread}"
+    if unsafe and not restricts:
+        return Decision(command, policy.default, DEFAULT, None)
+    reason = f"{_UNKNOWN}: {command.unread or f'the call sets {unsafe}'}"
     if restricts:
         return Decision(command, ASK, DEFAULT, f"{reason}; {_NOT_BY_DEFAULT}")
     return Decision(command, policy.default, DEFAULT, reason)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 
-# Shells that read what is split here alike, and how they are called to run a string
-_SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
+from outlive.policy import shells, wrappers
+
+# How a shell is called to run a string
 _STRING_FLAGS = frozenset({"-c", "-l", "-lc", "-cl"})
 _KEYWORDS = frozenset(
     "! if then elif else fi for select while until do done case esac in function time coproc foreach repeat end".split()
@@ -18,20 +19,17 @@ _KEYWORDS = frozenset(
 # They change what the words of a later command mean, or run their arguments as a command
 _CHANGING = frozenset(
     ". source eval exec builtin command alias unalias export declare typeset readonly local set unset setopt unsetopt "
-    "shopt enable disable hash trap let read mapfile readarray getopts complete bind fc wait emulate autoload noglob "
-    "nocorrect float integer nameref print vared zmodload zpty sched -".split()
+    "shopt enable disable hash trap let read mapfile readarray getopts complete compgen compopt compctl compadd "
+    "compset bind fc wait emulate autoload functions unfunction noglob nocorrect float integer nameref print vared zmodload "
+    "zpty zle zstyle ztcp zcompile sched -".split()
 )
 # Bash evaluates the name of a variable that stands behind these: `test -v 'a[$(id)]'` runs id
-_EVALUATING = {"printf": ("-",), "test": ("-v", "-R"), "[": ("-v", "-R")}
-_MOVING = frozenset({"cd", "chdir", "pushd", "popd"})
-# They run a command that stands in their arguments, in their input or in a file
-_WRAPPERS = frozenset(
-    "env xargs sudo sudoedit doas pkexec su runuser setpriv nohup timeout nice ionice chrt taskset stdbuf unbuffer "
-    "setsid unshare nsenter chroot fakeroot proot bwrap firejail strace ltrace gdb watch entr parallel time script "
-    "expect flock systemd-run dbus-run-session ssh-agent busybox toybox csh tcsh fish nu pwsh xonsh elvish rc "
-    "at batch outlive".split()
+_EVALUATING = {"printf": ("-",), "test": ("-v", "-R"), "[": ("-v", "-R"), "jobs": ("-",)}  # `jobs -x` runs what follows
+# zsh, ksh and mksh take numbers for expressions: `[ 'a[$(id)]' -eq 1 ]` runs id
+_COUNTING = frozenset(
+    "printf test [ exit return shift break continue ulimit kill cd pushd popd suspend umask sleep".split()
 )
-_FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_MOVING = frozenset({"cd", "chdir", "pushd", "popd"})
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:+@%^!]")
 _GLOB = "*?["
 _NULL = "/dev/null"
@@ -59,25 +57,41 @@ class _Unread(Exception):
     """Why a string is not split."""
 
 
-def commands(words: list[str], shell: list[str] | None) -> list[Command]:
+def commands(words: list[str], shell: list[str] | None, path: str = os.defpath) -> list[Command]:
     """Return the commands of a job: of `words` as they stand, or of the one string in it that
-    `shell` runs."""
+    `shell` runs. `path`: the PATH that finds the shell."""
     if shell is None:
         return [_of_words(words, frozenset())]
     text = words[0]
-    if os.path.basename(shell[0]) not in _SHELLS or not shell[1:] or not _STRING_FLAGS.issuperset(shell[1:]):
+    if os.path.basename(shell[0]) not in wrappers.SHELLS or not shell[1:] or not _STRING_FLAGS.issuperset(shell[1:]):
         return [Command([text], unread=f"the shell `{' '.join(shell)}` reads it")]
+    if not shells.is_of_the_system(shell[0], path):
+        return _of_foreign(text, shell)
     try:
-        if text[:1] in ("-", "+"):
-            raise _Unread("the shell takes it for an option")
         return split(text)
     except _Unread as why:
         return [Command([text], unread=str(why))]
 
 
+def _of_foreign(text: str, shell: list[str]) -> list[Command]:
+    """Return the commands of a string for a program that is only called like a shell. It may do
+    anything, and what a shell would do too."""
+    why = f"`{shell[0]}` is no shell of the system"
+    commands = [Command([*shell, text], unread=why)]
+    try:
+        inside = split(text)
+    except _Unread:
+        return commands
+    for command in inside:
+        command.unread = why
+    return commands + inside
+
+
 def split(text: str) -> list[Command]:
     """Return the commands of a shell string. Errors: _Unread."""
-    found: list[Command] = []
+    if text[:1] in ("-", "+"):
+        raise _Unread("the shell takes it for an option")
+    commands: list[Command] = []
     moved = False
     for words in _lists(text):
         argv = [word for word, _ in words]
@@ -85,10 +99,10 @@ def split(text: str) -> list[Command]:
         command = _of_words(argv, frozenset(place for place, (_, glob) in enumerate(words) if glob))
         command.moved = moved
         moved = moved or argv[0] in _MOVING
-        found.append(command)
-    if not found:
+        commands.append(command)
+    if not commands:
         raise _Unread("it is empty")
-    return found
+    return commands
 
 
 def _check(argv: list[str], glob: bool) -> None:
@@ -105,27 +119,17 @@ def _check(argv: list[str], glob: bool) -> None:
         raise _Unread("a command has no name")
     if any(flag.startswith(_EVALUATING.get(word, ())) for flag in argv[1:]):
         raise _Unread(f"`{word}` evaluates the name of a variable")
+    if name in _COUNTING and any("[" in one and ("$" in one or "`" in one) for one in argv[1:]):
+        raise _Unread(f"`{word}` evaluates an expression")
 
 
 def _of_words(argv: list[str], globs: frozenset[int]) -> Command:
-    return Command(argv, globs=globs, unread=_runs_another(argv))
-
-
-def _runs_another(argv: list[str]) -> str | None:
-    """Return why it cannot be told from its name what a command runs; None if it can."""
-    name = os.path.basename(argv[0])
-    if name in _WRAPPERS:
-        return f"`{name}` runs another command"
-    if name in _SHELLS and (len(argv) == 1 or argv[1][:1] in ("-", "+", "")):
-        return f"`{name}` runs what it is given"
-    if name == "find" and _FIND_RUNS.intersection(argv):
-        return "`find` runs another command"
-    return None
+    return Command(argv, globs=globs, unread=wrappers.runs_another(argv))
 
 
 def _lists(text: str) -> list[list[tuple[str, bool]]]:
     """Return the words of each command, each with whether it stands for names of files."""
-    found: list[list[tuple[str, bool]]] = []
+    lists: list[list[tuple[str, bool]]] = []
     words: list[tuple[str, bool]] = []
     redirected = needs_more = False  # more is needed behind && || and |
     reader = _Reader(text)
@@ -138,12 +142,12 @@ def _lists(text: str) -> list[list[tuple[str, bool]]]:
             redirected = True
             continue
         if words:
-            found.append(words)
+            lists.append(words)
             needs_more = False
         elif redirected or token not in ("\n", "") or (needs_more and not token):
             raise _Unread("a command is missing")
         if not token:
-            return found
+            return lists
         words, redirected = [], False
         needs_more = needs_more or token not in ("\n", ";")
 
@@ -203,16 +207,16 @@ class _Reader:
             raise _Unread("it redirects to or from a file")
 
     def _word(self) -> tuple[str, bool]:
-        found: list[str] = []
+        chars: list[str] = []
         glob, start = False, self._at
         while True:
             char = self._peek()
             if char in ("", " ", "\t", "\n", ";", "|", "&"):
-                word = "".join(found)
+                word = "".join(chars)
                 # A single bracket is the command `test`
                 return word, glob and self._text[start : self._at] != "["
             if char in "'\"":
-                found.append(self._quoted(char))
+                chars.append(self._quoted(char))
                 continue
             if char in _GLOB:
                 glob = True
@@ -222,7 +226,7 @@ class _Reader:
                     raise _Unread(f"it has a `{char}` that the shell reads")
             elif char not in _PLAIN and (char.isascii() or not char.isalnum()):
                 raise _Unread(f"it has {_named(char)}, which the shell reads")
-            found.append(char)
+            chars.append(char)
             self._at += 1
 
     def _quoted(self, quote: str) -> str:

@@ -6,9 +6,9 @@ import os
 from fnmatch import fnmatchcase
 
 from outlive.core.nearest import nearest
-from outlive.core.records import SANDBOXES
+from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import OutliveError
-from outlive.policy import lexer
+from outlive.policy import lexer, wrappers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 ALLOW, ASK, DENY = DECISIONS = ("allow", "ask", "deny")  # the later, the stricter
-_CONDITIONS = ("prefix", "program", "directory", "sandbox", "unknown")
+_CONDITIONS = ("prefix", "program", "directory", "sandbox", "git", "unknown")
 _KEYS = (*_CONDITIONS, "env", "decision", "reason", "match", "not_match")
 _EXAMPLE_SHELL = ["sh", "-c"]
 _SHOWN_CHARS = 60
@@ -25,15 +25,20 @@ _SHOWN_CHARS = 60
 class Place:
     """Where a command is to run: what of a job rules look at besides its words.
 
-    `path`: the PATH that finds its programs. `variables`: the names of those that the call sets.
+    `path`: the PATH that finds its programs. `sandbox` and `git`: the mode of its sandbox, and what
+    it may do to repositories there; without a sandbox "write". `variables`: the names of those that
+    the call sets.
     """
 
-    __slots__ = ("cwd", "path", "sandbox", "variables")
+    __slots__ = ("cwd", "git", "path", "sandbox", "variables")
 
-    def __init__(self, cwd: str, *, path: str, sandbox: str = "off", variables: Sequence[str] = ()) -> None:
+    def __init__(
+        self, cwd: str, *, path: str, sandbox: str = "off", git: str = "write", variables: Sequence[str] = ()
+    ) -> None:
         self.cwd = cwd
         self.path = path
         self.sandbox = sandbox
+        self.git = git
         self.variables = variables
 
 
@@ -42,11 +47,11 @@ class Rule:
 
     `prefix`: how argv begins, each element a word or alternatives. `program`: patterns of the path of
     its program. `directory`: the job runs there or below. `sandbox`: the modes for which it holds.
-    `unknown`: it is about commands of which it is not known what they run. `env`: patterns of the
+    `git`: what the sandbox lets the job do to repositories. `unknown`: it is about commands of which it is not known what they run. `env`: patterns of the
     variables that a call may set without leaving an `allow` rule.
     """
 
-    __slots__ = ("decision", "directory", "env", "name", "prefix", "program", "reason", "sandbox", "unknown")
+    __slots__ = ("decision", "directory", "env", "git", "name", "prefix", "program", "reason", "sandbox", "unknown")
 
     def __init__(self, number: int, table: Mapping[str, Any]) -> None:
         self.decision: str = table["decision"]
@@ -55,12 +60,13 @@ class Rule:
         self.program = [os.path.expanduser(one) for one in _several(table.get("program", ()))]
         self.directory = [os.path.realpath(os.path.expanduser(one)) for one in _several(table.get("directory", ()))]
         self.sandbox = _several(table.get("sandbox", ()))
+        self.git = _several(table.get("git", ()))
         self.unknown: bool = table.get("unknown", False)
         self.env = _several(table.get("env", ()))
         self.name = f"rule {number}" + (f" ({self._shown()})" if self._shown() else "")
 
     def _shown(self) -> str:
-        words = ["|".join(one) for one in self.prefix] or self.program or self.directory or self.sandbox
+        words = ["|".join(one) for one in self.prefix] or self.program or self.directory or self.sandbox or self.git
         return " ".join(words)[:_SHOWN_CHARS] or "unknown commands"
 
     def matches(self, command: lexer.Command, place: Place) -> bool:
@@ -73,6 +79,8 @@ class Rule:
         if self.directory and not self._is_inside(command, place):
             return False
         if self.sandbox and place.sandbox not in self.sandbox:
+            return False
+        if self.git and place.git not in self.git:
             return False
         return self._has_prefix(command) and self._has_program(command, place)
 
@@ -92,7 +100,7 @@ class Rule:
     def _may_allow(self, command: lexer.Command, place: Place) -> bool:
         if command.unread is not None and not self.unknown:
             return False
-        return all(any(fnmatchcase(name, known) for known in (*SAFE_VARIABLES, *self.env)) for name in place.variables)
+        return all(is_safe(name, self.env) for name in place.variables)
 
     def _is_inside(self, command: lexer.Command, place: Place) -> bool:
         if command.moved:  # it may run anywhere
@@ -103,12 +111,21 @@ class Rule:
     def _has_prefix(self, command: lexer.Command) -> bool:
         if not self.prefix:
             return True
+        if self.decision == ALLOW:
+            return self._is_prefix(command, 1)
+        # Options may stand before a subcommand: `git -C DIR push`
+        return any(self._is_prefix(command, at) for at in {1, *wrappers.places(command.argv)})
+
+    def _is_prefix(self, command: lexer.Command, second: int) -> bool:
+        """Return whether the words of the command begin with the prefix, whose second word is that
+        at `second`."""
         for number, wanted in enumerate(self.prefix):
-            if number in command.globs:  # files may have these names
+            at = number and number - 1 + second
+            if at in command.globs:  # files may have these names
                 return self.decision != ALLOW
-            if number >= len(command.argv):
+            if at >= len(command.argv):
                 return False
-            word = command.argv[number]
+            word = command.argv[at]
             if word in wanted:
                 continue
             # `/tmp/git` is another program than the `git` that is allowed, and may be the one denied
@@ -130,6 +147,12 @@ SAFE_VARIABLES = ("TERM", "LANG", "LC_*", "TZ", "COLORTERM", "NO_COLOR", "FORCE_
     "COLUMNS", "LINES")  # fmt: skip
 
 
+def is_safe(name: str, also: Sequence[str] = ()) -> bool:
+    """Return whether a call may set a variable without that it becomes unknown what it runs. `also`:
+    patterns of a rule."""
+    return any(fnmatchcase(name, known) for known in (*SAFE_VARIABLES, *also))
+
+
 def program_paths(command: lexer.Command, place: Place) -> list[str]:
     """Return the path of a command's program as PATH finds it, and without links; nothing where it
     cannot be known."""
@@ -137,17 +160,17 @@ def program_paths(command: lexer.Command, place: Place) -> list[str]:
     if os.sep in name:
         if command.moved and not os.path.isabs(name):
             return []
-        found = os.path.normpath(os.path.join(place.cwd, name))
+        program = os.path.normpath(os.path.join(place.cwd, name))
     else:
         import shutil  # late: few rules name a program
 
         # A relative element of PATH depends on the directory, which the command may leave
         absolute = os.pathsep.join(one for one in place.path.split(os.pathsep) if os.path.isabs(one))
-        found = shutil.which(name, path=absolute) or ""
-    if not found:
+        program = shutil.which(name, path=absolute) or ""
+    if not program:
         return []
-    directory, name = os.path.split(found)
-    return [found, os.path.join(os.path.realpath(directory), name), os.path.realpath(found)]
+    directory, name = os.path.split(program)
+    return [program, os.path.join(os.path.realpath(directory), name), os.path.realpath(program)]
 
 
 def _several(given: Any) -> list[str]:
@@ -160,14 +183,14 @@ def _several(given: Any) -> list[str]:
 def parsed(tables: list[Any], where: Callable[[int], str]) -> list[Rule]:
     """Return the rules of `[[policy.rule]]`. `where(index)` names the file and line of one. Errors:
     config_error."""
-    found = []
+    rules = []
     for index, table in enumerate(tables):
         place = f"{where(index)}: [[policy.rule]] number {index + 1}"
         _check(table, place)
         rule = Rule(index + 1, table)
         _check_examples(rule, table, place)
-        found.append(rule)
-    return found
+        rules.append(rule)
+    return rules
 
 
 def _check(table: Any, place: str) -> None:
@@ -186,19 +209,19 @@ def _check(table: Any, place: str) -> None:
     if not any(table.get(key) for key in _CONDITIONS):
         raise _error(
             f"{place}: it names no command, so it would decide all of them",
-            "Give it a prefix, program, directory or sandbox, or unknown = true; for all commands there is default.",
+            "Give it a prefix, program, directory, sandbox or git, or unknown = true; for all commands there is default.",
         )
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-def _is_texts(value: Any) -> bool:
+def _is_texts(value: object) -> bool:
     return _is_text(value) or (isinstance(value, list) and bool(value) and all(map(_is_text, value)))
 
 
-def _is_of_kind(key: str, value: Any) -> bool:
+def _is_of_kind(key: str, value: object) -> bool:
     return _KINDS[key][1](value)
 
 
@@ -207,7 +230,7 @@ _EXAMPLES = (
     "an array of commands, each a string or an array of words",
     lambda value: isinstance(value, list) and all(map(_is_texts, value)),
 )
-_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+_KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "prefix": (
         "an array of words; an array in a place holds alternatives",
         lambda value: isinstance(value, list) and bool(value) and all(map(_is_texts, value)),
@@ -220,6 +243,10 @@ _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "sandbox": (
         f"of {', '.join(SANDBOXES)}",
         lambda value: _is_texts(value) and set(_several(value)) <= set(SANDBOXES),
+    ),
+    "git": (
+        f"of {', '.join(GIT)}",
+        lambda value: _is_texts(value) and set(_several(value)) <= set(GIT),
     ),
     "unknown": ("true or false", lambda value: isinstance(value, bool)),
     "env": _TEXTS,

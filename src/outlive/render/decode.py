@@ -35,12 +35,10 @@ def decode(pieces: list[tuple[int, bytes]], *, more: bool) -> tuple[str, int]:
     return "".join(text), held
 
 
-def decode_exact(data: bytes, *, cut_start: bool = False, cut_end: bool = False) -> str:
-    """Return UTF-8 as text, invalid bytes as U+FFFD. `cut_start`, `cut_end`: drop a character that
-    is cut there."""
-    start = leading_cut(data) if cut_start else 0
-    end = len(data) - (trailing_cut(data) if cut_end else 0)
-    return data[start:end].decode("utf-8", "replace")
+def decode_exact(data: bytes, *, cut_start: bool = False) -> str:
+    """Return UTF-8 as text, invalid bytes as U+FFFD. `cut_start`: drop a character that is cut
+    there."""
+    return data[leading_cut(data) if cut_start else 0 :].decode("utf-8", "replace")
 
 
 def leading_cut(data: bytes) -> int:
@@ -75,7 +73,7 @@ def _held(run: bytes) -> int:
 
 def _last_run(pieces: list[tuple[int, bytes]]) -> bytes:
     """Return the end of the last run of one stream without interruption, at most MAX_HELD_BYTES."""
-    found: list[bytes] = []
+    ends: list[bytes] = []
     size, last_stream = 0, None
     for stream, data in reversed(pieces):
         if not data:
@@ -83,9 +81,9 @@ def _last_run(pieces: list[tuple[int, bytes]]) -> bytes:
         if size >= MAX_HELD_BYTES or last_stream not in (None, stream):
             break
         last_stream = stream
-        found.append(data[-MAX_HELD_BYTES:])
+        ends.append(data[-MAX_HELD_BYTES:])
         size += len(data)
-    return b"".join(reversed(found))[-MAX_HELD_BYTES:]
+    return b"".join(reversed(ends))[-MAX_HELD_BYTES:]
 
 
 def _without_end(pieces: list[tuple[int, bytes]], count: int) -> list[tuple[int, bytes]]:

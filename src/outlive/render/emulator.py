@@ -199,10 +199,10 @@ class _Stream(pyte.Stream):
         self.use_utf8 = False
 
 
-def _with_semicolons(found: re.Match[str]) -> str:
+def _with_semicolons(match: re.Match[str]) -> str:
     """Return colours like 38:2::R:G:B and styles like 4:3 in the older form with semicolons."""
     words = []
-    for word in found[1].split(";"):
+    for word in match[1].split(";"):
         head, *rest = word.split(":")
         values = [value for value in rest if value]
         words.append(head)

@@ -195,12 +195,12 @@ def _introducer(text: str, start: int) -> tuple[str, int]:
     8-bit control, else ESC; "" if it is not known yet. And where what follows begins."""
     if text[start] != "\x1b":
         return chr((ord(text[start]) & 0xFF) - 0x40), start + 1
-    found = _ESC.match(text, start)
-    assert found is not None
-    if found.end() == len(text):
+    match = _ESC.match(text, start)
+    assert match is not None
+    if match.end() == len(text):
         return "", len(text)
-    kind = _plain(text[found.end()])
-    return (kind, found.end() + 1) if kind == "[" or kind in _STRINGS else ("\x1b", found.end())
+    kind = _plain(text[match.end()])
+    return (kind, match.end() + 1) if kind == "[" or kind in _STRINGS else ("\x1b", match.end())
 
 
 def _string_end(text: str, at: int, *, bell: bool) -> tuple[int, bool]:
@@ -232,10 +232,10 @@ def _executed(sequence: str) -> str:
 
 
 def _is_harmless(csi: str) -> bool:
-    found = _CSI.fullmatch(csi)
-    if found is None:
+    match = _CSI.fullmatch(csi)
+    if match is None:
         return False
-    marker, params, middle, final = found.groups()
+    marker, params, middle, final = match.groups()
     if (marker, middle, final) == ("", "", "t"):
         first = re.split("[;:]", params)[0]
         return not (first and int(first[-6:]) in _WINDOW_REPORTS)

@@ -62,15 +62,15 @@ class _Line:
         import re
 
         for token in re.finditer(_TOKEN, line):
-            found = token[0]
+            text = token[0]
             if token[2]:
                 self._obey(token[2], token[1])
-            elif found[0] == "\r":
+            elif text[0] == "\r":
                 self.column = 0
-            elif found[0] == "\b":
-                self.column = max(0, self.column - len(found))
+            elif text[0] == "\b":
+                self.column = max(0, self.column - len(text))
             else:
-                self._put(found)
+                self._put(text)
         return self._shown()
 
     def _put(self, text: str) -> None:

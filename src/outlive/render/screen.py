@@ -102,10 +102,10 @@ def _start(read: Callable[[int, int], bytes], end: int, floor: int) -> tuple[int
     # A program that does not place the cursor after the entry goes on where the main screen's
     # cursor was
     placed = _PLACED.match(window, entered.end()) if entered else None
-    for found in (entered if placed else None, fresh, entered):
-        if found is not None and len(window) - found.start() <= WHOLE_BYTES:
-            exact = found is not entered or placed is not None
-            return base + found.start(), exact, entered is not None and entered.start() < found.start()
+    for match in (entered if placed else None, fresh, entered):
+        if match is not None and len(window) - match.start() <= WHOLE_BYTES:
+            exact = match is not entered or placed is not None
+            return base + match.start(), exact, entered is not None and entered.start() < match.start()
     text = max(0, len(window) - TEXT_BYTES)
     line = window.find(b"\n", text)
     exact = len(window) >= TEXT_BYTES and b"\x1b" not in window[text:] and line >= 0 and entered is None
@@ -113,7 +113,7 @@ def _start(read: Callable[[int, int], bytes], end: int, floor: int) -> tuple[int
 
 
 def _last(pattern: re.Pattern[bytes], data: bytes, floor: int = 0) -> re.Match[bytes] | None:
-    found = None
+    match = None
     for one in pattern.finditer(data, floor):
-        found = one
-    return found
+        match = one
+    return match

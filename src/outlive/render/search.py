@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections import deque
 
+from outlive.answers.output import Excerpt
+from outlive.answers.reading import LogLines
 from outlive.render import truncate
 from outlive.render.decode import decode_exact
 from outlive.render.plain_text import readable
-from outlive.render.window import gaps_in
+from outlive.render.truncate import gaps_in
 from outlive.store.output.patterns import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
-    from typing import Any
 
     from outlive.store.output.line_index import Lines
 
@@ -23,20 +24,11 @@ _BLOCK_BYTES = 65_536  # of lines that are searched in one go; the rest of a lon
 
 
 def search(
-    lines: Lines,
-    wanted: Pattern,
-    start: int,
-    *,
-    limit: int | None,
-    context: int,
-    max_bytes: int,
-    raw: bool,
-    most_s: float | None = None,
-) -> Generator[None, None, dict[str, Any]]:
+    lines: Lines, wanted: Pattern, start: int, matched: Matched, most_s: float | None = None
+) -> Generator[None, None, LogLines]:
     """Return the answer of `log` with `search`: `12:match`, `13-context`, `--` between groups. The
-    search stops at `limit` matches, when `max_bytes` of text are used up, or after `most_s`
-    seconds. It yields after each block of lines."""
-    found = _Found(max_bytes, context, raw, limit)
+    search stops when `matched` has no room for more, or after `most_s` seconds. It yields after each
+    block of lines."""
     until = None if most_s is None else time.monotonic() + most_s
     number = lines.before(start)
     at = start
@@ -44,8 +36,8 @@ def search(
     for begin, block in _blocks(lines, start):
         if begin != at:  # the lines between are gone
             number = lines.before(begin)
-            found.pass_over(truncate.gone(lines.hole.stop - lines.hole.start, lines.hole.lines))
-        at = begin + found.take(number, block, wanted)
+            matched.pass_over(truncate.gone(lines.hole.stop - lines.hole.start, lines.hole.lines))
+        at = begin + matched.take(number, block, wanted)
         if at < begin + len(block):
             break
         number += block.count(b"\n")
@@ -54,39 +46,37 @@ def search(
         late = until is not None and time.monotonic() >= until and at < lines.end
         if late:
             break
-    return _answer(lines, wanted.text, found, start, at, most_s if late else None)
+    return _answer(lines, wanted.text, matched, start, at, most_s if late else None)
 
 
 def _answer(
-    lines: Lines, pattern: str, found: _Found, start: int, at: int, stopped_after_s: float | None
-) -> dict[str, Any]:
-    """Return what was found in [start, at). `stopped_after_s`: the time, if that ended the
+    lines: Lines, pattern: str, matched: Matched, start: int, at: int, stopped_after_s: float | None
+) -> LogLines:
+    """Return what matched in [start, at). `stopped_after_s`: the time, if that ended the
     search."""
     gaps = gaps_in(lines.hole, start, at)
     hints = []
     if at < lines.end:
         why = "" if stopped_after_s is None else f" after {stopped_after_s:g} s"
         hints = [f"The search stopped{why} at line {lines.before(at)}: pass since_seq={at} to go on."]
-    hints = hints or ([] if found.matches else [f"No line matches {pattern!r}."])
-    hints += [f"{gap['bytes']:,} bytes ({gap['lines']:,} lines) are gone and were not searched." for gap in gaps]
-    return {
-        "output": "\n".join(found.rows) + ("\n" if found.rows else ""),
-        "since_seq": start,
-        "next_seq": at,
-        "truncated": False,
-        "first_line": found.first,
-        "last_line": found.last,
-        "total_lines": lines.total(),
-        "matches": found.matches,
-        "hint": " ".join(hints) or None,
-        **({"gaps": gaps} if gaps else {}),
-    }
+    hints = hints or ([] if matched.matches else [f"No line matches {pattern!r}."])
+    hints += [f"{gap.bytes:,} bytes ({gap.lines:,} lines) are gone and were not searched." for gap in gaps]
+    output = "\n".join(matched.rows) + ("\n" if matched.rows else "")
+    return LogLines(
+        shown=Excerpt(output=output, since_seq=start, next_seq=at, truncated=False, gaps=gaps or None),
+        first_line=matched.first,
+        last_line=matched.last,
+        total_lines=lines.total(),
+        matches=matched.matches,
+        hint=" ".join(hints) or None,
+    )
 
 
-class _Found:
-    """The rows of an answer while they are collected."""
+class Matched:
+    """The rows of an answer while they are collected: at most `limit` matches, each with `context` lines around it, and
+    `max_bytes` of text."""
 
-    def __init__(self, max_bytes: int, context: int, raw: bool, limit: int | None) -> None:
+    def __init__(self, *, limit: int | None, context: int, max_bytes: int, raw: bool) -> None:
         self._left = max_bytes
         self._limit = limit
         self._context = context

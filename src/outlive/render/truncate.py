@@ -3,11 +3,14 @@ what is left out."""
 
 from __future__ import annotations
 
+from outlive.answers.spans import Gap
 from outlive.render.decode import leading_cut, trailing_cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from outlive.store.output.gap import Hole
 
 
 def split_budget(total: int, budget: int) -> tuple[int, int] | None:
@@ -47,15 +50,47 @@ def cut_tail(data: bytes) -> int:
     return newline + 1 if newline >= 0 else leading_cut(data)
 
 
-def omitted(from_seq: int, count: int, lines: int | None, job: str) -> str:
-    """Return the line that stands for `count` bytes from `from_seq` on: how many they are, and the
-    call that shows them."""
-    return f"[... {_size(count, lines)} not shown: log job_id={job} since_seq={from_seq} shows them ...]"
+def omitted(from_seq: int, count: int, lines: int | None, job: str, why: str = "") -> str:
+    """Return the line that stands for `count` bytes from `from_seq` on: how many they are, the
+    call that shows them, and why others are shown."""
+    why = f" {why}" if why else ""
+    return f"[... {_size(count, lines)} not shown: log job_id={job} since_seq={from_seq} shows them{'.' if why else ''}{why} ...]"
+
+
+def omitted_too(from_seq: int, count: int, lines: int | None) -> str:
+    """Return the line that stands for a further gap."""
+    return f"[... {_count(count, 'byte') if lines is None else _count(lines, 'line')}: log since_seq={from_seq} ...]"
 
 
 def gone(count: int, lines: int | None) -> str:
     """Return the line that stands for bytes that no call can show any more."""
     return f"[... {_size(count, lines)} are gone: the output passed the job's quota, and only its head and tail are kept ...]"
+
+
+def gaps_in(hole: Hole, start: int, stop: int) -> list[Gap]:
+    """Return the gap as answers have it, if any of it lies in [start, stop): always the whole gap."""
+    if not hole.crossed_by(start, stop):
+        return []
+    return [Gap(from_seq=hole.start, to_seq=hole.stop, bytes=hole.stop - hole.start, lines=hole.lines)]
+
+
+def less_room(room: int, text: str, max_bytes: int) -> int | None:
+    """Return how many raw bytes to try next if the text of `room` raw bytes exceeds `max_bytes`;
+    None if it fits, or cannot get smaller. Text may be longer than its raw bytes: an invalid byte
+    is shown as three, and a gap as a line."""
+    size = len(text.encode("utf-8", "replace"))
+    if size <= max_bytes or room <= 1:
+        return None
+    return max(1, min(room * max_bytes // size, room - (size - max_bytes)))
+
+
+def joined(*texts: str) -> str:
+    """Return the texts one below the other."""
+    joined = ""
+    for text in texts:
+        separator = "\n" if joined and text and not joined.endswith("\n") else ""
+        joined += separator + text
+    return joined
 
 
 def _size(count: int, lines: int | None) -> str:

@@ -3,204 +3,80 @@ of what is left out."""
 
 from __future__ import annotations
 
-from outlive import limits
-from outlive.core.ids import short_id
+from outlive.answers.output import Shown, Tails
+from outlive.answers.spans import Cut
+from outlive.core.records import AUTO
 from outlive.render import truncate
-from outlive.render.decode import MAX_HELD_BYTES, decode, decode_exact, leading_cut
-from outlive.render.plain_text import readable
-from outlive.store.output.line_index import Lines
+from outlive.render.decode import decode_exact, leading_cut
+from outlive.render.sources import Merged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from outlive.render.sources import StreamLog
+    from outlive.render.view import View
     from outlive.store.job_dir import JobDir
-    from outlive.store.output.gap import Hole
     from outlive.store.output.merged import Output
 
-_COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a poll
 
-
-class Shown:
-    """`text` shows [since_seq, next_seq), except for the span that `truncated` names (False: none)
-    and except for `gaps`, of which nothing is left.
-
-    With `cursor` it ends with the screen that a program fills, instead of what draws it
-    (jobs/interaction/screen.py); with `alternate` that is the alternate screen."""
-
-    __slots__ = ("alternate", "cursor", "gaps", "next_seq", "since_seq", "text", "truncated")
-
-    def __init__(self, text: str, since_seq: int, next_seq: int, truncated: Any, gaps: list[dict[str, Any]]) -> None:
-        self.text = text
-        self.since_seq = since_seq
-        self.next_seq = next_seq
-        self.truncated = truncated
-        self.gaps = gaps
-        self.cursor: dict[str, Any] | None = None
-        self.alternate = False
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "output": self.text,
-            "since_seq": self.since_seq,
-            "next_seq": self.next_seq,
-            "truncated": self.truncated,
-            **({"gaps": self.gaps} if self.gaps else {}),
-            **({"alternate_screen": True} if self.alternate else {}),
-            **({"cursor": self.cursor} if self.cursor else {}),
-        }
-
-
-def gaps_in(hole: Hole, start: int, stop: int) -> list[dict[str, Any]]:
-    """Return the gap as answers tell it, if any of it lies in [start, stop): always the whole
-    gap."""
-    if not hole.crossed_by(start, stop):
-        return []
-    span = {"from_seq": hole.start, "to_seq": hole.stop}
-    return [{**span, "bytes": hole.stop - hole.start, "lines": hole.lines}]
-
-
-class _Merged:
-    """The merged output as a source of what is shown."""
-
-    def __init__(self, job: JobDir, output: Output, *, raw: bool, more: bool) -> None:
-        self.output = output
-        self.name = short_id(job.job_id)
-        self.raw = raw
-        self._job = job
-        self._more = more
-
-    @property
-    def hole(self) -> Hole:
-        return self.output.gap.merged
-
-    @property
-    def end(self) -> int:
-        return self.output.end
-
-    def read(self, start: int, stop: int) -> bytes:
-        return self.output.read(start, stop)
-
-    def text(self, start: int, stop: int) -> tuple[str, int]:
-        """Return the text of [start, stop), and how many bytes at its end are held back until more
-        output comes. No gap may lie in between."""
-        whole, held = decode(self.output.pieces(start, stop), more=self._more and stop == self.end)
-        return whole if self.raw else readable(whole), held
-
-    def lines_between(self, start: int, stop: int) -> int | None:
-        """Return how many newlines are still there; None if the index does not have them and
-        counting would take long."""
-        lines = Lines(self._job, self.output)
-        try:
-            if self.hole.kept(max(start, lines.known_to()), stop) > _COUNTED_GAP_BYTES:
-                return None
-            if self.hole.kept(start, stop) <= _COUNTED_GAP_BYTES:
-                return self.read(start, stop).count(b"\n")
-            return lines_kept(lines, start, stop)
-        finally:
-            lines.close()
-
-
-class _Log:
-    """The log of one stream as a source of what is shown. Positions are offsets in that log."""
-
-    def __init__(self, job: JobDir, output: Output, lines: Lines, stream: int, *, raw: bool) -> None:
-        self.output = output
-        self.name = f"{short_id(job.job_id)} stream={('stdout', 'stderr')[stream]}"
-        self._stream = stream
-        self.raw = raw
-        self._lines = lines
-
-    @property
-    def hole(self) -> Hole:
-        return self._lines.hole
-
-    @property
-    def end(self) -> int:
-        return self._lines.end
-
-    def read(self, start: int, stop: int) -> bytes:
-        return self._lines.read(start, stop)
-
-    def text(self, start: int, stop: int) -> tuple[str, int]:
-        whole = decode_exact(self.output.shown_stream(self._stream, start, stop), cut_start=start > 0)
-        return whole if self.raw else readable(whole), 0
-
-    def lines_between(self, start: int, stop: int) -> int:
-        return lines_kept(self._lines, start, stop)
-
-
-def lines_kept(lines: Lines, start: int, stop: int) -> int:
-    """Return how many newlines of [start, stop) are still there."""
-    hole = lines.hole
-    gone = hole.lines if hole.crossed_by(start, stop) and start <= hole.start else 0
-    return lines.before(stop) - lines.before(start) - gone
-
-
-def show(job: JobDir, output: Output, since: int, stop: int, *, max_bytes: int, raw: bool, more: bool) -> Shown:
-    """Return the merged output of [since, stop), shortened to its head and tail if it is longer
-    than `max_bytes`.
+def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more: bool) -> Shown:
+    """Return the merged output of [since, stop), shortened if it is longer than the view has room for.
 
     `more`: output can still follow, so an incomplete character or escape sequence at the end is
     left to the next answer.
     """
-    return _shown(_Merged(job, output, raw=raw, more=more), since, stop, max_bytes)
+    source = Merged(job, output, raw=view.raw, more=more)
+    if view.show == AUTO and source.hole.kept(since, min(stop, source.end)) > view.max_bytes:
+        from outlive.render.failures import looked  # late: RE2, and 10 ms, for long output alone
+
+        chosen = output.steady(looked.chosen, source, since, stop, view)
+        if chosen is not None:
+            return chosen
+    return _shown(source, since, stop, view.max_bytes)
 
 
-def show_bytes(
-    job: JobDir, output: Output, lines: Lines, stream: int, start: int, stop: int, *, max_bytes: int, raw: bool
-) -> Shown:
-    """Return bytes [start, stop) of one stream's own log, shortened like `show`. Positions are
+def show_bytes(log: StreamLog, start: int, stop: int, *, max_bytes: int) -> Shown:
+    """Return bytes [start, stop) of one stream's own log, shortened to their head and tail. Positions are
     offsets in that log."""
-    return _shown(_Log(job, output, lines, stream, raw=raw), start, stop, max_bytes)
+    return _shown(log, start, stop, max_bytes)
 
 
-def _shown(source: _Merged | _Log, since: int, stop: int, max_bytes: int) -> Shown:
+def _shown(source: Merged | StreamLog, since: int, stop: int, max_bytes: int) -> Shown:
     room = max_bytes
     while True:
         shown = source.output.steady(_fitted, source, since, stop, room)
-        smaller = less_room(room, shown.text, max_bytes)
+        smaller = truncate.less_room(room, shown.output, max_bytes)
         if smaller is None:
             return shown
         room = smaller
 
 
-def less_room(room: int, text: str, max_bytes: int) -> int | None:
-    """Return how many raw bytes to try next if the text of `room` raw bytes exceeds `max_bytes`;
-    None if it fits, or cannot get smaller. Text may be longer than its raw bytes: an invalid byte
-    is shown as three, and a gap as a line."""
-    size = len(text.encode("utf-8", "replace"))
-    if size <= max_bytes or room <= 1:
-        return None
-    return max(1, min(room * max_bytes // size, room - (size - max_bytes)))
-
-
-def _fitted(source: _Merged | _Log, since: int, stop: int, room: int) -> Shown:
+def _fitted(source: Merged | StreamLog, since: int, stop: int, room: int) -> Shown:
     """Return [since, stop) shortened to `room` raw bytes."""
     hole = source.hole
     since = min(since, source.end)
     stop = min(max(stop, since), source.end)
     if since < stop and hole.start < stop < hole.stop:
         stop = hole.stop
-    gaps = gaps_in(hole, since, stop)
+    gaps = truncate.gaps_in(hole, since, stop) or None
     parts = truncate.split_budget(hole.kept(since, stop), room)
     if parts is None:
         text, held = _text(source, since, stop)
-        return Shown(text, since, stop - held, False, gaps)
+        return Shown(output=text, since_seq=since, next_seq=stop - held, truncated=False, gaps=gaps)
     from_seq = hole.plus(since, truncate.cut_head(source.read(since, hole.plus(since, parts[0]))))
     tail_start = hole.minus(stop, parts[1])
     to_seq = hole.plus(tail_start, truncate.cut_tail(source.read(tail_start, stop)))
     count, lines = hole.kept(from_seq, to_seq), source.lines_between(from_seq, to_seq)
-    gap = {"from_seq": from_seq, "to_seq": to_seq, "bytes": count, "lines": lines}
+    cut = Cut(from_seq=from_seq, to_seq=to_seq, bytes=count, lines=lines)
     marks = [truncate.omitted(from_seq, count, lines, source.name)]
     if hole.crossed_by(from_seq, to_seq):
         marks.append(truncate.gone(hole.stop - hole.start, hole.lines))
     head, _ = _text(source, since, from_seq)
     tail, held = _text(source, to_seq, stop)
-    return Shown(_joined(head, *(f"{mark}\n" for mark in marks), tail), since, stop - held, gap, gaps)
+    text = truncate.joined(head, *(f"{mark}\n" for mark in marks), tail)
+    return Shown(output=text, since_seq=since, next_seq=stop - held, truncated=cut, gaps=gaps)
 
 
-def _text(source: _Merged | _Log, start: int, stop: int) -> tuple[str, int]:
+def _text(source: Merged | StreamLog, start: int, stop: int) -> tuple[str, int]:
     """Return the text of [start, stop) with a line in the place of a gap, and how many bytes at its
     end are held back."""
     hole = source.hole
@@ -208,53 +84,18 @@ def _text(source: _Merged | _Log, start: int, stop: int) -> tuple[str, int]:
         return source.text(start, stop)
     before, _ = source.text(start, hole.start) if start < hole.start else ("", 0)
     behind, held = source.text(hole.stop, stop) if stop > hole.stop else ("", 0)
-    return _joined(before, f"{truncate.gone(hole.stop - hole.start, hole.lines)}\n", behind), held
+    return truncate.joined(before, f"{truncate.gone(hole.stop - hole.start, hole.lines)}\n", behind), held
 
 
-def _joined(*texts: str) -> str:
-    """Return the texts one below the other."""
-    found = ""
-    for text in texts:
-        separator = "\n" if found and text and not found.endswith("\n") else ""
-        found += separator + text
-    return found
-
-
-def snippet(output: Output, since: int = 0) -> str:
-    """Return the last two KiB of the output from `since` on as readable text."""
-    start = max(since, output.end - limits.SNIPPET_BYTES)
-    pieces = output.pieces(start, output.end)
-    text, _ = decode(pieces, more=False)
-    return readable(text.lstrip("\N{REPLACEMENT CHARACTER}") if start else text)
-
-
-def last_line(output: Output) -> str | None:
-    """Return the last line that is not blank; None if there is none in the last KiB."""
-    start = max(0, output.end - 1024 - MAX_HELD_BYTES)
-    text, _ = decode(output.pieces(start, output.end), more=False)
-    lines = [line for line in readable(text).splitlines() if line.strip()]
-    return lines[-1].strip()[: limits.LAST_LINE_CHARS] if lines else None
-
-
-def last_lines(output: Output, lines: int, max_bytes: int) -> str:
-    """Return the last lines that are not blank, as readable text of at most so many bytes."""
-    start = max(0, output.end - max_bytes - MAX_HELD_BYTES)
-    text, _ = decode(output.pieces(start, output.end), more=False)
-    shown = [line.rstrip() for line in readable(text).splitlines() if line.strip()]
-    found: list[str] = []
-    for line in reversed(shown[-lines:]):
-        max_bytes -= len(line.encode()) + 1
-        if max_bytes < 0:
-            break
-        found.insert(0, line)
-    return "\n".join(found)
-
-
-def tails(output: Output, lines: int, max_bytes: int) -> dict[str, Any]:
-    """Return the answer of `tail`: the last lines of each stream, as exact text. Lines before a gap
-    do not belong to them."""
+def tails(output: Output, lines: int, max_bytes: int, streams: tuple[int, ...] = (0, 1)) -> Tails:
+    """Return the answer of `tail`: the last lines of each of these streams, as exact text. Lines
+    before a gap do not belong to them."""
     texts, included, crossed = [], [], False
     for stream in (0, 1):
+        if stream not in streams:
+            texts.append("")
+            included.append(0)
+            continue
         data, cut = output.steady(_tail_bytes, output, stream, lines, max_bytes)
         if len(data) < output.sizes[stream]:
             # Drop the rest of a character whose beginning was cut off
@@ -262,17 +103,17 @@ def tails(output: Output, lines: int, max_bytes: int) -> dict[str, Any]:
         texts.append(decode_exact(data))
         included.append(len(data))
         crossed = crossed or cut
-    return {
-        "stdout_tail": texts[0],
-        "stderr_tail": texts[1],
-        "truncated": included != output.sizes,
-        "encoding": "utf-8",
-        "stdout_observed_bytes": output.sizes[0],
-        "stderr_observed_bytes": output.sizes[1],
-        "stdout_included_bytes": included[0],
-        "stderr_included_bytes": included[1],
-        **({"gaps": gaps_in(output.gap.merged, 0, output.end)} if crossed else {}),
-    }
+    return Tails(
+        stdout_tail=texts[0],
+        stderr_tail=texts[1],
+        truncated=any(included[stream] != output.sizes[stream] for stream in streams),
+        encoding="utf-8",
+        stdout_observed_bytes=output.sizes[0],
+        stderr_observed_bytes=output.sizes[1],
+        stdout_included_bytes=included[0],
+        stderr_included_bytes=included[1],
+        gaps=truncate.gaps_in(output.gap.merged, 0, output.end) if crossed else None,
+    )
 
 
 def _tail_bytes(output: Output, stream: int, lines: int, max_bytes: int) -> tuple[bytes, bool]:

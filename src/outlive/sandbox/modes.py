@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.core.records import NETWORKS
+from outlive.core.records import GIT, NETWORKS
 from outlive.core.records import SANDBOXES as MODES
 from outlive.errors import OutliveError, argument, invalid
 
@@ -10,20 +10,35 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.core.records import Sandbox
+
 OFF = "off"
 
 
 class Bounds:
-    """The sandbox of a call that asks for none (`mode`, `network`), and the most that a call may
-    ask for (`most_mode`, `most_network`)."""
+    """The sandbox of a call that asks for none (`mode`, `network`, `git`), and the most that a call
+    may ask for (`most_mode`, `most_network`, `most_git`)."""
 
-    __slots__ = ("mode", "most_mode", "most_network", "network")
+    __slots__ = ("git", "mode", "most_git", "most_mode", "most_network", "network")
 
-    def __init__(self, mode: str, network: str, most_mode: str, most_network: str) -> None:
+    def __init__(self, mode: str, network: str, git: str, most_mode: str, most_network: str, most_git: str) -> None:
         self.most_mode = most_mode
         self.most_network = most_network
+        self.most_git = most_git
         self.mode = stricter(MODES, mode, most_mode)
         self.network = stricter(NETWORKS, network, most_network)
+        self.git = stricter(GIT, git, most_git)
+
+
+class Granted:
+    """The sandbox that a call gets."""
+
+    __slots__ = ("git", "mode", "network")
+
+    def __init__(self, mode: str, network: str, git: str) -> None:
+        self.mode = mode
+        self.network = network
+        self.git = git
 
 
 def stricter(order: tuple[str, ...], one: str, other: str) -> str:
@@ -34,8 +49,8 @@ def bounds(settings: dict[str, Any], ceiling: dict[str, str] | None) -> Bounds:
     """Return the bounds of a caller.
 
     `settings` is [sandbox] of the configuration. A ceiling that is not set is the default, so a
-    default alone cannot be left. `ceiling` is the caller's own ({"mode", "network"}, both may be
-    missing): the stricter one holds, and a caller with a ceiling has it as its default.
+    default alone cannot be left. `ceiling` is the caller's own ({"mode", "network", "git"}, each may
+    be missing): the stricter one holds, and a caller with a ceiling has it as its default.
     """
     own = ceiling or {}
     mode = settings["mode"] or settings["ceiling"] or own.get("mode") or OFF
@@ -43,39 +58,45 @@ def bounds(settings: dict[str, Any], ceiling: dict[str, str] | None) -> Bounds:
     most_mode = settings["ceiling"] or settings["mode"] or OFF
     most_network = settings["network_ceiling"] or settings["network"] or ("open" if most_mode == OFF else "loopback")
     own_network = own.get("network") or named or ("loopback" if own else "open")
+    git = settings["git"] or "read"
+    # Where a call may leave the sandbox it may change repositories in any case
+    most_git = settings["git_ceiling"] or ("write" if most_mode == OFF else git)
     return Bounds(
         mode,
         named or own.get("network") or "loopback",
+        git,
         stricter(MODES, most_mode, own.get("mode", OFF)),
         stricter(NETWORKS, most_network, own_network),
+        stricter(GIT, most_git, own.get("git", "read") if own else "write"),
     )
 
 
-def granted(found: Bounds, mode: str | None, network: str | None, *, elevated: bool) -> tuple[str, str]:
-    """Return (mode, network) of a call that asks for these; None asks for the default. With
-    `elevated` a call asks to run outside the sandbox.
+def granted(limit: Bounds, mode: str | None, network: str | None, git: str | None, *, elevated: bool) -> Granted:
+    """Return the sandbox of a call that asks for this; None asks for the default. With `elevated` a
+    call asks to run outside the sandbox.
 
     Errors: denied, invalid_argument.
     """
     if elevated and mode not in (None, OFF):
         raise invalid("elevated", f"{argument('elevated')} leaves the sandbox that {argument('sandbox')} asks for")
-    wanted = OFF if elevated else mode or found.mode
-    _require(MODES, wanted, found.most_mode, "elevated" if elevated else "sandbox")
+    wanted = OFF if elevated else mode or limit.mode
+    _require(MODES, wanted, limit.most_mode, "elevated" if elevated else "sandbox")
     if wanted == OFF:
         if network not in (None, "open"):
             hint = f"Give {argument('sandbox')} workspace-write or read-only as well."
             raise invalid("network", f"network {network} needs a sandbox; nothing was run", hint=hint)
-        return OFF, "open"
-    chosen = network or found.network
-    _require(NETWORKS, chosen, found.most_network, "network")
-    return wanted, chosen
+        return Granted(OFF, "open", "write")
+    chosen = network or limit.network
+    _require(NETWORKS, chosen, limit.most_network, "network")
+    _require(GIT, git or limit.git, limit.most_git, "git")
+    return Granted(wanted, chosen, git or limit.git)
 
 
 def _require(order: tuple[str, ...], wanted: str, most: str, field: str) -> None:
     if order.index(wanted) <= order.index(most):
         return
     asked = f"{argument('elevated')}" if field == "elevated" else f"{argument(field)} {wanted}"
-    kind = "network" if order is NETWORKS else "sandbox"
+    kind = "network" if order is NETWORKS else "git" if order is GIT else "sandbox"
     raise OutliveError(
         "denied",
         f"{asked} is more than this caller may have: {kind} {most}; nothing was run",
@@ -85,9 +106,13 @@ def _require(order: tuple[str, ...], wanted: str, most: str, field: str) -> None
     )
 
 
-def within(spec: dict[str, Any] | None, found: Bounds) -> bool:
+def within(sandbox: Sandbox | None, limit: Bounds) -> bool:
     """Return whether a job that was defined with this sandbox may do no more than the bounds allow."""
-    mode, network = (OFF, "open") if spec is None else (spec["mode"], spec["network"])
-    if MODES.index(mode) > MODES.index(found.most_mode):
+    mode, network = (OFF, "open") if sandbox is None else (sandbox.mode, sandbox.network)
+    if MODES.index(mode) > MODES.index(limit.most_mode):
         return False
-    return mode == OFF or NETWORKS.index(network) <= NETWORKS.index(found.most_network)
+    if sandbox is None:
+        return True
+    return NETWORKS.index(network) <= NETWORKS.index(limit.most_network) and GIT.index(sandbox.git) <= GIT.index(
+        limit.most_git
+    )

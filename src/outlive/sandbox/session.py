@@ -14,24 +14,30 @@ import errno
 import fcntl
 import os
 import select
+import stat
 import struct
 
 from outlive.sandbox import bubblewrap, syscalls
-from outlive.sandbox.init_program import PROGRAMS
+from outlive.sandbox.after import Before
+from outlive.sandbox.guard import Guard, searched
+from outlive.sandbox.mounts import Mounts
+from outlive.sandbox.mounts import add as add_mounts
+from outlive.sandbox.programs import INIT
 from outlive.system import fds, process, spawn, tree
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Mapping, Sequence
+
+    from outlive.core.records import Sandbox
 else:
     socket = fds.socket
 
 # init.c expects these; the others are for bwrap, which closes them
-_REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _ARGS = 3, 4, (5, 6), 7, 8, 9
-_FREE = 20  # above all of these
+_REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _ARGS, _WRITABLE, _COPIES = 3, 4, (5, 6), 7, 8, 9, 10, 11
+_STDIN = "/dev/.stdin"  # as init.c has it
 _PROGRAM = "/dev/boxkeeper"  # a name that no `pkill` of an agent matches
 # A copy on the file system of /dev: a bind would have bwrap read all mounts once more. What the
 # command makes of it changes nothing: it is executed once, before the command
@@ -58,6 +64,23 @@ class Inside:
         self.init = init
 
 
+class How:
+    """In which directory a command starts, with which umask (None: ours), and whether its stdin is a
+    terminal. `folder`: an fd of the directory of its job, for the record of what is there before
+    it. `prepare`: see spawn.spawn."""
+
+    __slots__ = ("cwd", "folder", "prepare", "terminal", "umask")
+
+    def __init__(
+        self, cwd: str, umask: int | None, *, terminal: bool, folder: int, prepare: Callable[[], None] | None = None
+    ) -> None:
+        self.cwd = cwd
+        self.umask = umask
+        self.terminal = terminal
+        self.folder = folder
+        self.prepare = prepare
+
+
 def report_pair() -> tuple[socket.socket, socket.socket]:
     """Return (the supervisor's end, the end in the sandbox) of the socket for reports."""
     here, there = fds.pair()
@@ -66,14 +89,12 @@ def report_pair() -> tuple[socket.socket, socket.socket]:
 
 
 def start(
-    spec: Mapping[str, Any],
+    sandbox: Sandbox,
     argv: Sequence[str],
     env: Mapping[str, str],
     stdio: Mapping[int, int],
     *,
-    cwd: str,
-    umask: int | None,
-    terminal: bool,
+    how: How,
     report: tuple[socket.socket, socket.socket],
 ) -> Inside:
     """Start `argv` in the sandbox.
@@ -82,21 +103,21 @@ def start(
     Errors: Unavailable and spawn.BeforeExec if nothing ran; OSError of execve(2).
     """
     here, there = report
-    path = _found(argv[0], env, cwd)
+    path = _found(argv[0], env, how.cwd)
     files = {
         **{fd: stdio[fd] for fd in (0, 1)},
         _STDERR: stdio[2],
         _REPORT: there.fileno(),
         **dict(zip(_KEEPERS, [stdio[fd] for fd in sorted(stdio) if fd > 2], strict=False)),
     }
-    flag = "t" if terminal else "-"
+    flag = "t" if how.terminal else "-"
     try:
-        return _start(spec, [flag, path, *argv], env, files, cwd=cwd, umask=umask, here=here)
+        return _start(sandbox, [flag, path, *argv], env, files, how, here)
     except OSError as error:
         if error.errno != errno.ENOEXEC or isinstance(error, Unavailable):
             raise
     words = [flag, _SHELL, "sh", path, *argv[1:]]  # a script without #! is run by sh, as shells do
-    return _start(spec, words, env, files, cwd=cwd, umask=umask, here=here)
+    return _start(sandbox, words, env, files, how, here)
 
 
 def _found(program: str, env: Mapping[str, str], cwd: str) -> str:
@@ -113,28 +134,37 @@ def _found(program: str, env: Mapping[str, str], cwd: str) -> str:
 
 
 def _start(
-    spec: Mapping[str, Any],
+    sandbox: Sandbox,
     words: list[str],
     env: Mapping[str, str],
     files: Mapping[int, int],
-    *,
-    cwd: str,
-    umask: int | None,
+    how: How,
     here: socket.socket,
 ) -> Inside:
     told, telling = os.pipe()
     arguments, reading = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     made = {
         2: telling,
-        _INIT: fds.memory_file("init", binascii.a2b_base64(PROGRAMS[os.uname().machine])),
-        _FILTER: _filter(spec),
+        _INIT: fds.memory_file("init", binascii.a2b_base64(INIT[os.uname().machine])),
+        _FILTER: _filter(sandbox),
+        _WRITABLE: fds.memory_file("writable", b""),
     }
     try:
-        command = [spec["bwrap"], "--args", str(_ARGS), "--", _PROGRAM, *words]
-        outer = _spawn(command, {**files, **made, _ARGS: reading.fileno()}, cwd=cwd, umask=umask)
+        mounts = _mounts(sandbox, how.cwd, how.folder)
+        words = [_stdin(mounts, files[0]) or words[0], *words[1:]]
+        os.pwrite(made[_WRITABLE], b"".join(os.fsencode(path) + b"\0" for path in mounts.writable), 0)
+        command = [sandbox.bwrap, "--args", str(_ARGS), "--", _PROGRAM, *words]
+        every = {**files, **made, **mounts.files, _ARGS: reading.fileno()}
+        try:
+            outer = _spawn(command, every, cwd="/", umask=how.umask, prepare=how.prepare)
+        finally:
+            mounts.close()
         try:
             reading.close()
-            _tell(arguments, bubblewrap.arguments(spec, env, cwd, filter_fd=_FILTER, last=_FIRST_PROCESS))
+            _tell(
+                arguments,
+                bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, filter_fd=_FILTER, last=_FIRST_PROCESS),
+            )
             return _met(here, told, outer)
         finally:
             end_outer(outer)
@@ -145,8 +175,36 @@ def _start(
             os.close(fd)
 
 
-def _filter(spec: Mapping[str, Any]) -> int:
-    return fds.memory_file("filter", syscalls.program(os.uname().machine, spec["network"]))
+def _mounts(sandbox: Sandbox, cwd: str, folder: int | None) -> Mounts:
+    """Return the file system of the sandbox, and record what is there before the job. Errors:
+    Unavailable."""
+    mounts, guard = Mounts(_COPIES), None
+    try:
+        if sandbox.mode == "workspace-write":  # outlive and what agents obey are kept with git=write too
+            guard = Guard(sandbox, searched(sandbox))
+            if folder is not None and sandbox.git != "write":
+                Before.of(guard).write(folder)
+        add_mounts(mounts, sandbox, cwd, guard)
+    except OSError as error:
+        mounts.close()
+        where = f"{error.filename}: " if error.filename else ""
+        raise Unavailable(0, f"{where}{error.strerror}") from error
+    return mounts
+
+
+def _stdin(mounts: Mounts, fd: int) -> str | None:
+    """Mount the file that the command reads, and return the word that says so to init.c; None if its
+    stdin is no file that can be mounted. Through the fd it could change mode, times and, without
+    Landlock, content."""
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode) or not status.st_nlink:
+        return None
+    mounts.words += ["--ro-bind-fd", mounts.number(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)), _STDIN]
+    return f"f{os.lseek(fd, 0, os.SEEK_CUR)}"
+
+
+def _filter(sandbox: Sandbox) -> int:
+    return fds.memory_file("filter", syscalls.program(os.uname().machine, sandbox.network))
 
 
 def _tell(arguments: socket.socket, words: bytes) -> None:
@@ -164,11 +222,19 @@ def _tell(arguments: socket.socket, words: bytes) -> None:
         arguments.close()
 
 
-def _spawn(command: list[str], files: Mapping[int, int], *, cwd: str, umask: int | None) -> int:
+def _spawn(
+    command: list[str],
+    files: Mapping[int, int],
+    *,
+    cwd: str,
+    umask: int | None,
+    prepare: Callable[[], None] | None = None,
+) -> int:
     """Start bwrap. The fds go through high numbers: no source may be the target of another."""
-    high = {target: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _FREE) for target, fd in files.items()}
+    above = max(files) + 1
+    high = {target: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above) for target, fd in files.items()}
     try:
-        return spawn.spawn(command, {}, high, cwd=cwd, umask=umask)
+        return spawn.spawn(command, {}, high, cwd=cwd, umask=umask, prepare=prepare)
     except spawn.BeforeExec:
         raise
     except OSError as error:
@@ -254,16 +320,6 @@ def outcome(here: socket.socket) -> int | None:
     return int(value) if kind == _ENDED else None
 
 
-def has_ended(here: socket.socket) -> bool:
-    """Return whether nothing lives in the sandbox, and nothing was reported that was not read."""
-    try:
-        return not here.recv(_MESSAGE.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    except BlockingIOError:
-        return False
-    except ConnectionResetError:
-        return True
-
-
 def found_again(here: socket.socket) -> Inside | None:
     """Return the command that a killed supervisor started and did not record, by the process tree
     below this process; None if there is none.
@@ -298,7 +354,7 @@ def _skip_start(here: socket.socket) -> None:
 
 
 def start_sink(
-    spec: Mapping[str, Any],
+    sandbox: Sandbox,
     words: list[str],
     env: Mapping[str, str],
     stdio: Mapping[int, int],
@@ -308,10 +364,13 @@ def start_sink(
 ) -> int:
     """Start a notification command in a sandbox like that of its job, and return the pid to wait
     for. Errors: OSError."""
-    arguments = bubblewrap.arguments(spec, env, cwd, filter_fd=_FILTER)
-    files = {**stdio, _FILTER: _filter(spec), _ARGS: fds.memory_file("args", arguments)}
+    mounts = _mounts(sandbox, cwd, None)
+    arguments = bubblewrap.arguments(sandbox, env, cwd, mounts.words, filter_fd=_FILTER)
+    made = {_FILTER: _filter(sandbox), _ARGS: fds.memory_file("args", arguments)}
     try:
-        return _spawn([spec["bwrap"], "--args", str(_ARGS), "--", *words], files, cwd=cwd, umask=umask)
+        files = {**stdio, **made, **mounts.files}
+        return _spawn([sandbox.bwrap, "--args", str(_ARGS), "--", *words], files, cwd="/", umask=umask)
     finally:
-        os.close(files[_FILTER])
-        os.close(files[_ARGS])
+        mounts.close()
+        for fd in made.values():
+            os.close(fd)

@@ -10,25 +10,28 @@ import errno
 import os
 
 from outlive.sandbox import view
+from outlive.sandbox.guard import Guard, searched
+from outlive.sandbox.mounts import opened
+from outlive.sandbox.shown import is_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from outlive.core.records import Sandbox
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_GIT = ".git"  # what git runs is in there
 
 
-def open_writable(spec: Mapping[str, Any], path: str, flags: int, mode: int) -> int:
+def open_writable(sandbox: Sandbox, path: str, flags: int, mode: int) -> int:
     """Return an fd of the file; missing directories are made. Errors: OSError, EROFS where the job
     may not write."""
     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-    root = next((one for one in spec["roots"] if view.is_in(path, [one])), None)
+    root = next((one for one in sandbox.roots if is_in(path, [one])), None)
     names = path.removeprefix(root or "").strip("/").split("/")
-    if root is None or _GIT in names or not view.is_writable(spec, path):
+    if root is None or not view.is_writable(sandbox, path):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
-    folder = os.open(root, _FOLDER & ~os.O_NOFOLLOW)
+    if Guard(sandbox, searched(sandbox)).keeps(path):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+    folder = opened(root, sandbox.root_ids[sandbox.roots.index(root)])
     try:
         for name in names[:-1]:
             inner = _entered(folder, name)

@@ -1,8 +1,10 @@
 """The filter of system calls in a sandbox: a classic BPF program for seccomp(2).
 
-It refuses what the namespaces do not: typing into a terminal (TIOCSTI, TIOCLINUX), new namespaces,
-the keyrings, which no namespace separates, io_uring, which makes sockets past the filter, and,
-without an open network, sockets of families that a network namespace does not separate.
+It refuses what the namespaces do not: typing into a terminal (TIOCSTI, TIOCLINUX), new namespaces
+and mounts, the keyrings, which no namespace separates, programs for the kernel (bpf), io_uring, which
+makes sockets past the filter, the bits set-user-id and set-group-id, by which another user of the
+machine would get the rights of this one, and, without an open network, sockets of families that a
+network namespace does not separate.
 """
 
 from __future__ import annotations
@@ -25,15 +27,39 @@ _X32 = 0x40000000  # numbers of the x32 interface of x86_64
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _FAMILIES = {"none": (_UNIX,), "loopback": (_UNIX, _INET, _INET6, _NETLINK)}
 
+_SET_ID = 0o6000
+_O_CREAT, _O_TMPFILE = 0o100, 0o20000000
+
 # Architecture (linux/audit.h), then the numbers of its system calls. The second architecture of a
 # machine is that of its 32-bit programs
-_NAMES = "ioctl clone unshare setns add_key request_key keyctl socket socketcall".split()
-_X86_64 = (0xC000003E, (16, 56, 272, 308, 248, 249, 250, 41, None))
-_I386 = (0x40000003, (54, 120, 310, 346, 286, 287, 288, 359, 102))
-_AARCH64 = (0xC00000B7, (29, 220, 97, 268, 217, 218, 219, 198, None))
-_ARM = (0x40000028, (54, 120, 337, 375, 309, 310, 311, 281, None))
+_NAMES = (
+    "ioctl clone unshare setns add_key request_key keyctl socket socketcall bpf "
+    "chmod fchmod fchmodat open creat openat mkdir mkdirat mknod mknodat"
+).split()
+_X86_64 = (0xC000003E, (16, 56, 272, 308, 248, 249, 250, 41, None, 321, 90, 91, 268, 2, 85, 257, 83, 258, 133, 259))
+_I386 = (0x40000003, (54, 120, 310, 346, 286, 287, 288, 359, 102, 357, 15, 94, 306, 5, 8, 295, 39, 296, 14, 297))
+_AARCH64 = (
+    0xC00000B7,
+    (29, 220, 97, 268, 217, 218, 219, 198, None, 280, None, 52, 53, None, None, 56, None, 34, None, 33),
+)
+_ARM = (0x40000028, (54, 120, 337, 375, 309, 310, 311, 281, None, 386, 15, 94, 333, 5, 8, 322, 39, 323, 14, 324))
 _MACHINES = {"x86_64": (_X86_64, _I386), "aarch64": (_AARCH64, _ARM)}
-_CLONE3, _IO_URING_SETUP = 435, 425  # the same everywhere
+# The same everywhere
+_CLONE3, _IO_URING_SETUP, _OPENAT2, _FCHMODAT2 = 435, 425, 437, 452
+_MOUNTING = (428, 429, 430, 431, 432, 433, 442, 467)  # open_tree … fspick, mount_setattr, open_tree_attr
+# Which argument has the mode, and which the flags that make it count (None: it always does)
+_MODES = {
+    "chmod": (1, None),
+    "fchmod": (1, None),
+    "fchmodat": (2, None),
+    "creat": (1, None),
+    "mkdir": (1, None),
+    "mkdirat": (2, None),
+    "mknod": (1, None),
+    "mknodat": (2, None),
+    "open": (2, 1),
+    "openat": (3, 2),
+}
 
 
 def program(machine: str, network: str) -> bytes:
@@ -59,9 +85,13 @@ def _rules(numbers: dict[str, int | None], families: tuple[int, ...] | None, *, 
     code: list[Instruction] = [(_LOAD, 0, 0, _NR)]
     if x32:
         code += [(_AT_LEAST, 0, 1, _X32), _refused(errno.ENOSYS)]
-    for number in (_CLONE3, _IO_URING_SETUP):  # ENOSYS: the C library falls back on clone(2)
+    # ENOSYS: programs fall back on clone(2) and openat(2), whose arguments a filter can read
+    for number in (_CLONE3, _IO_URING_SETUP, _OPENAT2, *_MOUNTING):
         code += _on(number, [_refused(errno.ENOSYS)])
-    for name in ("setns", "add_key", "request_key", "keyctl"):
+    for name, (mode, flags) in _MODES.items():
+        code += _on(numbers[name], _no_set_id(mode, flags))
+    code += _on(_FCHMODAT2, _no_set_id(2, None))
+    for name in ("setns", "add_key", "request_key", "keyctl", "bpf"):
         code += _on(numbers[name], [denied])
     code += _on(numbers["clone"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW), denied, _ALLOWED])
     code += _on(numbers["unshare"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW | _NEW_TIME), denied, _ALLOWED])
@@ -74,6 +104,20 @@ def _rules(numbers: dict[str, int | None], families: tuple[int, ...] | None, *, 
         code += _on(numbers["socket"], socket)
         code += _on(numbers["socketcall"], [denied])  # its arguments lie in memory, which a filter cannot read
     return [*code, _ALLOWED]
+
+
+def _no_set_id(mode: int, flags: int | None) -> list[Instruction]:
+    """Refuse a mode with the bits set-user-id or set-group-id. Without a flag that makes a file the
+    argument is no mode, and may be anything."""
+    made: list[Instruction] = [
+        (_LOAD, 0, 0, _ARG0 + 8 * mode),
+        (_ANY_BIT, 0, 1, _SET_ID),
+        _refused(errno.EPERM),
+        _ALLOWED,
+    ]
+    if flags is None:
+        return made
+    return [(_LOAD, 0, 0, _ARG0 + 8 * flags), (_ANY_BIT, 1, 0, _O_CREAT | _O_TMPFILE), _ALLOWED, *made]
 
 
 def _on(number: int | None, body: list[Instruction]) -> list[Instruction]:

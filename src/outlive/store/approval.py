@@ -11,7 +11,7 @@ import os
 import time
 
 from outlive import fastjson
-from outlive.core.records import APPROVALS
+from outlive.core.records import APPROVALS, Approval
 from outlive.core.units import seconds_of, timestamp
 from outlive.store import atomic_file, history
 from outlive.system import fds, locks
@@ -30,20 +30,20 @@ PENDING, APPROVED, DENIED, EXPIRED, WITHDRAWN = APPROVALS
 ASKER_BYTE = 2
 
 
-def record_asked(job: JobDir, request: dict[str, Any]) -> None:
+def record_asked(job: JobDir, asked: Approval) -> None:
     """Write into the history that approval is asked for. Call it with the job's locks held."""
-    history.record(job, history.APPROVAL_ASKED, rule=request["rule"], reason=request["reason"])
+    history.record(job, history.APPROVAL_ASKED, rule=asked.rule, reason=asked.reason)
 
 
 def read(job: JobDir) -> Answer | None:
     """Return the answer: {state, by, reason, at}; None while there is none."""
     try:
-        found: Answer = fastjson.loads(atomic_file.read(job.fd, FILE))
+        answer: Answer = fastjson.loads(atomic_file.read(job.fd, FILE))
     except FileNotFoundError:
         return None
     except (OSError, ValueError):  # spoilt by a program: nothing that was not approved may run
-        found = {}
-    return found if found.get("state") in APPROVALS else {"state": DENIED, "reason": f"{FILE} cannot be read"}
+        answer = {}
+    return answer if answer.get("state") in APPROVALS else {"state": DENIED, "reason": f"{FILE} cannot be read"}
 
 
 def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None = None) -> tuple[Answer, bool]:
@@ -69,7 +69,7 @@ def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None
 
 def seconds_left(definition: Definition) -> float:
     """Return how long an answer may still take, in seconds."""
-    return max(0.0, seconds_of((definition.approval or {})["expires_at"]) - time.time())
+    return max(0.0, seconds_of((definition.approval or Approval()).expires_at) - time.time())
 
 
 def hold(job: JobDir) -> int:
@@ -90,11 +90,11 @@ def is_held(job: JobDir) -> bool:
 
 def shown(job: JobDir, definition: Definition) -> Answer:
     """Return the member `approval` of answers."""
-    asked = definition.approval or {}
-    about = {name: asked.get(name) for name in ("rule", "reason", "expires_at")}
-    found = read(job)
-    if found is None:
+    asked = definition.approval or Approval()
+    about = {"rule": asked.rule, "reason": asked.reason, "expires_at": asked.expires_at or None}
+    answer = read(job)
+    if answer is None:
         return {"state": PENDING, **{name: value for name, value in about.items() if value is not None}}
-    given = {"by": found.get("by"), "at": found.get("at"), "answer": found.get("reason")}
-    told = {"rule": about["rule"], "reason": about["reason"], **given}
-    return {"state": found["state"], **{name: value for name, value in told.items() if value is not None}}
+    given = {"by": answer.get("by"), "at": answer.get("at"), "answer": answer.get("reason")}
+    facts = {"rule": about["rule"], "reason": about["reason"], **given}
+    return {"state": answer["state"], **{name: value for name, value in facts.items() if value is not None}}

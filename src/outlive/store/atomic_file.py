@@ -36,25 +36,41 @@ class Damaged(OutliveError):
         self.why = why
 
 
-def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "") -> None:
+def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "", *, promised: bool = True) -> None:
     """Replace `name` in the directory behind `dir_fd` (mode 0600). The new content becomes visible
-    at once and whole; it is not synced. Errors: OSError.
+    at once and whole. Errors: OSError.
+
+    The new content is synced before the rename: XFS and btrfs may keep the rename through a power
+    cut without the content, because the sync of any other file commits it, and leave an empty file.
+    So after a cut `name` has its old or its new content (`sync` the directory to be sure of the
+    new one). With `promised` False there is no sync: for content that was never reported as
+    durable, or that another synced file tells as well.
 
     The temporary name holds pid and a counter and is created exclusively: two writers never share
     one. `unrenamed`: the fault point between writing and renaming.
     """
     temporary, fd = _temporary(dir_fd, name)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+            if promised:
+                os.fdatasync(fd)
+        finally:
+            os.close(fd)
+        fault_points.at(unrenamed)
+        os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
     except BaseException:
-        os.close(fd)
-        os.unlink(temporary, dir_fd=dir_fd)
+        _unlink(dir_fd, temporary)
         raise
-    os.close(fd)
-    fault_points.at(unrenamed)
-    os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+
+
+def _unlink(dir_fd: int, name: str) -> None:
+    try:
+        os.unlink(name, dir_fd=dir_fd)
+    except OSError:  # read-only by now
+        return
 
 
 def _temporary(dir_fd: int, name: str) -> tuple[str, int]:
@@ -86,8 +102,7 @@ def write_reserved(dir_fd: int, reserved: str, name: str, data: bytes, unrenamed
     write_atomic this needs no space on the disk, neither for data nor for a name. Errors: OSError.
 
     The file is synced before the rename: else a power cut could leave the new name with the zeros
-    of the reserve. (A file that write_atomic made is written out by ext4 and btrfs when it replaces
-    another one.)
+    of the reserve.
     """
     fd = open_regular(dir_fd, reserved, os.O_WRONLY)
     try:
@@ -113,6 +128,18 @@ def open_regular(dir_fd: int, name: str, flags: int = os.O_RDONLY, mode: int = 0
     return _opened(dir_fd, name, flags, mode)[0]
 
 
+def open_to_write(dir_fd: int, name: str, flags: int = os.O_WRONLY) -> int:
+    """Open a regular file in the directory behind `dir_fd`, and make it if it is missing. On a disk
+    that became read-only it is opened to read: a write then fails (EBADF). Errors: NotOurs,
+    OSError."""
+    try:
+        return open_regular(dir_fd, name, flags | os.O_CREAT)
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        return open_regular(dir_fd, name)
+
+
 def _opened(dir_fd: int, name: str, flags: int, mode: int) -> tuple[int, int]:
     """Return the fd of a regular file, and its size."""
     try:
@@ -123,9 +150,9 @@ def _opened(dir_fd: int, name: str, flags: int, mode: int) -> tuple[int, int]:
         if error.errno in (errno.ENXIO, errno.EISDIR):  # a FIFO without a reader or a socket; a directory
             raise NotOurs(f"{name} is not a regular file") from error
         raise
-    found = os.fstat(fd)
-    if stat.S_ISREG(found.st_mode):
-        return fd, found.st_size
+    status = os.fstat(fd)
+    if stat.S_ISREG(status.st_mode):
+        return fd, status.st_size
     os.close(fd)
     raise NotOurs(f"{name} is not a regular file")
 
@@ -136,17 +163,17 @@ def read(dir_fd: int, name: str, most: int = limits.RECORD_BYTES) -> bytes:
     try:
         if size > most:
             raise NotOurs(f"{name} has {size:,} bytes, and none of ours more than {most:,}")
-        found = os.read(fd, size + 1)
+        data = os.read(fd, size + 1)
         # Else it is being written, or its file system gives less than it has
-        return found if len(found) == size else _rest(fd, found, most)
+        return data if len(data) == size else _rest(fd, data, most)
     finally:
         os.close(fd)
 
 
-def _rest(fd: int, found: bytes, most: int) -> bytes:
-    while len(found) < most and (piece := os.read(fd, min(most - len(found), 1 << 20))):
-        found += piece
-    return found[:most]
+def _rest(fd: int, data: bytes, most: int) -> bytes:
+    while len(data) < most and (piece := os.read(fd, min(most - len(data), 1 << 20))):
+        data += piece
+    return data[:most]
 
 
 def sync(dir_fd: int, names: tuple[str, ...] = (), more: Sequence[int] = ()) -> None:
@@ -195,19 +222,19 @@ def dump(content: dict[str, Any]) -> bytes:
 def load(data: bytes) -> dict[str, Any]:
     """Return what `dump` was given. Errors: Damaged."""
     try:
-        found = fastjson.loads(data)
+        content = fastjson.loads(data)
     except (ValueError, RecursionError) as error:
         raise Damaged(_damage(data)) from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise Damaged("it is not a JSON object")
-    said = found.pop("checksum", None)
-    if said is not None and not _fits(data, found, said):
+    checksum = content.pop("checksum", None)
+    if checksum is not None and not _fits(data, content, checksum):
         raise Damaged("its checksum does not fit")
-    return found
+    return content
 
 
-def _fits(data: bytes, found: dict[str, Any], said: object) -> bool:
-    """Return whether `said` is the checksum of the other members.
+def _fits(data: bytes, content: dict[str, Any], checksum: object) -> bool:
+    """Return whether `checksum` is the checksum of the other members.
 
     Bytes that `dump` wrote are checked as they are, because serializing them anew takes as long as
     parsing them. A file that another program has laid out in its own way is serialized first: the
@@ -215,10 +242,10 @@ def _fits(data: bytes, found: dict[str, Any], said: object) -> bool:
     """
     if data[-_SEAL_BYTES:-11] == _SEAL and data.endswith(b'"}\n'):
         raw = zlib.crc32(b"}", zlib.crc32(memoryview(data)[:-_SEAL_BYTES]))
-        if said == f"{raw:08x}":
+        if checksum == f"{raw:08x}":
             return True
-    body = fastjson.dumps(found, separators=(",", ":"), ensure_ascii=True)
-    return said == f"{zlib.crc32(body.encode()):08x}"
+    body = fastjson.dumps(content, separators=(",", ":"), ensure_ascii=True)
+    return checksum == f"{zlib.crc32(body.encode()):08x}"
 
 
 def _damage(data: bytes) -> str:

@@ -40,7 +40,7 @@ def write(job: JobDir, process: str, error: BaseException) -> None:
         }
         head = "".join(f"{name}: {value}\n" for name, value in facts.items())
         text = head.encode("utf-8", "replace") + b"\n" + _trace(error)
-        atomic_file.write_atomic(job.fd, f"{FAULT}{process}.txt", text)
+        atomic_file.write_atomic(job.fd, f"{FAULT}{process}.txt", text, promised=False)
     except Exception:  # noqa: BLE001 - a full disk, a directory that was deleted, no memory
         return
 
@@ -59,7 +59,7 @@ def write_for(root: str, job_id: str, process: str, error: BaseException) -> Non
 
 def read(job: JobDir) -> list[dict[str, str]]:
     """Return `process`, `at`, `error` and the `path` of each report, the oldest first."""
-    found = []
+    faults = []
     for name in job.fault_names()[:_MOST]:
         try:
             head = atomic_file.read(job.fd, name, 2 * _TRACE_BYTES).partition(b"\n\n")[0].decode("utf-8", "replace")
@@ -67,17 +67,17 @@ def read(job: JobDir) -> list[dict[str, str]]:
             continue
         facts = dict(line.partition(": ")[::2] for line in head.splitlines())
         if all(fact in facts for fact in _FACTS):
-            found.append({fact: facts[fact] for fact in _FACTS} | {"path": os.path.join(job.path, name)})
-    return sorted(found, key=lambda fault: fault["at"])
+            faults.append({fact: facts[fact] for fact in _FACTS} | {"path": os.path.join(job.path, name)})
+    return sorted(faults, key=lambda fault: fault["at"])
 
 
 def cause(job: JobDir) -> str:
     """Return a clause about the newest traceback of a supervisor or guardian, "" if there is none:
     a process that ended so was not killed."""
-    found = [fault for fault in read(job) if fault["process"] in ("supervisor", "guardian")]
-    if not found:
+    faults = [fault for fault in read(job) if fault["process"] in ("supervisor", "guardian")]
+    if not faults:
         return ""
-    newest = found[-1]
+    newest = faults[-1]
     return f"its {newest['process']} failed with {newest['error']} ({os.path.basename(newest['path'])} has more)"
 
 
@@ -87,9 +87,9 @@ def untold(job: JobDir) -> list[dict[str, Any]]:
         return []
     known = history.read(job, kinds=(history.FAULT,))[0]
     return [
-        {"process": found["process"], "error": found["error"], "file": os.path.basename(found["path"])}
-        for found in read(job)
-        if not any(old["process"] == found["process"] and old["at"] >= found["at"] for old in known)
+        {"process": fault["process"], "error": fault["error"], "file": os.path.basename(fault["path"])}
+        for fault in read(job)
+        if not any(old["process"] == fault["process"] and old["at"] >= fault["at"] for old in known)
     ]
 
 

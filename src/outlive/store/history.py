@@ -176,8 +176,7 @@ def _leave_out(job: JobDir, fd: int, size: int, gone: int) -> tuple[int, int]:
     newer = os.pread(fd, size - at, at)
     cut = newer.find(b"\n") + 1 or len(newer)
     at, newer = at + cut, newer[cut:]
-    # An older version set no bound, and its file may have grown for weeks: read no more of it than
-    # a file of this version can hold
+    # The job itself may have written more than the bound: read no more of it than that
     older = os.pread(fd, min(at - gone, limits.EVENTS_BYTES), gone)
     kept, last = _states_of([*_lines_before_hole(fd, gone)[1:], *older.splitlines()])
     first = _place(newer[: newer.find(b"\n") + 1]) or (last[0] + 1, last[1])
@@ -191,6 +190,7 @@ def _leave_out(job: JobDir, fd: int, size: int, gone: int) -> tuple[int, int]:
         fds.write_all(copy, head)
         os.lseek(copy, at - 1, os.SEEK_SET)
         fds.write_all(copy, b"\n" + newer)
+        os.fdatasync(copy)  # before it replaces what was synced, as in atomic_file.write_atomic
         fcntl.fcntl(copy, fcntl.F_SETFL, os.O_APPEND)
         os.rename(_COPY, EVENTS, src_dir_fd=job.fd, dst_dir_fd=job.fd)
     except OSError:
@@ -251,7 +251,8 @@ def _lines_before_hole(fd: int, gone: int) -> list[bytes]:
 def outcome_of(state: State) -> dict[str, Any]:
     """Return the members of a `finished` event."""
     values = {name: getattr(state, name) for name in ("state", "exit_code", "signal", "reason", "duration_ms")}
-    return values | {name: value for name in ("usage", "message") if (value := getattr(state, name))}
+    values |= {} if state.usage is None else {"usage": state.usage.to_dict()}
+    return values | ({"message": state.message} if state.message else {})
 
 
 def size(job: JobDir) -> int:
@@ -285,22 +286,22 @@ def read(
             lines = _lines_before_hole(fd, note["to_byte"])[: 1 if offset and not after else None]
             offset = note["to_byte"]
         size = os.fstat(fd).st_size
-        # More than this was written by an older version, which set no bound, or by the job itself
+        # More than this was written by the job itself
         offset = max(offset, size - _READ_BYTES)
         data = os.pread(fd, max(0, size - offset), offset)
     finally:
         os.close(fd)
     whole = data.rfind(b"\n") + 1
-    found = []
+    events = []
     for line in [*lines, *data[:whole].splitlines()]:
         place = _place(line)
         if place is None or place[0] <= after or place[1] < since_seq or (kinds and _kind(line) not in kinds):
             continue
         try:
-            found.append({**fastjson.loads(line), "n": place[0], "seq": place[1]})
+            events.append({**fastjson.loads(line), "n": place[0], "seq": place[1]})
         except (ValueError, RecursionError):  # cut off by a kill, or nothing of ours
             continue
-    return sorted(found, key=lambda event: event["n"]) if lines else found, offset + whole
+    return sorted(events, key=lambda event: event["n"]) if lines else events, offset + whole
 
 
 def has(job: JobDir, kind: str) -> bool:

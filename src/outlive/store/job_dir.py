@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import socket
     from typing import Any, Protocol, TypeVar
 
-    from outlive.core.records import Record
+    from outlive.core.record import Record
 
     class Root(Protocol):
         """A root.Store, whose module imports this one."""
@@ -49,6 +49,7 @@ KEYBOARD = ".keyboard"  # who types into the terminal; the holder locks its byte
 SEEN = ".seen"  # a directory: <hash of a client> holds where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 BYTES = 2  # of both together
+UNWRITTEN_BYTE = 3  # shared by a supervisor that has an outcome in memory and cannot write it
 # Most outcomes take 1 KiB; a terminal of many sizes has 4
 _RESERVE_BYTES = 8_192
 _MARK_BYTES = 2_048  # most first states take 800 bytes
@@ -68,8 +69,9 @@ class JobDir:
         self.job_id = job_id
         self.path = os.path.join(store_path, job_id)
         self.fd = fd
-        self._live = f"../{LIVE}/{job_id}"
+        self.live_name = f"../{LIVE}/{job_id}"
         self._log_bytes = [0, 0]  # least lengths of the logs, from the last state that was read
+        self._has_outcome = False  # whether state.json was seen with a final state
 
     @classmethod
     def open(cls, store: Root, job_id: str) -> JobDir:
@@ -97,10 +99,10 @@ class JobDir:
     def log_path(self, stream: int) -> str:
         return os.path.join(self.path, LOGS[stream])
 
-    def open_file(self, name: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+    def open_file(self, name: str, flags: int = os.O_RDONLY) -> int:
         """Open a regular file of the job. Everything that reads or writes one goes through here, or
         through atomic_file. Errors: atomic_file.NotOurs, OSError."""
-        return atomic_file.open_regular(self.fd, name, flags, mode)
+        return atomic_file.open_regular(self.fd, name, flags)
 
     def open_fifo(self, name: str, flags: int) -> int:
         """Open an end of a FIFO of the job without waiting for the other end. Errors:
@@ -117,8 +119,6 @@ class JobDir:
 
     def connect(self, *, wait: bool = True) -> socket.socket:
         """Return a connection to the control socket of the job. Errors: as `fds.connected`."""
-        from outlive.system import fds  # late: most readers do without
-
         io = self.open_io()
         try:
             return fds.connected(io, os.path.basename(CONTROL), wait=wait)
@@ -151,7 +151,7 @@ class JobDir:
             _lock_soon(lock)
             changed: Definition = change(self.read_meta())
             self.write_meta(changed)
-            atomic_file.sync(self.fd, (META,))
+            atomic_file.sync(self.fd)
         finally:
             os.close(lock)
         return changed
@@ -179,20 +179,22 @@ class JobDir:
         """Return the job's state, or None if none was ever written. Errors: atomic_file.Damaged,
         OutliveError for a newer format."""
         try:
-            found = self._record(STATE)
+            content = self._record(STATE)
         except FileNotFoundError:
-            return self._mark()
-        state = _checked(State, found)
+            return self.marked_state()
+        state = _checked(State, content)
         self._log_bytes = state.log_bytes or self._log_bytes
+        self._has_outcome = state.finished
         return state
 
-    def write_state(self, state: State) -> State:
+    def write_state(self, state: State, *, promised: bool = False) -> State:
         """Replace the state and return it as written: every reader sees all of it when this
-        returns."""
-        stamped: State = state.replace(updated_at=timestamp())
+        returns. `promised`: the caller relies on its being durable, as
+        when it removes the mark of live jobs next."""
+        stamped: State = State.replace(state, updated_at=timestamp())
         data, point = atomic_file.dump(stamped.to_dict()), _UNRENAMED.get(state.phase, "")
         try:
-            atomic_file.write_atomic(self.fd, STATE, data, point)
+            atomic_file.write_atomic(self.fd, STATE, data, point, promised=promised or self._is_promised(state))
         except OSError as error:
             if not state.finished or error.errno not in FULL:
                 raise
@@ -200,28 +202,42 @@ class JobDir:
                 atomic_file.write_reserved(self.fd, RESERVE, STATE, data, point)
             except OSError:
                 raise error from None
+        self._has_outcome = state.finished
         return stamped
+
+    def _is_promised(self, state: State) -> bool:
+        """Return whether a power cut must leave what state.json has now, or else `state`. It need
+        not while the job runs (syncing.py)."""
+        return self._has(STATE) and (self._has_outcome or state.state == "created" or not self.is_marked())
+
+    def is_marked(self) -> bool:
+        """Return whether the mark of live jobs has a state of this job."""
+        try:
+            return os.stat(self.live_name, dir_fd=self.fd, follow_symlinks=False).st_size > 0
+        except OSError:
+            return False
 
     def mark_spawning(self, state: State) -> None:
         """Write the first state: a command is about to be spawned. It stands in the mark of live jobs,
         which is there already, until the next state is written. Errors: OSError."""
         try:
-            fd = -1 if self._has(STATE) else self.open_file(self._live, os.O_WRONLY)  # `create` wrote a state
+            fd = self.open_file(self.live_name, os.O_WRONLY)
         except OSError:
-            fd = -1
-        if fd < 0:
             self.write_state(state)
             return
-        data = atomic_file.dump(state.replace(updated_at=timestamp()).to_dict())
-        fault_points.at(_UNRENAMED["spawning"])
+        data = atomic_file.dump(State.replace(state, updated_at=timestamp()).to_dict())
+        fault_points.at("start_unmarked")
         try:
             fds.write_all(fd, data.ljust(_MARK_BYTES))  # a guardian writes it over that of its supervisor
         finally:
             os.close(fd)
+        if self._has(STATE):  # `create` wrote one, which would count
+            self.write_state(state, promised=True)
 
-    def _mark(self) -> State | None:
+    def marked_state(self) -> State | None:
+        """Return the state that the mark of live jobs has, None if it has none."""
         try:
-            data = atomic_file.read(self.fd, self._live)
+            data = atomic_file.read(self.fd, self.live_name)
         except OSError:
             return None
         try:
@@ -249,7 +265,7 @@ class JobDir:
 
         Call this only when it is known that no process supervises the job any more.
         """
-        found: list[State] = []
+        states: list[State] = []
         for name in os.listdir(self.fd):
             if name != RESERVE and not name.startswith(f".{STATE}."):
                 continue
@@ -257,11 +273,11 @@ class JobDir:
                 # The zeros are reserved space that was not needed
                 content = atomic_file.read(self.fd, name).rstrip(b"\0")
                 if b'"checksum"' in content:
-                    found.append(_checked(State, _known_format(atomic_file.load(content), self.path)))
+                    states.append(_checked(State, _known_format(atomic_file.load(content), self.path)))
             except (OSError, OutliveError):  # written in part, or not at all
                 continue
-        found = [state for state in found if state.finished and state.job_id == self.job_id]
-        return max(found, key=lambda state: str(state.updated_at), default=None)
+        states = [state for state in states if state.finished and state.job_id == self.job_id]
+        return max(states, key=lambda state: str(state.updated_at), default=None)
 
     # --- locks: the sign of life ---
 
@@ -275,6 +291,17 @@ class JobDir:
         fd = self.open_file(LOCK)
         try:
             return locks.is_held(fd, SUPERVISOR_BYTE, BYTES)
+        finally:
+            os.close(fd)
+
+    def has_unwritten_outcome(self) -> bool:
+        """Return whether the supervisor has an outcome that it cannot write."""
+        try:
+            fd = self.open_file(LOCK)
+        except OSError:  # deleted just now
+            return False
+        try:
+            return locks.is_held(fd, UNWRITTEN_BYTE)
         finally:
             os.close(fd)
 
@@ -305,8 +332,8 @@ class JobDir:
         """Return whether the path still names this directory: False after the job was removed."""
         try:
             here, there = os.fstat(self.fd), os.stat(self.path, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
+        except OSError as error:
+            return error.errno != errno.ENOENT  # a broken disk removes nothing
         return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
 
     def fault_names(self) -> list[str]:
@@ -327,40 +354,16 @@ class JobDir:
 
     def stored_size(self, stream: int) -> int:
         """Return the length of the log's file in bytes; 0 if it is missing or no regular file."""
+        status = self.log_stat(stream)
+        return 0 if status is None else status.st_size
+
+    def log_stat(self, stream: int) -> os.stat_result | None:
+        """Return what stat(2) says of the log's file; None if it is missing or no regular file."""
         try:
-            found = os.stat(LOGS[stream], dir_fd=self.fd, follow_symlinks=False)
+            status = os.stat(LOGS[stream], dir_fd=self.fd, follow_symlinks=False)
         except FileNotFoundError:
-            return 0
-        return found.st_size if stat.S_ISREG(found.st_mode) else 0
-
-    def disk_bytes(self) -> int:
-        """Return how many bytes deleting this directory gives back. Errors: OSError."""
-        total, inner = _bytes_in(self.fd)
-        for name in inner:
-            if name in (IO, SEEN):
-                try:
-                    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
-                except OSError:
-                    continue
-                try:
-                    total += _bytes_in(fd)[0]
-                finally:
-                    os.close(fd)
-        return total
-
-
-def _bytes_in(fd: int) -> tuple[int, list[str]]:
-    """Return the bytes that what is in a directory takes, and the names of the directories in it."""
-    total, inner = 0, []
-    with os.scandir(fd) as entries:
-        for entry in entries:
-            try:
-                total += entry.stat(follow_symlinks=False).st_blocks * 512
-            except FileNotFoundError:  # its supervisor has renamed it meanwhile
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                inner.append(entry.name)
-    return total, inner
+            return None
+        return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _lock_soon(fd: int) -> None:
@@ -376,27 +379,27 @@ def _lock_soon(fd: int) -> None:
         time.sleep(_LOCK_AGAIN_S)
 
 
-def _checked(kind: type[_R], found: dict[str, Any]) -> _R:
-    misfit = kind.misfit(found)
+def _checked(kind: type[_R], content: dict[str, Any]) -> _R:
+    misfit = kind.misfit(content)
     if misfit is not None:
         raise atomic_file.Damaged(f"its {misfit} makes no sense")
-    return kind.of(found)
+    return kind.of(content)
 
 
-def _known_format(found: dict[str, Any], path: str) -> dict[str, Any]:
+def _known_format(content: dict[str, Any], path: str) -> dict[str, Any]:
     """Return `found` if this version can read it. Errors: Damaged; io_error for a newer format.
 
     Older formats need no code here: `Record.of` fills in what they lack.
     """
-    if not isinstance(found.get("format", 1), int):
+    if not isinstance(content.get("format", 1), int):
         raise atomic_file.Damaged("its format is not a number")
-    if found.get("format", 1) > limits.JOB_FORMAT:
+    if content.get("format", 1) > limits.JOB_FORMAT:
         raise OutliveError(
             "io_error",
-            f"{path} was written by a newer outlive (format {found['format']}, this one knows {limits.JOB_FORMAT})",
+            f"{path} was written by a newer outlive (format {content['format']}, this one knows {limits.JOB_FORMAT})",
             hint="Update outlive to read this job.",
         )
-    return found
+    return content
 
 
 class Locks:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from outlive.core.records import Record
+    from outlive.core.record import Record
     from outlive.store.root import Store
 
     _R = TypeVar("_R", bound=Record)

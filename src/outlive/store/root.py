@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from outlive.core.origin import Origin
+
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
 _TRASH_CHARS = 6  # behind the id of what is being deleted
@@ -32,6 +34,9 @@ def default_path(env: Mapping[str, str]) -> str:
     return os.path.join(base_directory(env, "XDG_DATA_HOME", ".local", "share"), "outlive", "jobs")
 
 
+_LEFT = ".left"  # behind the id of a job that ended, whose processes live
+
+
 class Store:
     """A root that was found safe. All access below it is relative to `fd`, so a path that is
     swapped changes nothing."""
@@ -39,8 +44,7 @@ class Store:
     def __init__(self, path: str, fd: int) -> None:
         self.path = path
         self.fd = fd
-        # Scope, owner and directory of the jobs that jobs/lookup.py has read
-        self.origins: dict[str, tuple[str | None, str, str]] = {}
+        self.origins: dict[str, Origin] = {}  # of the jobs that jobs/lookup.py has read
 
     @classmethod
     def open(cls, path: str | None, env: Mapping[str, str]) -> Store:
@@ -130,14 +134,29 @@ class Store:
 
     def live_ids(self) -> list[str]:
         """Return the ids of the jobs that may still run, newest first."""
+        return sorted(filter(is_id, self._marks()), reverse=True)
+
+    def left_ids(self) -> list[str]:
+        """Return the ids of the jobs that ended and left processes, as far as their supervisors know."""
+        ids = (name.removesuffix(_LEFT) for name in self._marks() if name.endswith(_LEFT))
+        return sorted(filter(is_id, ids), reverse=True)
+
+    def _marks(self) -> list[str]:
         try:
             fd = os.open(LIVE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
         except OSError:
             return []
         try:
-            return sorted(filter(is_id, os.listdir(fd)), reverse=True)
+            return os.listdir(fd)
         finally:
             os.close(fd)
+
+    def mark_left(self, job_id: str) -> None:
+        """Have the mark of a live job say that it ended, and that processes of it are left."""
+        try:
+            os.rename(f"{LIVE}/{job_id}", f"{LIVE}/{job_id}{_LEFT}", src_dir_fd=self.fd, dst_dir_fd=self.fd)
+        except FileNotFoundError:  # another supervisor did it, or it ended long ago and was adopted
+            self.mark_live(f"{job_id}{_LEFT}")
 
     def mark_live(self, job_id: str) -> None:
         """List the job among those that may run."""
@@ -160,10 +179,11 @@ class Store:
         return True
 
     def unmark_live(self, job_id: str) -> None:
-        try:
-            os.unlink(f"{LIVE}/{job_id}", dir_fd=self.fd)
-        except OSError:
-            return
+        for name in (job_id, f"{job_id}{_LEFT}"):
+            try:
+                os.unlink(f"{LIVE}/{name}", dir_fd=self.fd)
+            except OSError:
+                continue
 
     def find(self, text: str, exists: Callable[[str], bool] | None = None) -> str:
         """Return the id that `text` names: a whole id, or a unique beginning or end of one.
@@ -177,12 +197,12 @@ class Store:
             if self._has(wanted) and (exists is None or exists(wanted)):
                 return wanted
         elif is_id_part(wanted):
-            found = [one for one in only_ids(self._names()) if one.startswith(wanted) or one.endswith(wanted)]
-            found = sorted(found if exists is None else filter(exists, found), reverse=True)
-            if len(found) == 1:
-                return found[0]
-            if found:
-                raise _ambiguous(text, found)
+            ids = [one for one in only_ids(self._names()) if one.startswith(wanted) or one.endswith(wanted)]
+            ids = sorted(ids if exists is None else filter(exists, ids), reverse=True)
+            if len(ids) == 1:
+                return ids[0]
+            if ids:
+                raise _ambiguous(text, ids)
         raise not_found(text)
 
     def _has(self, job_id: str) -> bool:
@@ -233,7 +253,7 @@ def _walked(path: str, *, make: bool = True) -> str:
             continue
         here = os.path.join(done, name)
         try:
-            found = os.lstat(here)
+            status = os.lstat(here)
         except FileNotFoundError:
             if not make:
                 raise
@@ -241,11 +261,11 @@ def _walked(path: str, *, make: bool = True) -> str:
                 os.mkdir(here, 0o700)
             except FileExistsError:  # another process was faster
                 pass
-            found = os.lstat(here)
-        if not stat.S_ISLNK(found.st_mode):
-            done, above = here, found
+            status = os.lstat(here)
+        if not stat.S_ISLNK(status.st_mode):
+            done, above = here, status
             continue
-        _check_way(here, found)
+        _check_way(here, status)
         links += 1
         if links > _LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
@@ -256,39 +276,32 @@ def _walked(path: str, *, make: bool = True) -> str:
     return done
 
 
-def _check_way(path: str, found: os.stat_result) -> None:
+def _check_way(path: str, status: os.stat_result) -> None:
     """Raise store_unsafe if another user may change this directory or link on the way to a root.
     What is below a directory with the sticky bit only its owner may replace (inode(7))."""
-    trusted = found.st_uid in (0, os.geteuid())
-    closed = not found.st_mode & 0o022 or found.st_mode & stat.S_ISVTX or stat.S_ISLNK(found.st_mode)
+    trusted = status.st_uid in (0, os.geteuid())
+    closed = not status.st_mode & 0o022 or status.st_mode & stat.S_ISVTX or stat.S_ISLNK(status.st_mode)
     if not (trusted and closed):
         from outlive.store import unsafe_way  # late: hardly any way is suspicious
 
-        unsafe_way.check(path, found)
+        unsafe_way.check(path, status)
 
 
-def is_inside(path: str, root: str) -> bool:
-    """Return whether a file is below the job root, by whichever links. `root`: its real path.
-    Errors: OSError, ValueError."""
-    real = os.path.realpath(path)
-    return real == root or real.startswith(f"{root.rstrip('/')}/")
-
-
-def _check(path: str, found: os.stat_result) -> None:
+def _check(path: str, status: os.stat_result) -> None:
     """Raise store_unsafe unless the root belongs to this user alone: a user that can write into it
     can make outlive run or read anything in this user's name."""
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise OutliveError(
             "store_unsafe",
-            f"the job root {path} belongs to uid {found.st_uid}, not to uid {os.geteuid()}",
+            f"the job root {path} belongs to uid {status.st_uid}, not to uid {os.geteuid()}",
             hint=OTHER_ROOT,
         )
-    if found.st_mode & 0o022:
+    if status.st_mode & 0o022:
         raise OutliveError(
             "store_unsafe",
-            f"the job root {path} is writable by others (mode {stat.S_IMODE(found.st_mode):04o})",
+            f"the job root {path} is writable by others (mode {stat.S_IMODE(status.st_mode):04o})",
             # A directory such as /tmp is meant for everyone
-            hint=OTHER_ROOT if found.st_mode & stat.S_ISVTX else f"Run: chmod 700 {path}",
+            hint=OTHER_ROOT if status.st_mode & stat.S_ISVTX else f"Run: chmod 700 {path}",
         )
 
 
@@ -311,22 +324,30 @@ def not_found(text: str) -> OutliveError:
     return OutliveError("job_not_found", f"no job {text!r}", hint=hint)
 
 
-def _ambiguous(text: str, found: list[str]) -> OutliveError:
-    more = len(found) - _LISTED_CANDIDATES
-    which = ", ".join(found[:_LISTED_CANDIDATES]) + (f" and {more} more" if more > 0 else "")
+def _ambiguous(text: str, ids: list[str]) -> OutliveError:
+    more = len(ids) - _LISTED_CANDIDATES
+    which = ", ".join(ids[:_LISTED_CANDIDATES]) + (f" and {more} more" if more > 0 else "")
     return OutliveError(
         "ambiguous_job_id",
-        f"{len(found)} jobs begin or end with {text!r}",
+        f"{len(ids)} jobs begin or end with {text!r}",
         hint=f"Give more characters, or one of these: {which}.",
-        details={"candidates": found[: limits.CANDIDATES], "truncated": len(found) > limits.CANDIDATES},
+        details={"candidates": ids[: limits.CANDIDATES], "truncated": len(ids) > limits.CANDIDATES},
     )
 
 
-def unmark_live(path: str, job_id: str) -> None:
-    """Unmark a job in the root at this path, if the root is there."""
+def unmark_live(path: str, job_id: str, *, is_left: bool = False) -> None:
+    """Unmark a job in the root at this path, if the root is there; with `is_left`, mark it as one
+    that left processes."""
     try:
         store = Store.existing(path)
     except (OSError, OutliveError):
         return
-    store.unmark_live(job_id)
-    store.close()
+    try:
+        if is_left:
+            store.mark_left(job_id)
+        else:
+            store.unmark_live(job_id)
+    except OSError:  # full, or read-only: readers do not rely on it
+        return
+    finally:
+        store.close()

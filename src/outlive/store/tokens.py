@@ -6,18 +6,20 @@ clients. A token is 32 random bytes, so one round of SHA-256 is enough: a slow h
 secrets that can be guessed.
 """
 
-from __future__ import annotations
-
 import fcntl
+import hashlib
+import hmac
 import os
 import re
+import secrets
 import stat
 import time
 from contextlib import contextmanager
 
 from outlive import limits
-from outlive.core.records import EXEC, NETWORKS, RIGHTS, SANDBOXES, Record
-from outlive.core.rights import Rights
+from outlive.core.record import Record
+from outlive.core.records import EXEC, GIT, NETWORKS, RIGHTS, SANDBOXES
+from outlive.core.rights import Rights, identity_of
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.store import atomic_file
@@ -38,7 +40,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,%d}" % (limits.TOKEN_NAME_CHAR
 
 class Token(Record):
     """`name`: the client that the token was made for. `scope`: whose jobs it sees and touches; `*`:
-    all jobs. `level`, `workdir`: its rights (core/rights.py). `expires_at`: None for never."""
+    all jobs. `level`, `workdir`, `approves`: its rights (core/rights.py). `expires_at`: None for
+    never."""
 
     name: str = ""
     scope: str = ""
@@ -46,24 +49,35 @@ class Token(Record):
     created_at: str = ""
     level: str = EXEC  # tokens that were made before there were rights have all
     workdir: str | None = None
+    workdir_id: list[int] | None = None  # device and inode of that directory
     sandbox: dict[str, str] | None = None
+    # Without it a client would answer the questions about its own commands
+    approves: bool = False
     expires_at: str | None = None
 
     @property
     def rights(self) -> Rights:
-        return Rights(level=self.level, workdir=self.workdir, sandbox=self.sandbox, token=self.name)
+        return Rights(
+            level=self.level,
+            workdir=self.workdir,
+            workdir_id=self.workdir_id,
+            sandbox=self.sandbox,
+            approves=self.approves,
+            token=self.name,
+        )
 
     @property
     def expired(self) -> bool:
         return self.expires_at is not None and self.expires_at <= timestamp()
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> "dict[str, Any]":
         return {
             "name": self.name,
             "scope": self.scope,
             "rights": list(RIGHTS[: RIGHTS.index(self.level) + 1]),
             "workdir": self.workdir,
             "sandbox": self.sandbox,
+            "approves": self.approves,
             "created_at": self.created_at,
             "expires_at": self.expires_at,
             "expired": self.expired,
@@ -74,7 +88,7 @@ class Tokens:
     """The tokens of a root. Every method checks whether the file has changed, so a revoked token is
     refused at once."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: "Store") -> None:
         self._store = store
         self._reopened = False
         # What stat(2) said of the file when it was read, and its tokens. One attribute, because
@@ -88,29 +102,27 @@ class Tokens:
         if store is None:
             return []
         try:
-            found = os.stat(NAME, dir_fd=store.fd, follow_symlinks=False)
+            status = os.stat(NAME, dir_fd=store.fd, follow_symlinks=False)
         except FileNotFoundError:
             return []
         except OSError as error:
             raise from_os(f"looking for {self._path}", error, on="store") from error
-        version = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        version = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         cached, tokens = self._cached
         if version != cached:
-            tokens = self._read(store, found)
+            tokens = self._read(store, status)
             self._cached = version, tokens
         return tokens
 
     def match(self, secret: str) -> Token | None:
         """Return the token with this secret, expired or not, or None. Takes as long for a wrong
         secret as for a right one."""
-        import hmac
-
         wanted = _hash(secret)
-        found = None
+        matching = None
         for token in self.all():
             if hmac.compare_digest(token.hash, wanted):
-                found = token
-        return found
+                matching = token
+        return matching
 
     def is_valid(self, hashed: str) -> bool:
         """Return whether there is a token with this hash that has not expired."""
@@ -124,6 +136,7 @@ class Tokens:
         level: str = EXEC,
         workdir: str | None = None,
         sandbox: dict[str, str] | None = None,
+        approves: bool = False,
         lifetime_ms: int | None = None,
     ) -> tuple[Token, str]:
         """Make a token and return it with its secret, which is stored nowhere. The scope is the
@@ -131,8 +144,6 @@ class Tokens:
 
         Errors: invalid_argument, config_error, io_error.
         """
-        import secrets
-
         scope = name if scope is None else scope
         _check_name("name", name)
         if scope != EVERYTHING:
@@ -146,7 +157,9 @@ class Tokens:
             created_at=timestamp(),
             level=level,
             workdir=workdir,
+            workdir_id=None if workdir is None else identity_of(workdir),
             sandbox=sandbox,
+            approves=approves,
             expires_at=expires_at,
         )
 
@@ -179,7 +192,7 @@ class Tokens:
 
     # --- the file ---
 
-    def _store_in_place(self) -> Store | None:
+    def _store_in_place(self) -> "Store | None":
         """Return the root that the path names now, or None if there is none: the tokens of a root
         that was moved away must not open the one that took its place. Errors: store_unsafe.
 
@@ -201,13 +214,13 @@ class Tokens:
     def _path(self) -> str:
         return os.path.join(self._store.path, NAME)
 
-    def _read(self, store: Store, found: os.stat_result) -> list[Token]:
-        if not stat.S_ISREG(found.st_mode):  # opening a FIFO would wait for a writer
+    def _read(self, store: "Store", status: os.stat_result) -> list[Token]:
+        if not stat.S_ISREG(status.st_mode):  # opening a FIFO would wait for a writer
             raise OutliveError("config_error", f"{self._path} is no file", hint="Remove it and make new tokens.")
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             raise OutliveError(
                 "config_error",
-                f"{self._path} can be read by others (mode {found.st_mode & 0o7777:04o})",
+                f"{self._path} can be read by others (mode {status.st_mode & 0o7777:04o})",
                 hint=f"Run: chmod 600 {self._path}",
             )
         try:
@@ -228,20 +241,20 @@ class Tokens:
             raise OutliveError("config_error", f"{self._path} holds a token that makes no sense")
         return tokens
 
-    def _change(self, change: Callable[[list[Token]], list[Token]]) -> None:
+    def _change(self, change: "Callable[[list[Token]], list[Token]]") -> None:
         store = self._store_in_place() or self._store
         try:
             with _locked(store):
                 tokens = change(list(self.all()))
                 content = {"format": 1, "tokens": [token.to_dict() for token in tokens]}
                 atomic_file.write_atomic(store.fd, NAME, atomic_file.dump(content))
-                atomic_file.sync(store.fd, (NAME,))
+                atomic_file.sync(store.fd)
         except OSError as error:
             raise from_os(f"changing {self._path}", error, on="store") from error
 
 
 @contextmanager
-def _locked(store: Store) -> Iterator[None]:
+def _locked(store: "Store") -> "Iterator[None]":
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     fd = os.open(LOCK, flags, 0o600, dir_fd=store.fd)
     try:
@@ -254,12 +267,15 @@ def _locked(store: Store) -> Iterator[None]:
 def _known(token: Token) -> bool:
     """Return whether this version knows the rights of a token: others may mean less than all."""
     sandbox = token.sandbox or {"mode": SANDBOXES[0]}
-    return token.level in RIGHTS and sandbox.get("mode") in SANDBOXES and sandbox.get("network", "open") in NETWORKS
+    return (
+        token.level in RIGHTS
+        and sandbox.get("mode") in SANDBOXES
+        and sandbox.get("network", "open") in NETWORKS
+        and sandbox.get("git", "read") in GIT
+    )
 
 
 def _hash(secret: str) -> str:
-    import hashlib
-
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -7,7 +7,9 @@ in a container that has no user 0.
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import stat
 
 from outlive.errors import OTHER_ROOT, OutliveError
@@ -20,20 +22,20 @@ _OVERFLOW = "/proc/sys/kernel/overflowuid"
 _ACL = "system.posix_acl_access"
 
 
-def check(path: str, found: os.stat_result) -> None:
+def check(path: str, status: os.stat_result) -> None:
     """Raise store_unsafe unless no other user may change what stands here."""
-    what = "link" if stat.S_ISLNK(found.st_mode) else "directory"
-    if found.st_uid not in (0, os.geteuid()) and not _is_unmapped_root(found.st_uid):
-        owner = _user(found.st_uid)
+    what = "link" if stat.S_ISLNK(status.st_mode) else "directory"
+    if status.st_uid not in (0, os.geteuid()) and not _is_unmapped_root(status.st_uid):
+        owner = _user(status.st_uid)
         _refuse(f"the {what} {path} on the way to the job root belongs to {owner}", OTHER_ROOT)
-    if stat.S_ISLNK(found.st_mode) or found.st_mode & stat.S_ISVTX:
+    if stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX:
         return
-    if found.st_mode & 0o002 or (found.st_mode & 0o020 and not _is_own_group(path, found.st_gid)):
-        mode = stat.S_IMODE(found.st_mode)
-        if found.st_uid == os.geteuid():
+    if status.st_mode & 0o002 or (status.st_mode & 0o020 and not _is_own_group(path, status.st_gid)):
+        mode = stat.S_IMODE(status.st_mode)
+        if status.st_uid == os.geteuid():
             mend = f"Run: chmod go-w {path}"
         else:
-            mend = f"Its owner, {_user(found.st_uid)}, can close it: chmod go-w {path} (or chmod +t). {OTHER_ROOT}"
+            mend = f"Its owner, {_user(status.st_uid)}, can close it: chmod go-w {path} (or chmod +t). {OTHER_ROOT}"
         _refuse(f"the directory {path} on the way to the job root is writable by others (mode {mode:04o})", mend)
 
 
@@ -42,8 +44,6 @@ def _refuse(fact: str, hint: str) -> NoReturn:
 
 
 def _user(uid: int) -> str:
-    import pwd
-
     try:
         return f"the user {pwd.getpwuid(uid).pw_name}"
     except KeyError:
@@ -67,9 +67,6 @@ def _is_own_group(path: str, gid: int) -> bool:
     """Return whether a group has no other user: most distributions give each user a group of the
     same name, and a umask that lets it write. With an access control list the bits of the group
     stand for other users too (acl(5))."""
-    import grp
-    import pwd
-
     try:
         os.getxattr(path, _ACL)
         return False

@@ -2,82 +2,140 @@
 done for it: every process of the same user can connect, another version of outlive among them.
 """
 
-from __future__ import annotations
-
 from outlive import fastjson, limits
+from outlive.core.record import Record
 from outlive.system import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
-    Check = Callable[[Any], bool]
+    Check = Callable[[object], bool]
 
 
 class BadRequest(Exception):
     """The request is refused, and nothing was done for it."""
 
 
-def _is_whole(least: int, most: int) -> Check:
+def _is_whole(least: int, most: int) -> "Check":
     return lambda value: type(value) is int and least <= value <= most
 
 
-def _is_signal(value: Any) -> bool:
+def _is_signal(value: object) -> bool:
     return type(value) is int and signals.is_valid(value)
 
 
-def _is_seconds(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value <= limits.MAX_DURATION_MS / 1000  # NaN is not
+def _is_seconds(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return 0 <= value <= limits.MAX_DURATION_MS / 1000  # NaN is not
 
 
-def _is_flag(value: Any) -> bool:
+def _is_flag(value: object) -> bool:
     return type(value) is bool
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return type(value) is str
 
 
-# op → name → (check, the value of a request that does not have it; without one it must)
-_OPS: dict[str, dict[str, tuple[Check, *tuple[Any, ...]]]] = {
-    "watch": {"output": (_is_flag, False)},
-    "kill": {
-        "signal": (_is_signal,),
-        "grace_ms": (_is_whole(0, limits.MAX_DURATION_MS), limits.KILL_GRACE_MS),
-        "by": (_is_text, ""),
-        "cause": (lambda value: value in ("kill", "timeout"), "kill"),
-        "removing": (_is_flag, False),
-    },
-    "ping": {},
-    "reload": {},
-    "write": {"eof": (_is_flag, False), "wait_s": (_is_seconds, 0.0)},
-    "terminal": {},
-    "usage": {},
-    "resize": {
-        "cols": (_is_whole(1, limits.MAX_TERMINAL_COLS),),
-        "rows": (_is_whole(1, limits.MAX_TERMINAL_ROWS),),
-    },
+class ControlRequest(Record):
+    """One of those below."""
+
+    op = ""
+
+    def to_dict(self) -> dict[str, object]:
+        return {"op": self.op, **super().to_dict()}
+
+
+class Watch(ControlRequest):
+    """Send a hint when the state has changed, and with `output` when there is some."""
+
+    op = "watch"
+    output: bool = False
+
+
+class Kill(ControlRequest):
+    """Send a signal to the job. TERM and KILL end all of it, at the latest `grace_ms` after TERM."""
+
+    op = "kill"
+    signal: int = 0
+    grace_ms: int = limits.KILL_GRACE_MS
+    by: str = ""  # who asks
+    cause: str = "kill"  # kill | timeout
+    removing: bool = False  # the job's directory is about to be deleted
+
+
+class Ping(ControlRequest):
+    op = "ping"
+
+
+class GetState(ControlRequest):
+    """Answer with the state in memory, and why it is not on disk."""
+
+    op = "state"
+
+
+class Reload(ControlRequest):
+    """Read the definition again, which `notify set` has changed."""
+
+    op = "reload"
+
+
+class Write(ControlRequest):
+    """Write the bytes in the file that is sent with this to the job's input, and answer when they
+    are in or after `wait_s`. `eof`: end the input then."""
+
+    op = "write"
+    eof: bool = False
+    wait_s: float = 0.0
+
+
+class GetTerminal(ControlRequest):
+    op = "terminal"
+
+
+class GetUsage(ControlRequest):
+    op = "usage"
+
+
+class Resize(ControlRequest):
+    op = "resize"
+    cols: int = 0
+    rows: int = 0
+
+
+CONTROL_REQUESTS = {
+    kind.op: kind for kind in (Watch, Kill, Ping, GetState, Reload, Write, GetTerminal, GetUsage, Resize)
+}
+_REQUIRED = frozenset({"signal", "cols", "rows"})
+_CHECKS: "dict[str, Check]" = {
+    "output": _is_flag,
+    "signal": _is_signal,
+    "grace_ms": _is_whole(0, limits.MAX_DURATION_MS),
+    "by": _is_text,
+    "cause": lambda value: value in ("kill", "timeout"),
+    "removing": _is_flag,
+    "eof": _is_flag,
+    "wait_s": _is_seconds,
+    "cols": _is_whole(1, limits.MAX_TERMINAL_COLS),
+    "rows": _is_whole(1, limits.MAX_TERMINAL_ROWS),
 }
 
 
-def checked(message: bytes) -> dict[str, Any]:
-    """Return a request with all values of its op. What an op does not know is passed over. Errors:
-    BadRequest.
-    """
+def checked(message: bytes) -> ControlRequest:
+    """Return the request in a message. What its op does not know is passed over. Errors: BadRequest."""
     try:
-        found = fastjson.loads(message)
+        content = fastjson.loads(message)
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"not a request: {error}") from None
-    op = found.get("op") if isinstance(found, dict) else None
-    if not isinstance(op, str) or op not in _OPS:
+    op = content.get("op") if isinstance(content, dict) else None
+    if not isinstance(op, str) or op not in CONTROL_REQUESTS:
         raise BadRequest(f"not a request: unknown op {repr(op)[:40]}")
-    request = {"op": op}
-    for name, (check, *default) in _OPS[op].items():
-        if name not in found and not default:
+    kind = CONTROL_REQUESTS[op]
+    for name in kind.FIELDS:
+        if name in content and not _CHECKS[name](content[name]):
+            raise BadRequest(f"{name} cannot be {repr(content[name])[:40]}")
+        if name not in content and name in _REQUIRED:
             raise BadRequest(f"{op} needs {name}")
-        value = found[name] if name in found else default[0]
-        if not check(value):
-            raise BadRequest(f"{name} cannot be {repr(value)[:40]}")
-        request[name] = value
-    return request
+    return kind.of(content)

@@ -15,7 +15,7 @@ import time
 
 from outlive import __version__, fastjson, limits
 from outlive.store.job_dir import CONTROL
-from outlive.supervisor.control_requests import BadRequest, checked
+from outlive.supervisor.control_requests import BadRequest, Ping, Watch, checked
 from outlive.system import fds
 
 TYPE_CHECKING = False
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.store.job_dir import JobDir
+    from outlive.supervisor.control_requests import ControlRequest
     from outlive.supervisor.event_loop import EventLoop
 
 OUTPUT, STATE = b"o", b"s"
+_ACCEPT_AGAIN_S = 0.2
 
 
 def listen(job: JobDir) -> socket.socket:
@@ -92,7 +94,7 @@ class ControlServer:
         self,
         loop: EventLoop,
         listener: socket.socket,
-        serve: Callable[[Connection, dict[str, Any], list[int]], None],
+        serve: Callable[[Connection, ControlRequest, list[int]], None],
         on_fault: Callable[[Exception], None],
         on_quiet: Callable[[], None] = lambda: None,
     ) -> None:
@@ -103,6 +105,8 @@ class ControlServer:
         self._on_quiet = on_quiet
         self._connections: dict[int, Connection] = {}
         self._hinted = 0.0
+        self._hint = loop.timer(self._hint_output)
+        self._accept_again = loop.timer(loop.read, listener.fileno(), self._accept)
         loop.read(listener.fileno(), self._accept)
 
     def add(self, sock: socket.socket, *, wants_output: bool) -> None:
@@ -112,11 +116,11 @@ class ControlServer:
 
     def output(self) -> None:
         """Hint at new output. Hints are spaced: a client that gets one has to read anyway."""
-        if not self._connections or self._loop.is_set("hint"):
+        if not self._connections or self._hint.is_set:
             return
         wait = limits.HINT_INTERVAL_S - (time.monotonic() - self._hinted)
         if wait > 0:
-            self._loop.after("hint", wait, self._hint_output)
+            self._hint.after(wait)
         else:
             self._hint_output()
 
@@ -142,7 +146,7 @@ class ControlServer:
             return
         except OSError:  # no fd left: it stays readable, so look away for a while
             self._loop.forget(self._listener.fileno())
-            self._loop.after("accept", 0.2, lambda: self._loop.read(self._listener.fileno(), self._accept))
+            self._accept_again.after(_ACCEPT_AGAIN_S)
             return
         self.add(sock, wants_output=False)
 
@@ -160,10 +164,10 @@ class ControlServer:
             return
         try:
             request = checked(message)
-            if request["op"] == "watch":
-                connection.wants_output = request["output"]
+            if isinstance(request, Watch):
+                connection.wants_output = request.output
                 connection.tell(STATE)  # no hint told of what happened between its last look and now
-            elif request["op"] == "ping":
+            elif isinstance(request, Ping):
                 connection.answer(ok=True, version=__version__)
             else:
                 self._serve(connection, request, files)
@@ -185,6 +189,6 @@ class ControlServer:
         """Hang up on every client: end of file tells it to look."""
         for connection in list(self._connections.values()):
             self._drop(connection)
-        self._loop.cancel("accept")
+        self._accept_again.cancel()
         self._loop.forget(self._listener.fileno())
         self._listener.close()

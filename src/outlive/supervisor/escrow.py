@@ -33,13 +33,13 @@ class Escrow:
     def take(self) -> dict[str, int]:
         """Take everything out of the queue, and return it by name. Never blocks."""
         self._out.setblocking(False)
-        found: dict[str, int] = {}
+        files: dict[str, int] = {}
         while True:
             try:
                 names, numbers = fds.receive(self._out, 4096)
             except BlockingIOError:
-                return found
-            found.update(zip(names.decode().split(","), numbers, strict=False))
+                return files
+            files.update(zip(names.decode().split(","), numbers, strict=False))
 
     def empty(self) -> None:
         """Close everything that is queued."""

@@ -11,24 +11,49 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_EPOLL = hasattr(select, "epoll")  # Linux
-
-
 _LONGEST_S = 86_400.0
 
 
-class EventLoop:
-    """Calls back until `stop`. Timers are named: setting one again moves it. Times are
+class Timer:
+    """A call that is to be made later, once each time it is set. Setting it again moves it. Times are
     time.monotonic seconds.
     """
+
+    __slots__ = ("_args", "_call", "_set")
+
+    def __init__(self, set_timers: dict[Timer, float], call: Callable[..., None], args: tuple[object, ...]) -> None:
+        self._set = set_timers
+        self._call = call
+        self._args = args
+
+    def at(self, when: float) -> None:
+        self._set[self] = when
+
+    def after(self, seconds: float) -> None:
+        self._set[self] = time.monotonic() + seconds
+
+    def cancel(self) -> None:
+        self._set.pop(self, None)
+
+    @property
+    def is_set(self) -> bool:
+        return self in self._set
+
+    def fire(self) -> None:
+        del self._set[self]
+        self._call(*self._args)
+
+
+class EventLoop:
+    """Calls back until `stop`."""
 
     def __init__(self) -> None:
         # epoll hands events out in the order in which they came: "stderr line, then stdout line"
         # was right in 197 of 200 runs, with poll in 179. (Not `selectors`, which loads
         # `collections`: 3 ms of a start.)
-        self._poll = select.epoll() if _EPOLL else select.poll()
+        self._poll = select.epoll()
         self._calls: dict[int, Callable[[], None]] = {}
-        self._timers: dict[str, tuple[float, Callable[[], None]]] = {}
+        self._timers: dict[Timer, float] = {}  # those that are set → when they are due
         self._running = True
 
     def read(self, fd: int, call: Callable[[], None]) -> None:
@@ -53,28 +78,13 @@ class EventLoop:
         except OSError:  # it was closed, and with that forgotten by the kernel too
             return
 
-    def at(self, name: str, when: float, call: Callable[[], None]) -> None:
-        self._timers[name] = (when, call)
-
-    def after(self, name: str, seconds: float, call: Callable[[], None]) -> None:
-        self.at(name, time.monotonic() + seconds, call)
-
-    def cancel(self, name: str) -> bool:
-        """Take a timer away. Return whether it was set."""
-        return self._timers.pop(name, None) is not None
-
-    def hurry(self, name: str) -> None:
-        """Call now what a timer is set for; nothing if it is not set."""
-        if name in self._timers:
-            self._timers.pop(name)[1]()
-
-    def is_set(self, name: str) -> bool:
-        return name in self._timers
+    def timer(self, call: Callable[..., None], *args: object) -> Timer:
+        """Return a timer for this call. It is not set yet."""
+        return Timer(self._timers, call, args)
 
     def close(self) -> None:
         """Nothing is watched any more."""
-        if _EPOLL:
-            self._poll.close()  # type: ignore[union-attr]  # an epoll
+        self._poll.close()
 
     def stop(self) -> None:
         self._running = False
@@ -88,21 +98,18 @@ class EventLoop:
             self._fire_timers()
 
     def _ready(self) -> list[tuple[int, Callable[[], None]]]:
-        wait_s = self._timeout()
-        # epoll takes seconds, poll milliseconds; both round up, so that the last fraction does not
-        # spin
-        found = self._poll.poll(wait_s if _EPOLL or wait_s is None else wait_s * 1000)
-        return [(fd, self._calls[fd]) for fd, _ in found if fd in self._calls]
+        # It rounds up to milliseconds, so that the last fraction does not spin
+        return [(fd, self._calls[fd]) for fd, _ in self._poll.poll(self._timeout()) if fd in self._calls]
 
     def _timeout(self) -> float | None:
         if not self._timers:
             return None
         # epoll takes at most 2^31 milliseconds (24.8 days), and raises for more
-        return min(_LONGEST_S, max(0.0, min(when for when, _ in self._timers.values()) - time.monotonic()))
+        return min(_LONGEST_S, max(0.0, min(self._timers.values()) - time.monotonic()))
 
     def _fire_timers(self) -> None:
         now = time.monotonic()
-        for name, (when, call) in list(self._timers.items()):
-            if when <= now and self._timers.get(name) == (when, call) and self._running:
-                del self._timers[name]
-                call()
+        for timer, when in list(self._timers.items()):
+            # An earlier call of this round may have moved it, or taken it away
+            if when <= now and self._timers.get(timer) == when and self._running:
+                timer.fire()

@@ -10,16 +10,17 @@ supervisor has the guardian's end of the socket too, and takes the message out w
 
 from __future__ import annotations
 
+import errno
 import os
 
 from outlive.store.job_dir import SUPERVISOR_BYTE
 from outlive.supervisor.escrow import Escrow
-from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read, ready
-from outlive.supervisor.input.stdin import preload
+from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read
+from outlive.supervisor.preloading import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import open_job
 from outlive.supervisor.supervisor import SURVIVED
-from outlive.supervisor.worker import Worker, collect, is_time_to_collect, last_message, rehearse
+from outlive.supervisor.worker import Worker, collect, is_time_to_collect, last_message
 from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, prctl, signals, tree
 
 TYPE_CHECKING = False
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
+    from outlive.store.job_dir import JobDir
+
 # What guardian and supervisor import late, because few jobs need it or no caller waits for it any
 # more. By then an update may have replaced the files
-LATE = tuple(
-    "outlive.core.base_directories outlive.core.ids outlive.store.adoptions outlive.store.fault_report "
-    "outlive.store.output outlive.store.pending_notices outlive.store.root outlive.store.unsafe_way "
-    "outlive.supervisor.events outlive.supervisor.takeover outlive.system.hole_punch outlive.system.systemd "
-    "outlive.store.cleanup outlive.store.inspect outlive.system.mounts".split()
+LATE = (
+    *("outlive.core", "outlive.store", "outlive.supervisor"),
+    *("outlive.system.hole_punch", "outlive.system.mounts", "outlive.system.systemd"),
 )
 _prepared = False
 
@@ -49,19 +50,18 @@ def prepare() -> None:
         _prepared = True
 
 
-def fork_pair(*, away: bool, spare: bool = False) -> Pair:
+def fork_pair(*, away: bool) -> Pair:
     """Fork a guardian and its supervisor, and return the launcher's connections to them. Errors:
     OSError.
 
     With `away` the guardian is not a child of the caller, and the pair takes one job. Otherwise the
-    caller is a fork server: it reaps the guardian, and the pair is a lasting one. `spare`: no job
-    is waiting for this pair yet.
+    caller is a fork server: it reaps the guardian, and the pair is a lasting one.
     """
     guardian_here, guardian_there = fds.pair()
     supervisor_here, supervisor_there = fds.pair()
     fork = daemonize.fork_away if away else _fork_clean
     try:
-        fork_guardian(guardian_there, supervisor_there, fork, spare=spare, lasting=not away)
+        fork_guardian(guardian_there, supervisor_there, fork, lasting=not away)
     except OSError:
         guardian_here.close()
         supervisor_here.close()
@@ -81,22 +81,21 @@ def fork_guardian(
     supervisor_sock: socket.socket,
     fork: Callable[..., object],
     *,
-    spare: bool,
     lasting: bool = False,
     ready_to_guard: Callable[[], None] = lambda: None,
 ) -> None:
     """Fork a guardian that gets its jobs through `sock`; its supervisor gets them through
     `supervisor_sock`.
 
-    `fork` is a function of `daemonize`. `spare`: no job is waiting for the pair yet. `lasting`:
-    more than one may come. `ready_to_guard` is called in the guardian once its supervisor exists.
+    `fork` is a function of `daemonize`. `lasting`: more than one job may come. `ready_to_guard` is
+    called in the guardian once its supervisor exists.
     """
     keep = {sock.fileno(), supervisor_sock.fileno()}
-    fork(lambda: _guard(sock, supervisor_sock, spare, lasting, ready_to_guard), keep, tree.GUARDIAN)
+    fork(lambda: _guard(sock, supervisor_sock, lasting, ready_to_guard), keep, tree.GUARDIAN)
 
 
 def _guard(
-    sock: socket.socket, supervisor_sock: socket.socket, spare: bool, lasting: bool, ready_to_guard: Callable[[], None]
+    sock: socket.socket, supervisor_sock: socket.socket, lasting: bool, ready_to_guard: Callable[[], None]
 ) -> int:
     """Run the guardian's whole life."""
     signals.survive(SURVIVED)
@@ -108,8 +107,6 @@ def _guard(
     keep = {sock.fileno(), supervisor_sock.fileno(), line_there.fileno()} | escrow.filenos() | stdin_escrow.filenos()
 
     def body() -> int:
-        if spare and not ready(0, supervisor_sock):  # a job that has come already does not wait for a rehearsal
-            rehearse()
         return Worker(supervisor_sock, sock, line_there, escrow, stdin_escrow).run(lasting=lasting)
 
     child = daemonize.fork_into(body, keep, tree.SUPERVISOR, clean=True)
@@ -141,7 +138,8 @@ def _outlast(child: int, sock: socket.socket, line: socket.socket, escrow: Escro
             return
         files, _ = read(message, numbers)
         request = Request.from_file(files["request"])
-        for lock in (files["lock1"], *_succeed(request, files, escrow, stdin_escrow)):
+        locks_held = _succeed(request, files, escrow, stdin_escrow)
+        for lock in (files["lock1"], *locks_held):  # the job is over, and with it the sign of its life
             os.close(lock)
         if is_time_to_collect(request):
             collect(request)
@@ -160,12 +158,23 @@ def _succeed(request: Request, files: dict[str, int], escrow: Escrow, stdin_escr
         job = open_job(request)
     except FileNotFoundError:  # the launcher took it back: nothing ran
         return []
-    lock = job.open_lock()
+    lock = _lock(job, files["lock1"])
     # A launcher that has not heard of the death yet still holds the byte, for milliseconds
     locks.wait_for(lock, SUPERVISOR_BYTE)
     fault_points.at("takeover_locked")
     if job.is_in_place():
-        from outlive.supervisor import takeover
+        from outlive.supervisor import takeover  # late: few guardians take over
 
         takeover.take_over(job, request, files, escrow, stdin_escrow)
     return [lock]
+
+
+def _lock(job: JobDir, own: int) -> int:
+    """Open the lock of the job. `own`: the guardian's, which takes its place on a disk that became
+    read-only."""
+    try:
+        return job.open_lock()
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        return os.dup(own)

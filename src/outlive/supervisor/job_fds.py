@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from outlive.core.records import Identity
 
+_DROPPED = "dropped"  # in escrow
 _TERMINAL_HELD_BYTES = 131_072  # more than a terminal can hold: 64 KiB of buffers and 4 KiB in the line discipline
 
 
@@ -101,8 +102,17 @@ def new_relay() -> tuple[int, int]:
 
 
 def open_readers(job: JobDir) -> list[int]:
-    """Open the read ends of both FIFOs. They open at once, with or without a writer (fifo(7))."""
-    return [job.open_fifo(name, os.O_RDONLY) for name in FIFOS]
+    """Open the read ends of both FIFOs. They open at once, with or without a writer (fifo(7)).
+    Errors: OSError; then neither is left open."""
+    opened: list[int] = []
+    try:
+        for name in FIFOS:
+            opened.append(job.open_fifo(name, os.O_RDONLY))  # noqa: PERF401 - what is open is closed again
+    except OSError:
+        for fd in opened:
+            os.close(fd)
+        raise
+    return opened
 
 
 def take_hold(job: JobDir, command: Identity | None, *, pty: bool) -> dict[str, int]:
@@ -119,7 +129,7 @@ def take_hold(job: JobDir, command: Identity | None, *, pty: bool) -> dict[str, 
                 held.update(zip(HELD, open_readers(job), strict=False))
             except FileNotFoundError:  # the job ended, and they were removed
                 pass
-        pidfd = None if command is None else process.open_pidfd(command["pid"])
+        pidfd = None if command is None else process.open_pidfd(command.pid)
         if pidfd is not None:
             held["pidfd"] = pidfd
             if not process.is_same(command):  # asked after the open: from here on the fd means this process alone
@@ -138,16 +148,28 @@ class JobFds:
     the input that is fed first. `pidfd`: the command's, if it was opened before this process had
     the job. `master` and `slave`: of a job with a terminal. The slave stays open while the command
     runs, so that a program that closes its terminal for a while is not taken for one that is done
-    with it. `report`: where the first process of a sandbox reports (sandbox/session.py).
+    with it. `report`: where the first process of a sandbox reports (sandbox/session.py); `inside`: its
+    end of that. `dropped`:
+    a file in memory that is as long as the output that no disk took (output/drop_counter.py).
     """
 
-    __slots__ = ("data", "listener", "master", "pidfd", "report", "slave", "sources", "stdin", "stdin_escrow")
+    __slots__ = (
+        "_escrow", "data", "dropped", "inside", "listener", "master", "pidfd", "report", "slave", "sources", "stdin",
+        "stdin_escrow",
+    )  # fmt: skip
 
     def __init__(
-        self, sources: list[FifoSource | TerminalSource], listener: socket.socket, stdin_escrow: Escrow
+        self,
+        sources: list[FifoSource | TerminalSource],
+        listener: socket.socket,
+        stdin_escrow: Escrow,
+        escrow: Escrow | None = None,
     ) -> None:
+        """`escrow`: of a supervisor that has a successor."""
         self.sources = sources
         self.listener = listener
+        self._escrow = escrow
+        self.dropped: int | None = None
         self.stdin_escrow = stdin_escrow
         self.stdin: int | None = None
         self.data: int | None = None
@@ -155,6 +177,7 @@ class JobFds:
         self.slave: int | None = None
         self.pidfd: int | None = None
         self.report: socket.socket | None = None
+        self.inside: socket.socket | None = None
 
     @classmethod
     def made(cls, job: JobDir, escrow: Escrow, stdin_escrow: Escrow, *, pty: bool) -> JobFds:
@@ -163,12 +186,12 @@ class JobFds:
         """
         if not pty:
             readers = open_readers(job)
-            job_fds = cls([FifoSource(fd) for fd in readers], listen(job), stdin_escrow)
+            job_fds = cls([FifoSource(fd) for fd in readers], listen(job), stdin_escrow, escrow)
             escrow.put({"stdout": readers[0], "stderr": readers[1], "listener": job_fds.listener.fileno()})
             return job_fds
         master, slave = pty_module.open_pair(limits.TERMINAL_COLS, limits.TERMINAL_ROWS)
         relay = new_relay()
-        job_fds = cls([TerminalSource(master, relay)], listen(job), stdin_escrow)
+        job_fds = cls([TerminalSource(master, relay)], listen(job), stdin_escrow, escrow)
         job_fds.master, job_fds.slave = master, slave
         held = {"master": master, "relay_out": relay[0], "relay_in": relay[1]}
         escrow.put({**held, "listener": job_fds.listener.fileno()})
@@ -187,6 +210,7 @@ class JobFds:
             sources = [FifoSource(fd) for fd in readers]
         job_fds = cls(sources, listener, stdin_escrow)
         job_fds.stdin, job_fds.data, job_fds.master = stdin.get("stdin"), held.get("data"), held.get("master")
+        job_fds.dropped = held.get(_DROPPED)
         job_fds.report = adopt_socket(held["report"]) if "report" in held else None
         if job_fds.master is not None:
             job_fds.slave = pty_module.slave_of(job_fds.master)
@@ -206,10 +230,20 @@ class JobFds:
         sources: list[FifoSource | TerminalSource] = (
             [] if pty else [FifoSource(kept[name]) for name in ("stdout", "stderr")]
         )
-        job_fds = cls(sources, listen(job), stdin_escrow)
-        job_fds.pidfd = kept.get("pidfd")
+        job_fds = cls(sources, listen(job), stdin_escrow, escrow)
+        job_fds.pidfd, job_fds.dropped = kept.get("pidfd"), held.get(_DROPPED)
+        if job_fds.dropped is not None:
+            kept[_DROPPED] = job_fds.dropped
         escrow.put({**kept, "listener": job_fds.listener.fileno()})
         return job_fds
+
+    def keep_dropped(self, count: int) -> int:
+        """Make the file `dropped`, of `count` bytes, and put it into escrow. Errors: OSError."""
+        self.dropped = os.memfd_create(_DROPPED, os.MFD_CLOEXEC)
+        os.ftruncate(self.dropped, count)
+        if self._escrow is not None:
+            self._escrow.put({_DROPPED: self.dropped})
+        return self.dropped
 
     def close_slave(self) -> None:
         if self.slave is not None:

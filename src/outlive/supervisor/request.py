@@ -4,17 +4,32 @@ It travels in a memfd: an environment does not fit into a socket message, and mu
 disk.
 """
 
-from __future__ import annotations
-
 from outlive import fastjson
-from outlive.core.records import Record
+from outlive.core.record import Record
+from outlive.core.records import Definition, Identity
+from outlive.store import fault_report
 from outlive.system import fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
-    from outlive.core.records import Identity
+    class Settings(Protocol):
+        """What a request takes of the configuration (config/__init__.py)."""
+
+        def bounds(self) -> dict[str, Any] | None: ...
+        def own_paths(self, env: dict[str, str]) -> list[str]: ...
+        def audit(self, env: dict[str, str]) -> dict[str, Any] | None: ...
+
+    class Caller(Protocol):
+        """What a request takes of a call (jobs/context.py)."""
+
+        env: dict[str, str]
+
+        @property
+        def config(self) -> Settings: ...
+        @property
+        def shell(self) -> tuple[str, ...]: ...
 
 
 class Request(Record):
@@ -28,7 +43,7 @@ class Request(Record):
     mode: str = "start"
     root: str = ""
     job_id: str = ""
-    definition: dict[str, Any] = {}
+    definition: Definition = Definition()
     command: Identity | None = None  # adopt: the command, if the reader found it and nothing had written it down
     environment: dict[str, str] = {}
     overrides: dict[str, str] = {}
@@ -37,8 +52,9 @@ class Request(Record):
     sink_shell: list[str] = ["sh", "-c"]
     awaited: bool = False  # the caller waits for the end; if not, its answer is made while the command starts
     created: bool = False  # by `create`: if nothing can be run it is created again, not failed
-    audit: dict[str, Any] | None = None  # where the end is recorded (store/audit/record.py)
-    bounds: dict[str, Any] | None = None  # what of finished jobs is to be kept (store/cleanup/policy.py)
+    own: list[str] = []  # files and directories of outlive besides the root: no notification goes there
+    audit: dict[str, object] | None = None  # where the end is recorded (store/audit/record.py)
+    bounds: dict[str, object] | None = None  # what of finished jobs is to be kept (store/cleanup/policy.py)
 
     def to_file(self) -> int:
         """Return an fd that holds this request."""
@@ -47,15 +63,23 @@ class Request(Record):
         return fds.memory_file("request", fastjson.dumps(self.to_dict(), ensure_ascii=True).encode())
 
     @classmethod
-    def from_file(cls, fd: int) -> Request:
+    def from_file(cls, fd: int) -> "Request":
         return cls.of(fastjson.loads(fds.read_all(fd)))
 
 
-def report_fault(request: Request | None, process: str, error: Exception) -> None:
+def of_caller(caller: "Caller", definition: Definition) -> "dict[str, Any]":
+    """Return the members of a request that the configuration of a caller decides."""
+    return {
+        "sink_shell": list(definition.shell or caller.shell),
+        "bounds": caller.config.bounds(),
+        "own": caller.config.own_paths(caller.env),
+        "audit": caller.config.audit(caller.env),
+    }
+
+
+def report_fault(request: "Request | None", process: str, error: Exception) -> None:
     """Leave a traceback in the directory of the job that a process of ours worked for. Never
     raises.
     """
     if request is not None:
-        from outlive.store import fault_report  # late: it is hardly ever needed
-
         fault_report.write_for(request.root, request.job_id, process, error)

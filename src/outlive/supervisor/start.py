@@ -7,7 +7,7 @@ import os
 import time
 
 from outlive import fastjson
-from outlive.core.records import Definition, State
+from outlive.core.records import Definition, State, SupervisorId, Terminal
 from outlive.core.units import timestamp
 from outlive.store.job_dir import FIFOS, FULL, STDIN_DATA, JobDir
 from outlive.supervisor.control_server import STATE
@@ -21,9 +21,9 @@ from outlive.system import pty as pty_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Any
 
     from outlive.core.records import Identity
+    from outlive.sandbox.session import How
     from outlive.supervisor.escrow import Escrow
     from outlive.supervisor.request import Request
     from outlive.supervisor.resources.apply import Limits
@@ -58,7 +58,7 @@ def start(
     """
     fault_points.at("start_told")
     job = open_job(request)
-    definition: Definition = Definition.of(request.definition)
+    definition = request.definition
     state = State(
         job_id=request.job_id,
         boot_id=process.boot_id(),
@@ -66,18 +66,17 @@ def start(
         supervisor=own_identity(),
         phase="spawning",
     )
-    inside: socket.socket | None = None
     limited: Limits | None = None
     try:
         if request.masked:  # first of all: without these files output is shown as it is
-            from outlive.supervisor.output.masking import Masking
+            from outlive.supervisor.output.masking import Masking  # late: few jobs mask values
 
             Masking(job, request.masked).close()
         job_fds = JobFds.made(job, escrow, stdin_escrow, pty=definition.pty)
         if definition.sandbox is not None:
             from outlive.sandbox import session
 
-            job_fds.report, inside = session.report_pair()
+            job_fds.report, job_fds.inside = session.report_pair()
             escrow.put({"report": job_fds.report.fileno()})
         if definition.pty or definition.stdin == "open":
             job_fds.data = _first_data(job)
@@ -89,21 +88,21 @@ def start(
         _require_spare_files()
         _reserve_the_last(job)
         job.make_logs()  # the launcher has done it by now, unless it was killed
-        job.mark_spawning(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
+        job.mark_spawning(State.replace(state, started_at=timestamp(), started_ns=time.monotonic_ns()))
         fault_points.at("start_marked")
         if not job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
             return False
-        state = _spawn(job, request, definition, state, stdin, job_fds, inside, limited)
+        state = _spawn(job, request, definition, state, stdin, job_fds, limited)
         fault_points.at("start_recorded")
     except OSError as error:  # nothing ran: the launcher takes the job back, and reports why
         _discard(limited)
         _refuse(job, request, definition, state, waiter, error)
         return False
-    told = waiter is not None and not request.awaited and not state.finished and _tell_started(waiter)
+    is_reported = waiter is not None and not request.awaited and not state.finished and _tell_started(waiter)
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     reserve(job)
-    Supervisor(job, request, state, job_fds, parent=True).run(waiter, told=told)
-    return not (definition.pty or definition.notification)
+    Supervisor(job, request, state, job_fds, parent=True).run(waiter, is_reported=is_reported)
+    return not (definition.pty or not definition.notification.is_empty)
 
 
 def _tell_started(waiter: socket.socket) -> bool:
@@ -150,8 +149,8 @@ def _limits(definition: Definition, state: State) -> tuple[Limits | None, State]
     from outlive.supervisor.resources.apply import Limits  # late: few jobs have limits
 
     elsewhere, sandboxed = definition.host is not None, definition.sandbox is not None
-    found = Limits(definition.resources, state.job_id, sandboxed=sandboxed, engine=elsewhere)
-    return found, state.replace(resources=found.told, job_group=found.record())
+    limits = Limits(definition.resources, state.job_id, sandboxed=sandboxed, engine=elsewhere)
+    return limits, State.replace(state, resources=limits.told, job_group=limits.record())
 
 
 def _discard(limited: Limits | None) -> None:
@@ -178,12 +177,12 @@ def _refuse(
     except OSError:  # a full disk: the launcher's answer is what counts
         pass
     if waiter is not None:
-        told = {"failed": reason, "errno": error.errno or 0, "path": path}
+        refusal = {"failed": reason, "errno": error.errno or 0, "path": path}
         if definition.sandbox is not None:
             from outlive.sandbox.session import Unavailable
 
-            told["sandbox"] = isinstance(error, Unavailable)
-        fds.send(waiter, fastjson.dumps(told).encode())
+            refusal["sandbox"] = isinstance(error, Unavailable)
+        fds.send(waiter, fastjson.dumps(refusal).encode())
 
 
 def write_down(job: JobDir, state: State) -> State:
@@ -204,8 +203,8 @@ def reserve(job: JobDir) -> None:
         return
 
 
-def own_identity() -> dict[str, int | None]:
-    return {"pid": os.getpid(), "start_time": process.start_time(os.getpid())}
+def own_identity() -> SupervisorId:
+    return SupervisorId(pid=os.getpid(), start_time=process.start_time(os.getpid()))
 
 
 def _stdin(definition: Definition, job: JobDir, stdin_fd: int | None, job_fds: JobFds) -> int | None:
@@ -240,7 +239,6 @@ def _spawn(
     state: State,
     stdin: int | None,
     job_fds: JobFds,
-    inside: socket.socket | None,
     limited: Limits | None,
 ) -> State:
     """Spawn the command, and write and return the state that has its identity."""
@@ -259,14 +257,16 @@ def _spawn(
             group = limited.group.with_memory(group)
         prepare = limited.prepare
     terminal = _terminal(job_fds)
-    state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
+    state = State.replace(state, started_at=timestamp(), started_ns=time.monotonic_ns())
     init = None
     try:
-        with spawn.Prepared(prepare):
-            if inside is None:
-                pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty)
-            else:
-                pid, init = _spawn_inside(definition, argv, env, stdio, request.umask, job_fds, inside)
+        if job_fds.inside is None:
+            pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty, prepare=prepare)
+        else:
+            from outlive.sandbox.session import How
+
+            how = How(definition.cwd, request.umask, terminal=tty is not None, folder=job.fd, prepare=prepare)
+            pid, init = _spawn_inside(definition, argv, env, stdio, how, job_fds)
     except OSError as error:
         if isinstance(error, spawn.BeforeExec):
             raise
@@ -277,8 +277,9 @@ def _spawn(
             os.close(fd)
     fault_points.at("start_spawned")
     if limited is not None:
-        state = state.replace(resources=limited.started(pid))
-    state = state.replace(
+        state = State.replace(state, resources=limited.started(pid))
+    state = State.replace(
+        state,
         phase="running",
         pid=pid,
         identity=process.identity(pid),
@@ -290,7 +291,7 @@ def _spawn(
     return write_down(job, state)
 
 
-def _terminal(job_fds: JobFds) -> dict[str, Any] | None:
+def _terminal(job_fds: JobFds) -> Terminal | None:
     """Return what is recorded of the terminal of a job. The first reader finds its size: a person who
     takes the keyboard gives the terminal this size back."""
     if job_fds.master is None:
@@ -305,9 +306,8 @@ def _spawn_inside(
     argv: list[str],
     env: dict[str, str],
     stdio: dict[int, int],
-    umask: int,
+    how: How,
     job_fds: JobFds,
-    inside: socket.socket,
 ) -> tuple[int, Identity]:
     """Start the command in its sandbox. Return its pid, and the identity of the sandbox's process
     1."""
@@ -315,23 +315,22 @@ def _spawn_inside(
 
     assert definition.sandbox is not None
     assert job_fds.report is not None
+    assert job_fds.inside is not None
     terminal = job_fds.slave
     if terminal is not None:
         stdio = dict.fromkeys((0, 1, 2), terminal) | stdio
     try:
-        found = session.start(
+        started = session.start(
             definition.sandbox,
             argv,
             env,
             stdio,
-            cwd=definition.cwd,
-            umask=umask,
-            terminal=terminal is not None,
-            report=(job_fds.report, inside),
+            how=how,
+            report=(job_fds.report, job_fds.inside),
         )
     finally:
-        inside.close()
-    return found.command, process.identity(found.init)
+        job_fds.inside.close()
+    return started.command, process.identity(started.init)
 
 
 def _pipes(job: JobDir) -> dict[int, int]:

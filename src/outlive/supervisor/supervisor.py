@@ -1,8 +1,7 @@
-"""The supervisor of one job: a table of phase × event → action, and the actions.
+"""The supervisor of one job: a table of event × phase → action, and the actions.
 
-RUNNING until the command has ended, LINGERING while something it left behind lives or its pipes are
-open. One process runs this: the supervisor itself, a guardian that took over from a killed one, or
-an adopter started by a reader.
+One process runs this: the supervisor itself, a guardian that took over from a killed one, or an
+adopter started by a reader.
 """
 
 from __future__ import annotations
@@ -11,47 +10,77 @@ import os
 import time
 
 from outlive import limits
-from outlive.core.records import Definition
-from outlive.core.units import timestamp
-from outlive.errors import OutliveError
-from outlive.store import atomic_file, history
-from outlive.store.job_dir import EVENTS, GAP, META, ORDER, STATE, JobDir
+from outlive.store import history
+from outlive.supervisor.control_requests import GetState, Kill, Reload
 from outlive.supervisor.control_server import ControlServer
-from outlive.supervisor.ending import members, oom_verdict, outcome
-from outlive.supervisor.ending.kill import Killer
-from outlive.supervisor.ending.members import Reaper
+from outlive.supervisor.ending.asked import AskedEnd
+from outlive.supervisor.ending.command_end import CommandEnd
+from outlive.supervisor.ending.members import Members, Reaper
+from outlive.supervisor.ending.unwritten import Unwritten
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.recorder import EventRecorder
-from outlive.supervisor.input.stdin import Input
+from outlive.supervisor.input.none import NoInput
+from outlive.supervisor.job_record import JobRecord
+from outlive.supervisor.output.drop_counter import DropCounter
+from outlive.supervisor.output.log_files import LogFiles
 from outlive.supervisor.output.pump import Pump
 from outlive.supervisor.output.quota import Quota
-from outlive.system import fault_points, process, signals, tree
+from outlive.system import fault_points, signals
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Any
+    from collections.abc import Callable
 
     from outlive.core.records import State
+    from outlive.store.job_dir import JobDir
+    from outlive.supervisor.control_requests import ControlRequest
     from outlive.supervisor.control_server import Connection
     from outlive.supervisor.job_fds import JobFds
     from outlive.supervisor.request import Request
-    from outlive.system.tree import Member
+
+    Action = Callable[[], None]
 
 _AFTER_END_S = 0.02  # at most, after an end whose callers answer now, before files are synced and sinks are told
 _STARTED_S = 0.003  # an end that comes sooner is told to a caller that waits for it together with the start
 _LINGER_CHECK_S = 1.0  # how often a lingering supervisor looks for descendants that are not its own children
 _REOPENED_CHECK_S = 10.0  # how often pipes without a writer are checked for a new one
-_EXIT_INFO_S = 3.0  # an adopter waits this long for PIDFD_GET_INFO to know the code (PID 1 has to reap first)
 _DROPPED_EVERY_S = 1.0  # how often lost output is written down while the disk is full
 _USED_AFTER_S = 1.0  # what reaped orphans have used is written down at most so often
+_WRITE_AGAIN_S = 0.5  # after the disk did not take the outcome
 _SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to disk
-
-RUNNING, LINGERING = "running", "lingering"
 # What must not end a supervisor: a terminal's end, a shutdown (it ends the job first), a broken pipe
 SURVIVED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE, signal.SIGALRM,
     signal.SIGUSR1, signal.SIGUSR2, signal.SIGXFSZ)  # fmt: skip
+
+
+class Phase:
+    """How far the job is. A number is the column of the table. (Plain numbers: the import of `enum`
+    takes 3.4 ms of a start.)
+    """
+
+    RUNNING = 0  # the command runs, or its outcome is not known yet
+    UNWRITTEN = 1  # the outcome is known, and the disk does not take it
+    ENDED = 2  # the outcome is visible: callers are answered before anything is synced and sinks are notified
+    LINGERING = 3  # something that it left behind lives, its pipes are open, or a sink is being notified
+
+
+class Event:
+    """What happens to a supervisor. Requests of clients are not events: they have answers."""
+
+    COMMAND_ENDED = "command ended"  # a file says so
+    SIGNAL = "signal"  # SIGCHLD among them
+    SETTLE = "settle"  # the outcome may be known by now, or taken by the disk
+    TIMEOUT = "timeout"
+    IDLE = "idle"  # no output for so long, unless there was some
+    PROGRESS = "progress"  # the state is to be written again
+    UNHEARD = "unheard"  # no client is connected any more, or all had their time
+    LOOK = "look"  # something that kept the job may be over
+
+
+def _ignore() -> None:
+    """It means nothing in this phase."""
 
 
 class Supervisor:
@@ -62,149 +91,124 @@ class Supervisor:
     def __init__(self, job: JobDir, request: Request, state: State, job_fds: JobFds, *, parent: bool) -> None:
         self._job = job
         self._request = request
-        self._definition: Definition = Definition.of(request.definition)
-        self._state = state
         self._parent = parent
-        self._phase = RUNNING
-        self._loop = EventLoop()
-        self._fds = job_fds
-        self._quota = Quota(job, self._definition.quota_bytes, self._tell)
-        self._pump = Pump(
-            job,
-            self._loop,
-            job_fds.sources,
-            self._on_output,
-            lambda: self.event("look"),
-            self._on_drop,
-            self._quota,
-            self._tell,
-        )
-        self._pump.mask_lines(request.masked)
+        self._phase = Phase.RUNNING
+        self._loop = loop = EventLoop()
         self._control = ControlServer(
-            self._loop, job_fds.listener, self._serve, self._on_fault, lambda: self._loop.hurry("after_end")
+            loop, job_fds.listener, self._serve, self._on_fault, lambda: self.event(Event.UNHEARD)
         )
+        self._record = record = JobRecord(job, request, state, self._control.state)
         self._recorder = EventRecorder(
             job,
-            self._loop,
+            loop,
             request,
-            self._definition,
+            record.definition,
             end=lambda: self._pump.end,
             on_event=self._control.state,
-            on_idle=lambda: self.event("look"),
+            on_idle=lambda: self.event(Event.LOOK),
         )
-        # A process in a sandbox is the child of another one: its end sends no SIGCHLD
-        self._killer = Killer(
-            self._loop,
-            self._killable,
-            self._tree_gone,
-            told=parent and job_fds.report is None,
-            hang_up=self._definition.pty,
-            on_kill=self._grace_over,
+        self._quota = Quota(job, record.definition.quota_bytes, self._recorder.tell)
+        self._pump = Pump(
+            loop,
+            job_fds.sources,
+            LogFiles(job, self._recorder.tell, self._quota.close),
+            DropCounter(job_fds, state.dropped_bytes, self._on_drop),
+            self._quota,
+            self._on_output,
+            lambda: self.event(Event.LOOK),
         )
-        self._input = Input(
-            job,
-            self._loop,
-            job_fds,
-            self._pump,
-            pids=self._pids,
-            state=state,
-            write=self._write_if_running,
-            tell=self._recorder.tell,
-        )
+        self._pump.mask_lines(request.masked)
+        self._members = Members(record, self._recorder.sinks, parent=parent)
         self._reaper = Reaper(state, parent=parent)
-        self._pidfd: int | None = None
-        self._reaped = False
-        self._ended_ns: int | None = None  # when the end was seen; an adopter learns later how it ended
-        self._asked_kernel = False
-        self._doomed = False  # its directory is about to be deleted: a sync may take seconds, and would be for nothing
-        # phase × event → action. What is not in the table means nothing in that phase.
-        self._table = {
-            (RUNNING, "child"): self._settle,
-            (RUNNING, "timeout"): lambda: self._end_for("timeout"),
-            (RUNNING, "idle"): self._idle,
-            (RUNNING, "progress"): self._progress,
-            (LINGERING, "child"): self._check_done,
-            (LINGERING, "look"): self._check_done,
-        }
+        self._command = CommandEnd(
+            loop, job_fds, self._reaper, parent=parent, on_end=lambda: self.event(Event.COMMAND_ENDED)
+        )
+        self._asked = AskedEnd(
+            loop,
+            self._members,
+            self._recorder,
+            record,
+            on_gone=lambda: self.event(Event.LOOK),
+            # A process in a sandbox is the child of another one: its end sends no SIGCHLD
+            gets_sigchld=parent and job_fds.report is None,
+        )
+        self._unwritten = Unwritten(job)
+        self._is_left = False  # whether the root says that the job left processes
+        self._input = NoInput()
+        if job_fds.master is not None or job_fds.stdin is not None:
+            from outlive.supervisor.input.stdin import Input  # late: most jobs take no input
+
+            self._input = Input(job, loop, job_fds, self._pump, self._members, record, self._recorder.tell)
+        self._set_table()
+
+    def _set_table(self) -> None:
+        ignore, settle = _ignore, self._settle
+        self._table: dict[str, tuple[Action, Action, Action, Action]] = {
+            # Event               RUNNING           UNWRITTEN         ENDED             LINGERING
+            Event.COMMAND_ENDED: (settle,           settle,           ignore,           ignore),
+            Event.SIGNAL:        (self._child_died, self._child_died, ignore,           self._check_done),
+            Event.SETTLE:        (settle,           settle,           ignore,           ignore),
+            Event.TIMEOUT:       (self._time_out,   ignore,           ignore,           ignore),
+            Event.IDLE:          (self._idle,       ignore,           ignore,           ignore),
+            Event.PROGRESS:      (self._progress,   ignore,           ignore,           ignore),
+            Event.UNHEARD:       (ignore,           ignore,           self._after_end,  ignore),
+            Event.LOOK:          (ignore,           ignore,           ignore,           self._check_done),
+        }  # fmt: skip
+        self._timers = {name: self._loop.timer(self.event, name) for name in self._table}
+        self._started = self._loop.timer(self._control.state)
+        self._sync = self._loop.timer(self._record.sync_start)
+        self._record_drop = self._loop.timer(self._record_dropped)
+        self._record_use = self._loop.timer(lambda: self._record.write_if_running(usage=self._reaper.usage()))
 
     def event(self, name: str) -> None:
-        action = self._table.get((self._phase, name))
-        if action is not None:
-            action()
+        self._table[name][self._phase]()
 
     # --- life ---
 
-    def run(self, waiter: socket.socket | None, *, told: bool = False) -> None:
-        """See the job to its end, and return when nothing of it is left. `told`: the waiter knows
-        already that it runs."""
+    def run(self, waiter: socket.socket | None, *, is_reported: bool = False) -> None:
+        """See the job to its end, and return when nothing of it is left. `is_reported`: the waiter
+        knows already that it runs."""
         wakeup = signals.wakeup_pipe((signal.SIGCHLD, *SURVIVED))
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if waiter is not None:
             self._control.add(waiter, wants_output=False)
-        self._recorder.begin(self._state)  # first: a reader that sees output of a successor finds it in the history
-        self._pump.start(late=self._state.adopted > 0)
-        if self._state.finished:
+        state = self._record.state
+        self._recorder.begin(state)  # first: a reader that sees output of a successor finds it in the history
+        self._pump.start(late=state.adopted > 0)
+        if state.finished:
             self._control.state()
-            self._phase = LINGERING
-            self._reap_command()
-            self._resume_ending()
-            self._recorder.look_for(self._definition_now())
+            self._phase = Phase.ENDED
+            self._command.reap(state)
+            self._asked.resume()
+            self._recorder.look_for(self._record.current_definition())
             self._recorder.last_hits()
             self._quota.finish()
-            self._recorder.ended(self._state)
+            self._recorder.ended(state)
             self._after_end()
         else:
-            if not told:
-                self._loop.after("started", _STARTED_S if self._parent else 0, self._control.state)
-            self._recorder.look_for(self._definition_now() if self._state.adopted else self._definition)
-            self._watch_command()
+            if not is_reported:
+                self._started.after(_STARTED_S if self._parent else 0)
+            self._recorder.look_for(self._record.current_definition() if state.adopted else self._record.definition)
+            self._command.begin(state)
             self._set_timers()
             self._input.start()
         self._loop.run()
         self._finish()
 
-    def _watch_command(self) -> None:
-        if self._state.pid is None:
-            return
-        held, report = self._fds.pidfd, self._fds.report
-        self._pidfd = process.open_pidfd(self._state.pid) if held is None else held
-        if report is not None:
-            if self._pidfd is not None and not process.is_same(self._state.identity):
-                self._pidfd = None  # the command has ended, and the number may mean another process
-            self._loop.read(report.fileno(), self._command_ended)
-        elif self._pidfd is not None:
-            self._loop.read(self._pidfd, self._command_ended)
-        else:  # no pidfds here, and SIGCHLD tells; or the command has ended already
-            self.event("child")
-
-    def _command_ended(self) -> None:
-        told_by = self._fds.report.fileno() if self._fds.report is not None else self._pidfd
-        if told_by is not None:
-            self._loop.forget(told_by)
-            self._ended_ns = time.monotonic_ns()
-        self.event("child")
-
     def _set_timers(self) -> None:
-        definition, state = self._definition, self._state
+        definition, state = self._record.definition, self._record.state
         if definition.timeout_ms and state.started_ns is not None:
-            end = state.started_ns / 1e9 + definition.timeout_ms / 1000
-            self._loop.at("timeout", end, lambda: self.event("timeout"))
+            self._timers[Event.TIMEOUT].at(state.started_ns / 1e9 + definition.timeout_ms / 1000)
         if definition.idle_timeout_ms:
-            self._loop.after("idle", definition.idle_timeout_ms / 1000, lambda: self.event("idle"))
+            self._timers[Event.IDLE].after(definition.idle_timeout_ms / 1000)
         if definition.progress_every_ms:
-            self._loop.after("progress", definition.progress_every_ms / 1000, lambda: self.event("progress"))
+            self._timers[Event.PROGRESS].after(definition.progress_every_ms / 1000)
         if state.resources is not None:
             from outlive.supervisor.resources.watch import LimitWatch  # late: few jobs have limits
 
-            LimitWatch(self._loop, state, self._pids, self._reaper, self._over_limit)
-        self._resume_ending()
-        self._loop.after("sync", _SYNC_AFTER_S, self._sync)
-
-    def _resume_ending(self) -> None:
-        """Go on with an end that was asked for before the last supervisor was killed."""
-        ending = self._state.ending
-        if ending and ending.get("kill_at_ns"):
-            self._killer.resume(ending["kill_at_ns"] / 1e9)
+            LimitWatch(self._loop, state, self._members.pids, self._reaper, self._asked.over_limit)
+        self._asked.resume()
+        self._sync.after(_SYNC_AFTER_S)
 
     def _woken(self, wakeup: int) -> None:
         try:
@@ -212,205 +216,160 @@ class Supervisor:
         except BlockingIOError:
             return
         self._reap_orphans()
-        self._killer.check()
-        if self._phase == LINGERING or (self._pidfd is None and self._fds.report is None):
-            self.event("child")
+        self._asked.check()
+        self.event(Event.SIGNAL)
+
+    def _reap_orphans(self) -> None:
+        unreaped = self._command.unreaped_pid(self._record.state)
+        if self._reaper.orphans(unreaped, self._recorder.sinks) and not self._record_use.is_set:
+            self._record_use.after(_USED_AFTER_S)
 
     # --- the end of the command ---
 
+    def _child_died(self) -> None:
+        if not self._command.is_watched:
+            self._settle()
+
     def _settle(self) -> None:
-        """Record the end of the command. The order must hold: output moved, status read, hits told,
-        outcome visible, command reaped, files synced, sinks told.
+        """Record the end of the command. The order must hold: output moved, status read, hits
+        reported, outcome visible, command reaped, files synced, sinks notified.
         """
         fault_points.at("end_seen")
         self._pump.take_what_is_there()
         self._pump.mask(final=True)
         fault_points.at("end_moved")
         self._input.look()
-        finished = self._outcome()
+        finished = self._unwritten.state or self._command.outcome(self._record.state, self._pump)
         if finished is None:
-            if self._pidfd is not None or self._fds.report is not None or not self._parent:
-                self._loop.after("settle", limits.SWEEP_INTERVAL_S, self._settle)
+            if self._command.is_watched or not self._parent:
+                self._timers[Event.SETTLE].after(limits.SWEEP_INTERVAL_S)
             return
         self._recorder.last_hits()
         self._quota.finish()  # what an answer about the end says of gaps is final; and it makes room on a full disk
+        finished = self._recorder.workspace(self._record.definition, finished)
         try:
-            self._state = self._job.write_state(finished)
-        except OSError:  # a full disk: stay, hold the truth, try again (the child is not reaped before it is written)
-            if self._job.is_in_place():
-                self._loop.after("settle", 0.5, self._settle)
-            else:  # the directory was deleted: there is nothing left to record
-                self._loop.stop()
+            self._record.write_outcome(finished)
+        except OSError as error:
+            self._keep(finished, error)
             return
+        self._unwritten.forget()
         fault_points.at("end_written")
         # Before any client is woken: a client that waited for the end finds it in the history
-        self._recorder.ended(self._state)
-        self._phase = LINGERING
+        self._recorder.ended(self._record.state)
+        self._phase = Phase.ENDED
         self._input.end()
-        for timer in ("timeout", "idle", "progress", "settle", "started", "sync"):
-            self._loop.cancel(timer)
+        self._cancel_timers()
         self._control.state()
-        self._reap_command()
+        self._command.reap(self._record.state)
         fault_points.at("end_reaped")
         # A client answers now, and a sync would keep the directory from its lookups
-        self._loop.after("after_end", _AFTER_END_S if self._control.is_heard else 0, self._after_end)
+        self._timers[Event.UNHEARD].after(_AFTER_END_S if self._control.is_heard else 0)
 
-    def _outcome(self) -> State | None:
-        """Return the state with the outcome, None while it is not known."""
-        if self._fds.report is not None:
-            from outlive.sandbox import session
+    def _cancel_timers(self) -> None:
+        for timer in (*self._timers.values(), self._started, self._sync):
+            timer.cancel()
 
-            told = session.outcome(self._fds.report)
-            if told is not None:
-                return self._ended(told)
-        elif self._parent:
-            assert self._state.pid is not None
-            ended = self._reaper.status(self._state.pid)
-            return None if ended is None else self._ended(ended)
-        status = process.exit_status(self._pidfd) if self._pidfd is not None else None
-        if status is not None:
-            return self._ended(status)
-        if tree.running(self._state.identity):
-            return None
-        if not self._loop.is_set("unknown"):  # PID 1 has to reap it before the kernel tells
-            if self._asked_kernel:
-                who = "the first process of its sandbox was" if self._fds.report else "its supervisors were"
-                return outcome.lost(self._state, f"{who} killed, and the kernel did not keep its exit code")
-            self._asked_kernel = True
-            self._loop.after("unknown", _EXIT_INFO_S, lambda: None)
-        return None
-
-    def _ended(self, status: int) -> State:
-        ended = outcome.ended(self._state, status, dropped=self._pump.dropped, ended_ns=self._ended_ns)
-        ended = ended.replace(log_bytes=self._pump.sizes, usage=self._reaper.usage())
-        return self._reaper.said(oom_verdict.judged(ended))
-
-    def _reap_command(self) -> None:
-        if self._parent and not self._reaped and self._state.pid is not None and self._fds.report is None:
-            try:
-                os.waitpid(self._state.pid, os.WNOHANG)
-            except ChildProcessError:
-                pass
-        self._reaped = True
+    def _keep(self, finished: State, error: OSError) -> None:
+        """Keep an outcome that the disk does not take, for clients that ask, and try again. (The
+        command is not reaped before: a successor has to find its status too.)"""
+        if not self._job.is_in_place():  # the directory was deleted: there is nothing left to record
+            self._loop.stop()
+            return
+        self._unwritten.keep(finished, error)
+        if self._phase == Phase.RUNNING:
+            self._phase = Phase.UNWRITTEN
+            self._cancel_timers()
+            self._control.state()
+        self._timers[Event.SETTLE].after(_WRITE_AGAIN_S)
 
     def _after_end(self) -> None:
-        self._sync()
+        self._phase = Phase.LINGERING
+        self._timers[Event.UNHEARD].cancel()
+        state = self._record.state
+        self._record.sync_end(self._pump.unsynced())
         fault_points.at("end_synced")
-        self._recorder.audit(self._state)
-        self._recorder.sinks.finished(self._definition_now(), self._state)
-        self._unmark_live()  # what is owed is on disk: a reader can see it without the mark
+        self._recorder.audit(state)
+        self._recorder.sinks.finished(self._record.current_definition(), state)
         self._input.end()
         self._reap_orphans()
-        self._recorder.left_behind(len(self._members(not self._parent)))
+        left = len(self._members.living(not self._parent))
+        self._unmark_live(is_left=bool(left))  # what is owed is on disk: a reader can see it without the mark
+        self._recorder.left_behind(left)
         self._check_done()
 
     def _check_done(self) -> None:
         """End the lingering when no descendant lives, both pipes are at their end, and every sink
-        was told.
+        was notified.
         """
-        if self._loop.is_set("after_end"):
-            return
-        if self._recorder.busy or self._killer.busy:
+        look = self._timers[Event.LOOK]
+        if self._recorder.busy or self._asked.busy:
             # Both call `look` when they are done. The timer costs little, and a call that is
             # missing cannot keep this process
-            self._loop.after("look", _LINGER_CHECK_S, lambda: self.event("look"))
+            look.after(_LINGER_CHECK_S)
             return
-        living = bool(self._killable(not self._parent))
+        living = bool(self._members.killable(not self._parent))
         if not living and not self._pump.look_again():
             self._loop.stop()
         elif not self._parent:  # an adopter gets no SIGCHLD
-            self._loop.after("look", _LINGER_CHECK_S, lambda: self.event("look"))
+            look.after(_LINGER_CHECK_S)
         elif self._pump.ended:  # a descendant may open its stdout again, by name
-            self._loop.after("look", _REOPENED_CHECK_S, lambda: self.event("look"))
+            look.after(_REOPENED_CHECK_S)
 
     def _finish(self) -> None:
         self._pump.check_logs()
         self._pump.mask(final=True)
         self._reap_orphans()  # the last output may have ended before the signal of its writer's death came
+        self._record.sync_late(self._pump.unsynced())  # before a state that counts these bytes
+        state = self._record.state
         last = {"dropped_bytes": self._pump.dropped, "log_bytes": self._pump.sizes, "usage": self._reaper.usage()}
-        if any(getattr(self._state, name) != value for name, value in last.items()):
-            self._write(**last)
-        if not self._doomed:
-            atomic_file.sync_files(self._pump.unsynced())
+        last["message"] = self._recorder.workspace(self._record.definition, state).message
+        if any(getattr(state, name) != value for name, value in last.items()):
+            self._record.write(**last)
         self._quota.finish()
         self._quota.close()
         self._control.state()
         self._reaper.remove_group()
         self._job.release_reserve()
         self._job.remove_io()
+        if self._is_left:
+            self._unmark_live(is_left=False)
         fault_points.at("end_unlinked")
         self._recorder.close()
         self._control.close()
         self._loop.close()
 
-    # --- ending it ---
+    def _unmark_live(self, *, is_left: bool) -> None:
+        from outlive.store import root  # late: when a job is over, no caller waits any more
 
-    def _end_for(self, cause: str) -> None:
-        self._record_ending(cause, "outlive", "SIGTERM", self._definition.kill_after_ms)
-        self._killer.end(signal.SIGTERM, self._definition.kill_after_ms / 1000)
+        self._is_left = is_left
+        root.unmark_live(self._request.root, self._request.job_id, is_left=is_left)
 
-    def _over_limit(self, cause: str, message: str) -> None:
-        """End the job, which is over one of its limits: at once where it takes memory."""
-        name, grace_ms = ("SIGKILL", 0) if cause == "oom" else ("SIGTERM", self._definition.kill_after_ms)
-        self._record_ending(cause, "outlive", name, grace_ms, message=message)
-        self._killer.end(signals.number_of(name) or signal.SIGKILL, grace_ms / 1000)
+    # --- what the definition asks for ---
+
+    def _time_out(self) -> None:
+        self._asked.time_out("timeout")
 
     def _idle(self) -> None:
         quiet = time.monotonic() - self._pump.last_output
-        left = self._definition.idle_timeout_ms / 1000 - quiet
+        left = self._record.definition.idle_timeout_ms / 1000 - quiet
         if left > 0:
-            self._loop.after("idle", left, lambda: self.event("idle"))
+            self._timers[Event.IDLE].after(left)
         else:
-            self._end_for("idle_timeout")
+            self._asked.time_out("idle_timeout")
 
-    def _record_ending(self, cause: str, by: str, signal_name: str, grace_ms: int, **more: str) -> None:
-        """Record the cause of the end before the signal is sent: a takeover goes on with it, and
-        the outcome names the caller.
-        """
-        self._recorder.signal_sent(signal_name, by, cause)
-        ends = signal_name in ("SIGTERM", "SIGKILL")
-        kill_at = time.monotonic_ns() + grace_ms * 1_000_000 if ends else None
-        ending = {"cause": cause, "by": by, "signal": signal_name, "at": timestamp(), "kill_at_ns": kill_at, **more}
-        old = self._state.ending
-        if old and old["kill_at_ns"] is not None:  # it is ending already: the first cause stays
-            if kill_at is None:
-                return
-            ending = {**old, "kill_at_ns": min(old["kill_at_ns"], kill_at)}
-        self._write(ending=ending)
-        fault_points.at("kill_recorded")
+    def _progress(self) -> None:
+        self._record.write()
+        self._timers[Event.PROGRESS].after(self._record.definition.progress_every_ms / 1000)
 
-    def _grace_over(self) -> None:
-        ending = self._state.ending or {}
-        self._recorder.signal_sent("SIGKILL", ending.get("by", ""), ending.get("cause", "kill"))
-
-    def _members(self, full: bool) -> list[Member]:
-        return members.living(self._state, self._request.job_id, self._recorder.sinks, full=full, parent=self._parent)
-
-    def _killable(self, full: bool) -> list[Member]:
-        """Return the living processes of the job. After the end of the command process 1 of its
-        sandbox is one of them; before it, its death would take the outcome with it.
-        """
-        found = self._members(full)
-        return found if self._phase == RUNNING else [*found, *members.first_of_sandbox(self._state)]
-
-    def _tree_gone(self) -> None:
-        if self._phase == LINGERING:
-            self._check_done()
-
-    def _reap_orphans(self) -> None:
-        command = None if self._reaped else self._state.pid
-        if self._reaper.orphans(command, self._recorder.sinks) and not self._loop.is_set("used"):
-            self._loop.after("used", _USED_AFTER_S, lambda: self._write_if_running(usage=self._reaper.usage()))
-
-    # --- readers ---
+    # --- output ---
 
     def _on_drop(self) -> None:
         """Record that output was dropped on a full disk, as soon as the disk takes a record again."""
-        if not self._loop.is_set("dropped"):
-            self._loop.after("dropped", _DROPPED_EVERY_S, self._record_dropped)
+        if not self._record_drop.is_set:
+            self._record_drop.after(_DROPPED_EVERY_S)
 
     def _record_dropped(self) -> None:
-        self._write(dropped_bytes=self._pump.dropped)
+        self._record.write(dropped_bytes=self._pump.dropped)
         self._recorder.tell(history.DROPPED, bytes=self._pump.dropped)
 
     def _on_output(self) -> None:
@@ -418,14 +377,19 @@ class Supervisor:
         self._control.output()
         self._recorder.output()
 
-    def _serve(self, connection: Connection, request: dict[str, Any], files_sent: list[int]) -> None:
+    # --- requests of clients ---
+
+    def _serve(self, connection: Connection, request: ControlRequest, files_sent: list[int]) -> None:
         """Serve one request of a client. The answer goes back on the connection."""
-        if request["op"] == "kill":
+        if isinstance(request, Kill):
             self._kill_request(request)
             connection.answer(ok=True)
-        elif request["op"] == "reload":
-            self._loop.hurry("after_end")
-            self._recorder.look_for(self._definition_now())
+        elif isinstance(request, GetState):
+            state = self._unwritten.state or self._record.state
+            connection.answer(ok=True, state=state.to_dict(), why=self._unwritten.why)
+        elif isinstance(request, Reload):
+            self.event(Event.UNHEARD)
+            self._recorder.look_for(self._record.current_definition())
             connection.answer(ok=True)
         else:
             self._input.serve(connection, request, files_sent)
@@ -433,60 +397,11 @@ class Supervisor:
     def _on_fault(self, error: Exception) -> None:
         self._recorder.fault(error)
 
-    def _kill_request(self, request: dict[str, Any]) -> None:
-        if request["removing"]:
-            self._doomed = True
+    def _kill_request(self, request: Kill) -> None:
+        if request.removing:
+            self._record.is_doomed = True
             self._recorder.silence()
-        number, grace_ms = request["signal"], request["grace_ms"]
-        self._record_ending(request["cause"], request["by"], signals.name_of(number), grace_ms)
-        if number in (signal.SIGTERM, signal.SIGKILL):
-            self._killer.end(number, grace_ms / 1000)
-        else:
-            self._killer.send(number, self._state.pid if self._parent and not self._reaped else None)
-
-    # --- records ---
-
-    def _tell(self, kind: str, **content: Any) -> None:
-        self._recorder.tell(kind, **content)
-
-    def _definition_now(self) -> Definition:
-        """Return the definition with what `notify set` has changed."""
-        try:
-            return self._job.read_meta()
-        except (OSError, OutliveError):
-            return self._definition
-
-    def _write_if_running(self, **changes: Any) -> None:
-        if self._phase == RUNNING:
-            self._write(**changes)
-
-    def _pids(self) -> list[int]:
-        return [member.pid for member in self._members(False)]
-
-    def _progress(self) -> None:
-        self._write()
-        self._loop.after("progress", self._definition.progress_every_ms / 1000, lambda: self.event("progress"))
-
-    def _write(self, **changes: Any) -> None:
-        self._state = self._state.replace(**changes)
-        try:
-            self._state = self._job.write_state(self._state)
-        except OSError:
-            return  # full or removed: it stays in memory, and the next write tries again
-        self._control.state()
-
-    def _sync(self) -> None:
-        """Sync the records. They are visible already; no answer waits for this, and a power cut may
-        bring the previous ones back.
-        """
-        if self._doomed:
+        if self._phase == Phase.UNWRITTEN:  # all that is left to end is this process
+            self._loop.stop()
             return
-        if self._phase == RUNNING:
-            atomic_file.sync(self._job.fd, (META, STATE))
-        else:
-            atomic_file.sync(self._job.fd, (META, STATE, ORDER, GAP, EVENTS), self._pump.unsynced())
-
-    def _unmark_live(self) -> None:
-        from outlive.store import root  # late: when a job is over, no caller waits any more
-
-        root.unmark_live(self._request.root, self._request.job_id)
+        self._asked.signal(request, self._command.unreaped_pid(self._record.state))

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import time
 
-from outlive.core.records import Definition, State
+from outlive.core.records import State
 from outlive.core.units import timestamp
 from outlive.errors import SCARCE
-from outlive.store import adoptions
+from outlive.store import fault_report
+from outlive.store.inspection import adoptions
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.job_fds import JobFds
 from outlive.supervisor.start import open_job, own_identity, reserve, start, write_down
@@ -77,7 +78,7 @@ def adopt(
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     fault_points.at("adopt_told")
     job = open_job(request)
-    pty = Definition.of(request.definition).pty
+    pty = request.definition.pty
     try:
         job_fds = JobFds.reopened(job, escrow, stdin_escrow, held, pty=pty)
     except OSError as error:
@@ -98,21 +99,21 @@ def _recover(
     """Find out what is true of the command now, record it, and return it. `command`: its identity,
     if a reader saw it. `report`: of a command in a sandbox.
     """
-    state = state.replace(supervisor=own_identity(), adopted=state.adopted + 1, waiting=None)
+    state = State.replace(state, supervisor=own_identity(), adopted=state.adopted + 1, waiting=None)
     if state.finished:  # only its descendants are left to look after
         return write_down(job, state)
     reserve(job)
     if not parent:
-        state = state.replace(stdin="closed" if state.stdin else None)
+        state = State.replace(state, stdin="closed" if state.stdin else None)
     if state.pid is None and report is not None:
         state = _found_inside(state, report)
     if state.pid is None:
-        found = command or (None if report else _find_command(job.job_id))
-        if found is None:
+        identity = command or (None if report else _find_command(job.job_id))
+        if identity is None:
             return write_down(job, _never_recorded(job, state))
-        state = state.replace(pid=found["pid"], identity=found, init=_first_of(found["pid"]), phase="running")
+        state = State.replace(state, pid=identity.pid, identity=identity, init=_first_of(identity.pid), phase="running")
     if state.started_at is None:
-        state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
+        state = State.replace(state, started_at=timestamp(), started_ns=time.monotonic_ns())
     return write_down(job, state)
 
 
@@ -120,11 +121,13 @@ def _found_inside(state: State, report: socket.socket) -> State:
     """Return the state with the command in the sandbox, if it was started."""
     from outlive.sandbox import session
 
-    found = session.found_again(report)
-    if found is None:
+    inside = session.found_again(report)
+    if inside is None:
         return state
-    identity = process.identity(found.command)
-    return state.replace(pid=found.command, identity=identity, init=process.identity(found.init), phase="running")
+    identity = process.identity(inside.command)
+    return State.replace(
+        state, pid=inside.command, identity=identity, init=process.identity(inside.init), phase="running"
+    )
 
 
 def _first_of(command: int) -> Identity | None:
@@ -142,8 +145,6 @@ def _find_command(job_id: str) -> Identity | None:
 
 
 def _never_recorded(job: JobDir, state: State) -> State:
-    from outlive.store import fault_report
-
     for member in tree.with_cookie(job.job_id):  # a sandbox in which the command was not started yet
         process.send_signal(member.pid, member.start, signal.SIGKILL)
     why = fault_report.cause(job) or "its supervisor was killed"

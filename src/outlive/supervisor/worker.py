@@ -10,17 +10,13 @@ from __future__ import annotations
 import gc
 import os
 
-from outlive.core.records import Definition, State
-from outlive.core.units import timestamp
 from outlive.errors import OutliveError
-from outlive.store import atomic_file
-from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow, adopt_socket
 from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read, ready
-from outlive.supervisor.input.stdin import preload
+from outlive.supervisor.preloading import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import start
-from outlive.system import fault_points, fds, prctl, process, signals, tree
+from outlive.system import fault_points, fds, prctl, signals, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,28 +26,6 @@ PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job
 PAIR_JOBS = 500  # a pair ends after this many jobs: no leak of a library may grow for weeks
 _GC_NICE = 10  # a collection runs behind everything else (nice(2))
 _SHUT_RD = 0  # sys/socket.h
-
-
-def rehearse() -> None:
-    """Do what a start does, without effect.
-
-    The first write to a page that is shared with the parent process copies it; a job that waits
-    would pay for that.
-    """
-    definition: Definition = Definition.of(Definition(command=["true"], env={"NAME": "value"}).to_dict())
-    file = Request(definition=definition.to_dict()).to_file()
-    escrow = Escrow()
-    escrow.put({"request": file})
-    os.close(file)
-    (file,) = escrow.take().values()
-    escrow.close()
-    request = Request.from_file(file)
-    os.close(file)
-    state = State(job_id=request.job_id, boot_id=process.boot_id(), started_at=timestamp(), phase="spawning")
-    atomic_file.load(atomic_file.dump(state.replace(identity=process.identity(os.getpid()), pid=os.getpid()).to_dict()))
-    outcome.ended(state, 0)
-    signals.all_resettable()
-    prctl.rename(tree.SUPERVISOR)
 
 
 class Worker:

@@ -74,7 +74,7 @@ class Target:
         self.terminal = terminal  # st_rdev of the pty slave
 
 
-class Found:
+class ThreadStates:
     """What the threads of a job were doing at one moment."""
 
     __slots__ = ("reading", "polling", "others", "busy", "unreadable")
@@ -89,7 +89,7 @@ class Found:
         self.unreadable = False  # some thread could not be inspected, so its state is not known
 
     def __repr__(self) -> str:
-        return f"Found({', '.join(name for name in self.__slots__ if getattr(self, name))})"
+        return f"ThreadStates({', '.join(name for name in self.__slots__ if getattr(self, name))})"
 
 
 def supported() -> bool:
@@ -112,21 +112,21 @@ def _own_syscall() -> int:
         return -1
 
 
-def inspect_threads(pids: Iterable[int], target: Target) -> Found:
+def inspect_threads(pids: Iterable[int], target: Target) -> ThreadStates:
     """Return what all threads of `pids` do at this moment. Nothing is stopped or changed; processes
     that vanish are passed over."""
-    found = Found()
+    states = ThreadStates()
     if not supported():
-        found.unreadable = True
-        return found
-    running = [where for pid in pids for where in _threads(pid, found) if not _settled(where, target, found)]
+        states.unreadable = True
+        return states
+    running = [where for pid in pids for where in _threads(pid, states) if not _settled(where, target, states)]
     for pause in _PAUSES:
         if not running:
             break
         time.sleep(pause)
-        running = [where for where in running if not _settled(where, target, found)]
-    found.busy = bool(running)
-    return found
+        running = [where for where in running if not _settled(where, target, states)]
+    states.busy = bool(running)
+    return states
 
 
 class _Thread:
@@ -142,7 +142,7 @@ class _Thread:
         self.args = args
 
 
-def _threads(pid: int, found: Found) -> list[str]:
+def _threads(pid: int, states: ThreadStates) -> list[str]:
     # Descriptors too are taken from the thread: those of a leader that has ended are gone while its
     # threads live on
     leader = f"/proc/{pid}/task/{pid}"
@@ -152,13 +152,13 @@ def _threads(pid: int, found: Found) -> list[str]:
             return [leader] if fields else []
         names = os.listdir(f"/proc/{pid}/task")
     except OSError as error:
-        found.unreadable |= not isinstance(error, _GONE)
+        states.unreadable |= not isinstance(error, _GONE)
         return []
-    found.unreadable |= len(names) > _MOST_THREADS
+    states.unreadable |= len(names) > _MOST_THREADS
     return [f"/proc/{pid}/task/{name}" for name in names[:_MOST_THREADS]]
 
 
-def _settled(where: str, target: Target, found: Found) -> bool:
+def _settled(where: str, target: Target, states: ThreadStates) -> bool:
     """Note what this thread does; return False if it does not sleep."""
     try:
         fields = _stat(where)
@@ -173,12 +173,12 @@ def _settled(where: str, target: Target, found: Found) -> bool:
             return False
         thread = _decode(where, int(fields[4]) & 0xFFFFFFFF, words)
         if thread is not None:
-            _note(thread, target, found)
+            _note(thread, target, states)
     except _GONE:
         pass
     except OSError:
         # EACCES, EPERM: it may not be inspected. ENFILE, ENOMEM: we are short ourselves
-        found.unreadable |= _is_living(where)
+        states.unreadable |= _is_living(where)
     return True
 
 
@@ -204,18 +204,18 @@ def _decode(where: str, terminal: int, words: list[bytes]) -> _Thread | None:
     return None if call is None else _Thread(where, terminal, call, [int(word, 16) for word in words[1:7]])
 
 
-def _note(thread: _Thread, target: Target, found: Found) -> None:
+def _note(thread: _Thread, target: Target, states: ThreadStates) -> None:
     if thread.call in (_READ, _READ_SECOND):
         fd = thread.args[thread.call == _READ_SECOND]
         # A splice from an empty pipe waits for input, one from a full pipe for its target: the
         # caller knows which it is
-        found.reading |= _kind(thread, fd & 0xFFFFFFFF, target) == "target"
+        states.reading |= _kind(thread, fd & 0xFFFFFFFF, target) == "target"
     elif thread.call == _SELECT:
-        _note_set(thread, _select_set(thread), target, found)
+        _note_set(thread, _select_set(thread), target, states)
     elif thread.call == _EPOLL:
-        _note_set(thread, _epoll_set(thread, thread.args[0] & 0xFFFFFFFF), target, found)
+        _note_set(thread, _epoll_set(thread, thread.args[0] & 0xFFFFFFFF), target, states)
     elif thread.call == _POLL or _restarts_poll(thread):
-        _note_set(thread, _poll_set(thread), target, found)
+        _note_set(thread, _poll_set(thread), target, states)
 
 
 def _restarts_poll(thread: _Thread) -> bool:
@@ -231,7 +231,7 @@ def _restarts_poll(thread: _Thread) -> bool:
     return b"poll" in waits_in
 
 
-def _note_set(thread: _Thread, entries: list[tuple[int, int]], target: Target, found: Found) -> None:
+def _note_set(thread: _Thread, entries: list[tuple[int, int]], target: Target, states: ThreadStates) -> None:
     """Note what a set holds. `entries` are (fd, whether the thread waits for it to become
     readable); an epoll among them adds its own entries, once."""
     polling = others = False
@@ -252,9 +252,9 @@ def _note_set(thread: _Thread, entries: list[tuple[int, int]], target: Target, f
             opened.add(fd)
             entries += _epoll_set(thread, fd)
     if polling:
-        found.polling = True
+        states.polling = True
         # The sockets are looked up only now, because most sets do not hold the target
-        found.others = found.others or others or any(not _is_internal(thread, link) for link in sockets)
+        states.others = states.others or others or any(not _is_internal(thread, link) for link in sockets)
 
 
 def _poll_set(thread: _Thread) -> list[tuple[int, int]]:
@@ -268,14 +268,14 @@ def _select_set(thread: _Thread) -> list[tuple[int, int]]:
     """Return the entries of a select(2): bitmaps of fds to become readable, writable, exceptional."""
     bits = min(thread.args[0] & 0xFFFFFFFF, _MOST_BITS)
     size = (bits + 7) // 8
-    found: list[tuple[int, int]] = []
+    entries: list[tuple[int, int]] = []
     for number, address in enumerate(thread.args[1:4]):
         bitmap = int.from_bytes(_memory(thread, address, size), "little") & ((1 << bits) - 1)
-        while bitmap and len(found) <= _MOST_FDS:
+        while bitmap and len(entries) <= _MOST_FDS:
             lowest = bitmap & -bitmap
-            found.append((lowest.bit_length() - 1, number == 0))
+            entries.append((lowest.bit_length() - 1, number == 0))
             bitmap ^= lowest
-    return found
+    return entries
 
 
 def _epoll_set(thread: _Thread, fd: int) -> list[tuple[int, int]]:

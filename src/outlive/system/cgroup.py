@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
+from outlive.core import records
 
 _V2 = ""  # the name that stands for the one hierarchy of version 2
 _SYSTEMD = "name=systemd"
@@ -21,7 +18,7 @@ _USUAL = {
 }
 
 
-_found: tuple[dict[str, str], dict[str, Any], Group | None] | None = None  # by `record`: paths, groups
+_found: tuple[dict[str, str], records.Group, Group | None] | None = None  # by `record`: paths, groups
 
 
 class Group:
@@ -37,8 +34,8 @@ class Group:
 
     def read(self, name: str) -> str | None:
         """Return the content of one of its files; None if it does not exist or may not be read."""
-        found = _content(f"{self.directory}/{name}")
-        return None if found is None else found.strip()
+        content = _content(f"{self.directory}/{name}")
+        return None if content is None else content.strip()
 
     def pids(self) -> list[int]:
         return [int(word) for word in (self.read("cgroup.procs") or "").split() if word.isdigit()]
@@ -89,23 +86,23 @@ def paths(pid: int | str = "self") -> dict[str, str]:
     "" is the hierarchy of version 2, "name=systemd" the one in which systemd keeps its units where
     version 1 is in use.
     """
-    found: dict[str, str] = {}
+    by_controller: dict[str, str] = {}
     for line in (_content(f"/proc/{pid}/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
-        found.update(dict.fromkeys(controllers.split(","), path))
-    return found
+        by_controller.update(dict.fromkeys(controllers.split(","), path))
+    return by_controller
 
 
-def unit_path(pid: int | str = "self") -> str:
+def unit_path() -> str:
     """Return the path in which systemd and container engines put the names of their units."""
-    found = paths(pid)
-    return found.get(_naming(found), "")
+    by_controller = paths("self")
+    return by_controller.get(_naming(by_controller), "")
 
 
-def _naming(found: dict[str, str]) -> str:
+def _naming(by_controller: dict[str, str]) -> str:
     """Return the hierarchy in which units have their names. Where systemd runs with version 1 both
     exist, with the same path."""
-    return _SYSTEMD if _V2 not in found or found.get(_SYSTEMD, "/") != "/" else _V2
+    return _SYSTEMD if _V2 not in by_controller or by_controller.get(_SYSTEMD, "/") != "/" else _V2
 
 
 def memory(mine: dict[str, str] | None = None) -> Group | None:
@@ -121,7 +118,7 @@ def memory(mine: dict[str, str] | None = None) -> Group | None:
     return None
 
 
-def record() -> dict[str, Any] | None:
+def record() -> records.Group | None:
     """Return what a later call of `is_gone` or `oom_kills_since` needs to know about the groups of
     this process.
 
@@ -136,37 +133,36 @@ def record() -> dict[str, Any] | None:
     # groups
     if _found is None or _found[0] != mine:
         controller, group = _naming(mine), memory(mine)
-        known = {
-            "ns": namespace(),
-            "hierarchy": controller,
-            "path": mine.get(controller, ""),
-            "id": _inode(directory(controller, mine.get(controller, ""))),
-            "memory": None if group is None else group.path,
-        }
+        known = records.Group(
+            ns=namespace(),
+            hierarchy=controller,
+            path=mine.get(controller, ""),
+            id=_inode(directory(controller, mine.get(controller, ""))),
+            memory=None if group is None else group.path,
+        )
         _found = mine, known, group
     _, known, group = _found
-    return {**known, "oom_kills": None if group is None else group.oom_kills()}
+    return records.Group.replace(known, oom_kills=None if group is None else group.oom_kills())
 
 
-def is_gone(recorded: dict[str, Any] | None) -> bool:
+def is_gone(recorded: records.Group | None) -> bool:
     """Return whether the group of this record has ended or was made anew since; False also where
     that cannot be told."""
-    if not recorded or not recorded.get("id") or recorded.get("ns") != namespace():
+    if recorded is None or not recorded.id or recorded.ns != namespace():
         return False
-    controller = str(recorded["hierarchy"])
-    if directory(controller, "/") is None:  # a part of it only can be seen from here
+    if directory(recorded.hierarchy, "/") is None:  # a part of it only can be seen from here
         return False
-    return _inode(directory(controller, str(recorded["path"]))) != int(recorded["id"])
+    return _inode(directory(recorded.hierarchy, recorded.path)) != recorded.id
 
 
-def oom_kills_since(recorded: dict[str, Any] | None) -> tuple[int, Group | None]:
+def oom_kills_since(recorded: records.Group | None) -> tuple[int, Group | None]:
     """Return (how many processes of the recorded group the kernel has ended for lack of memory
     since, the group); (0, None) where that cannot be told."""
-    if not recorded or recorded.get("oom_kills") is None or recorded.get("ns") != namespace():
+    if recorded is None or recorded.oom_kills is None or recorded.ns != namespace():
         return 0, None
-    group = memory(dict.fromkeys((name for name in ("memory", _V2) if name in paths()), str(recorded["memory"])))
+    group = memory(dict.fromkeys((name for name in ("memory", _V2) if name in paths()), str(recorded.memory)))
     now = None if group is None else group.oom_kills()
-    return (0 if now is None else max(0, now - int(recorded["oom_kills"]))), group
+    return (0 if now is None else max(0, now - recorded.oom_kills)), group
 
 
 def namespace() -> str:
@@ -189,18 +185,18 @@ def directory(controller: str, path: str) -> str | None:
     """Return the directory of the group at `path`. A mount may show only a part of its hierarchy,
     below its root."""
     for place in _USUAL.get(controller, ()):
-        found = os.path.join(place, path.lstrip("/"))
-        if os.path.exists(os.path.join(found, "cgroup.procs")):
-            return found
-    kind = "cgroup2" if controller == _V2 else "cgroup"
-    from outlive.system import mounts  # rare
+        directory = os.path.join(place, path.lstrip("/"))
+        if os.path.exists(os.path.join(directory, "cgroup.procs")):
+            return directory
+    from outlive.system import mounts  # late: the usual places are enough nearly everywhere
 
+    kind = "cgroup2" if controller == _V2 else "cgroup"
     for mount in mounts.mounts():
         if mount.type != kind or (controller and controller not in mount.options):
             continue
         root = mount.root.rstrip("/")
         if path == mount.root or path.startswith(root + "/"):
-            found = os.path.join(mount.point, path[len(root) :].lstrip("/"))
-            if os.path.isdir(found):
-                return found
+            directory = os.path.join(mount.point, path[len(root) :].lstrip("/"))
+            if os.path.isdir(directory):
+                return directory
     return None

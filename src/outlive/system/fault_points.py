@@ -17,88 +17,96 @@ SUCCESSOR = "guardian:"
 RAISE = "raise:"
 STOP = "stop:"
 
-# In the order in which they are reached, each after the step that it describes
+# In the order in which they are reached, each with what is true there. scripts/reference.py writes them into
+# docs/explanation/architecture.md.
 POINTS = {
     # Launcher: the command line, or the server
-    "make_directory": "the directory exists, empty and under a temporary name",
-    "make_files": "its files exist and both locks are held",
+    "make_directory": "the directory exists under a temporary name",
+    "make_files": "its files exist; both locks are held",
     "make_meta": "the definition is written",
-    "make_live": "the job is marked live and owed to its client; its directory cannot be seen yet",
-    "make_visible": "the directory is in its place; no supervisor knows of it",
-    "start_taken": "the locks of a job that was created before are held",
-    "send_request": "the request is ready to be sent",
-    "send_guardian": "the job is there for the guardian, for its supervisor not yet",
-    "send_done": "the job was handed over; the launcher still holds its copies of the locks",
-    "send_answered": "the supervisor has said that the job runs; the caller has no answer yet",
+    "make_live": "the job is marked live; no reader sees it",
+    "make_visible": "the directory has its final name",
+    "start_taken": "the locks of a job from `create` are held",
+    "send_request": "the request is ready",
+    "send_guardian": "the guardian has it, its supervisor does not",
+    "send_done": "both have it; the launcher keeps its locks",
+    "send_answered": "the start is reported; the caller has no answer",
+    # Launcher of a job on another host, after the job is visible
+    "host_recorded": "the host's engine is on disk",
+    "host_handed": "the mirror runs, or Slurm has the job",
+    # Mirror of a job over SSH: the start
+    "mirror_told": "the mirror has the request",
+    "mirror_asked": "its intent to ask is on disk",
+    "mirror_sent": "the start was sent; no answer came",
     # Fork server of a long-lived server
-    "fork_server_asked": "the fork server took a request from its server and gave it to no pair",
-    "fork_server_given": "the fork server gave the request to a pair",
+    "fork_server_asked": "the fork server has the request, no pair has",
+    "fork_server_given": "a pair has the request",
     # A systemd scope of its own (launch/systemd_scope.py): the launcher, then our process in the
     # scope
-    "scope_entered": "our process runs in the scope of the job; nothing was sent to it",
-    "scope_asked": "our process in the scope took the request and gave it to no pair",
-    "scope_given": "our process in the scope gave the request to a pair",
+    "scope_entered": "our process runs in the scope",
+    "scope_asked": "the process has the request, no pair has",
+    "scope_given": "a pair has the request",
     # The process between a command line and its pair, which may be sent the job before it is forked
-    "pair_unforked": "it has left the session of the command line, and forked nothing",
-    "pair_forked": "the guardian is forked; it has not ended",
+    "pair_unforked": "the caller's session is left",
+    "pair_forked": "the guardian is forked",
     # Guardian, while all is well
-    "guardian_told": "the guardian has imported what this job needs; its supervisor lives",
+    "guardian_told": "the guardian has the code of this job",
     # Supervisor: the start
     "start_told": "the supervisor has the request",
-    "start_ends": "FIFOs or terminal and the control socket are open, and in escrow",
-    "start_unmarked": "the mark `spawning` is about to be written",
-    "start_marked": "the mark `spawning` is visible; the command does not run",
-    "start_spawned": "the command runs; its identity is nowhere on disk",
-    "start_unrecorded": "its identity is written, but not yet renamed into place",
+    "start_ends": "FIFOs, terminal, control socket are in escrow",
+    "start_unmarked": "the mark `spawning` is not yet written",
+    "start_marked": "`spawning` is visible; no command runs",
+    "start_spawned": "the command runs; no file says so",
+    "start_unrecorded": "its identity is written, not yet renamed",
     "start_recorded": "its identity is visible",
     # Supervisor: output and input
-    "output_ordered": "where the next bytes belong is recorded; they are still in the pipe",
-    "output_relayed": "bytes of a terminal are in the relay pipe; none of them is in the log",
-    "output_moved": "bytes are in the log",
-    "gap_recorded": "that more of the output is gone is recorded; it is still there",
-    "gap_half": "one log has lost what is recorded, the other one not yet",
-    "gap_made": "the recorded part is given back; the history does not have it",
-    "input_moved": "data for the job is in its stdin",
+    "output_ordered": "the next bytes' position is recorded",
+    "output_relayed": "a terminal's bytes are in the relay pipe",
+    "output_moved": "the bytes are in the log",
+    "gap_recorded": "the gap is recorded; its bytes still exist",
+    "gap_half": "one of two logs is punched",
+    "gap_made": "both are punched; the history lacks it",
+    "input_moved": "input is in the command's stdin",
     # Supervisor: ending it
-    "kill_recorded": "the request for the end is on disk; no signal was sent",
-    "kill_sent": "the first signal was sent; the grace runs",
+    "kill_recorded": "the request is on disk; no signal sent",
+    "kill_sent": "the first signal was sent",
     "kill_over": "the grace is over; KILL was not sent",
     # Supervisor: the end
-    "end_seen": "the command has ended; what it wrote last is in the pipes",
-    "end_moved": "all that it wrote is in the logs; its status was not read",
-    "end_unwritten": "the outcome is written, but not yet renamed into place",
-    "end_written": "the outcome is visible; the history does not have it",
-    "end_history": "the history has the end; the command is not reaped",
+    "end_seen": "the command ended; pipes hold its last output",
+    "end_moved": "the logs have all; its status is unread",
+    "end_unwritten": "the outcome is written, not yet renamed",
+    "end_written": "the outcome is visible; the history lacks it",
+    "end_history": "the history has it; the command is unreaped",
     "end_reaped": "the command is reaped; nothing is synced",
-    "end_synced": "all is synced; no sink was told",
-    "end_owing": "the event is on disk; no sink was told",
-    "end_told": "a sink was told; that it was is nowhere on disk",
-    "end_done": "that all sinks were told is on disk",
-    "end_unlinked": "FIFOs and control socket are removed; the locks are still held",
+    "end_synced": "all is synced; no sink has the event",
+    "end_owing": "the event is on disk; no sink has it",
+    "end_told": "a sink has it; that is nowhere on disk",
+    "end_done": "that all sinks have it is on disk",
+    "end_unlinked": "FIFOs are removed; locks are held",
     # A pair that waits for another job
-    "free_cleared": "the supervisor has released all that was the job's; it has not said that it waits for another one",
-    "free_said": "the supervisor has told the server that the pair waits",
+    "free_cleared": "the supervisor has released the job's files",
+    "free_said": "the server knows that the pair is free",
     # Guardian that takes over, after a supervisor was killed
-    "takeover_seen": "the death of the supervisor was seen",
-    "takeover_locked": "the guardian holds the lock of the supervisor",
-    "takeover_taken": "what lay in escrow is out of it",
+    "takeover_seen": "the guardian has seen its supervisor's death",
+    "takeover_locked": "it holds the supervisor's lock",
+    "takeover_taken": "it has what lay in escrow",
     "takeover_recorded": "the new supervisor is on disk",
     # Adoption, after both were killed: the reader that finds the job, then the supervisor it starts
-    "adopt_locked": "the reader holds both locks",
-    "adopt_sent": "the reader has started a new pair",
+    "adopt_locked": "a reader holds both locks",
+    "adopt_sent": "it has started a new pair",
     "adopt_told": "the new supervisor has the request",
-    "adopt_opened": "the FIFOs and the control socket are open again",
+    "adopt_opened": "FIFOs and control socket are open again",
     "adopt_recorded": "the new supervisor is on disk",
     # A job that waits for approval
     "approve_written": "a person's answer is on disk",
-    "approve_locked": "both locks of the approved job are held; no supervisor has it",
+    "approve_locked": "both locks are held",
     # A reader that finds an end which no supervisor saw
-    "lost_locked": "the reader holds both locks of a job that is dead",
-    "lost_told": "the history has the end; the outcome is not written",
-    "lost_written": "`lost` is visible; no sink was told",
+    "lost_locked": "a reader holds both locks of a dead job",
+    "lost_told": "the history has the end; no outcome is written",
+    "lost_written": "`lost` is visible; no sink has the event",
     # gc and remove
-    "delete_renamed": "the directory has its new name; all of it still exists",
-    "delete_emptied": "the directory is empty, and still exists",
+    "delete_renamed": "the directory has its new name",
+    "delete_emptied": "the directory is empty",
 }
 
 _wanted = frozenset(filter(None, os.environ.get(VARIABLE, "").split(",")))
@@ -111,16 +119,16 @@ def at(point: str) -> None:
         _report(RAISE + point)
         raise RuntimeError(f"the fault point {point}")
     if _wanted and STOP + _prefix + point in _wanted:
-        import signal
-
-        _report(STOP + point)
-        os.kill(os.getpid(), signal.SIGSTOP)
+        _send("SIGSTOP", STOP + point)
     if _wanted and _prefix + point in _wanted:
-        # Every command line loads this module, and signal costs it more than all the rest of it
-        import signal
+        _send("SIGKILL", point)
 
-        _report(point)
-        os.kill(os.getpid(), signal.SIGKILL)
+
+def _send(name: str, point: str) -> None:
+    import signal  # late: every command line loads this module, and signal costs more than all the rest of it
+
+    _report(point)
+    os.kill(os.getpid(), getattr(signal, name))
 
 
 def succeed() -> None:

@@ -108,6 +108,21 @@ def memory_file(name: str, data: bytes) -> int:
     return fd
 
 
+def bounded_file(name: str, size: int) -> int:
+    """Return an fd of a file in memory that takes `size` bytes, whichever process writes into it: writes beyond
+    fail (F_SEAL_GROW, memfd_create(2)). Its offset is how much was written. Errors: OSError."""
+    if not hasattr(os, "memfd_create"):
+        return memory_file(name, b"")
+    fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.ftruncate(fd, size)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
 def read_all(fd: int) -> bytes:
     """Return the whole content of the file behind `fd`, whatever its offset."""
     size = os.fstat(fd).st_size
@@ -149,6 +164,16 @@ def connected(directory: int, name: str, *, wait: bool = True) -> socket.socket:
         sock.close()
         raise
     return sock
+
+
+def peer_pid(sock: socket.socket) -> int:
+    """Return the process that called connect(2) or listen(2) at the other end; 0 if it is in another
+    pid namespace or the socket has no such end."""
+    try:
+        data = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 3 * _INT_BYTES)
+    except OSError:
+        return 0
+    return int(struct.unpack("i", data[:_INT_BYTES])[0])
 
 
 def socket_of(fd: int) -> socket.socket:

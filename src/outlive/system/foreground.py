@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # What a process does. WAITING: the kernel does not say for what
-STOPPED, COMPUTING, DISK, TIMER, PIPE, TERMINAL, LOCK, FILES, WAITING = (
-    "stopped computing disk timer pipe terminal lock files waiting".split()
+STOPPED, COMPUTING, DISK, TIMER, PIPE, FIFO, TERMINAL, LOCK, THREADS, FILES, WAITING = (
+    "stopped computing disk timer pipe fifo terminal lock threads files waiting".split()
 )
 # The function in which a thread sleeps, or the beginning of its name, → what it does there. FILES: in
-# poll(2) and its like, or in a socket
+# poll(2) and its like, or in a socket. THREADS: until another thread or process releases a lock, in all threads
 _PLACES = (
     (("hrtimer_nanosleep", "do_nanosleep"), TIMER),
     (("anon_pipe_read", "pipe_read", "fifo_pipe_read", "pipe_wait_read"), PIPE),
+    (("wait_for_partner",), FIFO),
     (("n_tty_read", "tty_read"), TERMINAL),
     (("locks_lock", "flock_lock", "posix_lock", "fcntl_setlk", "__break_lease"), LOCK),
+    (("futex_",), THREADS),
     (("poll_schedule", "do_poll", "do_sys_poll", "do_select", "ep_poll", "do_epoll", "wait_woken"), FILES),
     (("inet_", "tcp_", "sk_wait", "unix_", "__skb_wait", "skb_wait", "udp"), FILES),
 )
@@ -63,10 +65,10 @@ def chain(pid: int, members: Iterable[int]) -> list[int]:
             below.setdefault(int(fields[1]), []).append(rank)
     if not process.is_alive(pid):
         return []
-    found = [pid]
-    while below.get(found[-1]):
-        found.append(max(below.pop(found[-1]))[3])
-    return found
+    chain = [pid]
+    while below.get(chain[-1]):
+        chain.append(max(below.pop(chain[-1]))[3])
+    return chain
 
 
 def activity(pid: int) -> str:
@@ -79,7 +81,15 @@ def activity(pid: int) -> str:
     for letter, doing in ((b"R", COMPUTING), (b"D", DISK), (b"T", STOPPED), (b"t", STOPPED)):
         if letter in states.values():
             return doing
-    place = _read(f"/proc/{pid}/wchan").decode("ascii", "replace")
+    doing = _waits_for(f"/proc/{pid}")
+    if doing != THREADS:
+        return doing
+    others = (_waits_for(f"/proc/{pid}/task/{thread}") for thread in threads if thread != str(pid))
+    return next((other for other in others if other not in (THREADS, WAITING)), THREADS)
+
+
+def _waits_for(where: str) -> str:
+    place = _read(f"{where}/wchan").decode("ascii", "replace")
     return next((doing for names, doing in _PLACES if place.startswith(names)), WAITING)
 
 
@@ -103,47 +113,62 @@ def sockets(pid: int) -> list[Socket]:
 def _in_table(path: str, inodes: set[str]) -> list[Socket]:
     from outlive.system.ports import numeric
 
-    found = []
+    sockets = []
     for line in _read(path, _MOST_BYTES).split(b"\n")[1:]:
         fields = line.split()
         if len(fields) < 10 or fields[3] not in _TCP_STATES or fields[9].decode() not in inodes:
             continue
         state = _TCP_STATES[fields[3]]
         address, _, port = fields[1 if state == LISTENING else 2].partition(b":")
-        found.append(Socket(state, int(port, 16), "" if state == LISTENING else numeric(address)))
-    return found
+        sockets.append(Socket(state, int(port, 16), "" if state == LISTENING else numeric(address)))
+    return sockets
 
 
 def lock_holder(pid: int) -> int | None:
     """Return the process that holds the lock which `pid` waits for; None if that is not known
     (proc_locks(5)).
 
-    A line "1: POSIX ADVISORY WRITE PID …" is followed by one with "->" for each that waits for it.
+    A line "1: POSIX ADVISORY WRITE PID DEVICE:INODE …" is followed by one with "->" for each that waits for it. PID is who
+    took the lock; a lock of flock(2) belongs to the open file, which `flock 9` leaves to its shell.
     """
-    holder = None
+    holder, lock = None, b""
     for line in _read("/proc/locks", _MOST_BYTES).split(b"\n"):
         words = line.split()
         if len(words) < 6:
             continue
         if words[1] != b"->":
-            holder = int(words[4])
+            holder, lock = int(words[4]), b" ".join(words[1:6])
         elif int(words[5]) == pid:
-            return holder if holder and holder > 0 else None
+            return holder if holder and process.is_alive(holder) else _keeper(lock)
+    return None
+
+
+def _keeper(lock: bytes) -> int | None:
+    """Return the first process of this user with an open file that has a lock, as proc(5) shows it below fdinfo."""
+    for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            files = os.listdir(f"/proc/{pid}/fdinfo")[:_MOST_FDS]
+        except OSError:  # gone, or another user's
+            continue
+        for name in files:
+            told = _read(f"/proc/{pid}/fdinfo/{name}")
+            if b"\nlock:" in told and any(lock in b" ".join(line.split()) for line in told.split(b"\n")):
+                return pid
     return None
 
 
 def _links(pid: int) -> list[str]:
-    found = []
+    links = []
     try:
         names = os.listdir(f"/proc/{pid}/fd")[:_MOST_FDS]
     except OSError:  # gone, or another user's
         return []
     for name in names:
         try:
-            found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+            links.append(os.readlink(f"/proc/{pid}/fd/{name}"))
         except OSError:  # closed meanwhile
             continue
-    return found
+    return links
 
 
 def _state(where: str) -> bytes:

@@ -139,8 +139,11 @@ class _Finder:
 
 
 def _code(data: Code, file: str) -> CodeType:
-    code: CodeType = loads(data[_HEADER_BYTES:]) if data[:4] == MAGIC_NUMBER else compile(data, file, "exec")
-    return code
+    if data[:4] == MAGIC_NUMBER:
+        code: CodeType = loads(data[_HEADER_BYTES:])
+        return code
+    # Else the module would inherit `annotations` from the __future__ of this one (compile())
+    return compile(data, file, "exec", dont_inherit=True)
 
 
 def _read(files: dict[str, str]) -> Iterator[tuple[str, Held]]:

@@ -26,7 +26,6 @@ _CREATE = 0x100
 _DELETE = 0x200
 _DELETE_SELF = 0x400
 _MOVE_SELF = 0x800
-_Q_OVERFLOW = 0x4000
 _ONLYDIR = 0x1000000
 
 _CONTENT = _MODIFY | _CLOSE_WRITE | _ATTRIB
@@ -131,7 +130,7 @@ class Watch:
     def _events(self) -> list[tuple[int, int, bytes]]:
         """Return (watch descriptor, mask, name) of each event; the name is empty for what is
         watched itself."""
-        found: list[tuple[int, int, bytes]] = []
+        events: list[tuple[int, int, bytes]] = []
         for _ in range(_MOST_READS):
             try:
                 data = os.read(self._fd, _BUFFER)
@@ -141,8 +140,8 @@ class Watch:
             while at < len(data):
                 wd, mask, _, length = _EVENT.unpack_from(data, at)
                 at += _EVENT.size + length
-                found.append((wd, mask, data[at - length : at].rstrip(b"\0")))
-        return found
+                events.append((wd, mask, data[at - length : at].rstrip(b"\0")))
+        return events
 
     def _arm(self) -> None:
         """Watch the path, then walk it again: what changes after that second walk is an event."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 
+from outlive.core.records import Group, OwnGroup
 from outlive.system import cgroup, systemd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
 MEMORY, PIDS, CPU = CONTROLLERS = ("memory", "pids", "cpu")
 OF_RESOURCES = {"memory": MEMORY, "processes": PIDS, "cpus": CPU}  # the controllers that limit them
@@ -46,18 +46,22 @@ class JobGroup:
         self._places = places
 
     @classmethod
-    def of(cls, recorded: dict[str, Any] | None) -> JobGroup | None:
+    def of(cls, recorded: OwnGroup | None) -> JobGroup | None:
         """Return the group of this record; None if there is none, or none that means anything in
         this namespace."""
-        if not recorded or recorded.get("ns") != cgroup.namespace():
+        if recorded is None or recorded.ns != cgroup.namespace():
             return None
-        return cls(dict(recorded["places"]))
+        return cls(dict(recorded.places))
 
-    def record(self) -> dict[str, Any]:
-        return {"ns": cgroup.namespace(), "places": dict(self._places)}
+    def record(self) -> OwnGroup:
+        return OwnGroup(ns=cgroup.namespace(), places=dict(self._places))
 
     def has(self, controller: str) -> bool:
         return controller in self._places
+
+    def pids(self) -> set[int]:
+        """Return the processes in it, as far as this namespace knows them."""
+        return {int(pid) for place in self._places.values() for pid in _words(place, "cgroup.procs") if pid != "0"}
 
     def memory_group(self) -> cgroup.Group | None:
         """Return the group that accounts for its memory, at its path in its hierarchy."""
@@ -73,13 +77,13 @@ class JobGroup:
             home, path = os.path.dirname(home), os.path.dirname(path)
         return cgroup.Group(place, os.path.join(path, os.path.relpath(place, home)), version) if home else None
 
-    def with_memory(self, recorded: dict[str, Any] | None) -> dict[str, Any] | None:
+    def with_memory(self, recorded: Group | None) -> Group | None:
         """Return a record of cgroup.record() in which the memory is that of this group, in which
         nothing ran yet."""
-        found = self.memory_group()
-        if recorded is None or found is None:
+        group = self.memory_group()
+        if recorded is None or group is None:
             return recorded
-        return {**recorded, "memory": found.path, "oom_kills": found.oom_kills()}
+        return Group.replace(recorded, memory=group.path, oom_kills=group.oom_kills())
 
     # --- limits ---
 
@@ -118,9 +122,9 @@ class JobGroup:
 
     def times_us(self) -> tuple[int, int] | None:
         """Return the user and system time of all processes it ever had; None if it is not told."""
-        found = _table(self._places.get(CPU) or self._places.get("") or "", "cpu.stat")
-        if "user_usec" in found:
-            return found["user_usec"], found["system_usec"]
+        counters = _table(self._places.get(CPU) or self._places.get("") or "", "cpu.stat")
+        if "user_usec" in counters:
+            return counters["user_usec"], counters["system_usec"]
         place = self._places.get(_ACCOUNTING, "")
         user, system = _number(place, "cpuacct.usage_user"), _number(place, "cpuacct.usage_sys")
         return None if user is None or system is None else (user // 1000, system // 1000)
@@ -128,13 +132,13 @@ class JobGroup:
     def peak_bytes(self) -> int | None:
         """Return the most memory that its processes had together; None if it is not told."""
         place = self._places.get(MEMORY, "")
-        found = _number(place, "memory.peak")
-        return _number(place, "memory.max_usage_in_bytes") if found is None else found
+        value = _number(place, "memory.peak")
+        return _number(place, "memory.max_usage_in_bytes") if value is None else value
 
     def memory_bytes(self) -> int | None:
         place = self._places.get(MEMORY, "")
-        found = _number(place, "memory.current")
-        return _number(place, "memory.usage_in_bytes") if found is None else found
+        value = _number(place, "memory.current")
+        return _number(place, "memory.usage_in_bytes") if value is None else value
 
     def refused_forks(self) -> int:
         """Return how often a process was refused because there were too many."""
@@ -155,7 +159,7 @@ class JobGroup:
         return gone
 
 
-def remove_recorded(recorded: dict[str, Any]) -> None:
+def remove_recorded(recorded: OwnGroup) -> None:
     """Remove the group of a job whose supervisors were killed, if nothing lives in it."""
     group = JobGroup.of(recorded)
     if group is not None:
@@ -190,7 +194,7 @@ def _try(group: JobGroup) -> None:
     home = cgroup.paths()
     try:
         group.enter()
-        for controller in group.record()["places"]:
+        for controller in group.record().places:
             kind = controller if controller in home else ""
             back = cgroup.directory(kind, home[kind])
             if back is not None:

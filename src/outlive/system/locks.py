@@ -49,9 +49,18 @@ def wait_for(fd: int, byte: int) -> None:
     fcntl.fcntl(fd, _SETLKW, _flock(fcntl.F_WRLCK, byte))
 
 
+def is_shared(fd: int, byte: int) -> bool:
+    """Return whether other descriptions share one byte. Takes nothing."""
+    return _conflict(fd, byte, 1) == fcntl.F_RDLCK
+
+
 def is_held(fd: int, byte: int, count: int = 1) -> bool:
     """Return whether another description holds any of `count` bytes from `byte` on. Takes
     nothing."""
-    answer = fcntl.fcntl(fd, _GETLK, _flock(fcntl.F_WRLCK, byte, count))
-    kind = struct.unpack(_FLOCK, answer)[0]
-    return bool(kind != fcntl.F_UNLCK)
+    return _conflict(fd, byte, count) != fcntl.F_UNLCK
+
+
+def _conflict(fd: int, byte: int, count: int) -> int:
+    """Return the kind of the lock that another description holds on any of these bytes."""
+    kind: int = struct.unpack(_FLOCK, fcntl.fcntl(fd, _GETLK, _flock(fcntl.F_WRLCK, byte, count)))[0]
+    return kind

@@ -8,28 +8,24 @@ from __future__ import annotations
 
 import os
 
+from outlive.core.records import Machine
 from outlive.system import process
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 # Names this machine where /etc/machine-id does not, because every machine was made from one image
 _VARIABLE = "OUTLIVE_MACHINE"
 _GIVEN = "given:"
 
-_here: dict[str, Any] | None = None
+_here: Machine | None = None
 
 
-def here() -> dict[str, Any]:
-    """Return this machine: {id, name, boot_id}. The id is that of machine-id(5), else the host
-    name."""
+def here() -> Machine:
+    """Return this machine. The id is that of machine-id(5), else the host name."""
     global _here
     if _here is None:
         name = os.uname().nodename
         given = os.environ.get(_VARIABLE)
-        found = f"{_GIVEN}{given}" if given else _machine_id() or name
-        _here = {"id": found, "name": given or name, "boot_id": process.boot_id()}
+        machine_id = f"{_GIVEN}{given}" if given else _machine_id() or name
+        _here = Machine(id=machine_id, name=given or name, boot_id=process.boot_id())
     return _here
 
 
@@ -42,14 +38,14 @@ def _machine_id() -> str:
         return ""
 
 
-def is_other(found: dict[str, Any] | None) -> bool:
+def is_other(machine: Machine | None) -> bool:
     """Return whether a record of a machine, as `here` returns it, means another machine than this.
 
     One boot is one machine, whatever the containers on it call themselves. Older records name no
     machine.
     """
-    if not found or found.get("id") == here()["id"]:
+    if machine is None or machine.id == here().id:
         return False
-    if str(found.get("id")).startswith(_GIVEN) or here()["id"].startswith(_GIVEN):
+    if machine.id.startswith(_GIVEN) or here().id.startswith(_GIVEN):
         return True
-    return not found.get("boot_id") or found["boot_id"] != process.boot_id()
+    return machine.boot_id != process.boot_id()

@@ -94,16 +94,16 @@ def named_since(start_us: int) -> set[int]:
         fd = os.open(_LOG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return set()
-    found = set()
+    pids = set()
     try:
         for record in _records(fd):
             head, _, text = record.partition(b";")
             fields, pid = head.split(b","), text.partition(_NAMED)[2].partition(b" ")[0]
             if pid.isdigit() and len(fields) > 2 and int(fields[2]) >= start_us - _CLOCKS_APART_US:
-                found.add(int(pid))
+                pids.add(int(pid))
     finally:
         os.close(fd)
-    return found
+    return pids
 
 
 def _records(fd: int) -> Iterator[bytes]:

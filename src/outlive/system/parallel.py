@@ -6,9 +6,13 @@ kept busy: a single unlink(2) mostly waits for the journal.
 
 from __future__ import annotations
 
+from collections import deque
+from queue import SimpleQueue
+from threading import Thread
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
     from typing import TypeVar
 
     _T = TypeVar("_T")
@@ -17,19 +21,15 @@ if TYPE_CHECKING:
 THREADS = 8
 
 
-def each(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[tuple[_T, _R | Exception]]:
+def each(work: Callable[[_T], _R], items: Iterable[_T]) -> Generator[tuple[_T, _R | Exception], None, None]:
     """Yield every item with what `work(item)` returned or raised, in the order of the items. When
     the generator is closed, what has not begun is left."""
     wanted = list(items)
     if len(wanted) <= THREADS:
         yield from ((item, _done(work, item)) for item in wanted)
         return
-    from collections import deque  # late: most callers have a few items
-    from queue import SimpleQueue
-    from threading import Thread
-
     left = deque(enumerate(wanted))
-    found: SimpleQueue[tuple[int, _R | Exception]] = SimpleQueue()
+    results: SimpleQueue[tuple[int, _R | Exception]] = SimpleQueue()
 
     def work_on() -> None:
         # Not by futures of a thread pool: ten thousand of them cost as much as the deletion of as
@@ -39,7 +39,7 @@ def each(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[tuple[_T, _R
                 at, item = left.popleft()
             except IndexError:  # another thread was faster
                 return
-            found.put((at, _done(work, item)))
+            results.put((at, _done(work, item)))
 
     threads = [Thread(target=work_on) for _ in range(THREADS)]
     ready: dict[int, _R | Exception] = {}
@@ -48,7 +48,7 @@ def each(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[tuple[_T, _R
             thread.start()
         for at, item in enumerate(wanted):
             while at not in ready:
-                number, result = found.get()
+                number, result = results.get()
                 ready[number] = result
             yield item, ready.pop(at)
     finally:

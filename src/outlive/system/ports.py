@@ -26,7 +26,7 @@ _NLMSG_DONE = 3
 _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
 # inet_diag_req_v2: family, protocol, extensions, states, port
 _QUESTION = struct.Struct("=BBBxI2s46x")
-_ANSWER = struct.Struct("=4x2x2x16s44xI")  # inet_diag_msg: address, inode
+_ANSWER = struct.Struct("=4x2x2x16s40xII")  # inet_diag_msg: address, user, inode
 _ATTRIBUTE = struct.Struct("=HH")  # length, type
 _V6ONLY = 11  # INET_DIAG_SKV6ONLY
 _ANY_4, _ANY_6 = "0.0.0.0", "::"
@@ -36,17 +36,18 @@ _MAPPED = "::ffff:"  # an IPv4 address written as an IPv6 one (ipv6(7))
 
 class Listener:
     """A listening socket. `address` is numeric, IPv4 in dots also where an IPv6 socket serves it.
-    `only_ipv6`: its program set IPV6_V6ONLY (False also where that is not known)."""
+    `user` made it. `only_ipv6`: its program set IPV6_V6ONLY (False also where that is not known)."""
 
-    __slots__ = ("address", "inode", "only_ipv6")
+    __slots__ = ("address", "inode", "only_ipv6", "user")
 
-    def __init__(self, address: str, inode: int, *, only_ipv6: bool = False) -> None:
+    def __init__(self, address: str, inode: int, user: int, *, only_ipv6: bool = False) -> None:
         self.address = address
         self.inode = inode
+        self.user = user
         self.only_ipv6 = only_ipv6
 
     def __repr__(self) -> str:
-        return f"Listener({self.address!r}, {self.inode}, only_ipv6={self.only_ipv6})"
+        return f"Listener({self.address!r}, {self.inode}, {self.user}, only_ipv6={self.only_ipv6})"
 
     def serves(self, host: str | None) -> bool:
         return listens_on(self.address, host, only_ipv6=self.only_ipv6)
@@ -78,7 +79,7 @@ def _asked(family: int, port: int) -> Iterator[Listener]:
 
 
 def _answer(family: int, body: bytes) -> Listener:
-    packed, inode = _ANSWER.unpack_from(body)
+    packed, user, inode = _ANSWER.unpack_from(body)
     address = socket.inet_ntop(family, packed[: 4 if family == socket.AF_INET else 16])
     only_ipv6 = False
     rest = body[_ANSWER.size :]
@@ -87,7 +88,7 @@ def _answer(family: int, body: bytes) -> Listener:
         if kind == _V6ONLY:
             only_ipv6 = bool(rest[_ATTRIBUTE.size])
         rest = rest[max((length + 3) & ~3, _ATTRIBUTE.size) :]
-    return Listener(_plain(address), inode, only_ipv6=only_ipv6)
+    return Listener(_plain(address), inode, user, only_ipv6=only_ipv6)
 
 
 def listeners_of(pid: int, port: int) -> list[Listener]:
@@ -97,13 +98,13 @@ def listeners_of(pid: int, port: int) -> list[Listener]:
 
 
 def _listed(port: int, tables: str = "/proc/net") -> list[Listener]:
-    found = list(_listening(f"{tables}/tcp", port))
+    listeners = list(_listening(f"{tables}/tcp", port))
     try:
-        found += _listening(f"{tables}/tcp6", port)
+        listeners += _listening(f"{tables}/tcp6", port)
     except FileNotFoundError:  # a kernel without IPv6
         pass
     # A table that changes while it is read may have a line twice
-    return list({(one.address, one.inode): one for one in found}.values())
+    return list({(one.address, one.inode): one for one in listeners}.values())
 
 
 def _listening(path: str, port: int) -> Iterator[Listener]:
@@ -118,7 +119,29 @@ def _listening(path: str, port: int) -> Iterator[Listener]:
                 return  # connections, which may be a hundred thousand
             address, _, number = fields[1].rpartition(b":")
             if number == wanted:
-                yield Listener(numeric(address), int(fields[9]))
+                yield Listener(numeric(address), int(fields[9]), int(fields[7]))
+
+
+def user_at(there: tuple[str, int], here: tuple[str, int]) -> int | None:
+    """Return the user of the process at the far end of a connection between two addresses of this
+    machine. None if no process is there: another machine's, another network namespace's, or one that
+    has closed the connection, whose user the kernel has forgotten."""
+    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(path, "rb") as file:
+                file.readline()  # the heading
+                for line in file:
+                    fields = line.split()
+                    if int(fields[9]) and _place(fields[1]) == there and _place(fields[2]) == here:
+                        return int(fields[7])
+        except OSError:  # a kernel without IPv6
+            continue
+    return None
+
+
+def _place(field: bytes) -> tuple[str, int]:
+    address, _, number = field.rpartition(b":")
+    return numeric(address), int(number, 16)
 
 
 def numeric(digits: bytes) -> str:
@@ -146,6 +169,24 @@ def owner(inode: int, pids: Iterable[int]) -> int | None:
             except OSError:  # closed meanwhile
                 continue
     return None
+
+
+def holder(inode: int) -> int | None:
+    """Return a process of this machine that holds the socket; None if none is seen to: its files may
+    not be read, or it is in a container."""
+    return owner(inode, [int(name) for name in os.listdir("/proc") if name.isdigit()])
+
+
+def is_shared(address: str, port: int) -> bool:
+    """Return whether a process of ours could listen at this address as well as those that do
+    (SO_REUSEPORT, socket(7)). A socket that is bound and does not listen takes no connections."""
+    try:
+        with socket.socket(_family(address) or socket.AF_INET) as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, True)
+            sock.bind((address, port))
+    except OSError:
+        return False
+    return True
 
 
 def listens_on(address: str, host: str | None, *, only_ipv6: bool = False) -> bool:
@@ -226,13 +267,30 @@ def _family(address: str) -> int:
     return 0
 
 
-def refusal(host: str, port: int, timeout_s: float) -> str | None:
-    """Return why no connection can be made there; None if one can. Takes up to `timeout_s` for each
-    address of a name, and the time of its look-up."""
+class Reached:
+    """Whether a connection could be made: `refusal` says why not. `address` is the address that
+    answered."""
+
+    __slots__ = ("address", "refusal")
+
+    def __init__(self, *, address: str | None = None, refusal: str | None = None) -> None:
+        self.address = address
+        self.refusal = refusal
+
+
+def reached(host: str, port: int, timeout_s: float) -> Reached:
+    """Connect there. Takes up to `timeout_s` for each address of a name, and the time of its look-up."""
     try:
         with socket.create_connection((host.removeprefix("[").removesuffix("]"), port), timeout_s) as sock:
             # A program that often connects to a port without a listener is given that port as its
             # own one day, and connects to itself
-            return "no process listens" if sock.getsockname() == sock.getpeername() else None
+            if sock.getsockname() == sock.getpeername():
+                return Reached(refusal="no process listens")
+            return Reached(address=peer_of(sock))
     except (OSError, UnicodeError) as error:  # UnicodeError: a label that is empty or too long
-        return str(error) or type(error).__name__
+        return Reached(refusal=str(error) or type(error).__name__)
+
+
+def peer_of(sock: socket.socket) -> str:
+    """Return the address at the other end of a connection, as `Listener` has it."""
+    return _plain(str(sock.getpeername()[0]))

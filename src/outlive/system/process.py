@@ -9,9 +9,7 @@ import fcntl
 import os
 import struct
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Identity
+from outlive.core.records import Identity
 
 # pidfd.h, Linux 6.13 (EXIT: 6.15): _IOWR(0xFF, 11, struct pidfd_info), 64 bytes in its first
 # version
@@ -79,15 +77,14 @@ def parent(pid: int) -> int | None:
 
 
 def identity(pid: int) -> Identity:
-    return {"boot_id": boot_id(), "pid_ns": pid_namespace(), "pid": pid, "start_time": start_time(pid)}
+    return Identity(boot_id=boot_id(), pid_ns=pid_namespace(), pid=pid, start_time=start_time(pid))
 
 
-def is_same(found: Identity | None) -> bool:
+def is_same(identity: Identity | None) -> bool:
     """Return whether the process with this identity still exists, a zombie included."""
-    if not found or found.get("boot_id") != boot_id() or found.get("pid_ns") != pid_namespace():
+    if identity is None or identity.boot_id != boot_id() or identity.pid_ns != pid_namespace():
         return False
-    start = found.get("start_time")
-    return start is not None and start_time(found["pid"]) == start
+    return identity.start_time is not None and start_time(identity.pid) == identity.start_time
 
 
 def is_alive(pid: int) -> bool:

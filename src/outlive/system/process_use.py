@@ -42,20 +42,20 @@ def times_us(pid: int) -> tuple[int, int]:
 def of(pids: Iterable[int], *, whole: bool = True) -> Use:
     """Return what these processes use. Not `whole`: times and memory alone, which cost one file of
     each."""
-    found = Use()
+    use = Use()
     for pid in pids:
         fields = stat_fields(pid)
         if fields is None:
             continue
-        found.processes += 1
-        found.user_us += (int(fields[_UTIME]) + int(fields[_CUTIME])) * _TICK_US
-        found.system_us += (int(fields[_STIME]) + int(fields[_CSTIME])) * _TICK_US
-        found.memory_bytes += int(fields[_RSS]) * _PAGE
+        use.processes += 1
+        use.user_us += (int(fields[_UTIME]) + int(fields[_CUTIME])) * _TICK_US
+        use.system_us += (int(fields[_STIME]) + int(fields[_CSTIME])) * _TICK_US
+        use.memory_bytes += int(fields[_RSS]) * _PAGE
         if whole:
-            found.peak_bytes = max(found.peak_bytes, _value(pid, "status", b"VmHWM:") * 1024)
-            found.read_bytes += _value(pid, "io", b"read_bytes:")
-            found.written_bytes += _value(pid, "io", b"write_bytes:")
-    return found
+            use.peak_bytes = max(use.peak_bytes, _value(pid, "status", b"VmHWM:") * 1024)
+            use.read_bytes += _value(pid, "io", b"read_bytes:")
+            use.written_bytes += _value(pid, "io", b"write_bytes:")
+    return use
 
 
 def shared_fairly_bytes(pids: Iterable[int]) -> int:

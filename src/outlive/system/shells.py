@@ -20,8 +20,8 @@ def for_models(env: Mapping[str, str]) -> tuple[str, str]:
         if _runs(folder):
             _last = folder
             return "bash", "-c"
-    found = next((folder for folder in _USUAL if _runs(folder)), None)  # a client may give no PATH
-    return ("sh", "-c") if found is None else (f"{found}/bash", "-c")
+    usual = next((folder for folder in _USUAL if _runs(folder)), None)  # a client may give no PATH
+    return ("sh", "-c") if usual is None else (f"{usual}/bash", "-c")
 
 
 def _runs(folder: str) -> bool:

@@ -129,7 +129,7 @@ def _numbers() -> dict[str, int]:
 def _names() -> dict[int, str]:
     """Return one name for each number: of several the first by the alphabet (SIGABRT, not SIGIOT),
     as signal.Signals has it."""
-    found: dict[int, str] = {}
+    by_number: dict[int, str] = {}
     for name, number in sorted(_numbers().items()):
-        found.setdefault(number, name)
-    return found
+        by_number.setdefault(number, name)
+    return by_number

@@ -20,27 +20,6 @@ if TYPE_CHECKING:
 NO_PROCESS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 
 
-_prepare: Callable[[], None] | None = None
-
-
-class Prepared:
-    """A context in which `prepare` is called in each new process before its program
-    (spawn_limited.py). None changes nothing."""
-
-    __slots__ = ("_function",)
-
-    def __init__(self, prepare: Callable[[], None] | None) -> None:
-        self._function = prepare
-
-    def __enter__(self) -> None:
-        global _prepare
-        _prepare = self._function
-
-    def __exit__(self, *_: object) -> None:
-        global _prepare
-        _prepare = None
-
-
 class BeforeExec(OSError):
     """A failure before exec(2): nothing ran, and the same may succeed later or elsewhere."""
 
@@ -52,15 +31,15 @@ def spawn(
     *,
     cwd: str,
     umask: int | None = None,
-    new_session: bool = True,
     terminal: str | None = None,
+    prepare: Callable[[], None] | None = None,
 ) -> int:
     """Start `argv` and return its pid.
 
     `stdio`: child fd → our fd; nothing else is inherited. `terminal`: path of a slave that becomes
     fds 0, 1 and 2, as far as `stdio` does not name them, and the controlling terminal of the new
-    session. `cwd` and `umask` are set on *this* process around the call, so it must have one thread
-    only. Errors: BeforeExec, OSError of execve(2).
+    session. `prepare` is called in the new process before its program. `cwd` and `umask` are set on
+    *this* process around the call, so it must have one thread only. Errors: BeforeExec, OSError of execve(2).
     """
     fds.cloexec_from(3)
     back = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -73,7 +52,8 @@ def spawn(
         if umask is not None:
             old_umask = os.umask(umask)
         with oom.AsCaller():
-            return _spawn_found(argv, env, [*_moves(stdio), *_opens(terminal, stdio)], new_session)
+            start = _starter(env, [*_moves(stdio), *_opens(terminal, stdio)], prepare)
+            return _spawn_found(argv, env, start)
     except (ValueError, TypeError) as error:  # a NUL or half a character, or no text at all, in argv or env
         raise BeforeExec(errno.EINVAL, f"no program can be given this: {error}") from error
     finally:
@@ -103,12 +83,34 @@ def _moves(stdio: Mapping[int, int]) -> list[Action]:
     return [(os.POSIX_SPAWN_DUP2, source, target) for target, source in stdio.items()]
 
 
-def _spawn_found(argv: Sequence[str], env: Mapping[str, str], moves: list[Action], new_session: bool) -> int:
+def _starter(
+    env: Mapping[str, str], moves: list[Action], prepare: Callable[[], None] | None
+) -> Callable[[str, list[str]], int]:
+    """Return what starts a program with these words."""
+
+    def start(program: str, words: list[str]) -> int:
+        defaults = signals.all_resettable()
+        if prepare is not None:
+            from outlive.system import spawn_limited  # late: few jobs have limits
+
+            return spawn_limited.start(program, words, env, moves, defaults, prepare)
+        return os.posix_spawn(program, words, env, file_actions=moves, setsid=True, setsigmask=(), setsigdef=defaults)
+
+    return start
+
+
+def _spawn_found(argv: Sequence[str], env: Mapping[str, str], start: Callable[[str, list[str]], int]) -> int:
     """Start a program that is found by the rules of execvpe(3): a path as it is, a name along the
     PATH of the *job*."""
     path = find(argv[0], env)
     try:
-        return _spawn_at(path, argv, env, moves, new_session)
+        try:
+            return start(path, list(argv))
+        except OSError as error:
+            if error.errno != errno.ENOEXEC:
+                raise
+            # A script without #! is run by sh, as shells do
+            return start("/bin/sh", ["sh", path, *argv[1:]])
     except OSError as error:
         if error.errno in NO_PROCESS:
             raise BeforeExec(error.errno, error.strerror) from error
@@ -136,32 +138,6 @@ def _candidates(program: str, env: Mapping[str, str]) -> list[str]:
         return [program]
     path = env.get("PATH") or os.defpath
     return [os.path.join(folder or ".", program) for folder in path.split(os.pathsep)]
-
-
-def _spawn_at(path: str, argv: Sequence[str], env: Mapping[str, str], moves: list[Action], new_session: bool) -> int:
-    def start(program: str, words: list[str]) -> int:
-        if _prepare is not None:
-            from outlive.system import spawn_limited  # late: few jobs have limits
-
-            defaults = signals.all_resettable()
-            return spawn_limited.start(program, words, env, moves, defaults, _prepare, new_session=new_session)
-        return os.posix_spawn(
-            program,
-            words,
-            env,
-            file_actions=moves,
-            setsid=new_session,
-            setsigmask=(),
-            setsigdef=signals.all_resettable(),
-        )
-
-    try:
-        return start(path, list(argv))
-    except OSError as error:
-        if error.errno != errno.ENOEXEC:
-            raise
-        # A script without #! is run by sh, as shells do
-        return start("/bin/sh", ["sh", path, *argv[1:]])
 
 
 def why_not(program: str, env: Mapping[str, str], cwd: str, error: OSError) -> str:

@@ -27,29 +27,25 @@ def start(
     actions: Sequence[tuple[Any, ...]],
     defaults: Iterable[int],
     prepare: Callable[[], None],
-    *,
-    new_session: bool,
 ) -> int:
     """Do as posix_spawn(3) with these arguments, and call `prepare` in the new process, in its
     session. Errors: OSError of fork(2) and execve(2).
     """
-    told, telling = os.pipe2(os.O_CLOEXEC)
-    telling = _out_of_the_way(
-        telling, {int(action[2 if action[0] == os.POSIX_SPAWN_DUP2 else 1]) for action in actions}
-    )
+    reader, writer = os.pipe2(os.O_CLOEXEC)
+    writer = _out_of_the_way(writer, {int(action[2 if action[0] == os.POSIX_SPAWN_DUP2 else 1]) for action in actions})
     try:
         pid = os.fork()
         if pid == 0:
-            _become(program, argv, env, actions, defaults, prepare, telling, new_session)
+            _become(program, argv, env, actions, defaults, prepare, writer)
     finally:
-        os.close(telling)
+        os.close(writer)
     try:
-        said = os.read(told, _ERROR.size)
+        failure = os.read(reader, _ERROR.size)
     finally:
-        os.close(told)
-    if said:
+        os.close(reader)
+    if failure:
         os.waitpid(pid, 0)
-        number = _ERROR.unpack(said)[0]
+        number = _ERROR.unpack(failure)[0]
         raise OSError(number, os.strerror(number), program)
     return pid
 
@@ -72,13 +68,11 @@ def _become(
     actions: Sequence[tuple[Any, ...]],
     defaults: Iterable[int],
     prepare: Callable[[], None],
-    telling: int,
-    new_session: bool,
+    writer: int,
 ) -> None:
     """Become the program. Never returns."""
     try:
-        if new_session:
-            os.setsid()
+        os.setsid()
         signal.set_wakeup_fd(-1)
         for number in defaults:
             signal.signal(number, signal.SIG_DFL)
@@ -94,7 +88,7 @@ def _become(
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.execve(program, list(argv), env)
     except OSError as error:
-        os.write(telling, _ERROR.pack(error.errno or 0))
+        os.write(writer, _ERROR.pack(error.errno or 0))
     finally:
         os._exit(127)
 

@@ -91,10 +91,10 @@ def is_container() -> bool:
 def logind_settings(places: tuple[str, ...] = _PLACES) -> dict[str, str]:
     """Return the keys of [Login] that are set. The main file comes first, then the drop-ins of all
     directories in the order of their names."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for path in _logind_files(places):
-        found.update(_read_login_section(path))
-    return found
+        settings.update(_read_login_section(path))
+    return settings
 
 
 def _logind_files(places: tuple[str, ...]) -> Iterator[str]:
@@ -122,14 +122,14 @@ def _read_login_section(path: str) -> dict[str, str]:
             lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return {}
-    section, found = "", {}
+    section, settings = "", {}
     for line in map(str.strip, lines):
         if line.startswith("["):
             section = line.strip("[]")
         elif section == "Login" and "=" in line and line[0] not in "#;":
             key, _, value = line.partition("=")
-            found[key.strip()] = value.strip()
-    return found
+            settings[key.strip()] = value.strip()
+    return settings
 
 
 def kills_processes_of(user: str, settings: dict[str, str]) -> bool:

@@ -27,7 +27,7 @@ GUARDIAN = "holdfast"
 SUPERVISOR = "outrunner"
 MIRROR = "outmirror"  # of a job on another machine
 FORK_SERVER = "jobforker"
-_OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, FORK_SERVER))
+_OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, MIRROR, FORK_SERVER))
 
 
 class Member:
@@ -42,11 +42,11 @@ class Member:
 
 def children(pid: int) -> list[int]:
     """Return the children of every thread of `pid`, zombies included (proc_tid_children(5))."""
-    found: list[int] = []
+    pids: list[int] = []
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
-        return found
+        return pids
     for thread in threads:
         try:
             fd = os.open(f"/proc/{pid}/task/{thread}/children", os.O_RDONLY | os.O_CLOEXEC)
@@ -56,19 +56,19 @@ def children(pid: int) -> list[int]:
             pieces = []
             while piece := os.read(fd, 65_536):
                 pieces.append(piece)
-            found += [int(word) for word in b"".join(pieces).split()]
+            pids += [int(word) for word in b"".join(pieces).split()]
         except OSError:
             continue
         finally:
             os.close(fd)
-    return found
+    return pids
 
 
 def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
     """Return the living descendants of `root`, parents first, without `skip` and what is below it.
 
-    The walk also stops at guardians and supervisors of *other* jobs that were started from inside
-    this one, because those jobs are to outlive their starter. They are recognized by their name and
+    The walk also stops at guardians, supervisors and mirrors of *other* jobs that were started from
+    inside this one, because those jobs are to outlive their starter. They are recognized by their name and
     by their empty environment.
     """
     members: list[Member] = []
@@ -80,7 +80,7 @@ def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
                 continue
             seen.add(pid)
             fields = process.stat_fields(pid)
-            if fields is None or _is_ours(pid):
+            if fields is None or is_ours(pid):
                 continue
             todo.append(pid)
             if fields[0] not in (b"Z", b"X"):
@@ -110,13 +110,52 @@ def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
     return members
 
 
+def supervisors_of(job_id: str, lock: tuple[int, int] | None) -> list[Member]:
+    """Return the guardians and supervisors of a job, whatever its files say: they have its lock file
+    open, `lock` (device, inode), or the job's id behind their name."""
+    members = []
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return []
+    for name in names:
+        pid = int(name) if name.isdigit() else 0
+        if not pid or not is_ours(pid) or not (_has_open(pid, lock) or job_id in command_line(pid)):
+            continue
+        fields = process.stat_fields(pid)
+        if fields is not None and fields[0] not in (b"Z", b"X"):
+            members.append(Member(pid, int(fields[19])))
+    return members
+
+
+def _has_open(pid: int, wanted: tuple[int, int] | None) -> bool:
+    try:
+        numbers = os.listdir(f"/proc/{pid}/fd") if wanted else []
+    except OSError:
+        return False
+    for number in numbers:
+        try:
+            status = os.stat(f"/proc/{pid}/fd/{number}")
+        except OSError:
+            continue
+        if (status.st_dev, status.st_ino) == wanted:
+            return True
+    return False
+
+
+def is_ours(pid: int) -> bool:
+    """Return whether it is a guardian, a supervisor or a fork server: by its name, and by its empty
+    environment."""
+    return comm(pid) in _OURS and not any(environment(pid))
+
+
 def oldest_with_cookie(job_id: str) -> Identity | None:
     """Return the identity of a command of which no record was written. It is the oldest process
     with the cookie, since everything that it has started is younger. Process 1 of a sandbox is not
     a command.
     """
-    found = [(member.start, member.pid) for member in with_cookie(job_id) if number_inside(member.pid) != 1]
-    identity = process.identity(min(found)[1]) if found else None
+    candidates = [(member.start, member.pid) for member in with_cookie(job_id) if number_inside(member.pid) != 1]
+    identity = process.identity(min(candidates)[1]) if candidates else None
     return identity if process.is_same(identity) else None  # it may have ended meanwhile
 
 
@@ -132,10 +171,9 @@ def number_inside(pid: int) -> int:
 
 def running(identity: Identity | None) -> Member | None:
     """Return the process with this identity, if it is alive."""
-    if identity is None or not process.is_same(identity) or not process.is_alive(identity["pid"]):
+    if identity is None or not process.is_same(identity) or not process.is_alive(identity.pid):
         return None
-    start = identity["start_time"]
-    return None if start is None else Member(identity["pid"], start)
+    return None if identity.start_time is None else Member(identity.pid, identity.start_time)
 
 
 def is_sink(pid: int) -> bool:
@@ -171,7 +209,3 @@ def comm(pid: int) -> bytes:
             return file.read().rstrip(b"\n")
     except OSError:
         return b""
-
-
-def _is_ours(pid: int) -> bool:
-    return comm(pid) in _OURS and not any(environment(pid))

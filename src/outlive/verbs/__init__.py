@@ -7,6 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from outlive.answers import Field
     from outlive.verbs.spec import Verb
 
 # Name as typed → the module of its declaration, and the declaration's name there. The order is that
@@ -38,6 +39,7 @@ VERBS = {
     "remove": ("remove", "VERB"),
     "restart": ("restart", "VERB"),
     "gc": ("gc", "VERB"),
+    "help": ("help", "VERB"),
     "notices": ("notices", "VERB"),
     "hook": ("hook", "VERB"),
     "install": ("install", "INSTALL"),
@@ -76,6 +78,7 @@ COMMAND_LINE_ONLY = frozenset(
     ]
 )
 ALIASES = {"exec": "run", "spawn": "run"}
+_NAMES = {"hosts": "host list"}  # type → name, where they differ
 
 
 def names() -> list[str]:
@@ -97,8 +100,14 @@ def canonical(name: str) -> str | None:
 
 def load(name: str) -> Verb:
     """Return the declaration of a verb, by its canonical name."""
-    # Not importlib.import_module: `-X importtime` does not show what that loads, and a test looks
-    # there
+    # Not importlib.import_module: `importlib` is two modules more to load for each call
     module, declaration = VERBS[name]
     verb: Verb = getattr(__import__(f"outlive.verbs.{module}", fromlist=(declaration,)), declaration)
     return verb
+
+
+def fields_of(type_: str) -> dict[str, Field]:
+    """Return the fields of the answers of a type, by name; none of a type that no verb has, as those of the page."""
+    name = canonical(_NAMES.get(type_, type_))
+    record = load(name).result if name else None
+    return record.flat() if record else {}

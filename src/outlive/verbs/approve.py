@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from outlive.answers import ABSENT
+from outlive.answers.job import Job
+from outlive.answers.permission import Answered, Approved
 from outlive.core.ids import short_id
 from outlive.jobs import job_answer, lookup
-from outlive.jobs.permission import approval
+from outlive.jobs.permission import approval, facts
 from outlive.jobs.permission.person import person, require_person
 from outlive.store import approval as answers
 from outlive.verbs.spec import BOOL, JOB_ID, STR, Arg, Verb
@@ -15,51 +18,52 @@ if TYPE_CHECKING:
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 
-_NO_TITLES = "the jobs that wait may share it"
+NO_TITLES = "the jobs that wait may share it"
 
 
-def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None = None) -> Waiting[dict[str, Any]]:
-    """Approve a pending job and have it started. With `always`, the same command in the same
-    directory is approved from now on."""
+def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None = None) -> Waiting[Approved]:
+    """Approve a pending job and have it started. With `always`, the same command, with everything
+    that decides what it does, is approved from now on."""
     by = person(f"outlive {ctx.verb or 'approve'}")
-    require_person()
-    with lookup.open_exactly(ctx, job, "approve", _NO_TITLES) as found_job:
-        found = yield from approval.decide(ctx, found_job, answers.APPROVED, by=by, reason=reason)
+    require_person(ctx.store)
+    with lookup.open_exactly(ctx, job, "approve", NO_TITLES) as job_dir:
+        inspection = yield from approval.decide(ctx, job_dir, answers.APPROVED, by=by, reason=reason)
         if always:
-            approval.remember(found.definition, by)
-        return {**_answer(found, found_job), "always": always}
+            approval.remember(inspection.definition, by)
+        return Approved(always=always, **_about(inspection, job_dir))
 
 
-def deny(ctx: Context, *, job: str, reason: str | None = None) -> Waiting[dict[str, Any]]:
+def deny(ctx: Context, *, job: str, reason: str | None = None) -> Waiting[Answered]:
     """Deny a pending job: it ends without having run."""
     by = person(f"outlive {ctx.verb or 'deny'}")
-    require_person()
-    with lookup.open_exactly(ctx, job, "deny", _NO_TITLES) as found_job:
-        found = yield from approval.decide(ctx, found_job, answers.DENIED, by=by, reason=reason)
-        return _answer(found, found_job)
+    require_person(ctx.store)
+    with lookup.open_exactly(ctx, job, "deny", NO_TITLES) as job_dir:
+        inspection = yield from approval.decide(ctx, job_dir, answers.DENIED, by=by, reason=reason)
+        return Answered(**_about(inspection, job_dir))
 
 
-def _answer(found: Inspection, job: JobDir) -> dict[str, Any]:
-    definition, state = found.definition, found.state
+def _about(inspection: Inspection, job: JobDir) -> dict[str, Any]:
+    """Return the arguments of both answers."""
+    definition, state = inspection.definition, inspection.state
+    ended = state.finished and state.message
     return {
-        "job_id": job.job_id,
-        "state": state.state,
+        "job": Job(job_id=job.job_id, state=state.state),
         "short_id": short_id(job.job_id),
         "name": definition.name,
         "command": definition.command,
         "cwd": definition.cwd,
         "pid": state.pid,
-        "approval": job_answer.approval_of(found, job),
-        **({"reason": state.reason, "message": state.message} if state.finished and state.message else {}),
+        "approval": {**(job_answer.approval_of(inspection, job) or {}), "facts": facts.shown(definition)},
+        "reason": state.reason if ended else ABSENT,
+        "message": state.message if ended else None,
     }
 
 
-_REASON = Arg("reason", STR, "A sentence that the caller of the job is told.", metavar="TEXT")
-_RESULT = "job_id state short_id name command cwd pid approval reason? message?"
+_REASON = Arg("reason", STR, "A sentence for the caller of the job.", metavar="TEXT")
 
 APPROVE = Verb(
     "approve",
@@ -67,20 +71,26 @@ APPROVE = Verb(
     approve,
     args=(
         JOB_ID,
-        Arg("always", BOOL, "Approve the same command in the same directory from now on.", default=False),
+        Arg(
+            "always",
+            BOOL,
+            "Approve the same command, with everything that decides what it does, from now on.",
+            default=False,
+        ),
         _REASON,
     ),
-    result=f"{_RESULT} always",
+    result=Approved,
     mcp=False,
     detail="The process that made the job starts it; if that is gone, it starts with the environment of this command. The "
-    "first answer counts. Inside a job this is denied.",
+    "first answer counts. `approval.facts` of the answer is what was approved; at a terminal it is shown first, and you are "
+    "asked once more. Inside a job this is denied.",
 )
 DENY = Verb(
     "deny",
     "Deny a job that waits for a person: it ends without having run.",
     deny,
     args=(JOB_ID, _REASON),
-    result=_RESULT,
+    result=Answered,
     mcp=False,
     detail="The first answer counts. Inside a job this is denied.",
 )

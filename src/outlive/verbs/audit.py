@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
+from outlive.answers.administration import Audit
 from outlive.config import state_directory
-from outlive.core.units import duration_ms, seconds_of, timestamp
+from outlive.core.units import moment, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import lookup
-from outlive.store import inspect
 from outlive.store.audit.reader import Reader
 from outlive.store.audit.record import END, FILE, SYSLOG
+from outlive.store.inspection import inspect
 from outlive.store.job_dir import JobDir
 from outlive.verbs import canonical
 from outlive.verbs.spec import INT, STR, Arg, Verb
@@ -35,10 +34,10 @@ def audit(
     limit: int,
     before: str | None = None,
     **filters: str | None,
-) -> dict[str, Any]:
+) -> Audit:
     """Return the entries that fit all filters, the newest first, each start with the outcome of its
     job. Errors: invalid_argument, io_error."""
-    oldest = None if since is None else _since(since)
+    oldest = None if since is None else timestamp(moment(since, argument("since")))
     if job is not None and len(job) < 6:
         raise invalid("job", "name the job by 6 or more characters of its id")
     wanted = {name: value for name in _FILTERS if (value := filters.get(name)) is not None}
@@ -46,34 +45,25 @@ def audit(
         wanted["verb"] = canonical(wanted["verb"]) or wanted["verb"]
     to, directory = ctx.config.get("audit", "to"), state_directory(ctx.env)
     reader = Reader(directory)
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     more = False
     try:
         for entry in _chosen(reader, wanted, job, oldest, before):
-            if len(found) == limit and limit:
+            if len(entries) == limit and limit:
                 more = True
                 break
-            found.append(_shown(ctx, reader, entry))
+            entries.append(_shown(ctx, reader, entry))
     except OSError as error:
         raise from_os(f"reading the audit record in {directory}", error) from error
-    hint = _hint(to, found, before)
-    return {
-        "to": to,
-        "path": reader.paths[0],
-        "required": ctx.config.get("audit", "required"),
-        "entries": found,
-        "next_before": found[-1]["id"] if more else None,
-        "unreadable": reader.unreadable,
-        **({"hint": hint} if hint else {}),
-    }
-
-
-def _since(text: str) -> str:
-    """Return the time stamp that a duration back from now, or a point in time, means."""
-    try:
-        return timestamp(seconds_of(text))
-    except ValueError:
-        return timestamp(time.time() - duration_ms(text, argument("since"), bare_unit=None) / 1000)
+    return Audit(
+        to=to,
+        path=reader.paths[0],
+        required=ctx.config.get("audit", "required"),
+        entries=entries,
+        next_before=entries[-1]["id"] if more else None,
+        unreadable=reader.unreadable,
+        hint=_hint(to, entries, before),
+    )
 
 
 def _chosen(
@@ -122,12 +112,12 @@ def _recorded(ctx: Context, job: JobDir) -> dict[str, Any]:
     return {name: state[name] for name in _OUTCOME if state.get(name) is not None}
 
 
-def _hint(to: str, found: list[dict[str, Any]], before: str | None) -> str | None:
+def _hint(to: str, entries: list[dict[str, Any]], before: str | None) -> str | None:
     if to == SYSLOG:
         return "The record goes to syslog: `journalctl -t outlive -o cat` shows it."
     if to != FILE:
         return 'Nothing is recorded now: write to = "file" under [audit] into the configuration.'
-    return "No entry fits, or the entry named by --before was deleted by rotation." if before and not found else None
+    return "No entry fits, or the entry named by --before was deleted by rotation." if before and not entries else None
 
 
 VERB = Verb(
@@ -147,7 +137,7 @@ VERB = Verb(
         Arg("limit", INT, "Most entries; 0: no limit.", default=100, minimum=0, metavar="N"),
         Arg("before", STR, "Only entries before this one, the next_before of an earlier answer.", metavar="ID"),
     ),
-    result="to path required entries next_before unreadable hint?",
+    result=Audit,
     mcp=False,
     detail="Nothing is recorded unless [audit] of the configuration says where: to = \"file\" or \"syslog\".",
 )  # fmt: skip

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from outlive.answers.job import Job
+from outlive.answers.starting import Created
 from outlive.core.ids import new_id, short_id
-from outlive.jobs import definition, job_answer, starting
+from outlive.jobs import auditing, definition
+from outlive.jobs.starting import making
 from outlive.verbs import shared_args
 from outlive.verbs.spec import Verb
 
@@ -14,21 +17,21 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
 
 
-def create(ctx: Context, **args: Any) -> dict[str, Any]:
+def create(ctx: Context, **args: Any) -> Created:
     """Store a definition, which `start` runs later, once."""
     plan = definition.plan(ctx, new_id(), start_now=False, **args)
-    ctx.note_start("create", plan)
-    new = starting.make(ctx, plan, live=False)
+    auditing.note_start(ctx, "create", plan)
+    new = making.make(ctx, plan, live=False)
     try:
-        return {
-            "job_id": plan.definition.job_id,
-            "state": "created",
-            "short_id": short_id(plan.definition.job_id),
-            "name": plan.definition.name,
-            "created_at": plan.definition.created_at,
-            **job_answer.paths(new.dir),
-            "hint": "start runs it.",
-        }
+        return Created(
+            job=Job(job_id=plan.definition.job_id, state="created"),
+            short_id=short_id(plan.definition.job_id),
+            name=plan.definition.name,
+            created_at=plan.definition.created_at,
+            stdout_log_path=new.dir.log_path(0),
+            stderr_log_path=new.dir.log_path(1),
+            hint="start runs it.",
+        )
     finally:
         new.close()
 
@@ -38,5 +41,5 @@ VERB = Verb(
     "Define a job without starting it.",
     create,
     args=shared_args.DEFINITION,
-    result="job_id state short_id name created_at stdout_log_path stderr_log_path hint",
+    result=Created,
 )

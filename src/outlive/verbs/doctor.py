@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive import config
+from outlive.answers.administration import Examined
 from outlive.errors import OutliveError
 from outlive.jobs import doctor as doctor_module
 from outlive.jobs.doctor.finding import FAIL, Place
@@ -14,12 +15,10 @@ from outlive.verbs.spelling import CLI, spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
 
-def doctor(ctx: Context) -> dict[str, Any]:
+def doctor(ctx: Context) -> Examined:
     """Run every check. A broken configuration or an unsafe root is a finding, not an error."""
     place = Place(ctx.env, ctx.flags, ctx.cwd)
     try:
@@ -35,21 +34,21 @@ def doctor(ctx: Context) -> dict[str, Any]:
     except OutliveError as error:
         place.store_error = spelled(error, CLI, ())
     try:
-        found = doctor_module.run(place)
+        findings = doctor_module.run(place)
     finally:
         if place.store is not None:
             place.store.close()
-    return {
-        "healthy": all(finding.status != FAIL for finding in found.values()),
-        "checks": [finding.to_dict(name) for name, finding in found.items()],
-    }
+    return Examined(
+        healthy=all(finding.status != FAIL for finding in findings.values()),
+        checks=[finding.to_dict(name) for name, finding in findings.items()],
+    )
 
 
 VERB = Verb(
     "doctor",
     "Look for what is wrong here, and say what to do about it.",
     doctor,
-    result="healthy checks",
+    result=Examined,
     mcp=False,
     detail="It answers even where no other verb does: with a broken configuration or an unsafe root. The exit status is 0 "
     "whatever it finds; `healthy` is false if a check failed.",

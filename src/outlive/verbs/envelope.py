@@ -1,8 +1,9 @@
-"""The envelope: the object around every answer, and its bytes. Both faces use it."""
+"""The envelope: the object around every answer, in the size that the caller asked for, and its bytes. Both faces use it."""
 
 from __future__ import annotations
 
-from outlive import fastjson
+from outlive import fastjson, verbs
+from outlive.answers import FIRST, LAST
 from outlive.limits import SCHEMA_VERSION
 from outlive.verbs.spec import BRIEF, FULL
 
@@ -12,42 +13,39 @@ if TYPE_CHECKING:
 
     from outlive.errors import OutliveError
 
-# A client may cut an answer anywhere: how the job ended stands in front, its output at the end
-_FIRST = ("schema_version", "ok", "type", "job_id", "sessionId", "status", "state", "exit_code", "signal", "reason")
-_LAST = ("jobs", "events", "lines", "stdout_tail", "stderr_tail", "snippet", "output", "snapshot")
+_HEAD = ("schema_version", "ok", "type")
 
 
 def answer(type: str, result: dict[str, Any], detail: str = FULL) -> dict[str, Any]:
     return sized({"schema_version": SCHEMA_VERSION, "ok": True, "type": type, **result}, detail)
 
 
-def sized(found: dict[str, Any], detail: str) -> dict[str, Any]:
+def sized(full: dict[str, Any], detail: str) -> dict[str, Any]:
     """Return a full answer in the size that the call asked for, its members in their order. An
     error has one size."""
-    if not found["ok"]:
-        return found
+    if not full["ok"]:
+        return full
+    fields = verbs.fields_of(full["type"])
     if detail == BRIEF:
         from outlive.verbs import brief  # late: the command line prints full answers
 
-        return _ordered(brief.of(found))
-    return _ordered({**found, **_as_session(found)})
+        members = brief.of(full, fields)
+    else:
+        members = {**full, **_as_session(full)}
+    first = [name for name in fields if name in members and fields[name].place == FIRST]
+    last = [name for name in fields if name in members and fields[name].place == LAST]
+    middle = [name for name in members if name not in last]
+    return {name: members[name] for name in (*_HEAD, *first, *middle, *last) if name in members}
 
 
-def _as_session(found: dict[str, Any]) -> dict[str, str]:
+def _as_session(full: dict[str, Any]) -> dict[str, str]:
     """Return the job as a session, which is what agents that know OpenClaw's `process` look for."""
-    state = found.get("state")
-    if state is None or "job_id" not in found:
+    state = full.get("state")
+    if state is None or "job_id" not in full:
         return {}
-    by_itself = state == "exited" and found.get("reason") in (None, "exit", "kill")
-    over = state not in ("created", "running", "unknown")
-    status = "completed" if by_itself else "failed" if over else "running"
-    return {"sessionId": found["job_id"], "status": status}
-
-
-def _ordered(found: dict[str, Any]) -> dict[str, Any]:
-    first = {name: found[name] for name in _FIRST if name in found}
-    last = {name: found[name] for name in _LAST if name in found}
-    return {**first, **{name: value for name, value in found.items() if name not in last}, **last}
+    by_itself = state == "exited" and full.get("reason") in (None, "exit", "kill")
+    status = state if state in ("created", "running", "unknown") else "completed" if by_itself else "failed"
+    return {"sessionId": full["job_id"], "status": status}
 
 
 def failure(error: OutliveError) -> dict[str, Any]:

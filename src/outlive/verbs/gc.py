@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from outlive import limits
+from outlive.answers.ending import Collected, Decided, KeptTo, Totals
 from outlive.core.records import CONTROL
 from outlive.core.units import duration_ms, seconds_of
 from outlive.errors import OutliveError, argument
-from outlive.jobs import lookup
-from outlive.store import inspect
+from outlive.jobs import auditing, lookup, ownership
+from outlive.jobs.waiting import WORK
 from outlive.store.cleanup import delete as store_gc
-from outlive.store.cleanup import due
+from outlive.store.cleanup import disk_use, due
 from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.policy import Bounds, Ended, Share, surplus
-from outlive.store.pending_notices import waiting_ids
-from outlive.system import parallel
-from outlive.verbs.spec import BOOL, FLOAT, INT, STR, Arg, Verb
+from outlive.store.inbox import waiting_ids
+from outlive.store.inspection import inspect
+from outlive.system import parallel, tree
+from outlive.verbs.spec import BOOL, FLOAT, INT, STR, Arg, Verb, always
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
 
 
 def gc(
@@ -36,7 +39,7 @@ def gc(
     max_jobs: int | None = None,
     max_bytes: int | None = None,
     max_percent: float | None = None,
-) -> Waiting[dict[str, Any]]:
+) -> Waiting[Collected]:
     """Delete jobs that ended before the window, and those that ended first until `max_jobs`,
     `max_bytes` and `max_percent` hold."""
     window, source = _window(ctx, older_than)
@@ -47,24 +50,24 @@ def gc(
     }
     bounds = Bounds(duration_ms(window, argument("older_than"), bare_unit=None) / 1000, **most)
     if not dry_run:
-        ctx.note("gc", older_than=window, **most)
+        auditing.note(ctx, "gc", older_than=window, **most)
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
     yield from sweep.survey(lookup.job_ids(ctx))  # newest first
-    limit, _ = due.room(ctx.store.fd, bounds.max_percent)
+    limit = due.share(ctx.store.fd, bounds.max_percent)
     yield from sweep.delete(bounds, limit)
-    return {
-        "root": ctx.store.path,
-        "dry_run": dry_run,
-        "older_than": window,
-        "older_than_source": source,
-        **sweep.totals(),
+    return Collected(
+        root=ctx.store.path,
+        dry_run=dry_run,
+        older_than=window,
+        older_than_source=source,
+        totals=sweep.totals(),
         # Leftovers no longer tell whose they were, so callers behind a wall neither delete nor
         # count them
-        "leftovers": store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
-        "bounds": most | {"share_bytes": limit},
-        "automatic": ctx.config.bounds() is not None,
-    }
+        leftovers=store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
+        bounds=KeptTo(**most, share_bytes=limit),
+        automatic=ctx.config.bounds() is not None,
+    )
 
 
 def _window(ctx: Context, given: str | None) -> tuple[str, str]:
@@ -81,13 +84,14 @@ class _Sweep:
         self._dry_run = dry_run
         self._states: dict[str, str] = {}
         self._scopes: dict[str, str | None] = {}
+        self._damage: dict[str, str] = {}  # of jobs that cannot be read, and are as old as their directory
         self._unread = waiting_ids(ctx.store)
         self._ended: list[Ended] = []
         # Of the caller's jobs that cannot be deleted, and of those of this machine
         self._other_bytes = self._kept_bytes = 0
         self._used_jobs = self._used_bytes = 0
         self._deleted = self._skipped = self._freed = self._foreign = 0
-        self._jobs: list[dict[str, Any]] = []
+        self._jobs: list[Decided] = []
         self._surplus: int | None = None  # jobs to delete, once they are known
         self._handled = 0
 
@@ -100,7 +104,7 @@ class _Sweep:
     def survey(self, job_ids: Iterable[str]) -> Waiting[None]:
         """Take in what is so of these jobs."""
         for job_id, seen in parallel.each(self._look, job_ids):
-            yield None
+            yield WORK
             if isinstance(seen, (OSError, OutliveError)):
                 self._skip(job_id, "unknown", f"it cannot be read: {seen}", 0)
             elif isinstance(seen, Exception):
@@ -108,24 +112,29 @@ class _Sweep:
             else:
                 self._take(job_id, *seen)
 
-    def _look(self, job_id: str) -> tuple[int, Inspection]:
+    def _look(self, job_id: str) -> tuple[int, float, Inspection]:
         with lookup.open_known(self._ctx, job_id) as job:
-            return job.disk_bytes(), inspect.inspect_job(self._ctx.store, job)
+            changed = os.fstat(job.fd).st_mtime  # before anything is written into it
+            return disk_use.of_job(job), changed, inspect.inspect_job(self._ctx.store, job)
 
-    def _take(self, job_id: str, size: int, found: Inspection) -> None:
+    def _take(self, job_id: str, size: int, changed: float, inspection: Inspection) -> None:
         self._used_jobs += 1
         self._used_bytes += size
-        state = found.state
-        if self._ctx.face == "mcp" and found.definition.owner != self._ctx.owner:
+        state = inspection.state
+        if self._ctx.face == "mcp" and not ownership.is_own(self._ctx, inspection.definition):
             self._foreign += 1
             return
-        foreign = inspect.is_foreign(found.definition, state)
+        foreign = inspect.is_foreign(inspection.definition, state)
         ended = state.finished_at or state.updated_at
         why = None
-        if not state.finished:
-            why = "it cannot be read" if found.damage else "it has not ended"
-        elif found.supervised:
+        if inspection.supervised and (state.finished or inspection.damage):
             why = "something it started still runs"
+        elif state.state == "unknown" and inspection.damage:
+            self._damage[job_id] = inspection.damage
+            if inspection.elsewhere or tree.with_cookie(job_id):
+                why = f"it cannot be read ({inspection.damage}), and may still run"
+        elif not state.finished:
+            why = "it has not ended"
         elif not ended:
             why = "when it ended is not known"
         if why is not None:
@@ -134,9 +143,10 @@ class _Sweep:
             self._skip(job_id, state.state, why, size)
             return
         self._states[job_id] = state.state
-        self._scopes[job_id] = found.definition.scope
+        self._scopes[job_id] = inspection.definition.scope
         unread = job_id in self._unread
-        self._ended.append(Ended(job_id, seconds_of(ended), size, unread=unread, foreign=foreign))
+        at = changed if job_id in self._damage else seconds_of(ended)
+        self._ended.append(Ended(job_id, at, size, unread=unread, foreign=foreign))
 
     def delete(self, bounds: Bounds, limit: int | None) -> Waiting[None]:
         """Delete those of the caller's jobs that are beyond the bounds. `limit`: the bytes of their
@@ -146,7 +156,7 @@ class _Sweep:
         self._surplus = len(gone)
         with Deletions(self._ctx.store, "gc") as told:
             for one, freed in parallel.each(lambda one: self._delete(one, gone[one], told), gone):
-                yield None
+                yield WORK
                 self._handled += 1
                 self._count(one, gone[one], freed)
         for one in self._ended:
@@ -190,21 +200,23 @@ class _Sweep:
         self._note(job_id, state, "skipped", why, size)
 
     def _note(self, job_id: str, state: str, action: str, reason: str, size: int) -> None:
-        self._jobs.append({"job_id": job_id, "state": state, "action": action, "reason": reason, "bytes": size})
+        if job_id in self._damage and action != "skipped":
+            reason += f", by the age of its directory: it cannot be read ({self._damage[job_id]})"
+        self._jobs.append(Decided(job_id=job_id, state=state, action=action, reason=reason, bytes=size))
 
-    def totals(self) -> dict[str, Any]:
+    def totals(self) -> Totals:
         """Return the counts, and as many jobs as an answer should hold, deleted ones first."""
-        ordered = sorted(self._jobs, key=lambda job: job["action"] == "skipped")
-        return {
-            "deleted": self._deleted,
-            "skipped": self._skipped,
-            "out_of_scope": self._foreign,
-            "freed_bytes": self._freed,
-            "used_jobs": self._used_jobs,
-            "used_bytes": max(0, self._used_bytes),
-            "jobs": ordered[: limits.GC_LISTED_JOBS],
-            "truncated": len(ordered) > limits.GC_LISTED_JOBS,
-        }
+        ordered = sorted(self._jobs, key=lambda job: job.action == "skipped")
+        return Totals(
+            deleted=self._deleted,
+            skipped=self._skipped,
+            out_of_scope=self._foreign,
+            freed_bytes=self._freed,
+            used_jobs=self._used_jobs,
+            used_bytes=max(0, self._used_bytes),
+            jobs=ordered[: limits.GC_LISTED_JOBS],
+            truncated=len(ordered) > limits.GC_LISTED_JOBS,
+        )
 
 
 VERB = Verb(
@@ -213,8 +225,8 @@ VERB = Verb(
     gc,
     args=(
         Arg("older_than", STR, f"Delete jobs that ended longer ago than this, such as 7d or 24h (default "
-            f"{limits.GC_OLDER_THAN}).", metavar="DURATION", mcp_help=f"7d, 24h (default {limits.GC_OLDER_THAN})"),
-        Arg("dry_run", BOOL, "Tell what would be deleted, and delete nothing.", default=False, mcp_help="delete nothing"),
+            f"{limits.GC_OLDER_THAN}).", metavar="DURATION", hidden="mcp"),
+        Arg("dry_run", BOOL, "Show what would be deleted, and delete nothing.", default=False, hidden="mcp"),
         Arg("max_jobs", INT, "Keep at most this many finished jobs, the newest; 0: no limit.", minimum=0, hidden="mcp", metavar="N"),
         Arg("max_bytes", INT, "Keep jobs of at most this many bytes in all; the job that ended first goes first. 0: no limit.", minimum=0,
             hidden="mcp", metavar="SIZE"),
@@ -222,8 +234,7 @@ VERB = Verb(
             "those of the last day go only if nothing else helps. 0: no limit.", minimum=0, hidden="mcp", metavar="PERCENT"),
     ),
     right=CONTROL,
-    result="root dry_run older_than older_than_source deleted skipped out_of_scope freed_bytes used_jobs used_bytes "
-    "bounds automatic jobs truncated leftovers hint?",
+    result=Collected,
     detail="Running jobs are never touched. --older-than needs a unit: s, m, h, d or w.",
-    slow=True,
+    slow=always,
 )  # fmt: skip

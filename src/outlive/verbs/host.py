@@ -2,59 +2,54 @@
 
 from __future__ import annotations
 
+from outlive.answers.administration import Host, HostChecked, Hosts
 from outlive.core.records import LOCAL
 from outlive.errors import argument, invalid
-from outlive.verbs.spec import STR, Arg, Verb
+from outlive.verbs.spec import STR, Arg, Verb, always
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
 _FAIL = "fail"
 
 
-def list_hosts(ctx: Context, *, host: str | None = None) -> dict[str, Any]:
+def list_hosts(ctx: Context, *, host: str | None = None) -> Hosts:
     """Return the hosts of the configuration, or one of them with what was found about it."""
     default = ctx.config.get("exec", "host")
-    found = [{"name": LOCAL, "kind": LOCAL, "default": default == LOCAL}]
+    hosts = [Host(name=LOCAL, kind=LOCAL, default=default == LOCAL)]
     for name, settings in ctx.config.hosts().items():
-        target = {"target": settings["target"]} if "target" in settings else {}
-        found.append({"name": name, "kind": settings["kind"], "default": default == name, **target})
+        hosts.append(Host(name=name, kind=settings.kind, default=default == name, target=settings.target))
     if host is None:
-        return {"hosts": found}
+        return Hosts(hosts=hosts)
     checked = check(ctx, host=host)
-    one = next(one for one in found if one["name"] == host)
-    return {"hosts": [{**one, "healthy": checked["healthy"], "checks": checked["checks"]}]}
+    one = next(one for one in hosts if one.name == host)
+    one.healthy, one.checks = checked.healthy, checked.checks
+    return Hosts(hosts=[one])
 
 
-def check(ctx: Context, *, host: str) -> dict[str, Any]:
+def check(ctx: Context, *, host: str) -> HostChecked:
     """Return what is found about a host. Nothing is changed there."""
     return _findings(ctx, host, setup=False)
 
 
-def setup(ctx: Context, *, host: str) -> dict[str, Any]:
+def setup(ctx: Context, *, host: str) -> HostChecked:
     """Put on a host what jobs need there, and return what is found then."""
     if host == LOCAL:
         raise invalid("host", f"{argument('host')} {LOCAL} is this machine, which needs no setup")
     return _findings(ctx, host, setup=True)
 
 
-def _findings(ctx: Context, name: str, *, setup: bool) -> dict[str, Any]:
+def _findings(ctx: Context, name: str, *, setup: bool) -> HostChecked:
     if name == LOCAL:
         here = {"name": "reach", "status": "ok", "found": "It is this machine; `outlive doctor` checks it."}
-        return {"host": LOCAL, "kind": LOCAL, "healthy": True, "checks": [here]}
+        return HostChecked(host=LOCAL, kind=LOCAL, healthy=True, checks=[here])
     from outlive.hosts import engines  # late: a list needs no engine
 
     host = engines.host_of(ctx.config, name)
     checks = host.engine.checked(ctx, host, setup=setup)
-    return {
-        "host": name,
-        "kind": host.kind,
-        "healthy": all(one["status"] != _FAIL for one in checks),
-        "checks": checks,
-    }
+    healthy = all(one["status"] != _FAIL for one in checks)
+    return HostChecked(host=name, kind=host.kind, healthy=healthy, checks=checks)
 
 
 _NAME = Arg("host", STR, "The host: a name of the configuration, or local.", required=True, cli="NAME", metavar="NAME")
@@ -65,18 +60,18 @@ LIST = Verb(
     list_hosts,
     args=(Arg("host", STR, "Check this one: can it be reached, and what is missing.", cli="--check", section="hosts",
         metavar="NAME", mcp_help="check this one"),),
-    result="hosts",
+    result=Hosts,
     type="hosts",
     action="hosts",
     section="hosts",
-    slow=True,
+    slow=always,
 )  # fmt: skip
 CHECK = Verb(
     "host check",
     "Check whether jobs can run on a host, and say what is missing.",
     check,
     args=(_NAME,),
-    result="host kind healthy checks",
+    result=HostChecked,
     mcp=False,
     detail="It may start a short job there. The exit status is 0 whatever it finds; `healthy` is false if a check failed.",
 )
@@ -85,6 +80,6 @@ SETUP = Verb(
     "Put on a host what jobs need there.",
     setup,
     args=(_NAME,),
-    result="host kind healthy checks",
+    result=HostChecked,
     mcp=False,
 )

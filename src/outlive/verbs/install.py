@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import namedtuple
 
+from outlive.answers.clients import ClientAnswer, Installed, Uninstalled
 from outlive.client_config import make_entry, registry
 from outlive.client_config.discover import config_file, installed, own_words
 from outlive.client_config.edit import NONE, Change
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
     from outlive.client_config.registry import Client
     from outlive.jobs.context import Context
+
+# The entry that was asked for; the arguments of `install` say what each is. No dataclass, because TAB loads this module
+_Wanted = namedtuple("_Wanted", "name args command url token_env approve", defaults=(None, None, False))
 
 
 def install(
@@ -34,7 +39,7 @@ def install(
     token_env: str | None = None,
     approve: bool = False,
     show: bool = False,
-) -> dict[str, Any]:
+) -> Installed:
     """Write the entry into the client's file, and leave everything else in it as it is.
 
     `every`: into the file of each client that is on this machine, after a question at the terminal.
@@ -45,42 +50,31 @@ def install(
                 "--all goes without a client, --for, --url, --token-env and --approve: they differ for each client"
             )
             raise invalid("every", message, usage=True)
-        return _install_all(ctx, name, args, command, yes=yes, show=show)
+        return _install_all(ctx, _Wanted(name, args, command), yes=yes, show=show)
     if client is None:
         raise invalid("client", f"name a client ({', '.join(CLIENTS)}), or use --all", usage=True)
     if yes:
         raise invalid("yes", "--yes goes with --all; one client is not asked about", usage=True)
-    return _install(ctx, client, level, name, args, command, url, token_env, approve=approve, show=show)
+    wanted = _Wanted(name, args, command, url, token_env, approve)
+    return _install(ctx, client, level, wanted, show=show)
 
 
-def _install(
-    ctx: Context,
-    client: str,
-    level: str,
-    name: str,
-    args: list[str] | tuple[str, ...],
-    command: str | None,
-    url: str | None,
-    token_env: str | None,
-    *,
-    approve: bool,
-    show: bool,
-) -> dict[str, Any]:
-    target = CLIENTS[client]
+def _install(ctx: Context, client: str, level: str, wanted: _Wanted, *, show: bool) -> Installed:
+    target, name, url = CLIENTS[client], wanted.name, wanted.url
     file = config_file(target, level, ctx.env, ctx.cwd)
     if not name.strip() or any(char < " " for char in name):
         raise invalid("name", f"not a name of a server: {name!r}")
     if url is None:
-        entry = _on_stdio(ctx, target, name, args, command, token_env)
-    elif args or command:
+        entry = _on_stdio(ctx, target, wanted)
+    elif wanted.args or wanted.command:
         message = "--url leads to a server that runs already; --arg and --command are for one to start"
         raise invalid("url", message, usage=True)
     else:
-        entry = make_entry.over_http(target, name, url, token_env)
-    if approve and not registry.can_be_approved(target):
+        entry = make_entry.over_http(target, name, url, wanted.token_env)
+    if wanted.approve and not registry.can_be_approved(target):
         hint = f"Tell {target.title} itself to allow the tools of {name}."
         raise invalid("approve", f"no entry of {target.title} can allow calls without asking", hint=hint, usage=True)
-    entry = registry.complete(target, entry, approve=approve)
+    entry = registry.complete(target, entry, approve=wanted.approve)
     change: Change | None = None
     try:
         change = Change(target, file, name, url)
@@ -92,72 +86,70 @@ def _install(
     else:
         hint = make_entry.advice(target, level, entry, changed=change.kind != NONE)
     write = change is not None and not show and change.kind != NONE
-    return {
-        "client": client,
-        "scope": level,
-        "path": file.path,
-        "name": name,
-        "change": change.kind if change else None,
-        **({"hint": hint} if hint else {}),
-        "written": write,
-        "backup": change.write() if change and write else None,
-        "entry": entry,
-        **({"besides": found} if (found := registry.besides(target, entry)) else {}),
-        "fragment": registry.fragment(target, name, entry),
-        "own_command": registry.own_command(target, level, name, entry),
-    }
+    return Installed(
+        client=client,
+        scope=level,
+        path=file.path,
+        name=name,
+        change=change.kind if change else None,
+        hint=hint or None,
+        written=write,
+        backup=change.write() if change and write else None,
+        entry=entry,
+        besides=registry.besides(target, entry) or None,
+        fragment=registry.fragment(target, name, entry),
+        own_command=registry.own_command(target, level, name, entry),
+    )
 
 
-def _install_all(
-    ctx: Context, name: str, args: list[str] | tuple[str, ...], command: str | None, *, yes: bool, show: bool
-) -> dict[str, Any]:
+def _install_all(ctx: Context, wanted: _Wanted, *, yes: bool, show: bool) -> Installed:
     """Install for each client that is on this machine; a failure does not stop the next."""
     asked = not yes and not show and os.isatty(0) and os.isatty(2)
-    told = []
+    clients = []
     for client, evidence in installed(ctx.env, ctx.cwd).items():
         try:
-            found = _install(ctx, client, USER, name, args, command, None, None, approve=False, show=True)
-            wanted = found["change"] not in (None, NONE) and not show
-            if wanted and (yes or (asked and _agreed(found, evidence))):
-                found = _install(ctx, client, USER, name, args, command, None, None, approve=False, show=False)
+            done = _install(ctx, client, USER, wanted, show=True)
+            would_change = done.change not in (None, NONE) and not show
+            if would_change and (yes or (asked and _agreed(CLIENTS[client].title, done, evidence))):
+                done = _install(ctx, client, USER, wanted, show=False)
         except OutliveError as error:
-            found = {"client": client, "change": None, "written": False, "hint": error.message}
-        told.append({"found": evidence, **{key: found[key] for key in _IN_A_LIST if key in found}})
-    unwritten = [one["client"] for one in told if one["change"] not in (None, NONE) and not one["written"]]
-    if not told:
+            done = Installed(change=None, written=False, hint=error.message)
+        clients.append(
+            ClientAnswer(
+                found=evidence,
+                client=client,
+                path=done.path,
+                name=done.name,
+                change=done.change,
+                written=bool(done.written),
+                backup=done.backup,
+                hint=done.hint,
+            )
+        )
+    unwritten = [one.client for one in clients if one.change not in (None, NONE) and not one.written]
+    if not clients:
         hint = "No client was found. `outlive install CLIENT` writes the file of a client that comes later."
     elif unwritten and not asked and not show:
         hint = "Nothing was written: no terminal is there to ask at. --yes writes all; `outlive install CLIENT` one."
     else:
-        hint = ""
-    return {"clients": told, **({"hint": hint} if hint else {})}
+        hint = None
+    return Installed(clients=clients, hint=hint)
 
 
-_IN_A_LIST = ("client", "path", "name", "change", "written", "backup", "hint")
-
-
-def _agreed(found: dict[str, Any], evidence: str) -> bool:
+def _agreed(title: str, planned: Installed, evidence: str) -> bool:
     """Ask at the terminal whether the client is to get outlive; no answer is a no."""
-    title = CLIENTS[found["client"]].title
-    sys.stderr.write(f"{title} ({evidence}): write {found['path']}? [y/N] ")
+    sys.stderr.write(f"{title} ({evidence}): write {planned.path}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _on_stdio(
-    ctx: Context,
-    client: Client,
-    name: str,
-    args: list[str] | tuple[str, ...],
-    command: str | None,
-    token_env: str | None,
-) -> dict[str, Any]:
-    if token_env is not None:
+def _on_stdio(ctx: Context, client: Client, wanted: _Wanted) -> dict[str, Any]:
+    if wanted.token_env is not None:
         raise invalid("token_env", "--token-env goes with --url", usage=True)
-    words = [command] if command else own_words(sys.argv)
-    if args and not command:
-        make_entry.check_arguments(words, args)
-    return make_entry.on_stdio(client, name, words, args, ctx.env, ctx.flags)
+    words = [wanted.command] if wanted.command else own_words(sys.argv)
+    if wanted.args and not wanted.command:
+        make_entry.check_arguments(words, wanted.args)
+    return make_entry.on_stdio(client, wanted.name, words, wanted.args, ctx.env, ctx.flags)
 
 
 def uninstall(
@@ -168,7 +160,7 @@ def uninstall(
     name: str = "outlive",
     url: str | None = None,
     show: bool = False,
-) -> dict[str, Any]:
+) -> Uninstalled:
     """Take the entry out of the client's file, and leave everything else in it as it is.
 
     Jobs are not touched.
@@ -178,15 +170,15 @@ def uninstall(
     change = Change(target, file, name, url)
     change.take_out()
     write = not show and change.kind != NONE
-    return {
-        "client": client,
-        "scope": level,
-        "path": file.path,
-        "name": name,
-        "change": change.kind,
-        "written": write,
-        "backup": change.write() if write else None,
-    }
+    return Uninstalled(
+        client=client,
+        scope=level,
+        path=file.path,
+        name=name,
+        change=change.kind,
+        written=write,
+        backup=change.write() if write else None,
+    )
 
 
 CLIENT = Arg("client", STR, "The MCP client.", required=True, cli="CLIENT", choices=tuple(CLIENTS))
@@ -199,7 +191,6 @@ FOR = Arg(
     cli="--for",
     metavar="WHOM",
 )
-SCOPE = Arg("level", STR, "The old name of --for.", default=USER, choices=LEVELS, cli="--scope", hidden=True)
 NAME = Arg("name", STR, "The server's name in that file.", default="outlive", metavar="NAME")
 
 INSTALL = Verb(
@@ -212,7 +203,6 @@ INSTALL = Verb(
             cli="--all"),
         Arg("yes", BOOL, "With --all: do not ask.", default=False),
         FOR,
-        SCOPE,
         NAME,
         Arg("args", STRS, "One more argument of outlive mcp, such as --arg=--isolate.", default=(), cli="--arg",
             metavar="ARG"),
@@ -222,7 +212,7 @@ INSTALL = Verb(
         Arg("approve", BOOL, "Let the client call the tools without asking you (Codex, Gemini CLI).", default=False),
         Arg("show", BOOL, "Write nothing: show the entry, and what would be changed.", default=False, cli="--print"),
     ),
-    result="client? scope? path? name? change? written? backup? entry? besides? fragment? own_command? clients? hint?",
+    result=Installed,
     detail="Everything else in the file stays as it is, comments too. The file as it was before the first change is kept "
     "beside it as FILE.before-outlive. A server of that name is replaced only if it is provably outlive. The same call "
     "again changes nothing. Members that the client needs besides are added unless the entry has them. --root, --config and OUTLIVE_ROOT are passed on. Clients: " + ", ".join(CLIENTS) + ".",
@@ -236,12 +226,11 @@ UNINSTALL = Verb(
     args=(
         CLIENT,
         FOR,
-        SCOPE,
         NAME,
         Arg("url", STR, "The address of the server, if `outlive serve` has another one by default.", metavar="URL"),
         Arg("show", BOOL, "Write nothing: say what would be changed.", default=False, cli="--print"),
     ),
-    result="client scope path name change written backup",
+    result=Uninstalled,
     detail="Everything else in the file stays as it is. The file as it was before the first change is kept beside it as "
     "FILE.before-outlive. A server of that name is taken out only if it is provably outlive. Jobs go on.",
     mcp=False,

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.answers.ending import Killed, Process
+from outlive.answers.job import Job
 from outlive.core.ids import short_id
 from outlive.core.nearest import nearest
 from outlive.core.records import CONTROL
 from outlive.errors import invalid
 from outlive.jobs import adoption, ending, job_answer, lookup, processes
+from outlive.store.output.merged import Output
 from outlive.system import signals, tree
 from outlive.verbs.spec import JOB, MS, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.errors import OutliveError
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
-
-_COMMAND_CHARS = 200  # of a command line that is shown
 
 
 def kill(
@@ -31,7 +30,7 @@ def kill(
     signal: str = "TERM",
     grace_ms: int = limits.KILL_GRACE_MS,
     wait_ms: int | None = None,
-) -> Waiting[dict[str, Any]]:
+) -> Waiting[Killed]:
     """Send TERM to the whole process tree, and KILL to what is left after the grace.
 
     Other signals are sent as they are. Wait for the end if the signal can bring it about.
@@ -39,29 +38,26 @@ def kill(
     number = signals.number_of(signal)
     if number is None:
         raise _unknown(signal)
-    with lookup.open_job(ctx, job) as found_job:
-        before = _Tree(adoption.inspect_before_kill(ctx, found_job), found_job)
-        printed = _printed(found_job)
-        found = yield from ending.kill(ctx, found_job, number, grace_ms=grace_ms, wait_ms=wait_ms)
-        answer = _answer(found, found_job, number, before)
-        said = "" if answer.get("already_ended") else _last_words(found_job, printed)
-        return answer | ({"output": said} if said else {})
+    with lookup.open_job(ctx, job) as job_dir:
+        before = _Tree(adoption.inspect_before_kill(ctx, job_dir), job_dir)
+        printed = _printed(job_dir)
+        inspection = yield from ending.kill(ctx, job_dir, number, grace_ms=grace_ms, wait_ms=wait_ms)
+        answer = _answer(inspection, job_dir, number, before)
+        answer.output = None if answer.already_ended else _last_words(job_dir, printed) or None
+        return answer
 
 
 def _printed(job: JobDir) -> int:
-    from outlive.store.output.merged import Output  # late, as below: the tests of a start-up count modules
-
     with Output(job) as output:
         return output.end
 
 
 def _last_words(job: JobDir, since: int) -> str:
     """Return the end of what the job printed from this position on: how it took the signal."""
-    from outlive.render import window
-    from outlive.store.output.merged import Output
+    from outlive.render import ends  # late: the signal is not kept waiting
 
     with Output(job) as output:
-        return window.snippet(output, since)
+        return ends.snippet(output, since)
 
 
 def _unknown(signal: str) -> OutliveError:
@@ -73,62 +69,68 @@ def _unknown(signal: str) -> OutliveError:
 class _Tree:
     """The processes of a job before the signal, by pid and start time."""
 
-    def __init__(self, found: Inspection, job: JobDir) -> None:
-        self.over = found.state.finished
-        members = processes.survivors(found, job)
-        self.lines = processes.CommandLines(found.definition.mask, members)
+    def __init__(self, inspection: Inspection, job: JobDir) -> None:
+        self.over = inspection.state.finished
+        members = processes.survivors(inspection, job)
+        self.lines = processes.CommandLines(inspection.definition.mask, members)
         named = ((member, self.lines.of(member.pid)) for member in members)
         # One without a command line has just ended by itself
-        self._members = {(member.pid, member.start): words[:_COMMAND_CHARS] for member, words in named if words}
+        self._members = {(member.pid, member.start): words[: limits.COMMAND_CHARS] for member, words in named if words}
         self.had_any = bool(self._members)
 
-    def ended(self, alive: list[tree.Member]) -> list[dict[str, Any]]:
+    def ended(self, alive: list[tree.Member]) -> list[Process]:
         """Return those that are not alive any more."""
         left = {(member.pid, member.start) for member in alive}
         return [
-            {"pid": pid, "command": words} for (pid, start), words in self._members.items() if (pid, start) not in left
+            Process(pid=pid, command=words) for (pid, start), words in self._members.items() if (pid, start) not in left
         ]
 
 
-def _answer(found: Inspection, job: JobDir, number: int, before: _Tree) -> dict[str, Any]:
-    alive = processes.survivors(found, job)
+def _answer(inspection: Inspection, job: JobDir, number: int, before: _Tree) -> Killed:
+    alive = processes.survivors(inspection, job)
     sent = before.had_any or not before.over
     ended = before.ended(alive)
-    left = [{"pid": member.pid, "command": before.lines.of(member.pid)[:_COMMAND_CHARS]} for member in alive]
-    answer = {
-        "job_id": job.job_id,
-        "state": found.state.state,
-        "timeout_ms": found.definition.timeout_ms,
-        "signal": signals.name_of(number),
-        **({} if sent else {"already_ended": True}),
-        **job_answer.place(found, job),
-        **_listed("survivors", left),
-        **_listed("ended", ended),
-    }
-    if found.state.finished:
-        outcome = job_answer.outcome(found)
-        answer |= {
-            name: outcome[name] for name in ("exit_code", "reason", "finished_at", "ended_by") if name in outcome
-        }
-        answer["ended_signal"] = outcome["signal"]
-        if found.state.message:
-            answer["message"] = found.state.message
-    elif found.elsewhere:
-        answer["hint"] = (
-            f"It runs on {answer.get('host') or answer.get('machine')}, where it was told; wait tells when it has ended."
-        )
-    hint = _hint(found, job, number, len(alive), sent=sent)
-    return answer | ({"hint": hint} if hint else {})
+    left = [Process(pid=member.pid, command=before.lines.of(member.pid)[: limits.COMMAND_CHARS]) for member in alive]
+    state, place = inspection.state, job_answer.place(inspection, job)
+    most = limits.LISTED_PROCESSES
+    answer = Killed(
+        job=Job(job_id=job.job_id, state=state.state),
+        signal=signals.name_of(number),
+        timeout_ms=inspection.definition.timeout_ms,
+        already_ended=None if sent else True,
+        place=place,
+        survivors=left[:most],
+        survivors_count=len(left) if len(left) > most else None,
+        ended=ended[:most],
+        ended_count=len(ended) if len(ended) > most else None,
+        hint=_hint(inspection, job, number, len(alive), sent=sent) or _on_what_was_left(before, ended, alive),
+    )
+    outcome = job_answer.outcome(inspection)
+    if outcome is not None:
+        answer.exit_code, answer.reason, answer.finished_at = outcome.exit_code, outcome.reason, outcome.finished_at
+        answer.ended_by, answer.ended_signal = outcome.ended_by, outcome.signal
+        answer.message = state.message or None
+    elif place is not None and answer.hint is None:
+        answer.hint = f"It runs on {place.host or place.machine}, where it was told; wait tells when it has ended."
+    return answer
 
 
-def _listed(name: str, members: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the first of these processes, and how many there are if not all are listed."""
-    listed = members[: limits.LISTED_PROCESSES]
-    return {name: listed, **({f"{name}_count": len(members)} if len(members) > len(listed) else {})}
+def _on_what_was_left(before: _Tree, ended: list[Process], alive: list[tree.Member]) -> str | None:
+    """Return what was ended of a job whose command had ended before."""
+    if not before.over or not ended or alive:
+        return None
+    those = "1 process that it left was" if len(ended) == 1 else f"{len(ended)} processes that it left were"
+    return f"The command had ended before; {those} ended."
 
 
-def _hint(found: Inspection, job: JobDir, number: int, alive: int, *, sent: bool) -> str | None:
+def _hint(inspection: Inspection, job: JobDir, number: int, alive: int, *, sent: bool) -> str | None:
     """Return what to do about the processes that live, or that nothing was sent; else None."""
+    if inspection.unwritten:
+        return "Its end could not be written to the disk: this answer is the only record of it."
+    stopped = processes.stopped_supervisor(inspection)
+    if stopped is not None and not alive:
+        ended = f"Its processes were ended directly, because its supervisor (pid {stopped}) is stopped"
+        return f"{ended}: `kill -CONT {stopped}` lets it write down the end."
     if not sent:
         return "It had ended before: no signal was sent."
     if not alive or not signals.ends(number):
@@ -149,10 +151,10 @@ VERB = Verb(
         Arg("signal", STR, "TERM, which KILL follows, or any other, such as INT or HUP, sent as it is.",
             default="TERM", metavar="SIGNAL", mcp_help="(default TERM, then KILL)"),
         Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION",
-            mcp_help="between TERM and KILL"),
+            hidden="mcp"),
         Arg("wait_ms", MS, "How long to wait for the end (default: 1 s, for TERM also the grace).", minimum=0,
             metavar="DURATION", mcp_help="wait for the end"),
     ),
     right=CONTROL,
-    result="job_id state timeout_ms signal already_ended? output? survivors survivors_count? ended ended_count? exit_code? reason? message? finished_at? ended_by? ended_signal? host? queue? engine? reachable? unreachable_since? machine? hint? requested_ms? effective_ms?",
+    result=Killed,
 )  # fmt: skip

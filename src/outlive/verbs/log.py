@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.answers import sentences
+from outlive.answers.job import Job
+from outlive.answers.reading import Log, LogLines
 from outlive.core.records import READ
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, read_cursor
-from outlive.render import window
+from outlive.jobs.waiting import WORK
+from outlive.render import truncate, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
+from outlive.render.sources import StreamLog
+from outlive.render.view import View
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import BOOL, INT, JOB, MAX_BYTES, RAW, SINCE_SEQ, STR, Arg, Verb
+from outlive.verbs.spec import BOOL, INT, JOB, MAX_BYTES, RAW, RUN, SINCE_SEQ, STR, Arg, Verb, always
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.answers.output import Excerpt
+    from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
@@ -33,48 +41,58 @@ def log(
     stream: str = "both",
     search: str | None = None,
     context: int | None = None,
+    compare: str | None = None,
     max_bytes: int,
     raw: bool = False,
     follow: bool = False,
     propagate: bool = False,
-) -> Waiting[dict[str, Any]]:
-    """Return lines [offset, offset + limit), the output after `since_seq`, or the lines that match
-    `search`."""
+) -> Waiting[Log]:
+    """Return lines [offset, offset + limit), the output after `since_seq`, the lines that match
+    `search`, or those that the run `compare` did not print. A negative offset counts from the end."""
+    if compare is not None:
+        _refuse_beside_compare(search=search, offset=offset, since_seq=since_seq)
     if since_seq is not None and offset is not None:
         message = f"give {argument('offset')} (lines) or {argument('since_seq')} (position), not both"
         raise invalid("offset", message)
-    with lookup.open_job(ctx, job) as found_job:
-        found = adoption.inspect_and_adopt(ctx, found_job)
-        with Output(found_job) as output:
-            reader = _Reader(found_job, output, _STREAMS[stream], more=not found.state.finished)
+    with lookup.open_job(ctx, job) as job_dir:
+        inspection = adoption.inspect_and_adopt(ctx, job_dir)
+        with Output(job_dir) as output:
+            reader = _Reader(job_dir, output, _STREAMS[stream], more=not inspection.state.finished)
             lines = reader.lines
             ctx.progress = lambda: (lines.searched_to or lines.known_to(), lines.end, "bytes")
             beyond = None if since_seq is None else read_cursor.beyond(since_seq, reader.lines.end)
             try:
-                if search is not None:
-                    how = {"limit": limit, "max_bytes": max_bytes, "raw": raw}
-                    answer = yield from _search(ctx, reader.lines, search, (since_seq, offset), context, **how)
+                if offset is not None and offset < 0:  # from the end
+                    yield from lines.count()
+                    offset = max(0, offset + lines.total())
+                how = {"limit": limit, "max_bytes": max_bytes, "raw": raw}
+                if compare is not None:
+                    shown = yield from _compare(ctx, inspection.definition, reader, compare, **how)
+                elif search is not None:
+                    shown = yield from _search(ctx, reader.lines, search, (since_seq, offset), context, **how)
                 else:
                     yield from reader.lines.count()
-                    answer = output.steady(reader.read, offset, limit, since_seq, max_bytes, raw)
+                    shown = reader.read(offset, limit, since_seq, max_bytes, raw)
             finally:
                 reader.lines.close()
-            losses = job_answer.losses(found, output)
-        if answer.get("hint") is None:
-            answer.pop("hint", None)
-        read_cursor.mark_seen(ctx, found_job, answer["next_seq"]) if stream == "both" and search is None else None
-        if answer.get("hint") and losses:  # how to read on goes first
-            losses["hint"] = f"{answer['hint']} {losses['hint']}"
-        ended = job_answer.state_and_end(found)
-        about = {"job_id": found_job.job_id, **ended, "timeout_ms": found.definition.timeout_ms}
-        return read_cursor.with_hint(beyond, {**about, **answer, **losses})
+            losses = job_answer.losses(inspection, output)
+        if stream == "both" and search is None and compare is None:
+            read_cursor.mark_seen(ctx, job_dir, shown.shown.next_seq)
+        return Log(
+            job=Job(job_id=job_dir.job_id, state=inspection.state.state),
+            ended=job_answer.how_ended(inspection),
+            timeout_ms=inspection.definition.timeout_ms,
+            lines=shown,
+            losses=losses,
+            hint=sentences(beyond, shown.hint, losses.hint),  # how to read on goes before what is lost
+        )
 
 
 def _search(
     ctx: Context, lines: Lines, pattern: str, start: tuple[int | None, int | None], context: int | None, **how: Any
-) -> Waiting[dict[str, Any]]:
+) -> Waiting[LogLines]:
     """Search from `start` on, which is since_seq and offset; `how`: limit, max_bytes and raw."""
-    from outlive.render.search import search
+    from outlive.render.search import Matched, search
     from outlive.store.output.patterns import Pattern
 
     wanted = Pattern(pattern, field="search")
@@ -83,7 +101,44 @@ def _search(
     position = since_seq if since_seq is not None else lines.start_of(offset or 0)
     around = limits.SEARCH_CONTEXT_LINES if context is None else context
     most_s = limits.MCP_SEARCH_S if ctx.face == "mcp" else None  # a person can interrupt it
-    return (yield from search(lines, wanted, position, context=around, most_s=most_s, **how))
+    return (yield from search(lines, wanted, position, Matched(context=around, **how), most_s))
+
+
+def _refuse_beside_compare(**given: object) -> None:
+    """Raise invalid_argument for an argument that compare goes without."""
+    for name, value in given.items():
+        if value is not None:
+            message = f"{argument('compare')} goes without {argument(name)}: it compares the whole output"
+            raise invalid("compare", message)
+
+
+def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, **how: Any) -> Waiting[LogLines]:
+    """Return the lines that another run did not print; without such a run, the end of the output. `how`: limit, max_bytes
+    and raw."""
+    from outlive.jobs.diagnosis import earlier_runs
+
+    run = earlier_runs.named(ctx, definition, text)
+    yield from reader.lines.count()
+    if run is None:
+        shown = reader.read(None, how["limit"], None, how["max_bytes"], how["raw"])
+        ended = " with 0" if text == earlier_runs.PASSED else ""
+        none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; a job can be named."
+        shown.hint = sentences(none, shown.hint)
+        return shown
+    from outlive.render.failures import changes  # late: RE2
+
+    added = ctx.config.get("output", "problem_matcher") or ()
+    with run, Output(run) as output:
+        lines = Lines(run, output, reader.stream)
+        try:
+            before = output.steady(changes.Printed, lines, added)
+        finally:
+            lines.close()
+        compared = earlier_runs.described(run.job_id, run.read_state())
+    yield WORK
+    now = reader.output.steady(changes.Printed, reader.lines, added)
+    yield WORK
+    return changes.lines(reader.lines, now, before, compared, **how)
 
 
 class _Reader:
@@ -94,14 +149,17 @@ class _Reader:
 
     def __init__(self, job: JobDir, output: Output, stream: int | None, *, more: bool) -> None:
         self._job = job
-        self._output = output
-        self._stream = stream
+        self.output = output
+        self.stream = stream
         self._more = more
         self.lines = Lines(job, output, stream)
 
-    def read(
+    def read(self, offset: int | None, limit: int | None, since_seq: int | None, max_bytes: int, raw: bool) -> LogLines:
+        return self.output.steady(self._read, offset, limit, since_seq, max_bytes, raw)
+
+    def _read(
         self, offset: int | None, limit: int | None, since_seq: int | None, max_bytes: int, raw: bool
-    ) -> dict[str, Any]:
+    ) -> LogLines:
         total = self.lines.total()
         start, stop, hint = self._range(offset, limit, since_seq, total)
         forward = since_seq is not None or offset is not None
@@ -113,7 +171,7 @@ class _Reader:
             shown = self._show(start, stop, max_bytes, raw)
         first, last = self._numbers(start, max(start, shown.next_seq if forward else stop), shown.next_seq)
         hint = hint or (self._nothing(total) if first is None and not shown.gaps else None)
-        return {**shown.to_dict(), "first_line": first, "last_line": last, "total_lines": total, "hint": hint}
+        return LogLines(shown=shown, first_line=first, last_line=last, total_lines=total, hint=hint)
 
     def _numbers(self, start: int, stop: int, shown_to: int) -> tuple[int | None, int | None]:
         """Return the numbers of the first and the last line shown, from 1."""
@@ -147,13 +205,13 @@ class _Reader:
     def _stop_of(self, line: int) -> int:
         return self.lines.start_of(line, behind_gap=True)
 
-    def _first(self, start: int, stop: int, max_bytes: int, raw: bool) -> window.Shown:
+    def _first(self, start: int, stop: int, max_bytes: int, raw: bool) -> Excerpt:
         """Return the beginning of [start, stop), as much as the budget shows."""
         room = max_bytes
         while True:
             fitting = self._fit(start, stop, room)
             shown = self._show(start, fitting, limits.MAX_SHOWN_BYTES * 4, raw)
-            smaller = window.less_room(min(room, self.lines.hole.kept(start, fitting)), shown.text, max_bytes)
+            smaller = truncate.less_room(min(room, self.lines.hole.kept(start, fitting)), shown.output, max_bytes)
             if smaller is None:
                 return shown
             room = smaller
@@ -186,12 +244,11 @@ class _Reader:
     def _nothing(self, total: int) -> str | None:
         return f"No line is here: there are {total:,} lines, and offset counts from 0." if total else None
 
-    def _show(self, start: int, stop: int, max_bytes: int, raw: bool) -> window.Shown:
-        if self._stream is None:
-            return window.show(self._job, self._output, start, stop, max_bytes=max_bytes, raw=raw, more=self._more)
-        return window.show_bytes(
-            self._job, self._output, self.lines, self._stream, start, stop, max_bytes=max_bytes, raw=raw
-        )
+    def _show(self, start: int, stop: int, max_bytes: int, raw: bool) -> Excerpt:
+        if self.stream is None:
+            return window.show(self._job, self.output, start, stop, View(max_bytes, raw), more=self._more)
+        log_of_stream = StreamLog(self._job, self.output, self.lines, self.stream, raw=raw)
+        return window.show_bytes(log_of_stream, start, stop, max_bytes=max_bytes)
 
 
 VERB = Verb(
@@ -200,16 +257,21 @@ VERB = Verb(
     log,
     args=(
         JOB,
-        Arg("offset", INT, "First line, from 0.", minimum=0, metavar="LINE", mcp_help="first line, from 0"),
+        Arg("offset", INT, "First line, from 0; -5: the fifth from the end.", metavar="LINE",
+            mcp_help="first line, from 0; -5: the last 5 (default: the end)"),
         Arg("limit", INT, f"How many lines (default: the last {limits.LOG_LINES}).", minimum=0, metavar="N",
-            mcp_help=f"lines (default {limits.LOG_LINES})"),
+            mcp_help=f"lines (default {limits.LOG_LINES}; from offset on: all)"),
         SINCE_SEQ,
         Arg("stream", STR, "Which stream; positions and lines are then those of that stream's log.", default="both",
-            choices=("both", "stdout", "stderr"), mcp_help=""),
+            choices=("both", "stdout", "stderr"), mcp_help="(default both)"),
         Arg("search", STR, "Show only lines that match this RE2 pattern, with their numbers.", metavar="PATTERN",
-            mcp_help="only lines that match this RE2"),
+            mcp_help="lines that match this RE2"),
         Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
-            maximum=100, metavar="N", mcp_help="lines around each match"),
+            maximum=100, metavar="N", mcp_help=f"lines around a match (default {limits.SEARCH_CONTEXT_LINES})"),
+        Arg("compare", RUN, "Show only lines of kinds that another run did not print, and which are gone: previous (the run before, of the "
+            "same command in the same directory), passed (the last that ended with 0), or a job. Numbers, times, "
+            "addresses and hashes make no kind.", metavar="RUN",
+            mcp_help="what is new since true (last run), passed, or a job"),
         MAX_BYTES,
         RAW,
         Arg("follow", BOOL, "Show the last 10 lines, or from --limit, --offset or --since-seq on, then what is printed, until the "
@@ -217,6 +279,6 @@ VERB = Verb(
         Arg("propagate", BOOL, "With --follow: exit with the job's exit code.", default=False, mcp=""),
     ),
     right=READ,
-    result="job_id state exit_code? signal? reason? output since_seq next_seq truncated gaps? first_line last_line total_lines timeout_ms matches? dropped_bytes? missing_bytes? hint?",
-    slow=True,
+    result=Log,
+    slow=always,
 )  # fmt: skip

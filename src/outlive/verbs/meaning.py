@@ -71,6 +71,8 @@ ARGUMENTS = {
     "rows": "height lines",
     "all": "everything allsessions includeall global everyone",
     "state": "status states",
+    "failed": "failures failure errors unsuccessful onlyfailed",
+    "since": "newerthan sincetime within",
     "eof": "close end closestdin done endofinput",
     "shell": "shellwrapper interpreter",
     "notify_command": "onexit oncomplete callback hook command",

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from outlive.answers.reading import Notices
 from outlive.verbs.spec import STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
 
-def notices(ctx: Context, *, session: str | None = None) -> dict[str, Any]:
+def notices(ctx: Context, *, session: str | None = None) -> Notices:
     """Return the notices that the session has not been told yet."""
-    from outlive.jobs.news.session import News
+    from outlive.jobs.news.session import News  # late: TAB loads this module
 
     news = News(ctx, session)
-    ctx.sent = news.told
-    return {"notices": news.notices}
+    ctx.sent = news.sent
+    return Notices(notices=news.notices)
 
 
 VERB = Verb(
     "notices",
-    "Tell what happened to the jobs of an agent's session since it was last told.",
+    "Show what happened to the jobs of an agent's session since the last report.",
     notices,
     args=(
         Arg("session", STR, "The session (default: what CLAUDE_CODE_SESSION_ID names).", metavar="ID"),
     ),
-    result="notices",
-    detail="Each is told once, here or with the next answer of the session's MCP server, whichever comes first. `outlive "
-    "hook` tells them to the agent by itself.",
+    result=Notices,
+    detail="Each event is reported once, here or with the next answer of the session's MCP server, whichever comes first. `outlive "
+    "hook` reports them to the agent by itself.",
     mcp=False,
 )  # fmt: skip

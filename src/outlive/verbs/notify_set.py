@@ -5,22 +5,23 @@ from __future__ import annotations
 import time
 
 from outlive import limits
-from outlive.core.records import CONTROL, MATCH_TYPES
+from outlive.answers.job import Job
+from outlive.answers.listing import NotifySet
+from outlive.core.records import CONTROL, MATCH_TYPES, Definition, Notification, OutputMatch
 from outlive.errors import OutliveError, argument, invalid
-from outlive.jobs import adoption, lookup, watch_spec
+from outlive.jobs import adoption, auditing, lookup, watch_spec
 from outlive.jobs import definition as definition_module
 from outlive.jobs.control_client import ask
 from outlive.jobs.waiting import Pause
-from outlive.store.inspect import is_elsewhere
+from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.output.merged import Output
 from outlive.verbs import shared_args
-from outlive.verbs.spec import JOB, PATH, STR, STRS, Arg, Verb
+from outlive.verbs.spec import JOB, PATH, STR, STRS, Arg, Verb, always
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
@@ -37,54 +38,62 @@ def notify_set(
     file: str | None = None,
     remove_watch: list[str] | tuple[str, ...] = (),
     **args: Any,
-) -> Waiting[dict[str, Any]]:
+) -> Waiting[NotifySet]:
     """Change what is given and leave the rest.
 
     No sink runs now, and output that is already there is not searched.
     """
     match = {name.removeprefix("output_"): args.pop(name) for name in _MATCH if args.get(name) is not None}
-    with lookup.open_job(ctx, job) as found_job:
-        yield from _have_end_told(ctx, found_job)
-        end = _end(found_job)
+    with lookup.open_job(ctx, job) as job_dir:
+        yield from _have_end_delivered(ctx, job_dir)
+        end = _end(job_dir)
 
-        def changed(old: dict[str, Any]) -> dict[str, Any]:
-            found = old | definition_module.notification(ctx, command, file, fields=("command", "file"))
-            before = old.get("watches") or []
-            number = max(old.get("last_watch", 0), watch_spec.last_number(before, 0))
+        def changed(old: Notification) -> Notification:
+            new = definition_module.notification(ctx, command, file, fields=("command", "file"), before=old)
+            before = old.watches or []
+            number = max(old.last_watch or 0, watch_spec.last_number(before, 0))
             watches = watch_spec.parsed(
                 ctx, args, watch_spec.without(before, remove_watch), number=number, from_seq=end
             )
-            if watches or "watches" in old:
-                found |= {"watches": watches, "last_watch": watch_spec.last_number(watches, number)}
-            return found | _on_output_match(ctx, old.get("on_output_match"), match, end)
+            if watches or old.watches is not None:
+                last = watch_spec.last_number(watches, number)
+                new = Notification.replace(new, watches=watches, last_watch=last)
+            single = _on_output_match(ctx, old.on_output_match, match, end)
+            return Notification.replace(new, on_output_match=single)
 
         def redefined(old: Definition) -> Definition:
             definition_module.require_sandbox(ctx, old, "give sinks to")
+            if old.approval is not None:
+                from outlive.jobs.permission import pending  # late: few jobs are asked about
+
+                pending.require_answered(job_dir)
             notification = changed(old.notification)
             if ctx.config.has("policy"):
                 from outlive.jobs.permission import commands  # late: most people have no policy
 
                 commands.check_sinks(ctx, old, notification)
-            new = old.replace(notification=notification)
+            new = Definition.replace(old, notification=notification)
             definition_module.require_sinks(new)
-            ctx.note("notify set", found_job.job_id, notification=notification)
+            auditing.note(ctx, "notify set", job_dir.job_id, notification=notification.to_dict())
             return new
 
-        definition = lookup.change_meta(found_job, redefined)
-        found = adoption.inspect_and_adopt(ctx, found_job)
-        if found.supervised and (match or remove_watch or args.get("watch")):
-            yield from _reload(found_job)
-        answer = {"job_id": found_job.job_id, "state": found.state.state, "notification": definition.notification}
-        if found.state.finished:
-            answer["hint"] = "The job has ended: this takes effect only for a restart."
-        return answer
+        definition = lookup.change_meta(job_dir, redefined)
+        inspection = adoption.inspect_and_adopt(ctx, job_dir)
+        if inspection.supervised and (match or remove_watch or args.get("watch")):
+            yield from _reload(job_dir)
+        state = inspection.state
+        return NotifySet(
+            job=Job(job_id=job_dir.job_id, state=state.state),
+            notification=definition.notification.to_dict(),
+            hint="The job has ended: this takes effect only for a restart." if state.finished else None,
+        )
 
 
-def _have_end_told(ctx: Context, job: JobDir) -> Waiting[None]:
+def _have_end_delivered(ctx: Context, job: JobDir) -> Waiting[None]:
     """Have a supervisor whose job has just ended read the sinks to tell, before they change."""
     deadline = time.monotonic() + limits.CONTROL_S
-    while (found := adoption.inspect_and_adopt(ctx, job)).state.finished and found.supervised:
-        if is_elsewhere(found.definition, found.state):  # it cannot be asked for anything after the end
+    while (inspection := adoption.inspect_and_adopt(ctx, job)).state.finished and inspection.supervised:
+        if is_elsewhere(inspection.definition, inspection.state):  # it cannot be asked for anything after the end
             return
         try:
             yield from ask(job, {"op": "reload"})
@@ -100,21 +109,17 @@ def _end(job: JobDir) -> int:
         return output.end
 
 
-def _on_output_match(
-    ctx: Context, old: dict[str, Any] | None, match: dict[str, Any], end: int
-) -> dict[str, dict[str, Any]]:
+def _on_output_match(ctx: Context, old: OutputMatch | None, match: dict[str, Any], end: int) -> OutputMatch | None:
     """Return the one pattern of agent-exec's flags in the form that agent-exec stores."""
     if not match:
-        return {}
-    before = old or {"match_type": "contains", "stream": "either", "command": None, "file": None}
-    wanted = {**before, **match}
-    if not wanted.get("pattern"):
+        return old
+    wanted = OutputMatch.replace(old or OutputMatch(), **match)
+    if not wanted.pattern:
         raise invalid(
             "output_pattern", "there is no output pattern yet", hint=f"Give {argument('output_pattern')} as well."
         )
-    found = watch_spec.checked(ctx, "output_match", {**wanted, "once": False}, end, prefix="output_")
-    kept = ("pattern", "match_type", "command", "file", "from_seq")
-    return {"on_output_match": {name: found[name] for name in kept} | {"stream": wanted["stream"]}}
+    watch = watch_spec.checked(ctx, "output_match", vars(wanted.watch), end, prefix="output_")
+    return OutputMatch.replace(wanted, command=watch.command, file=watch.file, from_seq=end)
 
 
 def _reload(job: JobDir) -> Waiting[None]:
@@ -137,7 +142,7 @@ VERB = Verb(
         Arg("file", PATH, "File that gets the event as one line.", mcp="notify_file", aliases=("file",),
             hidden="mcp", metavar="FILE"),
         *shared_args.WATCHES,
-        Arg("remove_watch", STRS, "Watches to remove, by id or pattern.", default=(), metavar="WATCH", mcp_help="ids or patterns"),
+        Arg("remove_watch", STRS, "Watches to remove, by id or pattern.", default=(), metavar="WATCH", hidden="mcp"),
         Arg("output_pattern", STR, "One pattern; every line that matches is reported.",
             hidden="mcp", metavar="PATTERN"),
         Arg("output_match_type", STR, "How the pattern matches (default: contains).", choices=MATCH_TYPES, hidden="mcp"),
@@ -146,8 +151,8 @@ VERB = Verb(
         Arg("output_file", PATH, "File that gets each hit as one line.", hidden="mcp", metavar="FILE"),
     ),
     right=CONTROL,
-    result="job_id state notification hint?",
-    slow=True,
+    result=NotifySet,
+    slow=always,
     detail="Only output that comes from now on is searched. Hits are events (outlive events), go to the command and the "
     "file given, and are recorded in notification_events.ndjson.",
 )  # fmt: skip

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
 from outlive.errors import invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
-from outlive.verbs.shared_args import WRITE_RESULT, WRITING
+from outlive.verbs.shared_args import WRITING
 from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
 
 TYPE_CHECKING = False
@@ -20,22 +21,20 @@ if TYPE_CHECKING:
 _BEGIN, _END = b"\x1b[200~", b"\x1b[201~"
 
 
-def paste(
-    ctx: Context, *, job: str, text: str = "", bracketed: bool | None = None, **how: Any
-) -> Waiting[dict[str, Any]]:
+def paste(ctx: Context, *, job: str, text: str = "", bracketed: bool | None = None, **how: Any) -> Waiting[Written]:
     """Type `text` as a terminal pastes it: newlines become carriage returns, and paste markers
     surround the text if the program asked for them or `bracketed` says so. Errors: not_a_pty,
     invalid_argument, as for write."""
     if not text:
         raise invalid("text", "there is no text to paste")
     data = _without_markers(text.encode("utf-8", "surrogateescape").replace(b"\r\n", b"\n").replace(b"\n", b"\r"))
-    with lookup.open_job(ctx, job) as found_job:
-        stdin.require_pty(adoption.inspect_and_adopt(ctx, found_job))
+    with lookup.open_job(ctx, job) as job_dir:
+        stdin.require_pty(adoption.inspect_and_adopt(ctx, job_dir))
         if bracketed is None:
-            bracketed = (yield from ask(found_job, {"op": "terminal"}))["bracketed_paste"]
+            bracketed = (yield from ask(job_dir, {"op": "terminal"}))["bracketed_paste"]
         if bracketed:
             data = _BEGIN + data + _END
-        return (yield from stdin.deliver(ctx, found_job, data, field="text", **how))
+        return (yield from stdin.deliver(ctx, job_dir, data, field="text", **how))
 
 
 def _without_markers(data: bytes) -> bytes:
@@ -59,5 +58,5 @@ VERB = Verb(
         *WRITING,
     ),
     right=CONTROL,
-    result=WRITE_RESULT,
+    result=Written,
 )

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import os
 
+from outlive.answers.permission import Always, Forgotten, PolicyCheck, PolicyList, Rule
+from outlive.config import state_directory
 from outlive.core.env_files import check_env
-from outlive.core.records import SANDBOXES
+from outlive.core.records import GIT, SANDBOXES
+from outlive.core.units import timestamp
 from outlive.errors import argument, from_os, invalid
-from outlive.jobs import definition
+from outlive.jobs import auditing, definition
+from outlive.jobs.permission import boundary
+from outlive.jobs.permission.person import person
+from outlive.policy import always, decide
+from outlive.policy.rules import ALLOW, Place
 from outlive.verbs.spec import BOOL, ENV, PATH, STR, STRS, WORDS, Arg, Verb
 
 TYPE_CHECKING = False
@@ -31,80 +38,73 @@ def policy_check(
     env: dict[str, str] | None = None,
     shell: str | None = None,
     sandbox: str | None = None,
+    git: str | None = None,
     host: str | None = None,
-) -> dict[str, Any]:
+) -> PolicyCheck:
     """Return what would be decided about a command, by which rule. Nothing is run."""
-    from outlive.jobs.permission import boundary
-    from outlive.policy import decide
-    from outlive.policy.rules import ALLOW, Place
-
     words, wrapper = definition.command_of(ctx, command, shell)
     there = definition.host_of(ctx, host)
     directory = definition.directory_on(ctx, there, cwd)
     variables = check_env(env or {})
     policy = ctx.config.policy()
-    mode, network = boundary.granted(ctx, there, sandbox)
-    answer: dict[str, Any] = {"config": ctx.config.path, "cwd": directory}
-    answer |= {"host": there.name} if there else {}
-    answer |= {"sandbox": {"mode": mode, "network": network}} if mode != OFF else {}
+    granted = boundary.granted(ctx, there, sandbox, git=git)
+    mode, network = granted.mode, granted.network
+    answer = PolicyCheck(
+        decision=ALLOW,
+        rule=None,
+        reason=_NO_POLICY,
+        commands=[],
+        config=ctx.config.path,
+        cwd=directory,
+        host=there.name if there else None,
+        sandbox={"mode": mode, "network": network, "git": granted.git} if mode != OFF else None,
+    )
     if policy is None:
-        return {"decision": ALLOW, "rule": None, "reason": _NO_POLICY, "commands": [], **answer}
+        return answer
     path = variables.get("PATH") or ctx.env.get("PATH") or os.defpath
-    place = Place(directory, path=path, sandbox=mode, variables=[*variables])
-    found = decide.decided(policy, words, wrapper, place)
-    deciding = decide.strictest(found)
-    commands = [one.to_dict() for one in found]
-    return {
-        "decision": deciding.decision,
-        "rule": deciding.rule,
-        "reason": deciding.reason,
-        "commands": commands,
-        **answer,
-    }
+    may = granted.git if mode != OFF else "write"
+    place = Place(directory, path=path, sandbox=mode, git=may, variables=[*variables])
+    decided = decide.decided(policy, words, wrapper, place)
+    deciding = decide.strictest(decided)
+    answer.decision, answer.rule, answer.reason = deciding.decision, deciding.rule, deciding.reason
+    answer.commands = [one.to_dict() for one in decided]
+    return answer
 
 
-def policy_list(ctx: Context) -> dict[str, Any]:
+def policy_list(ctx: Context) -> PolicyList:
     """Return the rules in their order, and what was approved for always. Errors: io_error."""
-    directory, found = _approved()
+    path, approvals = _approved()
     policy = ctx.config.policy()
     rules = policy.rules if policy else ()
-    return {
-        "config": ctx.config.path,
-        "default": policy.default if policy else None,
-        "rules": [{"rule": rule.name, "decision": rule.decision, "reason": rule.reason} for rule in rules],
-        "path": directory,
-        "approvals": _shown(found),
-    }
+    return PolicyList(
+        config=ctx.config.path,
+        default=policy.default if policy else None,
+        rules=[Rule(rule=rule.name, decision=rule.decision, reason=rule.reason) for rule in rules],
+        path=path,
+        approvals=_shown(approvals),
+    )
 
 
-def policy_forget(ctx: Context, *, approval: list[str] | None = None, everything: bool = False) -> dict[str, Any]:
+def policy_forget(ctx: Context, *, approval: list[str] | None = None, everything: bool = False) -> Forgotten:
     """Take approvals for always back. Errors: invalid_argument, io_error."""
-    from outlive.config import state_directory
-    from outlive.core.units import timestamp
-    from outlive.jobs.permission.person import person
-    from outlive.policy import always
-
-    path, found = _approved()
+    path, approvals = _approved()
     if bool(approval) is everything:
         what = "not both" if everything else "nothing is named"
         hint = f"Give ids of approvals, as `outlive policy list` shows them, or {argument('everything')}."
         raise invalid("approval", f"{what}: {argument('approval')} or {argument('everything')}", hint=hint, usage=True)
-    keys = [*found] if everything else [_key_of(given, found) for given in approval or ()]
-    forgotten = _shown(found, only=keys)
-    ctx.note("policy forget", approvals=[one["id"] for one in forgotten])
+    keys = [*approvals] if everything else [_key_of(given, approvals) for given in approval or ()]
+    forgotten = _shown(approvals, only=keys)
+    auditing.note(ctx, "policy forget", approvals=[one.id for one in forgotten])
     for key in dict.fromkeys(keys):
         try:
             always.forget(state_directory(os.environ), key, by=person("outlive policy forget"), at=timestamp())
         except OSError as error:
             raise from_os(f"writing {path}", error) from error
-    return {"path": path, "forgotten": forgotten}
+    return Forgotten(path=path, forgotten=forgotten)
 
 
 def _approved() -> tuple[str, Approvals]:
     """Return the file of the approvals for always, and what it holds."""
-    from outlive.config import state_directory
-    from outlive.policy import always
-
     directory = state_directory(os.environ)
     try:
         return always.path(directory), always.approved(directory)
@@ -112,21 +112,21 @@ def _approved() -> tuple[str, Approvals]:
         raise from_os(f"reading {always.path(directory)}", error) from error
 
 
-def _shown(found: Approvals, only: list[str] | None = None) -> list[dict[str, Any]]:
+def _shown(approvals: Approvals, only: list[str] | None = None) -> list[Always]:
     size = _ID_CHARS
-    while len({key[:size] for key in found}) < len(found):
+    while len({key[:size] for key in approvals}) < len(approvals):
         size += 1
-    members = ("command", "cwd", "by", "at")
-    return [
-        {"id": key[:size], **{name: entry.get(name) for name in members}}
-        for key, entry in found.items()
-        if only is None or key in only
-    ]
+    return [Always(id=key[:size], **_about(entry)) for key, entry in approvals.items() if only is None or key in only]
 
 
-def _key_of(given: str, found: Approvals) -> str:
+def _about(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what is shown of an approval; each may be missing in a file that was edited."""
+    return {name: entry.get(name) for name in ("command", "cwd", "by", "at")}
+
+
+def _key_of(given: str, approvals: Approvals) -> str:
     """Return the key that begins with an id. Errors: invalid_argument."""
-    keys = [key for key in found if key.startswith(given.lower())] if len(given) >= _LEAST_CHARS else []
+    keys = [key for key in approvals if key.startswith(given.lower())] if len(given) >= _LEAST_CHARS else []
     if len(keys) == 1:
         return keys[0]
     what = "the id of several approvals" if keys else "not the id of an approval"
@@ -144,21 +144,23 @@ CHECK = Verb(
         Arg("shell", STR, "Program and flags that would run a shell string.", cli="--shell-wrapper", metavar="PROG FLAGS"),
         Arg("sandbox", STR, "Sandbox that the call would ask for (default: the configuration's, off).",
             choices=SANDBOXES, metavar="MODE"),
+        Arg("git", STR, "What the call would ask to do to git repositories in its sandbox (default: the configuration's, read).",
+            choices=GIT),
         Arg("host", STR, "Host that it would run on (default: the configuration's, local).", metavar="NAME"),
     ),
-    result="decision rule reason commands config cwd host? sandbox?",
+    result=PolicyCheck,
     mcp=False,
-    detail="The strictest decision about any of the commands counts. Where it cannot be told which programs a command runs, "
+    detail="The strictest decision about any of the commands counts. Where it cannot be known which programs a command runs, "
     "the answer says why.",
 )  # fmt: skip
 LIST = Verb(
     "policy list",
     "Show the rules, and the commands that a person approved for always.",
     policy_list,
-    result="config default rules path approvals",
+    result=PolicyList,
     mcp=False,
-    detail="An approval for always (`outlive approve --always`) counts for exactly this command in this directory, with the "
-    "same variables, input and notification commands.",
+    detail="An approval for always (`outlive approve --always`) counts for exactly this command, with the same directory, "
+    "shell, variables and their values, input, terminal, host, sandbox, resources and notifications.",
 )
 FORGET = Verb(
     "policy forget",
@@ -169,7 +171,7 @@ FORGET = Verb(
             metavar="APPROVAL"),
         Arg("everything", BOOL, "Take all of them back.", default=False, cli="--all"),
     ),
-    result="path forgotten",
+    result=Forgotten,
     mcp=False,
     detail="Running servers ask about the next such command. A job that was approved already runs on.",
 )  # fmt: skip

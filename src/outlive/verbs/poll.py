@@ -4,42 +4,52 @@ from __future__ import annotations
 
 import time
 
+from outlive.answers import sentences
+from outlive.answers.reading import Polled
 from outlive.core.records import READ
 from outlive.jobs import lookup, read_cursor
 from outlive.jobs.interaction import reading
-from outlive.verbs.spec import JOB, MAX_BYTES, MS, RAW, SINCE_SEQ, Arg, Verb
+from outlive.render import view
+from outlive.verbs.spec import JOB, MAX_BYTES, MS, RAW, SHOW, SINCE_SEQ, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
 
 
 def poll(
-    ctx: Context, *, job: str, since_seq: int | None = None, timeout_ms: int = 0, max_bytes: int, raw: bool = False
-) -> Waiting[dict[str, Any]]:
+    ctx: Context,
+    *,
+    job: str,
+    since_seq: int | None = None,
+    timeout_ms: int = 0,
+    max_bytes: int,
+    raw: bool = False,
+    show: str | None = None,
+) -> Waiting[Polled]:
     """Return the output since a position.
 
     Wait at most `timeout_ms` for output or the end. Reading consumes nothing.
     """
+    wanted = view.asked_for(ctx.config, max_bytes, raw=raw, show=show)
     began = time.monotonic()
     until = began + timeout_ms / 1000
-    with lookup.open_job(ctx, job) as found_job:
-        since, beyond = read_cursor.beginning(ctx, found_job, since_seq)
+    with lookup.open_job(ctx, job) as job_dir:
+        since, beyond = read_cursor.beginning(ctx, job_dir, since_seq)
         control = None
         if timeout_ms:
             from outlive.jobs.control_client import ControlClient
 
-            control = ControlClient(found_job, output=True)
+            control = ControlClient(job_dir, output=True)
         try:
             while True:
-                answer = yield from reading.read(ctx, found_job, since, max_bytes, raw)
+                answer = yield from reading.read(ctx, job_dir, since, wanted)
+                seen = answer.reading
                 if (
-                    answer["output"]
-                    or answer["waiting_for_input"]
-                    or answer["state"] not in ("running", "created")
+                    seen.shown.output
+                    or seen.asks.waiting_for_input
+                    or seen.job.state not in ("running", "created")
                     or time.monotonic() >= until
                 ):
                     break
@@ -48,8 +58,10 @@ def poll(
         finally:
             if control is not None:
                 control.close()
-        read_cursor.mark_seen(ctx, found_job, answer["next_seq"])
-        return {**read_cursor.with_hint(beyond, answer), "waited_ms": round((time.monotonic() - began) * 1000)}
+        read_cursor.mark_seen(ctx, job_dir, answer.reading.shown.next_seq)
+        answer.since.hint = sentences(beyond, answer.since.hint)
+        answer.waited_ms = round((time.monotonic() - began) * 1000)
+        return answer
 
 
 VERB = Verb(
@@ -66,11 +78,12 @@ VERB = Verb(
             default=0,
             minimum=0,
             metavar="DURATION",
-            mcp_help="wait this long for output, a prompt or the end",
+            mcp_help="wait for news so long",
         ),
         MAX_BYTES,
         RAW,
+        SHOW,
     ),
     right=READ,
-    result=f"job_id state {reading.READ} retry_after_ms timeout_ms waited_ms snippet? hint? requested_ms? effective_ms?",
+    result=Polled,
 )

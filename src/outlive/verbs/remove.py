@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.answers.ending import Deleted, DeletedJob
 from outlive.core.records import CONTROL
-from outlive.jobs import adoption, ending, lookup
+from outlive.jobs import adoption, auditing, ending, lookup
 from outlive.system.signals import signal
-from outlive.verbs.spec import JOB_ID, MS, Arg, Verb
+from outlive.verbs.spec import JOB_ID, MS, Arg, Verb, always
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
 
 
-def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> Waiting[dict[str, Any]]:
+def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> Waiting[Deleted]:
     """Kill the job, wait until all its processes are gone, and delete it."""
-    with lookup.open_exactly(ctx, job, "remove", "a deletion cannot be taken back") as found_job:
-        ctx.note("remove", found_job.job_id)
-        found = adoption.inspect_before_kill(ctx, found_job)
-        if found.supervised:
+    with lookup.open_exactly(ctx, job, "remove", "a deletion cannot be taken back") as job_dir:
+        auditing.note(ctx, "remove", job_dir.job_id)
+        inspection = adoption.inspect_before_kill(ctx, job_dir)
+        if inspection.supervised:
             wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
-            yield from ending.end(ctx, found_job, signal.SIGTERM, grace_ms, wait_s, removing=True)
-        state, freed = yield from ending.delete(ctx, found_job, ending=True)
-        return {"job_id": found_job.job_id, "state": state, "freed_bytes": freed}
+            yield from ending.end(ctx, job_dir, signal.SIGTERM, grace_ms, wait_s, removing=True)
+        state, freed = yield from ending.delete(ctx, job_dir, ending=True)
+        return Deleted(job=DeletedJob(job_id=job_dir.job_id, state=state), freed_bytes=freed)
 
 
 VERB = Verb(
@@ -42,10 +41,10 @@ VERB = Verb(
             minimum=0,
             maximum=limits.REMOVE_GRACE_MS,
             metavar="DURATION",
-            mcp_help="between TERM and KILL",
+            hidden="mcp",
         ),
     ),
     right=CONTROL,
-    result="job_id state freed_bytes hint?",
-    slow=True,
+    result=Deleted,
+    slow=always,
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.answers.job import Job
+from outlive.answers.writing import Resized
 from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
 from outlive.jobs.control_client import ask
@@ -11,28 +13,30 @@ from outlive.verbs.spec import INT, JOB, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
 
 
-def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Waiting[dict[str, Any]]:
+def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Waiting[Resized]:
     """Set the size; the program gets SIGWINCH.
 
     Errors: not_a_pty, invalid_argument, stdin_closed, io_error.
     """
-    with lookup.open_job(ctx, job) as found_job:
-        found = adoption.inspect_and_adopt(ctx, found_job)
-        stdin.require_pty(found)
-        answer = yield from ask(found_job, {"op": "resize", "cols": cols, "rows": rows})
-        return {
-            "job_id": found_job.job_id,
-            "state": adoption.inspect_and_adopt(ctx, found_job).state.state,
-            "timeout_ms": found.definition.timeout_ms,
-            "cols": answer["cols"],
-            "rows": answer["rows"],
-        }
+    with lookup.open_job(ctx, job) as job_dir:
+        inspection = adoption.inspect_and_adopt(ctx, job_dir)
+        stdin.require_pty(inspection)
+        if ctx.face == "mcp":
+            from outlive.jobs.definition import require_input  # late: a command line is not limited
+
+            require_input(ctx, inspection.definition)
+        answer = yield from ask(job_dir, {"op": "resize", "cols": cols, "rows": rows})
+        state = adoption.inspect_and_adopt(ctx, job_dir).state.state
+        return Resized(
+            job=Job(job_id=job_dir.job_id, state=state),
+            timeout_ms=inspection.definition.timeout_ms,
+            cols=answer["cols"],
+            rows=answer["rows"],
+        )
 
 
 VERB = Verb(
@@ -54,5 +58,5 @@ VERB = Verb(
         Arg("rows", INT, "Rows.", required=True, minimum=1, maximum=limits.MAX_TERMINAL_ROWS, metavar="N", mcp_help=""),
     ),
     right=CONTROL,
-    result="job_id state timeout_ms cols rows hint?",
+    result=Resized,
 )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
-from outlive import limits
+from outlive.answers.starting import Started
 from outlive.core.env_files import check_env, read_env_files
 from outlive.core.ids import new_id
-from outlive.core.records import LOCAL
+from outlive.core.records import LOCAL, Definition, Notification, OutputMatch, Watch
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, lookup, run_answer
+from outlive.jobs import adoption, lookup, ownership
 from outlive.jobs import definition as definition_module
-from outlive.store import atomic_file
-from outlive.store.job_dir import STDIN_DATA
+from outlive.jobs.starting import making
+from outlive.jobs.starting.call import StartCall
 from outlive.system import machine
 from outlive.verbs import shared_args
 from outlive.verbs.spec import ENV, JOB, Arg, Verb
@@ -29,42 +27,45 @@ if TYPE_CHECKING:
 
 def restart(
     ctx: Context, *, job: str, env: dict[str, str] | None = None, host: str | None = None, **args: Any
-) -> Waiting[dict[str, Any]]:
+) -> Waiting[Started]:
     """Start a new job with the same definition. The old job and its output stay."""
-    reply = run_answer.Reply.taken_from(args)
+    call = StartCall.taken_from(args)
     with lookup.open_job(ctx, job) as old:
         ctx.titles.clear()  # `restarted_from` says which job it was; the newest of this title is the new one
         plan = _plan(ctx, old, check_env(env or {}), host)
-    return (yield from run_answer.run_job(ctx, plan, reply))
+    return (yield from call.run(ctx, plan))
 
 
 def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None) -> definition_module.Plan:
-    found = adoption.inspect_and_adopt(ctx, old)
-    if not found.state.finished:
-        state = found.state.state
+    inspection = adoption.inspect_and_adopt(ctx, old)
+    if not inspection.state.finished:
+        state = inspection.state.state
         hint = "start runs it." if state == "created" else "Wait for its end, or kill it first."
         raise OutliveError("invalid_state", f"only a finished job can be restarted; this one is {state}", hint=hint)
-    if found.damage is not None:
-        raise OutliveError("io_error", f"its definition cannot be read: {found.damage}")
-    before = found.definition
+    if inspection.damage is not None:
+        raise OutliveError("io_error", f"its definition cannot be read: {inspection.damage}")
+    before = inspection.definition
     definition_module.refuse_unstored(before, env)
     host = definition_module.host_of(ctx, (before.host or LOCAL) if host_name is None else host_name)
     cwd = definition_module.directory_on(ctx, host, before.cwd)
-    there = before.replace(host=None if host is None else host.name)
+    there = Definition.replace(before, host=None if host is None else host.name)
     definition_module.require_sandbox(ctx, there, "restart")
     if before.stdin == "caller":
         raise invalid(
             "job", "its input was the stdin of the command that started it, which is gone", hint="Use run again."
         )
-    overrides = {**read_env_files(before.env_files), **before.env, **env}
+    check = definition_module.reading_in(before.sandbox)
+    overrides = {**read_env_files(before.env_files, check), **before.env, **env}
     masked = sorted(set(before.masked_env) | (env.keys() & set(before.mask)))
-    definition = before.replace(
+    definition = Definition.replace(
+        before,
         job_id=new_id(),
         env={**before.env, **{name: value for name, value in env.items() if name not in before.mask}},
         masked_env=masked,
         created_at=timestamp(),
         owner=ctx.owner,
         scope=ctx.scope,
+        session=ownership.session_of(ctx),
         root=ctx.store.path,
         restarted_from=old.job_id,
         cwd=cwd,
@@ -74,30 +75,22 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         approval=None,
         notification=_from_the_start(before.notification),
     )
+    definition_module.require_report(definition)
     if host is not None:
-        definition = host.engine.planned(ctx, host, definition)
-    data = atomic_file.read(old.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES) if _has_data(old) else None
-    stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path)
-    return definition_module.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd)
+        definition = host.engine.planned(host, definition)
+    stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
+    return definition_module.Plan(definition, overrides, stdin_data=making.stdin_data(old), stdin_fd=stdin_fd)
 
 
-def _from_the_start(notification: dict[str, Any]) -> dict[str, Any]:
+def _from_the_start(notification: Notification) -> Notification:
     """Return the notification with every watch set to position 0, where the new job's output
     begins."""
-    found = dict(notification)
-    if found.get("watches"):
-        found["watches"] = [{**watch, "from_seq": 0} for watch in found["watches"]]
-    if found.get("on_output_match"):
-        found["on_output_match"] = {**found["on_output_match"], "from_seq": 0}
-    return found
-
-
-def _has_data(job: JobDir) -> bool:
-    try:
-        os.stat(STDIN_DATA, dir_fd=job.fd, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
+    single = notification.on_output_match
+    return Notification.replace(
+        notification,
+        watches=notification.watches and [Watch.replace(watch, from_seq=0) for watch in notification.watches],
+        on_output_match=single and OutputMatch.replace(single, from_seq=0),
+    )
 
 
 VERB = Verb(
@@ -111,11 +104,11 @@ VERB = Verb(
             ENV,
             "Variables to set or change; masked ones must be given again.",
             metavar="NAME=VALUE",
-            mcp_help="set or change",
+            hidden="mcp",
         ),
         shared_args.HOST,
         *shared_args.WAITING,
         *shared_args.SHOWN,
     ),
-    result=run_answer.RUN,
+    result=Started,
 )

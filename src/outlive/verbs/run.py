@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from outlive.answers.starting import Started
 from outlive.core.ids import new_id
-from outlive.jobs import definition, lookup, run_answer, starting
+from outlive.jobs import definition, lookup
+from outlive.jobs.starting import making
+from outlive.jobs.starting.call import StartCall
 from outlive.verbs import shared_args
 from outlive.verbs.spec import Verb
 
@@ -15,27 +18,29 @@ if TYPE_CHECKING:
     from outlive.jobs.waiting import Waiting
 
 
-def run(ctx: Context, **args: Any) -> Waiting[dict[str, Any]]:
+def run(ctx: Context, **args: Any) -> Waiting[Started]:
     """Start a job, and answer when it has ended or after `yield_ms`."""
-    reply = run_answer.Reply.taken_from(args)
+    call = StartCall.taken_from(args)
     plan = definition.plan(ctx, new_id(), start_now=True, **args)
     if plan.definition.dedupe_key is None:
-        return (yield from run_answer.run_job(ctx, plan, reply))
-    from outlive.jobs.dedupe import Deduplication
+        return (yield from call.run(ctx, plan))
+    call.check(ctx, plan.definition)
+    from outlive.jobs.starting.dedupe import Deduplication
 
     keyed = Deduplication(ctx)
     try:
         yield from keyed.acquire()
         other = keyed.running(plan.definition)
-        new = starting.make(ctx, plan, live=True) if other is None else None
+        new = making.make(ctx, plan, live=True) if other is None else None
     finally:
         keyed.close()
     if new is not None:
-        return (yield from run_answer.start_made(ctx, plan, new, reply))
+        return (yield from call.start(ctx, plan, new))
     assert other is not None
-    with lookup.open_known(ctx, other) as job:
-        answer = yield from run_answer.wait_and_answer(ctx, job, None, reply)
-    return answer | {"deduplicated": True}
+    with lookup.open_by_id(ctx, other) as job:
+        answer = yield from call.answer(ctx, job, None)
+    answer.deduplicated = True
+    return answer
 
 
 VERB = Verb(
@@ -43,7 +48,7 @@ VERB = Verb(
     "Start a command as a job. Answer when it has ended, or after a while with its output so far.",
     run,
     args=(*shared_args.DEFINITION, *shared_args.WAITING, *shared_args.SHOWN),
-    result=run_answer.RUN,
+    result=Started,
     detail="One word is a shell string (sh -lc); two or more are a program and its arguments, run as they stand. "
     "The job goes on whatever happens to this command.",
 )

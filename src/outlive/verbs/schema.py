@@ -1,10 +1,15 @@
-"""Print the JSON Schema of every answer, made from the declarations of the verbs."""
+"""Print the JSON Schema of every answer, made from the records of `answers`."""
 
 from __future__ import annotations
 
+import types
+import typing
+
 from outlive import limits, verbs
+from outlive.answers import ALWAYS, FULL_ONLY, Answer, Field, Part, shapes, spans
+from outlive.answers.administration import SchemaDocument
+from outlive.answers.reading import Added
 from outlive.errors import CODES
-from outlive.verbs import brief, fields
 from outlive.verbs.spec import Verb
 
 TYPE_CHECKING = False
@@ -13,17 +18,21 @@ if TYPE_CHECKING:
 
     from outlive.jobs.context import Context
 
-CHANGED = "2026-11-22T11:50:00.000Z"  # when this schema last changed
+CHANGED = "2026-11-25T23:42:00.000Z"  # when this schema last changed
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
+_NULL = type(None)
+# The records name these for the type checker alone
+_NAMES = {**vars(shapes), **vars(spans), "Any": typing.Any, "ClassVar": typing.ClassVar, "Literal": typing.Literal}
 
 
-def schema(ctx: Context) -> dict[str, Any]:
+def schema(ctx: Context) -> SchemaDocument:
     """Return a JSON Schema (2020-12) with one definition for each type of answer."""
-    return {"schema_format": "json-schema-2020-12", "schema": document(), "generated_at": CHANGED}
+    return SchemaDocument(schema_format="json-schema-2020-12", schema=document(), generated_at=CHANGED)
 
 
 def document() -> dict[str, Any]:
     """Return the content of `schema/outlive.schema.json`."""
-    answering = [verb for verb in map(verbs.load, verbs.names()) if verb.result or not verb.program]
+    answering = [verb for verb in map(verbs.load, verbs.names()) if verb.result]
     kinds = {verb.type: _answer(verb) for verb in answering}
     briefs = {f"{verb.type}_brief": _brief(verb) for verb in answering if verb.mcp}
     definitions = {**dict(sorted((kinds | briefs).items())), "error": _error()}
@@ -37,6 +46,77 @@ def document() -> dict[str, Any]:
     }
 
 
+def members(record: type[Part]) -> dict[str, tuple[dict[str, Any], bool]]:
+    """Return the schema of each member that the record has in the JSON, and whether it is always there."""
+    hints = typing.get_type_hints(record, localns=_NAMES, include_extras=True)
+    known: dict[str, tuple[dict[str, Any], bool]] = {}
+    for name, field in record.FIELDS.items():
+        if field.inline is None:
+            own = {name: (_of_field(field, hints.get(name, str)), not field.optional)}
+        else:
+            may_lack = _NULL in typing.get_args(hints[name])
+            own = {inner: (one, always and not may_lack) for inner, (one, always) in members(field.inline).items()}
+        for inner, (one, always) in own.items():
+            # A part that may be absent takes nothing from a field that is always there
+            known[inner] = one, always or (inner in known and known[inner][1])
+    return {name: known[name] for name in record.flat()}
+
+
+def object_of(record: type[Part], description: str = "") -> dict[str, Any]:
+    """Return the schema of an object that a record describes."""
+    known = members(record)
+    made = {
+        "type": "object",
+        "properties": {
+            **{name: one for name, (one, _) in known.items()},
+            **record.SCHEMA.get("properties", {}),
+        },
+        "required": [name for name, (_, always) in known.items() if always],
+        **{name: value for name, value in record.SCHEMA.items() if name != "properties"},
+    }
+    return _described(made, description or vars(record).get("__doc__") or "")
+
+
+def _described(made: dict[str, Any], description: str) -> dict[str, Any]:
+    return made | ({"description": " ".join(description.split())} if description else {})
+
+
+def _of_field(field: Field, hint: Any) -> dict[str, Any]:
+    choices = list(typing.get_args(hint)) if isinstance(hint, types.UnionType) or _is_union(hint) else [hint]
+    nullable = _NULL in choices and not field.hides_null
+    choices = [choice for choice in choices if choice is not _NULL]
+    if len(choices) > 1:  # Cut | Literal[False]
+        return _described({"anyOf": [_of_type(choice) for choice in reversed(choices)]}, field.help)
+    made = _of_type(choices[0]) | field.schema
+    if nullable:
+        made["type"] = [made["type"], "null"]
+    if made.get("minimum", 0) is None:
+        del made["minimum"]
+    return _described(made, field.help)
+
+
+def _is_union(hint: Any) -> bool:
+    return typing.get_origin(hint) is typing.Union
+
+
+def _of_type(hint: Any) -> dict[str, Any]:
+    if hint is typing.Any:
+        return {}
+    origin = typing.get_origin(hint) or hint
+    if origin is typing.Annotated:  # answers/shapes.py
+        return object_of(hint.__metadata__[0])
+    if origin is typing.Literal:
+        return {"const": typing.get_args(hint)[0]}
+    if isinstance(origin, type) and issubclass(origin, Part):
+        return object_of(origin)
+    made: dict[str, Any] = {"type": _TYPES[origin]}
+    if origin is int:
+        made["minimum"] = 0
+    elif origin is list:
+        made["items"] = _of_type(typing.get_args(hint)[0])
+    return made
+
+
 def _envelope(ok: bool, type_: str) -> dict[str, Any]:
     return {
         "schema_version": {"const": limits.SCHEMA_VERSION},
@@ -45,30 +125,31 @@ def _envelope(ok: bool, type_: str) -> dict[str, Any]:
     }
 
 
+def _added() -> dict[str, Any]:
+    return {name: one for name, (one, _) in members(Added).items()}
+
+
 def _answer(verb: Verb) -> dict[str, Any]:
-    session = ("sessionId", "status") if {"job_id", "state"} <= set(verb.result) else ()
-    entry = fields.entry_of((*session, *verb.result), verb.type)
+    assert verb.result is not None
+    made = object_of(verb.result, verb.help)
     envelope = _envelope(True, verb.type)
-    return {
-        "type": "object",
-        "description": verb.help,
-        "properties": {**envelope, **entry["properties"], "notices": fields.NOTICES},
-        "required": [*envelope, *entry["required"]],
+    return made | {
+        "properties": {**envelope, **made["properties"], **_added()},
+        "required": [*envelope, *made["required"]],
     }
 
 
 def _brief(verb: Verb) -> dict[str, Any]:
     """Return the schema of an answer with `detail: brief`: some of the members of the full one."""
-    names = brief.names(verb.type, tuple(name.removesuffix("?") for name in verb.result))
+    assert verb.result is not None
+    names = {name: field for name, field in verb.result.flat().items() if field.brief != FULL_ONLY}
     properties: dict[str, Any] = {
-        name: {"$ref": f"#/$defs/{verb.type}/properties/{name}"} for name in ("ok", "type", *names, "notices")
+        name: {"$ref": f"#/$defs/{verb.type}/properties/{name}"} for name in ("ok", "type", *names, *Added.FIELDS)
     }
-    if verb.type == "list":
-        properties["jobs"] = {
-            **fields.OVERRIDES["jobs"]["list"],
-            "items": fields.entry_of(brief.LIST_ENTRY, "list"),
-        }
-    always = [name for name, kept in names.items() if kept]
+    always = [name for name, field in names.items() if field.brief == ALWAYS]
+    for name in always:
+        if "entry" in names[name].how:
+            properties[name] = _of_brief_list(verb.result, name, names[name].how["entry"])
     return {
         "type": "object",
         "description": f"{verb.help} With detail brief: a member that says nothing is absent.",
@@ -76,6 +157,17 @@ def _brief(verb: Verb) -> dict[str, Any]:
         "required": ["ok", "type", *always],
         "not": {"required": ["schema_version"]},
     }
+
+
+def _of_brief_list(answer: type[Answer], name: str, entry: type[Part]) -> dict[str, Any]:
+    """Return the schema of a list whose entries have the members that brief shows."""
+    known = members(entry)
+    items = {
+        "type": "object",
+        "properties": {one: known[one][0] for one in entry.BRIEF + entry.BRIEF_OF_OTHERS},
+        "required": [one for one in entry.BRIEF if one in ("job_id", "state", "name")],
+    }
+    return members(answer)[name][0] | {"items": items}
 
 
 def _error() -> dict[str, Any]:
@@ -94,15 +186,9 @@ def _error() -> dict[str, Any]:
     return {
         "type": "object",
         "description": "A call that failed.",
-        "properties": {**envelope, "error": detail, "notices": fields.NOTICES},
+        "properties": {**envelope, "error": detail, **_added()},
         "required": [*envelope, "error"],
     }
 
 
-VERB = Verb(
-    "schema",
-    "Print the JSON Schema of every answer.",
-    schema,
-    result="schema_format schema generated_at",
-    mcp=False,
-)
+VERB = Verb("schema", "Print the JSON Schema of every answer.", schema, result=SchemaDocument, mcp=False)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from outlive.answers import sentences
+from outlive.answers.job import Job
+from outlive.answers.reading import Screen
+from outlive.answers.spans import Cursor
 from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.interaction import screen as of_job
 from outlive.render import truncate
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import BUDGET, INT, JOB, Arg, Verb
+from outlive.verbs.spec import BUDGET, INT, JOB, Arg, Verb, always
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
 
-def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int | None = None) -> dict[str, Any]:
+def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int | None = None) -> Screen:
     """Return the lines, the cursor and the title; a finished job's as it left them.
 
     Of a screen that is larger than the budget, return the rows around the cursor, or those from
@@ -25,38 +27,36 @@ def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int 
 
     Errors: not_a_pty.
     """
-    with lookup.open_job(ctx, job) as found_job:
-        found = adoption.inspect_and_adopt(ctx, found_job)
-        stdin.require_pty(found, running=False)
-        with Output(found_job) as output:
-            shown = of_job.drawn(found, output)
+    with lookup.open_job(ctx, job) as job_dir:
+        inspection = adoption.inspect_and_adopt(ctx, job_dir)
+        stdin.require_pty(inspection, running=False)
+        with Output(job_dir) as output:
+            shown = of_job.drawn(inspection, output)
             end, gone = output.end, output.stored < output.end
-            waiting = job_answer.waiting(found, output)
-            on = of_job.alternate_since(found, output, end) is not None
+            waiting = job_answer.waiting(inspection, output)
+            on = of_job.alternate_since(inspection, output, end) is not None
         first, stop = _rows(shown.lines, shown.row, offset, max_bytes)
         alternate = on if shown.since and not shown.alternate else shown.alternate
-        answer = {
-            "job_id": found_job.job_id,
-            "state": found.state.state,
-            "timeout_ms": found.definition.timeout_ms,
-            "lines": shown.lines[first:stop],
-            "cursor": {"row": shown.row, "column": shown.column, "visible": shown.cursor_visible},
-            "title": shown.title,
-            "alternate_screen": alternate,
-            "cols": shown.cols,
-            "rows": shown.rows,
-            "next_seq": end,
-            **waiting,
-        }
-    if waiting.get("keyboard"):
-        answer["hint"] = keyboard.hint(waiting["keyboard"])
+        answer = Screen(
+            job=Job(job_id=job_dir.job_id, state=inspection.state.state),
+            timeout_ms=inspection.definition.timeout_ms,
+            lines=shown.lines[first:stop],
+            cursor=Cursor(row=shown.row, column=shown.column, visible=shown.cursor_visible),
+            title=shown.title,
+            alternate_screen=alternate,
+            cols=shown.cols,
+            rows=shown.rows,
+            next_seq=end,
+            asks=waiting,
+            hint=keyboard.hint(waiting.keyboard) if waiting.keyboard else None,
+        )
     if first or stop < len(shown.lines):
-        answer["first_row"] = first
+        answer.first_row = first
         rows = f"Rows {first} to {stop - 1} of 0 to {shown.rows - 1} are shown: offset shows those from a row on."
-        answer["hint"] = f"{answer['hint']} {rows}" if "hint" in answer else rows
+        answer.hint = sentences(answer.hint, rows)
     if not shown.exact:
         why = ": the output passed the job's quota, and what came before is gone" if gone else ""
-        answer["warnings"] = [f"drawn from output position {shown.since} on; what was drawn before may be missing{why}"]
+        answer.warnings = [f"drawn from output position {shown.since} on; what was drawn before may be missing{why}"]
     return answer
 
 
@@ -81,6 +81,6 @@ VERB = Verb(
         BUDGET,
     ),
     right=READ,
-    result="job_id state timeout_ms lines first_row? hint? cursor title alternate_screen cols rows next_seq waiting_for_input prompt? echo? keyboard? warnings?",
-    slow=True,
+    result=Screen,
+    slow=always,
 )

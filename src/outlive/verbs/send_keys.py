@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import keys, stdin
-from outlive.verbs.shared_args import TEXT_FIRST, WRITE_RESULT, WRITING
+from outlive.verbs.shared_args import TEXT_FIRST, WRITING
 from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
 
 
 def send_keys(
@@ -28,15 +29,15 @@ def send_keys(
     hex_: Sequence[str] = (),
     literal: str | None = None,
     **how: Any,
-) -> Waiting[dict[str, Any]]:
+) -> Waiting[Written]:
     """Send `literal`, then `hex`, then `keys`, in one write.
 
     Errors: not_a_pty, invalid_argument, as for write.
     """
     plain = (literal or "").encode("utf-8", "surrogateescape") + keys.from_hex(hex_)
-    with lookup.open_job(ctx, job) as found_job:
-        _require_pty(adoption.inspect_and_adopt(ctx, found_job), keys_)
-        facts = yield from ask(found_job, {"op": "terminal"})
+    with lookup.open_job(ctx, job) as job_dir:
+        _require_pty(adoption.inspect_and_adopt(ctx, job_dir), keys_)
+        facts = yield from ask(job_dir, {"op": "terminal"})
         pressed, warnings = keys.encode(
             keys_,
             application_cursor=facts["application_cursor"],
@@ -45,9 +46,9 @@ def send_keys(
         if not plain + pressed:
             hint = f"Give {argument('keys_')}, {argument('hex_')} or {argument('literal')}."
             raise invalid("keys_", "there are no keys to send", hint=hint)
-        answer = yield from stdin.deliver(ctx, found_job, plain + pressed, field="literal", **how)
-    warnings = [*answer.get("warnings", []), *warnings]
-    return answer | ({"warnings": warnings} if warnings else {})
+        answer = yield from stdin.deliver(ctx, job_dir, plain + pressed, field="literal", **how)
+    answer.warnings = [*(answer.warnings or ()), *warnings] or None
+    return answer
 
 
 # What a key does in a terminal, for a job that has none
@@ -59,10 +60,10 @@ _INSTEAD = {
 }
 
 
-def _require_pty(found: Inspection, pressed: Sequence[str]) -> None:
+def _require_pty(inspection: Inspection, pressed: Sequence[str]) -> None:
     """Raise not_a_pty if the job has no terminal, with the call that does the same without one."""
     try:
-        stdin.require_pty(found)
+        stdin.require_pty(inspection)
     except OutliveError as error:
         meant = [_INSTEAD[name] for name in map(_name, pressed) if name in _INSTEAD]
         if error.code == "not_a_pty" and meant:
@@ -89,7 +90,7 @@ VERB = Verb(
         *WRITING,
     ),
     right=CONTROL,
-    result=WRITE_RESULT,
+    result=Written,
     detail="Modifiers C- (or ^), M- and S- in any order. Names: Enter Tab Escape Space BSpace Up Down Left Right Home "
     "End PageUp PageDown Insert Delete F1-F12 KP0-KP9 KPEnter and more. Cursor keys follow the mode the program set.",
 )  # fmt: skip

@@ -4,8 +4,8 @@ how long a call waits."""
 from __future__ import annotations
 
 from outlive import limits
-from outlive.core.records import MATCH_TYPES, NETWORKS, REGEX, SANDBOXES
-from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, OBJECT, PATH, SECONDS, STR, STRS, WORDS, Arg
+from outlive.core.records import GIT, MATCH_TYPES, NETWORKS, REGEX, SANDBOXES
+from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, OBJECT, PATH, SECONDS, SHOW, STR, STRS, WORDS, Arg
 
 # What output is watched for. A CLI pattern is one word; the other members of a watch have flags of
 # their own.
@@ -17,7 +17,7 @@ WATCHES = (
         "hits are events.",
         default=(),
         metavar="PATTERN",
-        mcp_help="output lines to report: RE2 patterns, or {pattern, match_type, stream, once, command, file}",
+        mcp_help="lines to report: RE2, or {pattern, match_type, stream, once}",
     ),
     Arg("watch_match_type", STR, "How --watch patterns match.", default=REGEX, choices=MATCH_TYPES, mcp=""),
     Arg(
@@ -36,12 +36,19 @@ WATCHES = (
 HOST = Arg("host", STR, "Where to run it: a host of the configuration, or local (default: the configuration's, local).",
     section="hosts", metavar="NAME", mcp_help="")  # fmt: skip
 
+# What an answer may wait for; the list of tools says it once
+CONDITIONS = (
+    "answer when one holds: exit, output, input (a prompt), {regex, stream}, {fail_regex}, {port}, {http: URL}, "
+    "{file}, {idle_ms}, or words: regex=RE2, port=80"
+)
+
 # What a job is: the arguments that create keeps for later, and run and restart use at once.
 DEFINITION = (
     Arg("command", WORDS, "The command: a shell string, or several words that run as they stand.", required=True,
         cli="COMMAND", metavar="COMMAND [ARG...]", mcp_help="A shell string, or words that run as they stand"),
-    Arg("cwd", STR, "Directory to run in; must exist.", mcp="workdir", aliases=("cwd",), metavar="DIR",
-        mcp_help="must exist"),
+    Arg("cwd", STR, "Directory to run in; must exist (default: the current one). A `cd` or `export` of another job does not "
+        "last.", mcp="workdir", aliases=("cwd",), metavar="DIR",
+        mcp_help="default: the server's; `cd` and `export` do not last"),
     Arg("env", ENV, "Environment variables to set, literal values.", metavar="NAME=VALUE", mcp_help="name: value"),
     Arg("env_file", STRS, "File of NAME=VALUE lines; a later file wins, --env wins over files.", default=(), mcp="",
         metavar="FILE"),
@@ -52,12 +59,12 @@ DEFINITION = (
     Arg("timeout_ms", SECONDS, "End the job after so many seconds; 0, or background: never.", minimum=0, cli="",
         mcp="timeout", aliases=("timeoutSeconds", "timeout_seconds"), mcp_default=limits.MCP_TIMEOUT_S),
     Arg("idle_timeout_ms", MS, "End the job after so long without output; 0: never.", default=0, minimum=0,
-        cli="--idle-timeout", metavar="DURATION", mcp_help="end the job after so long without output"),
+        cli="--idle-timeout", metavar="DURATION", hidden="mcp"),
     Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends the job; 0: SIGKILL at once.",
         default=0, minimum=0, cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, hidden="mcp",
         metavar="DURATION"),
     Arg("pty", BOOL, "Run the command in a terminal (120x30), for programs that ask, edit or draw.", default=False,
-        mcp_help="Run in a terminal (120x30)"),
+        mcp_help="For programs that ask, edit or draw: a terminal (120x30)"),
     Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (this command's stdin), @FILE.",
         default="closed", metavar="open|closed|-|@FILE"),
     Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT", mcp_help="text it reads", typed=True),
@@ -65,10 +72,14 @@ DEFINITION = (
         metavar="COMMAND"),
     Arg("notify_file", PATH, "File that gets the job.finished event as one line.", hidden="mcp", metavar="FILE"),
     *WATCHES,
+    Arg("report", STR, "Test report that the command writes, a path or a glob from its directory: JUnit XML, TAP, go test -json, "
+        "JSON of pytest. Answers about the ended job have its counts and its failed tests.", metavar="PATH",
+        mcp_help="its test report (path or glob)"),
     Arg("tags", STRS, "Tags, such as project.build.", default=(), cli="--tag", metavar="TAG", mcp_help="such as project.build"),
     Arg("title", STR, "Short name for lists.", metavar="TEXT", mcp_help="for lists"),
+    Arg("description", STR, "The title of a job that has none, cut to its length; other tools have it.", cli="", hidden=True),
     Arg("shell", STR, 'Program and flags that run a shell string, such as "bash -lc".', cli="--shell-wrapper",
-        metavar="PROG FLAGS", mcp_help='what runs a shell string, such as "bash -lc"'),
+        metavar="PROG FLAGS", hidden="mcp"),
     Arg("progress_every_ms", MS, "Rewrite updated_at this often; 0: never.", default=0, minimum=0,
         cli="--progress-every", mcp="", metavar="DURATION"),
     Arg("quota_bytes", BYTES, "Most bytes of output to keep; of more, the beginning and the end stay. 0: keep all (default: "
@@ -77,16 +88,17 @@ DEFINITION = (
         "also gpus and options.NAME.", cli="--resource", metavar="NAME=VALUE",
         mcp_help="{memory: 2G, cpu_time: 10m, cpus, processes, nice}"),
     Arg("dedupe_key", STR, "If a job with this key runs in this directory, answer with it instead of starting another.",
-        metavar="KEY", mcp_help="answer with a job of this key that runs here"),
+        metavar="KEY", hidden="mcp"),
     Arg("systemd_scope", BOOL, "Put the job into a transient systemd scope of its own, which outlives a logout and the "
         "restart of the service that starts it (default: the configuration's, off).", mcp=""),
     Arg("no_systemd_scope", BOOL, "Make no systemd scope, whatever the configuration says.", mcp=""),
-    Arg("scope", STR, "The old name of --systemd-scope.", choices=("none", "systemd"), mcp="", hidden=True),
     Arg("sandbox", STR, "What the job may change: read-only nothing, workspace-write the directory that outlive was started in "
         "and configured ones, off all that you may (default: the configuration's, off).", choices=SANDBOXES,
-        section="sandbox", mcp_help=""),
+        section="sandbox", mcp_help="what it may write"),
     Arg("network", STR, "What the job reaches in a sandbox: none; loopback, a loopback of its own; open.", choices=NETWORKS,
-        section="sandbox", mcp_help=""),
+        section="sandbox", mcp_help="in a sandbox"),
+    Arg("git", STR, "In a sandbox: read keeps .git read-only; write lets the job commit, and then nothing keeps it from making "
+        "the user's git run programs.", choices=GIT, section="sandbox", hidden="mcp"),
     Arg("elevated", BOOL, "Run outside the sandbox, where the configuration allows it.", default=False,
         section="sandbox", mcp_help=""),
     HOST,
@@ -98,19 +110,21 @@ SHOWN = (
         metavar="N"),
     Arg("max_bytes", INT, f"Most bytes of output shown (default: output {limits.SHOWN_BYTES}, snapshot "
         f"{limits.TAIL_BYTES} a stream).", minimum=1, maximum=limits.MAX_SHOWN_BYTES, metavar="N",
-        mcp_help="of output shown"),
-    Arg("raw", BOOL, "Output as it came, with escape sequences.", default=False, mcp_help="keep escape sequences"),
+        hidden="mcp"),
+    Arg("raw", BOOL, "Output as it came, with escape sequences.", default=False, hidden="mcp"),
+    SHOW,
 )  # fmt: skip
 
 # How long run, start and restart wait before they answer.
 WAITING = (
     Arg("until", ITEMS, "Answer when this holds, as in wait: exit, output, input, regex=RE2, fail_regex=RE2, port=8080, http=URL, "
         "file=PATH, idle=5s.", default=(), metavar="CONDITION",
-        mcp_help="answer when one holds: {regex, stream}, {fail_regex}, {port, host}, {http: URL, status}, {file}, {idle_ms}"),
+        mcp_help=CONDITIONS),
     Arg("yield_ms", MS, "Answer after this long if the job still runs; 0: at once.", default=limits.YIELD_MS, minimum=0,
         cli="--snapshot-after", aliases=("yieldMs",), metavar="DURATION",
         mcp_help="answer after so long if it still runs; 0: at once"),
-    Arg("background", BOOL, f"Answer after {limits.BACKGROUND_LOOK_MS} ms, or when until holds; no timeout unless given.", default=False, cli=""),
+    Arg("background", BOOL, f"Answer after {limits.BACKGROUND_LOOK_MS} ms; with until when it holds, at most yield_ms later.",
+        default=False, cli="", aliases=("run_in_background",)),
     Arg("wait", BOOL, "Answer when the job has ended, however long that takes.", default=False, mcp=""),
     Arg("propagate", BOOL, "With --wait or --follow: exit with the job's exit code.", default=False, mcp=""),
     Arg("follow", BOOL, "Show the output as it comes, until the job ends; no answer follows. ^C leaves the job running, a second "
@@ -119,7 +133,7 @@ WAITING = (
         hidden=True),
 )  # fmt: skip
 
-# How long write, send-keys, submit and paste wait, and what they answer.
+# How long write, send-keys, submit and paste wait.
 TEXT_FIRST = "typed before the keys or Enter"
 WRITING = (
     Arg("wait_ms", MS, "Answer with what the job prints, when it asks again, ends or is silent for this long; 0: answer at "
@@ -127,11 +141,6 @@ WRITING = (
         mcp_help=f"answer when it asks, ends or is silent so long (default {limits.REACTION_MS})"),
     Arg("timeout_ms", MS, "How long the job may take to read what is written.", default=limits.WRITE_MS, minimum=0,
         metavar="DURATION", hidden="mcp"),
-    Arg("max_bytes", INT, "Show at most so many bytes of what the job prints; head and tail are kept.", default=limits.SHOWN_BYTES,
+    Arg("max_bytes", INT, "Show at most so many bytes of what the job prints.", default=limits.SHOWN_BYTES,
         mcp_default=limits.MCP_SHOWN_BYTES, minimum=1, maximum=limits.MAX_SHOWN_BYTES, hidden="mcp", metavar="N"),
 )  # fmt: skip
-WRITE_RESULT = (
-    "job_id state timeout_ms bytes_written stdin warnings? output? since_seq? next_seq? truncated? gaps? alternate_screen? cursor? "
-    "waiting_for_input? prompt? echo? keyboard? supervisor? supervisor_pid? idle_ms? exit_code? signal? reason? ended_by? errno? usage? finished_at? "
-    "duration_ms? descendants? message? dropped_bytes? missing_bytes? host? queue? engine? reachable? unreachable_since? machine? waited_ms? hint? requested_ms? effective_ms?"
-)

@@ -7,19 +7,23 @@ declarations.
 from __future__ import annotations
 
 from outlive import limits
-from outlive.core.records import EXEC
+from outlive.core.records import EXEC, SHOWS
 from outlive.errors import argument, invalid
 from outlive.fastjson import loads
+from outlive.jobs.waiting import drive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
+    from outlive.answers import Answer
+
 
 # What a value may be. CLI words are converted by `cli/parse.py`, MCP values are checked by
 # `mcp/tools/arguments.py`.
 STR = "string"
+RUN = "run"  # a word, or true (MCP), which means `previous`
 INT = "integer"
 FLOAT = "number"
 BOOL = "boolean"
@@ -32,6 +36,9 @@ OBJECT = "object"  # CLI: NAME=VALUE again and again. MCP: an object; the verb c
 ITEMS = "items"  # CLI: words, the flag again and again; JSON objects as text. MCP: an array of strings and objects
 WORDS = "words"  # CLI: the rest of the command line. MCP: a string, or an array of strings
 PATH = "path"  # a path; the CLI makes it absolute against its own directory
+
+
+_CO_GENERATOR = 0x20  # of a code object: its function is a generator function (inspect.CO_GENERATOR)
 
 
 class Arg:
@@ -162,10 +169,10 @@ def _check_text(arg: Arg, text: str, escaped: bool) -> None:
         raise invalid(arg.name, message, hint="Send the whole character, or leave it out.") from None
     if arg.kind == ITEMS and text.lstrip()[:1] == "{":  # an object as JSON text, where \u0000 hides
         try:
-            found = loads(text)
+            value = loads(text)
         except (ValueError, RecursionError):
             return
-        for inner in _texts_in(found):
+        for inner in _texts_in(value):
             if inner != text:
                 _check_text(arg, inner, escaped)
 
@@ -179,7 +186,7 @@ DETAIL = Arg(
     default=FULL,
     mcp_default=BRIEF,
     choices=(BRIEF, FULL),
-    mcp_help="full: every member",
+    hidden="mcp",
 )
 
 
@@ -193,10 +200,9 @@ def zero_means(arg: Arg) -> str | None:
 class Verb:
     """One verb of both faces.
 
-    `run` is a function `(ctx, **arguments) -> result`, or a generator function that yields `Pause`s
-    and returns the result (see `jobs/waiting.py`). It does not depend on the face. `result` names
-    the fields of the answer, each defined once in `verbs/fields.py`; a trailing `?` marks a field
-    that may be absent. `right` is what a caller over MCP needs for it (core/rights.py).
+    `run` is a function `(ctx, **arguments) -> result`, or, of a verb that `waits`, a generator function
+    that yields `Pause`s and returns the result (see `jobs/waiting.py`). It does not depend on the face. `result` is
+    the record that it answers (outlive/answers); None: it answers nothing. `right` is what a caller over MCP needs for it (core/rights.py).
     """
 
     __slots__ = (
@@ -211,13 +217,13 @@ class Verb:
         run: Callable[..., Any] | None = None,
         *,
         args: tuple[Arg, ...] = (),
-        result: str = "",
+        result: type[Answer] | None = None,
         type: str | None = None,
         mcp: bool = True,  # an action of the `process` tool
         cli: bool = True,
-        slow: bool = False,  # may touch thousands of files: the server runs it in a thread
+        slow: Callable[[Any], bool] | None = None,  # (ctx): may it touch thousands of files? Then in a thread
         detail: str = "",  # a paragraph below the usage line of --help
-        follow: Callable[..., Any] | None = None,  # (ctx, emit, **arguments): the CLI's --follow, one object a line
+        follow: Callable[..., Any] | None = None,  # (ctx, emit, **arguments), waits: --follow, one object a line
         program: bool = False,  # has no `run`: a function that cli/main.py names takes over the process
         right: str = EXEC,  # the most, so that a verb which says nothing is offered to nearly none
         action: str | None = None,  # its name over MCP
@@ -228,7 +234,7 @@ class Verb:
         self.help = help
         # Whatever both faces answer comes in two sizes
         self.args = (*args, DETAIL) if mcp and not program and result else args
-        self.result = tuple(result.split())
+        self.result = result
         self.run: Callable[..., Any] = run or _answer_nothing
         self.mcp = mcp
         self.cli = cli
@@ -239,6 +245,22 @@ class Verb:
         self.right = right
         self.action = action or name.replace(" ", "_")
         self.section = section
+
+    @property
+    def waits(self) -> bool:
+        """Whether `run` returns a generator, which has to be driven."""
+        return bool(self.run.__code__.co_flags & _CO_GENERATOR)
+
+    def answer(self, ctx: Any, **args: Any) -> Any:
+        """Return the result, once it is there."""
+        result = self.run(ctx, **args)
+        if not self.waits:
+            return result
+        return drive(result)
+
+
+def always(_ctx: Any) -> bool:
+    return True
 
 
 def _answer_nothing(_ctx: Any, **_arguments: Any) -> Any:
@@ -254,7 +276,7 @@ def _job(help: str) -> Arg:
         cli="JOB",
         mcp="job_id",
         aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
-        mcp_help="its id, 6 characters of its start or end, or its title",
+        mcp_help="its id, the last 6 characters of it, or its title",
     )
 
 
@@ -264,7 +286,7 @@ JOB_ID = _job(f"{_ID}. A title is refused.")
 MAX_BYTES = Arg(
     "max_bytes",
     INT,
-    "Most bytes of output to show; head and tail are kept.",
+    "Most bytes of output to show.",
     default=limits.SHOWN_BYTES,
     mcp_default=limits.MCP_SHOWN_BYTES,
     minimum=1,
@@ -292,7 +314,15 @@ SINCE_SEQ = Arg(
     mcp_help="from this next_seq on",
 )
 RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten progress.", default=False,
-          mcp_help="keep escape sequences")  # fmt: skip
+          hidden="mcp")  # fmt: skip
+SHOW = Arg(
+    "show",
+    STR,
+    "What is shown of output above max_bytes. auto: its end, some of its beginning, and between them the lines that "
+    "report a failure; plain: its beginning and its end. By default as [output] show says: auto.",
+    choices=SHOWS,
+    hidden="mcp",
+)
 TOOLS = Arg(
     "tools",
     STR,
@@ -308,3 +338,17 @@ ANSWERS = Arg(
     "clients that show the object to their model in place of the text, else both.",
     choices=("text", "json", "both"),
 )
+
+
+class GlobalOptions:
+    """The global options as they were given. `verbose` counts. `notes`: sentences for the answer
+    about how an option was written."""
+
+    def __init__(self, root: str | None = None, config: str | None = None) -> None:
+        self.root = root
+        self.config = config
+        self.human = False
+        self.verbose = 0
+        self.version = False
+        self.help = False
+        self.notes: list[str] = []

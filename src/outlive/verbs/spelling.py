@@ -44,12 +44,12 @@ def spelled(
 def _names(face: str, args: Iterable[Arg]) -> dict[str, str]:
     """Return the names on this face by parameter. A positional of the command line is named in lower
     case."""
-    found = {}
+    names = {}
     for arg in args:
         name = arg.mcp if face == MCP else arg.cli if arg.cli.startswith("-") else arg.cli.lower()
-        if name and (arg.name not in found or arg.hidden is not True):  # an old name stays hidden
-            found[arg.name] = name
-    return found
+        if name:
+            names[arg.name] = name
+    return names
 
 
 def _replaced(text: str, names: dict[str, str], face: str) -> str:
@@ -57,6 +57,6 @@ def _replaced(text: str, names: dict[str, str], face: str) -> str:
         return text
     import re
 
-    named = re.sub(f"{MARK[0]}([a-z_]+){MARK[1]}", lambda found: names.get(found[1], found[1]), text)
+    named = re.sub(f"{MARK[0]}([a-z_]+){MARK[1]}", lambda mark: names.get(mark[1], mark[1]), text)
     texts = f"{MARK[0]}([^{MARK}]*){FACES}([^{MARK}]*){MARK[1]}"
-    return re.sub(texts, lambda found: found[2 if face == MCP else 1], named)
+    return re.sub(texts, lambda mark: mark[2 if face == MCP else 1], named)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import time
 
 from outlive import limits
+from outlive.answers.starting import Started
 from outlive.core.ids import short_id
+from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
+from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
-from outlive.jobs import lookup, run_answer, starting
+from outlive.jobs.starting import making
+from outlive.jobs.starting.call import StartCall
 from outlive.jobs.waiting import Pause
-from outlive.store import engine_record
+from outlive.store import approval
+from outlive.store.inspection import engine_record
 from outlive.store.job_dir import Locks
 from outlive.system import fault_points
 from outlive.verbs import shared_args
@@ -25,30 +30,31 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
 
-def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
+def start(ctx: Context, *, job: str, **args: Any) -> Waiting[Started]:
     """Start a created job, and answer as run does."""
-    reply = run_answer.Reply.taken_from(args)
-    with lookup.open_job(ctx, job) as found:
-        locks = _take(found)
+    call = StartCall.taken_from(args)
+    with lookup.open_job(ctx, job) as job_dir:
+        locks = _take(job_dir)
         fault_points.at("start_taken")
         try:
-            plan = _plan(ctx, found)
-            if plan.definition.approval is not None and not _is_approved(found):
-                return (yield from _asked(ctx, found, plan, locks, reply))
-            ctx.store.mark_live(found.job_id)
-            ctx.job_id = found.job_id
-            sock = yield from starting.begin(ctx, plan, found, locks, created=True, awaited=reply.waits_for_end)
-            yield from starting.started(found, sock, locks)
+            plan = _plan(ctx, job_dir)
+            call.check(ctx, plan.definition)
+            if plan.definition.approval is not None and not _is_approved(job_dir):
+                return (yield from _asked(ctx, job_dir, plan, locks, call))
+            ctx.store.mark_live(job_dir.job_id)
+            ctx.job_id = job_dir.job_id
+            sock = yield from making.begin(ctx, plan, job_dir, locks, created=True, awaited=call.waits_for_end)
+            yield from making.started(job_dir, sock, locks)
         except OutliveError as error:
-            ctx.note_unstarted(found.job_id, error)
-            ctx.store.unmark_live(found.job_id)
+            auditing.note_unstarted(ctx, job_dir.job_id, error)
+            ctx.store.unmark_live(job_dir.job_id)
             if locks.are_given:
                 locks.close()
-                yield from _let_go(found)
+                yield from _let_go(job_dir)
             raise
         finally:
             locks.close()
-        return (yield from run_answer.wait_and_answer(ctx, found, sock, reply))
+        return (yield from call.answer(ctx, job_dir, sock))
 
 
 def _take(job: JobDir) -> Locks:
@@ -81,7 +87,7 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
         raise _not_created(state.state if state else "unknown")
     if engine_record.read(job) is not None:  # it waits for its start on another host
         raise _not_created("running")
-    plan = starting.plan_of_created(ctx, job)
+    plan = making.plan_of_created(ctx, job)
     definition_module.require_sandbox(ctx, plan.definition, "start")
     if plan.definition.approval is None:
         if ctx.config.has("policy"):
@@ -94,26 +100,20 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
 
 
 def _is_approved(job: JobDir) -> bool:
-    from outlive.store import approval  # late, as below: few jobs are asked about
-
     return (approval.read(job) or {}).get("state") == approval.APPROVED
 
 
-def _asked(
-    ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks, reply: run_answer.Reply
-) -> Waiting[dict[str, Any]]:
+def _asked(ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks, call: StartCall) -> Waiting[Started]:
     """Ask for the approval of a job that create made, start it, and answer."""
-    from outlive.store import approval
-
     request = plan.definition.approval
     assert request is not None
-    lookup.change_meta(job, lambda old: old.replace(approval=request))
+    lookup.change_meta(job, lambda old: Definition.replace(old, approval=request))
     approval.record_asked(job, request)
     ctx.store.mark_live(job.job_id)
     ctx.job_id = job.job_id
     holder = approval.hold(job)
     locks.close()
-    return (yield from run_answer.ask_and_answer(ctx, plan, lookup.open_known(ctx, job.job_id), holder, reply))
+    return (yield from call.start_approved(ctx, plan, lookup.open_known(ctx, job.job_id), holder))
 
 
 def _pending(job: JobDir) -> OutliveError:
@@ -135,5 +135,5 @@ VERB = Verb(
     "Start a job that create defined.",
     start,
     args=(JOB, *shared_args.WAITING, *shared_args.SHOWN),
-    result=run_answer.RUN,
+    result=Started,
 )

@@ -1,65 +1,74 @@
-"""Tell what a job is and how it is doing."""
+"""Show what a job is and how it is doing."""
 
 from __future__ import annotations
 
+from outlive.answers import sentences
+from outlive.answers.job import Job, Status
 from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.waiting import WORK
 from outlive.store.output.merged import Output
 from outlive.verbs.spec import JOB, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from outlive.answers.spans import Gap
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
 
-def status(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
+def status(ctx: Context, *, job: str) -> Waiting[Status]:
     """Return what is true of a job now."""
-    with lookup.open_job(ctx, job) as found_job:
-        found = adoption.inspect_and_adopt(ctx, found_job)
-        there = yield from job_answer.looked_elsewhere(found, found_job, "status")
-        notification = found.definition.notification
-        with Output(found_job) as output:
-            idle = job_answer.idle_ms(found, output)
+    with lookup.open_job(ctx, job) as job_dir:
+        inspection = adoption.inspect_and_adopt(ctx, job_dir)
+        there = yield from job_answer.looked_elsewhere(inspection, job_dir, "status")
+        definition, state = inspection.definition, inspection.state
+        with Output(job_dir) as output:
+            idle = job_answer.idle_ms(inspection, output)
             sizes, end, stored = output.sizes, output.end, output.stored
             gaps = _gaps(output)
-            lost = job_answer.losses(found, output)
-            described = job_answer.describe(found, found_job, output)
-            used = there.get("usage") or job_answer.usage(found, found_job, output)
-            hint = job_answer.advice(found, found_job, output, described) or lost.get("hint")
-        return {
-            "job_id": found_job.job_id,
-            "state": found.state.state,
-            **described,
-            **job_answer.paths(found_job),
-            "exit_code": found.state.exit_code,
-            "finished_at": found.state.finished_at,
-            "updated_at": found.state.updated_at or None,
-            "elapsed_ms": job_answer.elapsed_ms(found),
-            "idle_ms": idle,
-            "next_seq": end,
-            "stdout_bytes": sizes[0],
-            "stderr_bytes": sizes[1],
-            "stored_bytes": stored,
-            "quota_bytes": found.definition.quota_bytes,
-            **({"gaps": gaps} if gaps else {}),
-            **({"faults": faults} if (faults := _faults(found_job)) else {}),
-            "descendants": there.get("descendants", job_answer.living(found, found_job)),
-            **({"usage": used} if used else {}),
-            "supervised": found.supervised,
-            "env_vars": job_answer.env_vars(found),
-            **({"notification": notification} if notification else {}),
-            **({"hint": hint} if hint else {}),
-        }
+            lost = job_answer.losses(inspection, output)
+            asks = job_answer.waiting(inspection, output)
+            described = job_answer.describe(inspection, job_dir, output, asks)
+            used = there.get("usage") or job_answer.usage(inspection, job_dir, output)
+            advised = job_answer.advice(ctx, inspection, job_dir, output, asks, described.stopped)
+            if state.ended_badly:
+                yield WORK
+            previous = job_answer.previous(ctx, inspection, output)
+        reported = yield from job_answer.reported(inspection)
+        return Status(
+            job=Job(job_id=job_dir.job_id, state=state.state),
+            described=described,
+            reported=reported,
+            stdout_log_path=job_dir.log_path(0),
+            stderr_log_path=job_dir.log_path(1),
+            exit_code=state.exit_code,
+            finished_at=state.finished_at,
+            updated_at=state.updated_at or None,
+            elapsed_ms=job_answer.elapsed_ms(inspection),
+            idle_ms=idle,
+            next_seq=end,
+            stdout_bytes=sizes[0],
+            stderr_bytes=sizes[1],
+            stored_bytes=stored,
+            quota_bytes=definition.quota_bytes,
+            gaps=gaps or None,
+            faults=_faults(job_dir) or None,
+            descendants=there.get("descendants", job_answer.living(inspection, job_dir)),
+            usage=used or None,
+            supervised=inspection.supervised,
+            env_vars=job_answer.env_vars(inspection),
+            notification=definition.notification.to_dict() or None,
+            previous=previous,
+            hint=sentences(reported.hint, advised or lost.hint),
+        )
 
 
-def _gaps(output: Output) -> list[dict[str, Any]]:
+def _gaps(output: Output) -> list[Gap]:
     if not output.gap.merged.crossed_by(0, output.end):
         return []
-    from outlive.render.window import gaps_in  # late: few jobs have one
+    from outlive.render.truncate import gaps_in  # late: few jobs have one
 
     return gaps_in(output.gap.merged, 0, output.end)
 
@@ -74,11 +83,9 @@ def _faults(job: JobDir) -> list[dict[str, str]]:
 
 VERB = Verb(
     "status",
-    "Tell what a job is and how it is doing.",
+    "Show what a job is and how it is doing.",
     status,
     args=(JOB,),
     right=READ,
-    result="job_id state stdout_log_path stderr_log_path exit_code finished_at updated_at elapsed_ms idle_ms next_seq "
-    "stdout_bytes stderr_bytes stored_bytes quota_bytes gaps? faults? supervised env_vars notification? hint? "
-    + job_answer.DESCRIBING.replace("exit_code? ", ""),
+    result=Status,
 )

@@ -1,32 +1,60 @@
-"""Type text into a job's terminal and press Enter."""
+"""Give a job a line of input: text and Enter."""
 
 from __future__ import annotations
 
+from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
+from outlive.errors import argument, invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.interaction import stdin
-from outlive.verbs.shared_args import TEXT_FIRST, WRITE_RESULT, WRITING
-from outlive.verbs.spec import JOB, STR, Arg, Verb
+from outlive.verbs.shared_args import TEXT_FIRST, WRITING
+from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
 
 
-def submit(ctx: Context, *, job: str, text: str = "", **how: Any) -> Waiting[dict[str, Any]]:
-    """Send `text` and one carriage return, in one write. Errors: not_a_pty, as for write."""
-    typed = text.encode("utf-8", "surrogateescape") + b"\r"
-    with lookup.open_job(ctx, job) as found_job:
-        stdin.require_pty(adoption.inspect_and_adopt(ctx, found_job))
-        return (yield from stdin.deliver(ctx, found_job, typed, field="text", **how))
+def submit(
+    ctx: Context,
+    *,
+    job: str,
+    text: str | None = None,
+    texts: Sequence[str] = (),
+    expect: Sequence[str] = (),
+    wait_ms: int = 0,
+    timeout_ms: int,
+    max_bytes: int,
+) -> Waiting[Written]:
+    """Send `text` and what ends a line, in one write: a carriage return to a terminal, a newline to
+    a stdin that is open. Or send each of `texts` so, when the job asks for it. Errors: as for
+    write."""
+    if expect and len(expect) != len(texts):
+        message = f"{argument('expect')} has one entry for each of {argument('texts')}: {len(expect)} and {len(texts)}"
+        raise invalid("expect", message)
+    if texts and text is not None:
+        raise invalid("texts", f"give {argument('text')} or {argument('texts')}, not both")
+    with lookup.open_job(ctx, job) as job_dir:
+        if texts:
+            from outlive.jobs.interaction.exchange import Exchange  # late: few calls have several texts
+
+            exchange = Exchange(ctx, job_dir, texts, expect, wait_ms)
+            return (yield from exchange.run(timeout_ms=timeout_ms, max_bytes=max_bytes))
+        enter = b"\r" if adoption.inspect_and_adopt(ctx, job_dir).definition.pty else b"\n"
+        typed = (text or "").encode("utf-8", "surrogateescape") + enter
+        return (
+            yield from stdin.deliver(
+                ctx, job_dir, typed, field="text", timeout_ms=timeout_ms, wait_ms=wait_ms, max_bytes=max_bytes
+            )
+        )
 
 
 VERB = Verb(
     "submit",
-    "Type text, if any, and press Enter (a carriage return) in the terminal of a pty job.",
+    "Type text, if any, and press Enter in a job's terminal; without a terminal, write it and a newline to its stdin.",
     submit,
     args=(
         JOB,
@@ -34,14 +62,30 @@ VERB = Verb(
             "text",
             STR,
             "Text to type before Enter.",
-            default="",
             aliases=("data",),
             metavar="TEXT",
             mcp_help=TEXT_FIRST,
             typed=True,
         ),
+        Arg(
+            "texts",
+            STRS,
+            "Texts to type in turn, each when the job asks; it stops if the job ends or asks nothing more.",
+            default=(),
+            metavar="TEXT",
+            mcp_help="one for each prompt; `sent` of them were typed",
+            typed=True,
+        ),
+        Arg(
+            "expect",
+            STRS,
+            "What the prompt of each of the texts holds, as text or RE2; at another prompt it stops.",
+            default=(),
+            metavar="PATTERN",
+            mcp_help="text or RE2 in each prompt, else stop",
+        ),
         *WRITING,
     ),
     right=CONTROL,
-    result=WRITE_RESULT,
+    result=Written,
 )

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from outlive.answers.job import Job
+from outlive.answers.listing import Tagged
 from outlive.core.labels import check_tags
-from outlive.core.records import CONTROL
+from outlive.core.records import CONTROL, Definition
 from outlive.jobs import adoption, lookup
-from outlive.verbs.spec import JOB, STRS, Arg, Verb
+from outlive.verbs.spec import JOB, STRS, Arg, Verb, always
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
 
-def tag_set(ctx: Context, *, job: str, tags: list[str] | tuple[str, ...] = ()) -> dict[str, Any]:
+def tag_set(ctx: Context, *, job: str, tags: list[str] | tuple[str, ...] = ()) -> Tagged:
     """Set exactly these tags; none clears them."""
     wanted = check_tags(list(tags))
-    with lookup.open_job(ctx, job) as found_job:
-        definition = lookup.change_meta(found_job, lambda old: old.replace(tags=wanted))
-        state = adoption.inspect_and_adopt(ctx, found_job).state.state
-        return {"job_id": found_job.job_id, "state": state, "tags": definition.tags}
+    with lookup.open_job(ctx, job) as job_dir:
+        definition = lookup.change_meta(job_dir, lambda old: Definition.replace(old, tags=wanted))
+        state = adoption.inspect_and_adopt(ctx, job_dir).state.state
+        return Tagged(job=Job(job_id=job_dir.job_id, state=state), tags=definition.tags)
 
 
 VERB = Verb(
@@ -37,10 +37,10 @@ VERB = Verb(
             cli="--tag",
             aliases=("tag",),
             metavar="TAG",
-            mcp_help="all of its tags from now on",
+            mcp_help="its tags",
         ),
     ),
     right=CONTROL,
-    result="job_id state tags hint?",
-    slow=True,
+    result=Tagged,
+    slow=always,
 )

@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.answers.job import Job
+from outlive.answers.reading import Tail
 from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.render import window
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import INT, JOB, MAX_BYTES, Arg, Verb
+from outlive.verbs.spec import INT, JOB, MAX_BYTES, STR, Arg, Verb, always
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
+_STREAMS = {"both": (0, 1), "stdout": (0,), "stderr": (1,)}
 
-def tail(ctx: Context, *, job: str, tail_lines: int, max_bytes: int) -> dict[str, Any]:
-    """Return the end of stdout and of stderr as exact text."""
-    with lookup.open_job(ctx, job) as found_job:
-        found = adoption.inspect_and_adopt(ctx, found_job)
-        with Output(found_job) as output:
-            tails = window.tails(output, tail_lines, max_bytes)
-            lost = job_answer.losses(found, output)
-        return {
-            "job_id": found_job.job_id,
-            **job_answer.state_and_end(found),
-            "timeout_ms": found.definition.timeout_ms,
-            **tails,
-            **job_answer.paths(found_job),
-            **lost,
-        }
+
+def tail(ctx: Context, *, job: str, tail_lines: int, max_bytes: int, stream: str = "both") -> Tail:
+    """Return the end of stdout, of stderr or of both as exact text."""
+    with lookup.open_job(ctx, job) as job_dir:
+        inspection = adoption.inspect_and_adopt(ctx, job_dir)
+        with Output(job_dir) as output:
+            tails = window.tails(output, tail_lines, max_bytes, _STREAMS[stream])
+            lost = job_answer.losses(inspection, output)
+        return Tail(
+            job=Job(job_id=job_dir.job_id, state=inspection.state.state),
+            ended=job_answer.how_ended(inspection),
+            timeout_ms=inspection.definition.timeout_ms,
+            tails=tails,
+            stdout_log_path=job_dir.log_path(0),
+            stderr_log_path=job_dir.log_path(1),
+            losses=lost,
+            hint=lost.hint,
+        )
 
 
 VERB = Verb(
@@ -44,9 +48,9 @@ VERB = Verb(
         Arg("max_bytes", INT, "Most bytes of each stream.", default=limits.TAIL_BYTES,
             mcp_default=limits.MCP_SHOWN_BYTES // 2, minimum=1,
             maximum=limits.MAX_SHOWN_BYTES, metavar="N", mcp_help=MAX_BYTES.mcp_help),
+        Arg("stream", STR, "Which stream.", default="both", choices=("both", "stdout", "stderr"), mcp_help="(default both)"),
     ),
     right=READ,
-    slow=True,
-    result="job_id state exit_code? signal? reason? timeout_ms stdout_tail stderr_tail truncated encoding stdout_observed_bytes stderr_observed_bytes "
-    "stdout_included_bytes stderr_included_bytes gaps? stdout_log_path stderr_log_path dropped_bytes? missing_bytes? hint?",
+    slow=always,
+    result=Tail,
 )  # fmt: skip

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 
-from outlive.core.records import CONTROL, EXEC, NETWORKS, READ, SANDBOXES
+from outlive.answers.administration import NamedToken, Token, TokenAdded, TokenList, TokenRevoked
+from outlive.core.records import CONTROL, EXEC, GIT, NETWORKS, READ, SANDBOXES
 from outlive.core.units import duration_ms
 from outlive.errors import argument, invalid
+from outlive.jobs import auditing
 from outlive.store.tokens import EVERYTHING, Tokens
 from outlive.verbs.spec import BOOL, PATH, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
 _SHOWN_ONCE = "The token is shown this once, and stored as a hash. Clients send it as: Authorization: Bearer TOKEN"
@@ -30,39 +30,44 @@ def token_add(
     workdir: str | None = None,
     sandbox: str | None = None,
     network: str | None = None,
+    git: str | None = None,
+    approves: bool = False,
     expires: str | None = None,
-) -> dict[str, Any]:
+) -> TokenAdded:
     """Make a token. Errors: invalid_argument, config_error, io_error."""
     level = READ if read_only else CONTROL if no_exec else EXEC
     if level != EXEC:
-        for field, value in (("workdir", workdir), ("sandbox", sandbox)):
+        for field, value in (("workdir", workdir), ("sandbox", sandbox), ("approves", approves or None)):
             if value is not None:
                 raise invalid(field, f"a token that runs no commands needs no {argument(field)}", usage=True)
-    if network is not None and sandbox is None:
-        raise invalid("network", f"{argument('network')} goes with {argument('sandbox')}", usage=True)
+    for field, value in (("network", network), ("git", git)):
+        if value is not None and sandbox is None:
+            raise invalid(field, f"{argument(field)} goes with {argument('sandbox')}", usage=True)
     if workdir is not None and not os.path.isdir(workdir):
         raise invalid("workdir", f"not a directory: {workdir}", usage=True)
     lifetime_ms = None if expires is None else duration_ms(expires, argument("expires"), bare_unit=None)
     if lifetime_ms == 0:
         raise invalid("expires", "a token that expires at once opens nothing", usage=True)
-    ceiling = None if sandbox is None else {"mode": sandbox} | ({"network": network} if network else {})
+    named = {"mode": sandbox, "network": network, "git": git}
+    ceiling = {key: value for key, value in named.items() if value} or None
+    workdir = None if workdir is None else os.path.realpath(workdir)
     facts = {"name": name, "scope": scope or name, "level": level, "workdir": workdir, "expires": expires}
-    ctx.note("token add", None, **facts, sandbox=ceiling)
+    auditing.note(ctx, "token add", None, **facts, sandbox=ceiling, approves=approves)
     made, secret = Tokens(ctx.store).add(
-        name, scope, level=level, workdir=workdir, sandbox=ceiling, lifetime_ms=lifetime_ms
+        name, scope, level=level, workdir=workdir, sandbox=ceiling, approves=approves, lifetime_ms=lifetime_ms
     )
-    return {**made.shown(), "token": secret, "hint": _SHOWN_ONCE}
+    return TokenAdded(about=NamedToken(**made.shown()), token=secret, hint=_SHOWN_ONCE)
 
 
-def token_list(ctx: Context) -> dict[str, Any]:
+def token_list(ctx: Context) -> TokenList:
     """Return the tokens without their secrets. Errors: config_error, io_error."""
-    return {"root": ctx.store.path, "tokens": [token.shown() for token in Tokens(ctx.store).all()]}
+    return TokenList(root=ctx.store.path, tokens=[Token(**token.shown()) for token in Tokens(ctx.store).all()])
 
 
-def token_revoke(ctx: Context, *, name: str) -> dict[str, Any]:
+def token_revoke(ctx: Context, *, name: str) -> TokenRevoked:
     """Delete a token. Errors: invalid_argument, config_error, io_error."""
-    ctx.note("token revoke", name=name)
-    return {**Tokens(ctx.store).revoke(name).shown(), "revoked": True}
+    auditing.note(ctx, "token revoke", name=name)
+    return TokenRevoked(about=NamedToken(**Tokens(ctx.store).revoke(name).shown()), revoked=True)
 
 
 ADD = Verb(
@@ -86,10 +91,13 @@ ADD = Verb(
             choices=SANDBOXES[:-1]),
         Arg("network", STR, "The most that the network of this sandbox may be (default: the configuration's, else loopback).",
             choices=NETWORKS),
+        Arg("git", STR, "The most that its jobs may do to git repositories there (default: read).", choices=GIT),
+        Arg("approves", BOOL, "The client may be sent forms that approve and deny the commands it runs: give it only where a "
+            "person answers them. Without it `outlive approve` does.", default=False),
         Arg("expires", STR, "The token opens nothing after this long, such as 12h or 30d (default: it does not expire).",
             metavar="DURATION"),
     ),
-    result="name scope rights workdir sandbox created_at expires_at expired token hint",
+    result=TokenAdded,
     mcp=False,
     detail="The answer shows the token once; only its hash is stored. Running servers accept it at once. A call beyond "
     "its rights is the error denied. A running shell obeys what is written to it, so a token that may write to one can run "
@@ -99,7 +107,7 @@ LIST = Verb(
     "token list",
     "List the tokens of this root, without their secrets.",
     token_list,
-    result="root tokens",
+    result=TokenList,
     mcp=False,
 )
 REVOKE = Verb(
@@ -107,7 +115,7 @@ REVOKE = Verb(
     "Revoke a token: servers refuse it from now on.",
     token_revoke,
     args=(_NAME,),
-    result="name scope rights workdir sandbox created_at expires_at expired revoked hint?",
+    result=TokenRevoked,
     mcp=False,
     detail="Running servers refuse the token at once and end its open streams within seconds. Its jobs stay; a new token "
     "of the same scope sees them.",

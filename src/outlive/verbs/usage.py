@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from outlive.answers.job import Job
+from outlive.answers.reading import Used
 from outlive.core.records import READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup
@@ -11,39 +13,49 @@ from outlive.verbs.spec import JOB, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
+    from outlive.store.inspection.inspect import Inspection
+
+_MAY_HAVE_RUN = ("lost", "reboot")
 
 
-def usage(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
+def usage(ctx: Context, *, job: str) -> Waiting[Used]:
     """Return what a job uses now, or what it used."""
-    with lookup.open_job(ctx, job) as found_job:
-        found = adoption.inspect_and_adopt(ctx, found_job)
-        there = yield from job_answer.looked_elsewhere(found, found_job, "usage")
-        with Output(found_job) as output:
-            used = there.get("usage") or use.of_job(found, found_job, output, job_answer.used(found))
+    with lookup.open_job(ctx, job) as job_dir:
+        inspection = adoption.inspect_and_adopt(ctx, job_dir)
+        there = yield from job_answer.looked_elsewhere(inspection, job_dir, "usage")
+        with Output(job_dir) as output:
+            used = there.get("usage") or use.of_job(inspection, job_dir, output, job_answer.used(inspection))
         if used is None:
-            raise OutliveError("invalid_state", "its command has not run, so it used nothing")
-        resources = found.definition.resources and use.resources_of(found)
-        hint = use.not_limited(found)
-        return {
-            "job_id": found_job.job_id,
-            **job_answer.state_and_end(found),
-            "usage": used,
-            **({"resources": resources} if resources else {}),
-            **({"hint": hint} if hint else {}),
-        }
+            raise _nothing_known(inspection)
+        return Used(
+            job=Job(job_id=job_dir.job_id, state=inspection.state.state),
+            ended=job_answer.how_ended(inspection),
+            usage=used,
+            resources=use.resources_of(inspection) or None if inspection.definition.resources else None,
+            hint=use.not_limited(inspection),
+        )
+
+
+def _nothing_known(inspection: Inspection) -> OutliveError:
+    """Return the error about a job of which no figure is there: it never ran, or it may have."""
+    state = inspection.state
+    if state.state == "running":
+        return OutliveError("invalid_state", "its command is being started", retryable=True, hint="Try again.")
+    if state.state == "unknown" or state.reason in _MAY_HAVE_RUN:
+        why = inspection.damage or state.message
+        return OutliveError("invalid_state", f"what it used is not known{f': {why}' if why else ''}")
+    return OutliveError("invalid_state", "its command has not run, so it used nothing")
 
 
 VERB = Verb(
     "usage",
-    "Tell what a job uses: time, memory, processes, output.",
+    "Show what a job uses: time, memory, processes, output.",
     usage,
     args=(JOB,),
     right=READ,
-    result="job_id state exit_code? signal? reason? usage resources? hint?",
+    result=Used,
     detail="Each figure names its source: cgroup is exact, rusage is the kernel's sum over ended processes, sampled "
     "is a look at the living ones. Nothing is measured while no call asks.",
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
-from outlive.verbs.shared_args import WRITE_RESULT, WRITING
+from outlive.verbs.shared_args import WRITING
 from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
 
 TYPE_CHECKING = False
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
     from outlive.jobs.waiting import Waiting
 
 
-def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: Any) -> Waiting[dict[str, Any]]:
+def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: Any) -> Waiting[Written]:
     """Write `data`, then end the input if `eof`. `how` is as for `stdin.deliver`.
 
     On a terminal `eof` is a character, and more can be typed after it.
     """
     sent = data.encode("utf-8", "surrogateescape")
-    with lookup.open_job(ctx, job) as found_job:
-        too_long = yield from _too_long(ctx, found_job, sent)
-        answer = yield from stdin.deliver(ctx, found_job, sent, eof=eof, **how)
-    warnings = [*answer.get("warnings", []), *too_long, *_spelt_out(sent)]
-    return answer | ({"warnings": warnings} if warnings else {})
+    with lookup.open_job(ctx, job) as job_dir:
+        too_long = yield from _too_long(ctx, job_dir, sent)
+        answer = yield from stdin.deliver(ctx, job_dir, sent, eof=eof, **how)
+    answer.warnings = [*(answer.warnings or ()), *too_long, *_spelt_out(sent)] or None
+    return answer
 
 
 def _too_long(ctx: Context, job: Any, sent: bytes) -> Waiting[list[str]]:
@@ -72,5 +73,5 @@ VERB = Verb(
         *WRITING,
     ),
     right=CONTROL,
-    result=WRITE_RESULT,
+    result=Written,
 )

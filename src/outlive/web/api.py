@@ -1,4 +1,4 @@
-"""The API of the page: JSON over POST, answered by the verbs (docs/reference/page-api.md)."""
+"""The methods of the page, answered by the verbs (docs/reference/page-api.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from outlive.web.job_list import JobList
 from outlive.web.keyboards import Keyboards
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from typing import Any
 
     from outlive.jobs.context import Context
@@ -59,38 +59,38 @@ class Api:
             **{name: self._person(name) for name in _PERSONS},
         }
 
-    async def call(self, name: str, caller: Caller, body: bytes) -> tuple[int, dict[str, Any]]:
+    async def call(self, name: str, caller: Caller, given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Return the HTTP status and the envelope of a call."""
         try:
             method = self.methods.get(name)
             if method is None:
                 raise invalid("method", f"no such method: {name[:40]}", hint=f"There are: {', '.join(self.methods)}.")
-            return 200, await method(caller, as_object(body))
+            return 200, await method(caller, given)
         except OutliveError as error:
-            found = spelled(error, MCP, ())
+            fault = spelled(error, MCP, ())
         except OSError as error:
-            found = from_os(f"answering {name}", error, on="store")
+            fault = from_os(f"answering {name}", error, on="store")
         except Exception as error:  # noqa: BLE001 - the page is told, and the server outlives its own faults
             traceback.print_exc(file=sys.stderr)
-            found = OutliveError("internal_error", f"{type(error).__name__}: {error}", hint="This is a bug in outlive.")
-        return _status(found.code), envelope.failure(found)
+            fault = OutliveError("internal_error", f"{type(error).__name__}: {error}", hint="This is a bug in outlive.")
+        return _status(fault.code), envelope.failure(fault)
 
     def observer(self, caller: Caller) -> Context:
         return self._calls.observer(caller)
 
     # --- methods ---
 
-    async def _process(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    async def _process(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
         """Run an action of the tool `process`, with the arguments and the answer of that tool."""
         verb, _ = self._calls.tools.read(PROCESS, given)
         if verb.right == READ:  # without a read position: those belong to the clients of models
             args = {name: value for name, value in given.items() if name not in ("action", "detail")}
-            found = await self._calls.show(verb.name, caller, **args)
+            answer = await self._calls.show(verb.name, caller, **args)
         else:
-            found = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller._replace(person=True))
-        return envelope.sized(found, "full")
+            answer = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller._replace(person=True))
+        return envelope.sized(answer, "full")
 
-    async def _jobs(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    async def _jobs(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
         args = taken(given, {"after": int, "list": str, "wait_ms": int})
         known, lock = self._lists.setdefault(caller.wall, (JobList(), anyio.Lock()))
         deadline = time.monotonic() + _wait_ms(args) / 1000
@@ -99,41 +99,42 @@ class Api:
             ctx = self._calls.observer(caller)
             async with lock:
                 await async_driver.drive(known.look(ctx), caller=caller.owner, slow=True)
-                found = known.changes(after, args.get("list"))
-            if found["jobs"] or found["removed"] or found["more"] or time.monotonic() >= deadline:
-                return envelope.answer("ui.jobs", {"root": ctx.store.path, **found})
-            if not after and not found["total"]:  # an empty root: told at once the first time
-                if args.get("list") != found["list"]:
-                    return envelope.answer("ui.jobs", {"root": ctx.store.path, **found})
+                changes = known.changes(after, args.get("list"))
+            if changes["jobs"] or changes["removed"] or changes["more"] or time.monotonic() >= deadline:
+                return envelope.answer("ui.jobs", {"root": ctx.store.path, **changes})
+            if not after and not changes["total"]:  # an empty root: told at once the first time
+                if args.get("list") != changes["list"]:
+                    return envelope.answer("ui.jobs", {"root": ctx.store.path, **changes})
             await anyio.sleep(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
 
-    async def _rows(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    async def _rows(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
         kinds = {"job_id": str, "row": int, "seq": int, "line": int, "count": int, "known": dict, "wait_ms": int}
-        args = {**taken(given, kinds, "job_id")}
-        args["wait_ms"] = _wait_ms(args)
-        found = await async_driver.drive(
-            rows.rows(self._calls.observer(caller), **args), caller=caller.owner, slow=True
+        args = taken(given, kinds, "job_id")
+        wanted = rows.Wanted(args.get("row"), args.get("seq"), args.get("line"), args.get("count", 200))
+        steps = rows.rows(
+            self._calls.observer(caller), args["job_id"], wanted, known=args.get("known"), wait_ms=_wait_ms(args)
         )
-        return envelope.answer("ui.rows", found)
+        answer = await async_driver.drive(steps, caller=caller.owner, slow=True)
+        return envelope.answer("ui.rows", answer)
 
-    async def _samples(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    async def _samples(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
         args = taken(given, {"jobs": list}, "jobs")
-        found = await async_driver.drive(
+        answer = await async_driver.drive(
             samples.samples(self._calls.observer(caller), **args), caller=caller.owner, slow=True
         )
-        return envelope.answer("ui.samples", found)
+        return envelope.answer("ui.samples", answer)
 
-    async def _terminal(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    async def _terminal(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
         kinds = {"job_id": str, "seq": int, "size": list, "keyboard": str, "tab": str, "wait_ms": int}
         args = taken(given, kinds, "job_id")
         args["wait_ms"] = _wait_ms(args)
         tab = args.pop("tab", None)
         with self._keyboards.asking(caller, args["job_id"], tab):
             steps = terminal.terminal(self._calls.observer(caller), **args)
-            found = await async_driver.drive(steps, caller=caller.owner, slow=True)
-        return envelope.answer("ui.terminal", {**found, "mine": self._keyboards.holds(caller, args["job_id"], tab)})
+            answer = await async_driver.drive(steps, caller=caller.owner, slow=True)
+        return envelope.answer("ui.terminal", {**answer, "mine": self._keyboards.holds(caller, args["job_id"], tab)})
 
-    async def _keyboard(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    async def _keyboard(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
         kinds = {"job_id": str, "tab": str, "take": bool, "force": bool, "size": list}
         args = taken(given, kinds, "job_id", "tab", "take")
         job, tab, mine = args["job_id"], args["tab"], False
@@ -144,20 +145,20 @@ class Api:
             await self._keyboards.release(caller, job, tab)
         return envelope.answer("ui.keyboard", {"job_id": job, "mine": mine})
 
-    async def _type(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    async def _type(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
         """Write what a person types, if the tab holds the keyboard."""
         args = taken(given, {"job_id": str, "tab": str, "data": str}, "job_id", "tab", "data")
         if not self._keyboards.holds(caller, args["job_id"], args.pop("tab")):
             raise OutliveError("invalid_state", "this page does not hold the keyboard", hint="Take it first.")
-        found = await self._calls.run(PROCESS, {"action": "write", **args, "wait_ms": 0}, caller._replace(person=True))
-        return envelope.answer("ui.type", {"job_id": found["job_id"], "bytes_written": found["bytes_written"]})
+        answer = await self._calls.run(PROCESS, {"action": "write", **args, "wait_ms": 0}, caller._replace(person=True))
+        return envelope.answer("ui.type", {"job_id": answer["job_id"], "bytes_written": answer["bytes_written"]})
 
     async def close(self) -> None:
         """Let go of what pages hold."""
         await self._keyboards.close()
 
     def _person(self, name: str) -> Method:
-        async def answer(caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+        async def answer(caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
             if not self._may_approve(caller):
                 raise OutliveError(
                     "denied",
@@ -170,7 +171,7 @@ class Api:
             ctx = self._calls.context(caller, EXEC, name)
             ctx.verb = "ui"
             try:
-                return envelope.answer(verb.type, await async_driver.run(verb, ctx, args))
+                return envelope.answer(verb.type, (await async_driver.run(verb, ctx, args)).to_dict())
             except OutliveError as error:
                 raise spelled(error, MCP, verb.args) from error.__cause__
 
@@ -179,18 +180,18 @@ class Api:
 
 def as_object(body: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(body or b"{}")
+        content = json.loads(body or b"{}")
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        content = None
+    if not isinstance(content, dict):
         raise invalid("body", "the body of a call is a JSON object")
-    return found
+    return content
 
 
-def taken(given: dict[str, Any], kinds: dict[str, type], *required: str) -> dict[str, Any]:
+def taken(given: Mapping[str, object], kinds: dict[str, type], *required: str) -> dict[str, Any]:
     """Return the arguments that were given. Errors: invalid_argument."""
-    found = {name: value for name, value in given.items() if value is not None}
-    for name, value in found.items():
+    args = {name: value for name, value in given.items() if value is not None}
+    for name, value in args.items():
         kind = kinds.get(name)
         if kind is None:
             raise invalid(name, f"not an argument: {name[:40]}", hint=f"There are: {', '.join(kinds)}.")
@@ -199,9 +200,9 @@ def taken(given: dict[str, Any], kinds: dict[str, type], *required: str) -> dict
         if isinstance(value, int) and not 0 <= value <= limits.MAX_QUOTA_BYTES:
             raise invalid(name, f"{name} is out of bounds")
     for name in required:
-        if name not in found:
+        if name not in args:
             raise invalid(name, f"{name} is missing")
-    return found
+    return args
 
 
 def _wait_ms(args: dict[str, Any]) -> int:

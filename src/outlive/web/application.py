@@ -1,32 +1,36 @@
-"""The page as an ASGI application: the files, the one-time link, the API and downloads."""
+"""The page as an ASGI application: its files, how a browser gets in, the API and downloads."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import html
 import secrets
 import time
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
+from outlive.mcp.http.connections import ADMITTED, tell
 from outlive.store.output.merged import Output
 from outlive.verbs import envelope
-from outlive.web import gate
 from outlive.web.api import as_object, taken
-from outlive.web.gate import COOKIE, SESSION, Gate
-from outlive.web.sessions import SESSION_S
+from outlive.web.gate import Gate, unknown
+from outlive.web.sealing import MOST_CALLS, NONCE_BYTES
+from outlive.web.sessions import Foreign
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping
     from typing import Any
 
     from starlette.requests import Request
@@ -34,7 +38,9 @@ if TYPE_CHECKING:
     from outlive.mcp.caller import Caller
     from outlive.mcp.http.allowed_hosts import AllowedHosts
     from outlive.web.api import Api
-    from outlive.web.sessions import Opened, Session, Sessions
+    from outlive.web.sessions import Session, Sessions, Tab
+
+    Login = Callable[[Request, str, bytes, bytes], bytes | Response]  # name of a token, page, sealed token
 
 _KINDS = {
     "css": "text/css; charset=utf-8",
@@ -50,12 +56,20 @@ _TICKET_S = 60.0  # a download has to begin within this
 _TICKETS = 100
 _PIECE = 1 << 18
 _CALLS = 64  # of one session at a time
+_STATUS = {"denied": 403, "job_not_found": 404}
+
+
+class _Ticket(NamedTuple):
+    session: Session
+    job_id: str
+    stream: str
+    until: float
 
 
 class Page:
     """The page of one server. `caller_of(session)` returns the caller in whose name a session
-    acts. `login(request, token)` lets a browser in that has a token; without it one-time links do.
-    `secure`: it is served over HTTPS."""
+    acts. `login` lets a browser in that has a token; without it one-time links do. `is_own(request)`
+    returns whether a process of this user sent it."""
 
     def __init__(
         self,
@@ -64,115 +78,128 @@ class Page:
         hosts: AllowedHosts,
         *,
         caller_of: Callable[[Session], Caller],
-        is_valid: Callable[[Session], bool],
-        login: Callable[[Request, str], Opened | Response] | None = None,
-        secure: bool = False,
+        is_valid: Callable[[Session], bool] = lambda session: True,
+        login: Login | None = None,
+        is_own: Callable[[Request], bool] = lambda request: True,
     ) -> None:
         self._api = api
         self._sessions = sessions
         self._caller_of = caller_of
-        self._secure = secure
+        self._is_valid = is_valid
         self._login = login
-        self._tickets: dict[str, tuple[str, str, str, float]] = {}  # → session, job, stream, until
+        self._is_own = is_own
+        self._tickets: dict[str, _Ticket] = {}
         self._open: dict[str, int] = {}
         inside = Starlette(
             routes=[
-                Route("/open/{link}", self._enter, methods=["GET"])
+                Route("/api/enter", self._enter, methods=["POST"])
                 if login is None
-                else Route(gate.LOGIN, self._take_token, methods=["POST"]),
+                else Route("/api/login", self._take_token, methods=["POST"]),
+                Route("/api/tab", self._new_tab, methods=["POST"]),
+                Route("/api/call", self._call, methods=["POST"]),
                 Route("/static/{path:path}", _static, methods=["GET"]),
-                Route("/api/logout", self._leave, methods=["POST"]),
-                Route("/api/ticket", self._ticket, methods=["POST"]),
-                Route("/api/{name}", self._call, methods=["POST"]),
                 Route("/download/{ticket}", self._download, methods=["GET"]),
-                *(Route(path, self._shell, methods=["GET"]) for path in ("/", "/job/{job}", "/timeline")),
+                *(Route(path, self._page, methods=["GET"]) for path in ("/", "/job/{job}", "/timeline")),
             ],
         )
         inside.router.redirect_slashes = False
-        self.app = Gate(inside, sessions, hosts, is_valid=is_valid)
+        self.app = Gate(inside, hosts)
+
+    async def _page(self, request: Request) -> Response:
+        """Return the page, which is the same for everyone: whom it lets in is for its calls."""
+        asset = _file("page.html")
+        assert asset is not None
+        text = asset[0].decode()
+        known = {"LOGIN": "link" if self._login is None else "token", "BASE": html.escape(_base(request))}
+        for name, value in known.items():
+            text = text.replace(f"@{name}@", value)
+        return Response(text, media_type=_KINDS["html"])
 
     # --- letting in ---
 
     async def _enter(self, request: Request) -> Response:
-        """Take a one-time link. The answer is the page itself: a redirect would lose the cookie
-        where another page links here (SameSite=Strict)."""
-        if request.method == "HEAD":  # of a program that looks where a link leads
-            return Response()
-        opened = self._sessions.use_link(request.path_params["link"])
-        if opened is None:
-            return RedirectResponse("../", 303) if SESSION in request.scope else self._page(request, None, 403)
-        return self._let_in(request, opened, self._page(request, opened.key))
+        """Take a one-time link, of which the page sends the name alone."""
+        try:
+            given = await _object(request, {"link": str, "nonce": str}, "link", "nonce")
+            answer = self._sessions.use_link(given["link"], _nonce(given), lambda: self._is_own(request))
+        except _Refused as refused:
+            return refused.answer
+        except Foreign:
+            return unknown(
+                "this link went to a browser of the user, and a process of another user has tried it",
+                "`outlive ui --no-open` prints a link that any browser may use.",
+            )
+        return unknown("this link was used before, or is older than ten minutes") if answer is None else _bytes(answer)
 
     async def _take_token(self, request: Request) -> Response:
         assert self._login is not None
-        body = await _body(request)
-        if isinstance(body, Response):
-            return body
+        kinds: dict[str, type] = {"token": str, "nonce": str, "sealed": str}
         try:
-            opened = self._login(request, taken(as_object(body), {"token": str}, "token")["token"])
-        except OutliveError as error:
-            return _json(400, envelope.failure(error))
-        if isinstance(opened, Response):
-            return opened
-        return self._let_in(request, opened, _json(200, envelope.answer("ui.login", {"key": opened.key})))
+            given = await _object(request, kinds, *kinds)
+            sealed = base64.b64decode(given["sealed"].encode(), validate=True)
+            answer = self._login(request, given["token"], _nonce(given), sealed)
+        except _Refused as refused:
+            return refused.answer
+        except (binascii.Error, UnicodeError):
+            return PlainTextResponse("sealed is base64.", 400)
+        return answer if isinstance(answer, Response) else _bytes(answer)
 
-    def _let_in(self, request: Request, opened: Opened, answer: Response) -> Response:
-        """Return the answer with the cookie of a new session."""
-        answer.set_cookie(
-            COOKIE,
-            opened.cookie,
-            max_age=SESSION_S,
-            path=_base(request),
-            httponly=True,
-            samesite="strict",
-            secure=self._secure,
-        )
-        return answer
-
-    async def _shell(self, request: Request) -> Response:
-        return self._page(request, None, 200 if SESSION in request.scope else 401)
-
-    async def _leave(self, request: Request) -> Response:
-        self._sessions.end(request.scope[SESSION])
-        answer = _json(200, envelope.answer("ui.logout", {}))
-        answer.delete_cookie(COOKIE, path=_base(request), httponly=True, samesite="strict")
-        return answer
-
-    def _page(self, request: Request, key: str | None, status: int = 200) -> Response:
-        """Return the page, with the key of the session if it has just been opened."""
-        found = _file("page.html")
-        assert found is not None
-        text = found[0].decode()
-        login = "link" if self._login is None else "token"
-        known = {"KEY": key or "", "STATUS": str(status), "LOGIN": login, "BASE": html.escape(_base(request))}
-        for name, value in known.items():
-            text = text.replace(f"@{name}@", value)
-        return Response(text, status, media_type=_KINDS["html"])
+    async def _new_tab(self, request: Request) -> Response:
+        try:
+            given = await _object(request, {"session": str, "nonce": str}, "session", "nonce")
+            answer = self._sessions.open_tab(given["session"], _nonce(given), self._is_valid)
+        except _Refused as refused:
+            return refused.answer
+        return unknown() if answer is None else _bytes(answer)
 
     # --- calls ---
 
     async def _call(self, request: Request) -> Response:
-        session: Session = request.scope[SESSION]
-        if self._open.get(session.id, 0) >= _CALLS:
+        """Answer a sealed call: the tab and the number are in headers, which no form can send."""
+        tab = self._sessions.tab(request.headers.get("x-outlive-tab", ""))
+        if tab is None or not self._is_valid(tab.session):
+            return unknown()
+        name = tab.session.id
+        if self._open.get(name, 0) >= _CALLS:
             return PlainTextResponse("Too many calls at a time.", 429, {"retry-after": "1"})
-        self._open[session.id] = self._open.get(session.id, 0) + 1
+        self._open[name] = self._open.get(name, 0) + 1
         try:
-            body = await _body(request)
-            if isinstance(body, Response):
-                return body
-            try:
-                caller = self._caller_of(session)
-            except OutliveError as error:
-                return _json(403, envelope.failure(error))
-            return await self._answer(request, caller, body)
+            return await self._opened(request, tab)
+        except _Refused as refused:
+            return refused.answer
         finally:
-            self._open[session.id] -= 1
-            if not self._open[session.id]:
-                del self._open[session.id]
+            self._open[name] -= 1
+            if not self._open[name]:
+                del self._open[name]
 
-    async def _answer(self, request: Request, caller: Caller, body: bytes) -> Response:
-        """Return the answer to a call, which ends when its page is gone."""
-        found: list[Response] = []
+    async def _opened(self, request: Request, tab: Tab) -> Response:
+        digits = request.headers.get("x-outlive-number", "")
+        number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 17 else 0
+        said = tab.seal.open_question(number, await _body(request)) if 0 < number < MOST_CALLS else None
+        if said is None:
+            return unknown("this call was not sealed by this page")
+        if not tab.numbers.take(number):
+            return PlainTextResponse("This call came before.", 409)
+        tell(request.scope, ADMITTED)
+        try:
+            asked = taken(as_object(said), {"method": str, "given": dict}, "method")
+            status, answer = await self._answer(request, tab.session, asked["method"], asked.get("given", {}))
+        except OutliveError as error:
+            status, answer = _STATUS.get(error.code, 400), envelope.failure(error)
+        return _bytes(tab.seal.answer(number, envelope.encoded(answer)), status)
+
+    async def _answer(
+        self, request: Request, session: Session, method: str, given: dict[str, Any]
+    ) -> tuple[int, dict[str, Any]]:
+        """Return the status and the envelope of a call, which ends when its page is gone. Errors:
+        those of `_ticket`, denied."""
+        if method == "logout":
+            self._sessions.end(session)
+            return 200, envelope.answer("ui.logout", {})
+        if method == "ticket":
+            return 200, self._ticket(session, given)
+        caller = self._caller_of(session)
+        answers: list[tuple[int, dict[str, Any]]] = []
         async with anyio.create_task_group() as group:
 
             async def gone() -> None:
@@ -181,45 +208,38 @@ class Page:
                 group.cancel_scope.cancel()
 
             async def work() -> None:
-                found.append(_json(*await self._api.call(request.path_params["name"], caller, body)))
+                answers.append(await self._api.call(method, caller, given))
                 group.cancel_scope.cancel()
 
             group.start_soon(gone)
             group.start_soon(work)
-        return found[0] if found else Response(status_code=499)
+        return answers[0] if answers else (499, {})
 
     # --- downloads ---
 
-    async def _ticket(self, request: Request) -> Response:
-        """Make an address for a download. A browser fetches files without our header, so the
-        address itself is the second secret, good once."""
-        body = await _body(request)
-        if isinstance(body, Response):
-            return body
-        session: Session = request.scope[SESSION]
-        try:
-            given = taken(as_object(body), {"job_id": str, "stream": str}, "job_id")
-            stream = given.get("stream", "both")
-            with lookup.open_job(self._api.observer(self._caller_of(session)), given["job_id"]) as job:
-                job_id = job.job_id
-        except OutliveError as error:
-            return _json(404 if error.code == "job_not_found" else 400, envelope.failure(error))
+    def _ticket(self, session: Session, given: Mapping[str, object]) -> dict[str, Any]:
+        """Make an address for a download. A browser fetches files without our seal, so the address
+        itself is the secret, good once. Errors: invalid_argument, job_not_found, denied."""
+        args = taken(given, {"job_id": str, "stream": str}, "job_id")
+        with lookup.open_job(self._api.observer(self._caller_of(session)), args["job_id"]) as job:
+            job_id = job.job_id
         now = time.monotonic()
-        self._tickets = {name: one for name, one in self._tickets.items() if one[3] > now}
+        self._tickets = {name: one for name, one in self._tickets.items() if one.until > now}
         while len(self._tickets) >= _TICKETS:
             del self._tickets[next(iter(self._tickets))]
         name = secrets.token_urlsafe(24)
-        self._tickets[name] = (session.id, job_id, stream, now + _TICKET_S)
-        return _json(200, envelope.answer("ui.ticket", {"job_id": job_id, "ticket": name}))
+        self._tickets[name] = _Ticket(session, job_id, args.get("stream", "both"), now + _TICKET_S)
+        return envelope.answer("ui.ticket", {"job_id": job_id, "ticket": name})
 
     async def _download(self, request: Request) -> Response:
-        session: Session = request.scope[SESSION]
-        owner, job_id, stream, until = self._tickets.pop(request.path_params["ticket"], ("", "", "", 0.0))
-        if owner != session.id or until < time.monotonic():
+        ticket = self._tickets.pop(request.path_params["ticket"], None)
+        if ticket is None or ticket.until < time.monotonic() or not self._lets_in(ticket.session):
             return PlainTextResponse("This download has expired; ask for it again on the page.", 404)
+        tell(request.scope, ADMITTED)
+        job_id, stream = ticket.job_id, ticket.stream
         only = {"stdout": 0, "stderr": 1}.get(stream)
         try:
-            job = lookup.open_known(self._api.observer(self._caller_of(session)), job_id)
+            job = lookup.open_known(self._api.observer(self._caller_of(ticket.session)), job_id)
         except OutliveError as error:  # removed, or the token was revoked
             return PlainTextResponse(error.message, 404)
 
@@ -243,6 +263,9 @@ class Page:
             headers={"content-disposition": f'attachment; filename="{name}"'},
         )
 
+    def _lets_in(self, session: Session) -> bool:
+        return self._sessions.is_open(session) and self._is_valid(session)
+
 
 # --- files -------------------------------------------------------------------------------------------
 
@@ -250,24 +273,22 @@ class Page:
 @cache
 def _file(path: str) -> tuple[bytes, str] | None:
     """Return the content of a file of the page and its tag; None if there is none."""
-    import hashlib
-
     names = path.split("/")
     if any(name in ("", ".", "..") or "\\" in name for name in names) or names[-1].rpartition(".")[2] not in _KINDS:
         return None
-    found = resources.files("outlive.web").joinpath("static", *names)
-    if not found.is_file():
+    resource = resources.files("outlive.web").joinpath("static", *names)
+    if not resource.is_file():
         return None
-    data = found.read_bytes()
+    data = resource.read_bytes()
     return data, f'"{hashlib.sha256(data).hexdigest()[:32]}"'
 
 
 async def _static(request: Request) -> Response:
     path = request.path_params["path"]
-    found = _file(path) if len(path) < 200 and path != "page.html" else None
-    if found is None:
+    asset = _file(path) if len(path) < 200 and path != "page.html" else None
+    if asset is None:
         return PlainTextResponse("There is nothing here.", 404)
-    data, tag = found
+    data, tag = asset
     headers = {"etag": tag, "cache-control": "no-cache"}  # asked for each time, sent when it has changed
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
@@ -279,20 +300,47 @@ def _base(request: Request) -> str:
     return f"{request.scope.get('root_path', '')}/"
 
 
-def _json(status: int, found: dict[str, Any]) -> Response:
-    return Response(envelope.encoded(found), status, media_type="application/json")
+# --- what is sent ---------------------------------------------------------------------------------
 
 
-async def _body(request: Request) -> bytes | Response:
-    """Return the body of a request, or the answer to a request that is no call of ours."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # what a form or a plain request of another page may send is none
-        return PlainTextResponse("A call is JSON (Content-Type: application/json).", 415)
-    found = b""
+class _Refused(Exception):
+    """A request that is none of ours, and its answer."""
+
+    def __init__(self, answer: Response) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+def _bytes(said: bytes, status: int = 200) -> Response:
+    return Response(said, status, media_type="application/octet-stream")
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body of a request. Errors: _Refused."""
+    body = b""
     with anyio.move_on_after(limits.HTTP_BODY_S):
         async for piece in request.stream():
-            found += piece
-            if len(found) > limits.HTTP_BODY_BYTES:
-                return PlainTextResponse("The request is too large.", 413)
-        return found
-    return PlainTextResponse("The request did not arrive in time.", 408)
+            body += piece
+            if len(body) > limits.HTTP_BODY_BYTES:
+                raise _Refused(PlainTextResponse("The request is too large.", 413))
+        return body
+    raise _Refused(PlainTextResponse("The request did not arrive in time.", 408))
+
+
+async def _object(request: Request, kinds: dict[str, type], *required: str) -> dict[str, Any]:
+    """Return the members of a request in plain JSON. Errors: _Refused."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":  # what a form or a plain request of another page may send is none
+        raise _Refused(PlainTextResponse("This is asked in JSON (Content-Type: application/json).", 415))
+    try:
+        return taken(as_object(await _body(request)), kinds, *required)
+    except OutliveError as error:
+        raise _Refused(Response(envelope.encoded(envelope.failure(error)), 400, media_type=_KINDS["json"])) from error
+
+
+def _nonce(given: dict[str, Any]) -> bytes:
+    """Return the random number of the page. Errors: _Refused."""
+    text = given["nonce"]
+    if len(text) == 2 * NONCE_BYTES and all(char in "0123456789abcdef" for char in text):
+        return bytes.fromhex(text)
+    raise _Refused(PlainTextResponse(f"nonce is {NONCE_BYTES} bytes in hexadecimal digits.", 400))

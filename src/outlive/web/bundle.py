@@ -38,8 +38,8 @@ def bundled(first: str, read: Callable[[str], str], *, instead: Mapping[str, str
             continue
 
         def place_of(name: str, here: str = path) -> str:
-            found = posixpath.normpath(posixpath.join(posixpath.dirname(here), name))
-            return instead.get(found, found)
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(here), name))
+            return instead.get(path, path)
 
         text = read(path)
         named = [*(name for _, name in _IMPORT.findall(text)), *_LATE.findall(text)]

@@ -18,6 +18,7 @@ from outlive.web import bundle
 from outlive.web.api import Api, taken
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from outlive.mcp.caller import Caller
@@ -36,7 +37,7 @@ class Questions:
         self._calls = calls
         self._api = Api(calls)
 
-    async def answer(self, given: dict[str, Any], caller: Caller, *, reads: bool) -> dict[str, Any]:
+    async def answer(self, given: Mapping[str, object], caller: Caller, *, reads: bool) -> dict[str, Any]:
         """Return the envelope of the answer to {method, given}. `reads`: the question came by the
         tool that only reads."""
         try:
@@ -50,10 +51,10 @@ class Questions:
             return envelope.failure(from_os("answering a view", error, on="store"))
         except Exception as error:  # noqa: BLE001 - the view is told, and the server outlives its own faults
             traceback.print_exc(file=sys.stderr)
-            found = OutliveError("internal_error", f"{type(error).__name__}: {error}", hint="This is a bug in outlive.")
-            return envelope.failure(found)
+            fault = OutliveError("internal_error", f"{type(error).__name__}: {error}", hint="This is a bug in outlive.")
+            return envelope.failure(fault)
 
-    def _check(self, name: str, arguments: dict[str, Any], *, reads: bool) -> None:
+    def _check(self, name: str, arguments: Mapping[str, object], *, reads: bool) -> None:
         """Raise invalid_argument for a method that this tool has not."""
         known = (*(_READS if reads else _CONTROLS), _ACTION)
         if name not in known:

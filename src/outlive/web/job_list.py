@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from outlive.core.ids import new_id
 from outlive.jobs import adoption, lookup
+from outlive.jobs.waiting import WORK
 from outlive.verbs.list import entry_of
 
 if TYPE_CHECKING:
@@ -90,16 +91,16 @@ class JobList:
         seen = tuple(_stat(ctx, f"{job_id}/{name}") for name in _STATS)
         if seen == self._seen.get(job_id) and not self._is_to_ask(job_id):
             return
-        yield None
+        yield WORK
         try:
             with lookup.open_known(ctx, job_id) as job:
-                found = adoption.inspect_and_adopt(ctx, job)
-                entry = entry_of(ctx, found, job)
-                definition = found.definition
+                inspection = adoption.inspect_and_adopt(ctx, job)
+                entry = entry_of(ctx, inspection, job).to_dict()
+                definition = inspection.definition
                 entry |= {"pty": definition.pty, "title": getattr(definition, "title", None)}
                 if definition.sandbox:
-                    entry["sandbox"] = {name: definition.sandbox[name] for name in ("mode", "network")}
-                if found.state.finished and found.supervised:
+                    entry["sandbox"] = definition.sandbox.shown
+                if inspection.state.finished and inspection.supervised:
                     seen = ()  # its end is still being written
         # Removed meanwhile, from a newer version, or whatever a job has made of its own files
         except Exception:  # noqa: BLE001
@@ -114,7 +115,8 @@ class JobList:
             self._changed.pop(job_id, None)
             self._entries[job_id], self._changed[job_id] = entry, self._number
             self._removed.pop(job_id, None)
-            (self._unfinished.discard if found.state.finished else self._unfinished.add)(job_id)
+            is_over = inspection.state.finished and not entry.get("descendants")
+            (self._unfinished.discard if is_over else self._unfinished.add)(job_id)
 
     def _is_to_ask(self, job_id: str) -> bool:
         """Return whether it is time to ask about a job of another host: why it waits, whether it can
@@ -139,7 +141,7 @@ class JobList:
 
 def _stat(ctx: Context, name: str) -> tuple[int, int, int] | None:
     try:
-        found = os.stat(name, dir_fd=ctx.store.fd, follow_symlinks=False)
+        status = os.stat(name, dir_fd=ctx.store.fd, follow_symlinks=False)
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns

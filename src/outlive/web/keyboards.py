@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from outlive import limits
-from outlive.core.records import CONTROL
+from outlive.core.records import CONTROL, Terminal
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, lookup
+from outlive.jobs import adoption, definition, lookup
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.permission.person import person
@@ -37,9 +37,9 @@ _TAB_CHARS = 64
 
 
 class _Held:
-    def __init__(self, ctx: Context, found: Keyboard, size: list[int]) -> None:
+    def __init__(self, ctx: Context, keyboard: Keyboard, size: list[int]) -> None:
         self.ctx = ctx
-        self.keyboard = found
+        self.keyboard = keyboard
         self.size = size  # that the tab gave the terminal
         self.calls = 0  # of the tab, under way
         self.last = 0.0  # when its last call ended
@@ -72,11 +72,12 @@ class Keyboards:
         self, ctx: Context, key: Key, name: str, held: _Held | None, size: list[int], force: bool
     ) -> Waiting[bool]:
         with lookup.open_job(ctx, key[1]) as job:
-            found = adoption.inspect_and_adopt(ctx, job)
-            stdin.require_pty(found)
+            inspection = adoption.inspect_and_adopt(ctx, job)
+            stdin.require_pty(inspection)
+            definition.require_input(ctx, inspection.definition)
             if held is None:
-                known = found.state.terminal or {}
-                now = [known["cols"], known["rows"]] if known.get("cols") and known.get("rows") else None
+                known = inspection.state.terminal or Terminal()
+                now = [known.cols, known.rows] if known.cols and known.rows else None
                 taken = keyboard.take(job, name, now, force=force)
                 if taken is None:
                     return False
@@ -170,7 +171,7 @@ def _given_back(held: _Held, job_id: str) -> Waiting[None]:
     if before is None or not held.keyboard.is_held:
         return
     with lookup.open_job(held.ctx, job_id) as job:
-        found = adoption.inspect_and_adopt(held.ctx, job)
-        known = found.state.terminal or {}
-        if not found.state.finished and [known.get("cols"), known.get("rows")] == held.size != before:
+        inspection = adoption.inspect_and_adopt(held.ctx, job)
+        known = inspection.state.terminal or Terminal()
+        if not inspection.state.finished and [known.cols, known.rows] == held.size != before:
             yield from ask(job, {"op": "resize", "cols": before[0], "rows": before[1]})

@@ -1,56 +1,75 @@
-"""`outlive ui`: serve the page on this machine, and open it in the browser."""
+"""`outlive ui`: serve the page on this machine, and open it in the browser.
+
+Each server has an address that none had before: a free port, and a random name below `localhost`,
+which browsers resolve to this machine by themselves. What another program, at this port before,
+left in the browser (a service worker, files in the cache, storage, cookies) belongs to another
+address, also where a person asks for the same port each time.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import gc
+import json
 import os
+import secrets
 import signal
+import socket
 import sys
-from contextlib import ExitStack, closing
+import webbrowser
+from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
-from outlive import limits
+from outlive import config, verbs
 from outlive.cli import stdio
 from outlive.errors import OutliveError
-from outlive.system import locks
+from outlive.jobs.permission.person import is_person
+from outlive.launch.fork_server_client import start
+from outlive.mcp.caller import Caller
+from outlive.mcp.http.listener import listen, listen_local
+from outlive.mcp.job_environment import JobEnvironment
+from outlive.mcp.tools.offer import PROCESS, RUN, process_verbs
+from outlive.store.root import Store
+from outlive.system import locks, ports
 from outlive.verbs import envelope
+from outlive.web.sessions import LinkKind, Sessions
 
 if TYPE_CHECKING:
-    import socket
+    from collections.abc import Callable, Mapping
     from typing import Any
 
+    from starlette.requests import Request
+
     from outlive.config import Config
-    from outlive.mcp.caller import Caller
-    from outlive.store.root import Store
+    from outlive.verbs.spec import GlobalOptions
     from outlive.web.api import Api
-    from outlive.web.sessions import Session
 
-_SERVER = ".ui.server"  # in the root: the address of the server that runs, which holds a lock on it
-_HOST = "127.0.0.1"
+_SERVER = ".ui.server"  # in the root: the server that runs holds a lock on it
+_SOCKET = ".ui.socket"  # in the root: gives a new link to a process of this user
+_HOSTS = ("127.0.0.1", "::1")  # a name below localhost may mean either, so no other program may listen on one of them
+_TRIES = 20  # of free ports, until one is free at both addresses
+_ASK_S = 10.0
+_ASK_BYTES = 10_000
 
 
-def main(values: dict[str, Any], options: dict[str, Any]) -> int:
+def main(values: dict[str, Any], options: GlobalOptions) -> int:
     """Serve the page until a signal ends the process; if a server of this root runs already, make
     a link to that one. `values` are the arguments of the verb, `options` the global ones.
 
     Errors: invalid_argument, config_error, io_error, store_unsafe.
     """
-    from outlive import config
-    from outlive.jobs.permission.person import is_in_job
-    from outlive.store.root import Store
-    from outlive.web.sessions import Sessions
-
-    found = config.load(os.environ, options["config"])
+    configuration = config.load(os.environ, options.config)
     with ExitStack() as stack:
-        store = stack.enter_context(closing(Store.open(options["root"], os.environ)))
-        note = _note(store, stack)
-        sessions = Sessions(store)
-        if not locks.take(note, 0):
-            _tell(store, _running(note), sessions.new_link(person=not is_in_job()), values, serves=False)
+        store = stack.enter_context(closing(Store.open(options.root, os.environ)))
+        # A link that a browser is started with is in the list of processes for all users to see
+        kind = LinkKind(person=is_person(store), own=not values["no_open"])
+        if not locks.take(_note(store, stack), 0):
+            _tell(store, _asked(store, kind), values, serves=False)
             return 0
-        listener = stack.enter_context(_listen(values["port"], note))
-        address = f"http://{_HOST}:{listener.getsockname()[1]}"
-        ended_by = _serve(found, store, sessions, listener, note, address, values, options)
+        listeners = [stack.enter_context(one) for one in _listen(values["port"])]
+        door = stack.enter_context(listen_local(f"/proc/self/fd/{store.fd}/{_SOCKET}"))
+        ended_by = _serve(configuration, store, listeners, door, kind, values, options)
     if ended_by == signal.SIGINT:
         raise KeyboardInterrupt
     sys.stderr.flush()
@@ -64,136 +83,129 @@ def _note(store: Store, stack: ExitStack) -> int:
     return fd
 
 
-def _running(note: int) -> str:
-    """Return the address of the server that runs. Errors: io_error if it has just been started."""
-    address = os.pread(note, 200, 0).decode("ascii", "replace").strip()
-    if not address.startswith("http://"):
+def _asked(store: Store, kind: LinkKind) -> str:
+    """Return a new link to the server that runs. Errors: io_error if it has just been started."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(_ASK_S)
+        try:
+            sock.connect(f"/proc/self/fd/{store.fd}/{_SOCKET}")
+            sock.sendall(json.dumps(kind._asdict()).encode() + b"\n")
+            with sock.makefile("rb") as answers:
+                url = answers.readline(_ASK_BYTES).decode().strip()
+        except (OSError, UnicodeError):
+            url = ""
+    if not url:
         raise OutliveError(
             "io_error", "another `outlive ui` is being started", retryable=True, hint="Try again in a second."
         )
-    return address
+    return url
 
 
-def _listen(port: int | None, note: int) -> socket.socket:
-    """Return the listening socket.
-
-    Without a port take that of the last server, so that pages which are open go on, else the usual
-    one, else a free one.
-    """
-    from outlive.mcp.http.listener import listen
-
-    asked = {"socket": None, "host": _HOST, "certfile": None, "plaintext": False}
-    if port is not None:
-        return listen({**asked, "port": port})
-    before = os.pread(note, 200, 0).decode("ascii", "replace").strip().rpartition(":")[2]
-    for wanted in ([int(before)] if before.isdigit() else []) + [limits.UI_PORT]:
+def _listen(port: int | None) -> list[socket.socket]:
+    """Return the listening sockets: one port, a free one unless it was asked for, at each loopback
+    address of this machine. Errors: io_error."""
+    asked = {"socket": None, "certfile": None, "plaintext": False}
+    left = 1 if port else _TRIES
+    while True:
+        left -= 1
+        first = listen({**asked, "host": _HOSTS[0], "port": port or 0})
         try:
-            return listen({**asked, "port": wanted})
-        except OutliveError:
-            continue
-    return listen({**asked, "port": 0})
+            return [first, listen({**asked, "host": _HOSTS[1], "port": first.getsockname()[1]})]
+        except OutliveError as error:
+            number = getattr(error.__cause__, "errno", None)
+            if number in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):  # this machine has no IPv6
+                return [first]
+            first.close()
+            if number != errno.EADDRINUSE or not left:
+                raise
 
 
-def _tell(store: Store, address: str, link: str, values: dict[str, Any], *, serves: bool) -> None:
+def _tell(store: Store, url: str, values: Mapping[str, object], *, serves: bool) -> None:
     """Open the browser, or print the one-time link."""
-    url = f"{address}/open/{link}"
     if values["no_open"]:
         stdio.json_line(envelope.encoded(envelope.answer("ui", {"url": url, "root": store.path, "serves": serves})))
         return
-    import webbrowser
 
     state = "is served at" if serves else "is served already at"
+    address = url.partition("#")[0]
     stdio.note(f"outlive ui: the page {state} {address}{'; ^C ends it, jobs go on' if serves else ''}\n")
     if not webbrowser.open(url):
         stdio.note(f"outlive ui: no browser could be opened; this link is good once, within 10 minutes:\n{url}\n")
 
 
 def _serve(
-    found: Config,
+    configuration: Config,
     store: Store,
-    sessions: Any,
-    listener: socket.socket,
-    note: int,
-    address: str,
-    values: dict[str, Any],
-    options: dict[str, Any],
+    listeners: list[socket.socket],
+    door: socket.socket,
+    kind: LinkKind,
+    values: Mapping[str, object],
+    options: GlobalOptions,
 ) -> int | None:
-    """Serve until a signal comes, and return its number."""
-    import anyio
-    import uvicorn
+    """Serve until a signal comes, and return its number. `door` is the socket that gives links,
+    `kind` the link that is opened now."""
+    launcher = start()
+    import anyio  # late, as the next: a second `outlive ui` does not serve
 
-    from outlive import verbs
-    from outlive.jobs.permission.person import is_in_job
-    from outlive.launch.fork_server_client import start
-    from outlive.mcp.http import logging
-    from outlive.mcp.http.allowed_hosts import LOCAL, AllowedHosts
-    from outlive.mcp.http.connections import Connection, Server
-    from outlive.mcp.job_environment import JobEnvironment
+    from outlive.mcp.http import logging, runner
+    from outlive.mcp.http.allowed_hosts import AllowedHosts
     from outlive.mcp.tools.call import Calls, Tools
-    from outlive.mcp.tools.offer import PROCESS, RUN, process_verbs
     from outlive.web.api import Api
     from outlive.web.application import Page
 
-    launcher = start()
     environment = JobEnvironment(os.environ)  # the person's own: no login shell is asked
-    tools = Tools(verbs.load(RUN), process_verbs(), frozenset({PROCESS, "exec"}), found)
-    calls = Calls(tools, found, environment, root=options["root"], launcher=launcher)
+    tools = Tools(verbs.load(RUN), process_verbs(), frozenset({PROCESS, "exec"}), configuration)
+    calls = Calls(tools, configuration, environment, root=options.root, launcher=launcher)
     me = _person()
     job = me._replace(client="ui-job", program="ui-job")  # a link that a job made for itself
-    hosts = AllowedHosts([name if ":" not in name else f"[{name}]" for name in LOCAL])
+    name = f"{secrets.token_hex(8)}.localhost"
+    address = f"http://{name}:{listeners[0].getsockname()[1]}/#link="
+    # The number is for programs and for browsers that do not know names below localhost
+    hosts = AllowedHosts([name, _HOSTS[0]])
     api = Api(calls, may_approve=lambda caller: caller is me)
-    page = Page(
-        api,
-        sessions,
-        hosts,
-        caller_of=lambda session: me if session.person else job,
-        is_valid=_came_by_link,
-    )
+    sessions = Sessions()
+    page = Page(api, sessions, hosts, caller_of=lambda session: me if session.person else job, is_own=_is_own)
     logging.keep_mistakes(_log)
-    server = Server(
-        uvicorn.Config(
-            page.app,
-            http=Connection,
-            ws="none",
-            loop="asyncio",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            date_header=False,
-            h11_max_incomplete_event_size=limits.HTTP_HEADER_BYTES,
-            timeout_keep_alive=int(limits.HTTP_IDLE_S),
-            timeout_graceful_shutdown=limits.HTTP_SHUTDOWN_S,
-        )
-    )
+    server = runner.server(page.app, lifespan=False)
     calls.is_stopping = lambda: server.should_exit
     gc.freeze()
-    os.ftruncate(note, 0)
-    os.pwrite(note, address.encode("ascii"), 0)
-    _tell(store, address, sessions.new_link(person=not is_in_job()), values, serves=True)
+    _tell(store, address + sessions.new_link(kind), values, serves=True)
     try:
-        anyio.run(_until_stopped, server, listener, api)
+        anyio.run(_until_stopped, server, listeners, api, door, lambda kind: address + sessions.new_link(kind))
     finally:
         calls.close()
         launcher.close()
     return server.ended_by
 
 
-async def _until_stopped(server: Any, listener: socket.socket, api: Api) -> None:
-    await server.serve(sockets=[listener])
+async def _until_stopped(
+    server: Any, listeners: list[socket.socket], api: Api, door: socket.socket, link: Callable[[LinkKind], str]
+) -> None:
+
+    async def give(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Give a new link to a process that may open the root."""
+        with closing(writer), suppress(OSError, ValueError, TimeoutError):
+            asked = json.loads(await asyncio.wait_for(reader.readline(), _ASK_S))
+            kind = LinkKind(person=asked.get("person") is True, own=asked.get("own") is not False)
+            writer.write(link(kind).encode() + b"\n")
+            await writer.drain()
+
+    giving = await asyncio.start_unix_server(give, sock=door)
+    await server.serve(sockets=listeners)
+    giving.close()
     await api.close()
 
 
-def _came_by_link(session: Session) -> bool:
-    """Return whether a session is the user's own: one of a token has the rights of that token."""
-    return session.token is None
+def _is_own(request: Request) -> bool:
+    """Return whether the other end of a connection is a process of this user, or of root."""
+    here, there = request.scope.get("server"), request.scope.get("client")
+    if not here or not there:
+        return False
+    return ports.user_at((there[0], there[1]), (here[0], here[1])) in (os.geteuid(), 0)
 
 
 def _person() -> Caller:
     """Return the user of the page as a caller: with all rights, as at a terminal."""
-    from outlive.mcp.caller import Caller
-
     owner = os.environ.get("OUTLIVE_OWNER") or "cli"
     return Caller(owner, "ui", "ui", program="ui")
 

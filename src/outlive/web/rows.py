@@ -7,22 +7,23 @@ from 0, lines of the answer from 1, as `log` counts them.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.waiting import Pause
-from outlive.render.window import gaps_in
+from outlive.render.truncate import gaps_in
 from outlive.store import history
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 MOST_ROWS = 2_000  # of one answer
@@ -34,19 +35,20 @@ _TOGETHER_S = 0.4  # what is printed within this comes in one answer: a viewer c
 LOST = 2  # in place of a stream: bytes that another program cut out of a log
 
 
+class Wanted(NamedTuple):
+    """Rows from `row` on, or around the one with position `seq` or with `line`; by default the last
+    ones."""
+
+    row: int | None = None
+    seq: int | None = None
+    line: int | None = None
+    most: int = 200
+
+
 def rows(
-    ctx: Context,
-    *,
-    job_id: str,
-    row: int | None = None,
-    seq: int | None = None,
-    line: int | None = None,
-    count: int = 200,
-    known: dict[str, Any] | None = None,
-    wait_ms: int = 0,
+    ctx: Context, job_id: str, wanted: Wanted, *, known: Mapping[str, object] | None = None, wait_ms: int = 0
 ) -> Waiting[dict[str, Any]]:
-    """Return `count` rows from `row` on, or around the one with position `seq` or with `line`; by
-    default the last ones.
+    """Return rows of a job's output.
 
     With `wait_ms`, answer only when something differs from `known`, which holds `end`, `state` and
     `events` of an earlier answer. Errors: job_not_found.
@@ -54,47 +56,50 @@ def rows(
     with lookup.open_job(ctx, job_id) as job:
         if wait_ms and known is not None:
             yield from _changed(ctx, job, known, time.monotonic() + wait_ms / 1000)
-        found = adoption.inspect_and_adopt(ctx, job)
+        inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
             page = _Page(job, output)
             try:
-                yield from page.count(whole=row is not None or line is not None)
-                answer = output.steady(page.read, row, seq, line, max(1, min(count, MOST_ROWS)))
+                yield from page.count(whole=wanted.row is not None or wanted.line is not None)
+                answer = output.steady(page.read, wanted)
             finally:
                 page.lines.close()
+            lost = job_answer.losses(inspection, output)
             return {
-                **_about(found, job, output),
+                **_about(inspection, job, output),
                 **answer,
-                **job_answer.waiting(found, output),
-                **job_answer.unresponsive(found),
-                **job_answer.losses(found, output),
+                **job_answer.waiting(inspection, output).to_dict(),
+                **(supervisor.to_dict() if (supervisor := job_answer.stopped(inspection)) else {}),
+                **lost.to_dict(),
+                **({"hint": lost.hint} if lost.hint else {}),
             }
 
 
-def _about(found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
-    state = found.state
+def _about(inspection: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
+    state = inspection.state
     return {
         "job_id": job.job_id,
-        **job_answer.state_and_end(found),
-        "pty": found.definition.pty,
+        "state": state.state,
+        **(ended.to_dict() if (ended := job_answer.how_ended(inspection)) else {}),
+        "pty": inspection.definition.pty,
         "end": output.end,
         "events": history.size(job),
-        "over": state.finished and not found.supervised,
-        "gaps": gaps_in(output.gap.merged, 0, output.end),
+        "over": state.finished and not inspection.supervised,
+        "gaps": [gap.to_dict() for gap in gaps_in(output.gap.merged, 0, output.end)],
     }
 
 
-def _changed(ctx: Context, job: JobDir, known: dict[str, Any], deadline: float) -> Waiting[None]:
+def _changed(ctx: Context, job: JobDir, known: Mapping[str, object], deadline: float) -> Waiting[None]:
     """Wait until something of the job differs from what is known."""
     control = ControlClient(job, output=True)
     try:
         while time.monotonic() < deadline:
             adoption.require_in_place(job)
-            found = adoption.inspect_and_adopt(ctx, job)
+            inspection = adoption.inspect_and_adopt(ctx, job)
             with Output(job) as output:
-                about = _about(found, job, output)
+                about = _about(inspection, job, output)
             if about["over"] or any(about[name] != known.get(name) for name in ("state", "end", "events")):
-                if not found.state.finished:
+                if not inspection.state.finished:
                     yield Pause((), time.monotonic() + _TOGETHER_S)
                 return
             yield from control.pause(deadline)
@@ -119,7 +124,9 @@ class _Page:
                 self.counted = False
                 return
 
-    def read(self, row: int | None, seq: int | None, line: int | None, count: int) -> dict[str, Any]:
+    def read(self, wanted: Wanted) -> dict[str, Any]:
+        row, seq, line, most = wanted
+        count = max(1, min(most, MOST_ROWS))
         if not self.counted:
             return self._uncounted(seq, count)
         total = self._total()
@@ -127,17 +134,17 @@ class _Page:
         if around is not None:
             row = max(0, around - count // 4)
         first = max(0, total - count) if row is None else max(0, min(row, total))
-        found = {"total_rows": total, "first_row": first, "rows": self._rows(first, min(count, total - first))}
-        return found if around is None else {**found, "row": around}
+        answer = {"total_rows": total, "first_row": first, "rows": self._rows(first, min(count, total - first))}
+        return answer if around is None else {**answer, "row": around}
 
     def _uncounted(self, seq: int | None, count: int) -> dict[str, Any]:
         """Return rows without their numbers, for the time until all lines are counted."""
         start = max(0, self.lines.end - _TAIL_BYTES) if seq is None else seq
         start, data = self.lines.take(start, _TAIL_BYTES)
         cut = data.find(b"\n") + 1 if start else 0
-        found = self._split(start + cut, start + len(data), None)
-        found = found[-count:] if seq is None else found[:count]
-        return {"total_rows": None, "counted": self.lines.known_to(), "first_row": None, "rows": found}
+        split_rows = self._split(start + cut, start + len(data), None)
+        split_rows = split_rows[-count:] if seq is None else split_rows[:count]
+        return {"total_rows": None, "counted": self.lines.known_to(), "first_row": None, "rows": split_rows}
 
     # --- rows and lines ---
 
@@ -175,13 +182,13 @@ class _Page:
         kept, behind = edges
         hole = self.lines.hole
         stop = first + count
-        found = self._lines(first, min(stop, kept), before=hole.start) if first < kept else []
+        split_rows = self._lines(first, min(stop, kept), before=hole.start) if first < kept else []
         if first <= kept < stop:
-            found.append({"gap": gaps_in(hole, 0, self.lines.end)[0]})
+            split_rows.append({"gap": gaps_in(hole, 0, self.lines.end)[0].to_dict()})
         low = max(first, kept + 1)
         if low < stop:
-            found += self._lines(behind + low - kept - 1, behind + stop - kept - 1, after=hole.stop)
-        return found
+            split_rows += self._lines(behind + low - kept - 1, behind + stop - kept - 1, after=hole.stop)
+        return split_rows
 
     def _lines(self, first: int, stop: int, *, after: int = 0, before: int | None = None) -> list[Any]:
         """Return lines [first, stop), which are all on one side of the gap."""
@@ -190,14 +197,14 @@ class _Page:
         finish = min(end, self.lines.start_of(stop))
         if finish - begin <= _PAGE_BYTES:
             return self._split(begin, finish, first)[: stop - first]
-        found: list[Any] = []
+        split_rows: list[Any] = []
         for line in range(first, stop):
             start = max(after, self.lines.start_of(line))
             finish = min(end, self.lines.start_of(line + 1))
             if start >= finish and line > first:
                 break
-            found += self._split(*self._shown_part(start, finish), line, whole=finish - start)[:1]
-        return found
+            split_rows += self._split(*self._shown_part(start, finish), line, whole=finish - start)[:1]
+        return split_rows
 
     def _shown_part(self, start: int, stop: int) -> tuple[int, int]:
         """Return what is shown of a line that may be too long: the last of the texts that
@@ -211,7 +218,7 @@ class _Page:
     def _split(self, start: int, stop: int, line: int | None, *, whole: int = 0) -> list[Any]:
         """Return [start, stop) as rows `[line, position, [stream, text, …], length?]`. A length
         tells that not all of the line is shown."""
-        found: list[Any] = []
+        split_rows: list[Any] = []
         runs: list[Any] = []
         at = begin = start
         for stream, offset, data in self._output.placed(start, stop):
@@ -223,22 +230,22 @@ class _Page:
                         runs += [kind, len(piece) if kind == LOST else piece.decode("utf-8", "replace")]
                     at += len(piece) + ends
                     if ends:
-                        found.append(_row(line, begin, at, runs, whole))
+                        split_rows.append(_row(line, begin, at, runs, whole))
                         begin, runs, line = at, [], None if line is None else line + 1
-        if runs or (not found and begin == start < stop):
-            found.append(_row(line, begin, at, runs, whole))
-        return found
+        if runs or (not split_rows and begin == start < stop):
+            split_rows.append(_row(line, begin, at, runs, whole))
+        return split_rows
 
     def _kept(self, stream: int, offset: int, data: bytes) -> list[tuple[int, bytes]]:
         """Return the parts of a run, those that are missing under LOST."""
-        found: list[tuple[int, bytes]] = []
+        pieces: list[tuple[int, bytes]] = []
         at, end = offset, offset + len(data)
         for low, high in self._output.missing[stream]:
             low, high = max(low, at), min(high, end)
             if low < high:
-                found += [(stream, data[at - offset : low - offset]), (LOST, data[low - offset : high - offset])]
+                pieces += [(stream, data[at - offset : low - offset]), (LOST, data[low - offset : high - offset])]
                 at = high
-        return [*found, (stream, data[at - offset :])]
+        return [*pieces, (stream, data[at - offset :])]
 
 
 def _row(line: int | None, begin: int, stop: int, runs: list[Any], whole: int) -> list[Any]:
@@ -250,15 +257,15 @@ def _row(line: int | None, begin: int, stop: int, runs: list[Any], whole: int) -
 
 def _clipped(runs: list[Any]) -> list[Any]:
     """Return what is shown of a long line."""
-    found: list[Any] = []
+    clipped: list[Any] = []
     room = ROW_BYTES
     for kind, text in zip(runs[::2], runs[1::2], strict=True):
         if kind == LOST:
-            found += [kind, text]
+            clipped += [kind, text]
             continue
         overwritten = text.rfind("\r", 0, -1)
         if len(text) > room and overwritten >= 0:
-            found, text = [], text[max(overwritten + 1, len(text) - ROW_BYTES) :]
-        found += [kind, text[:room]]
+            clipped, text = [], text[max(overwritten + 1, len(text) - ROW_BYTES) :]
+        clipped += [kind, text[:room]]
         room = max(0, room - len(text))
-    return found
+    return clipped

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.diagnosis import use
+from outlive.jobs.waiting import WORK
 from outlive.store.output.merged import Output
 
 if TYPE_CHECKING:
@@ -25,26 +26,26 @@ def samples(ctx: Context, *, jobs: list[Any]) -> Waiting[dict[str, Any]]:
     runs on this machine, and the time of the look in ms. Errors: invalid_argument."""
     if len(jobs) > MOST_JOBS or not all(isinstance(job, str) for job in jobs):
         raise invalid("jobs", f"jobs is an array of at most {MOST_JOBS} ids")
-    found: dict[str, list[int]] = {}
+    by_job: dict[str, list[int]] = {}
     for job_id in jobs:
-        yield None
+        yield WORK
         try:
             one = _sample(ctx, job_id)
         except (OutliveError, OSError):  # it was removed
             continue
         if one is not None:
-            found[job_id] = one
-    return {"at": round(time.time() * 1000), "samples": found}
+            by_job[job_id] = one
+    return {"at": round(time.time() * 1000), "samples": by_job}
 
 
 def _sample(ctx: Context, job_id: str) -> list[int] | None:
     with lookup.open_job(ctx, job_id) as job:
-        found = adoption.inspect_and_adopt(ctx, job)
+        inspection = adoption.inspect_and_adopt(ctx, job)
         # A host is not asked every other second: its jobs have no curves
-        if found.state.finished or found.elsewhere or not found.supervised:
+        if inspection.state.finished or inspection.elsewhere or not inspection.supervised:
             return None
         with Output(job) as output:
-            used = use.of_job(found, job, output, job_answer.used(found))
+            used = use.of_job(inspection, job, output, job_answer.used(inspection))
             if used is None:
                 return None
             cpu = (used["user_ms"] or 0) + (used["system_ms"] or 0)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from outlive import limits
+from outlive.errors import OutliveError
+from outlive.mcp.caller import Caller
 from outlive.mcp.http import serve
+from outlive.store.tokens import EVERYTHING
 
 if TYPE_CHECKING:
     from typing import Any
@@ -14,19 +18,20 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from outlive.mcp.caller import Caller
     from outlive.mcp.http.allowed_hosts import AllowedHosts
+    from outlive.mcp.http.quotas import RateLimit
     from outlive.mcp.tools.call import Calls
     from outlive.store.root import Store
     from outlive.store.tokens import Token, Tokens
+    from outlive.verbs.spec import GlobalOptions
     from outlive.web.application import Page
-    from outlive.web.sessions import Opened, Session
+    from outlive.web.sessions import Session
 
 PATH = "/ui"
 _PEERS = 1_000  # addresses with wrong tokens that are remembered
 
 
-def main(values: dict[str, Any], options: dict[str, Any]) -> int:
+def main(values: dict[str, Any], options: GlobalOptions) -> int:
     """Serve MCP and the page until a signal ends the process. Errors: those of `serve.main`."""
     return serve.main(values, options, beside=Beside)
 
@@ -45,7 +50,7 @@ class Beside:
         self._hosts = hosts
         self._secure = secure
         self._page: Page | None = None
-        self._peers: OrderedDict[str, Any] = OrderedDict()
+        self._peers: OrderedDict[str, RateLimit] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         root_path = scope.get("root_path", "")
@@ -55,7 +60,7 @@ class Beside:
             await self._mcp(scope, receive, send)
             return
         if path == PATH:
-            from starlette.responses import RedirectResponse
+            from starlette.responses import RedirectResponse  # late: the server listens before it loads the SDK
 
             await RedirectResponse(f"{root_path}{PATH}/", 303)(scope, receive, send)
             return
@@ -68,7 +73,7 @@ class Beside:
         from outlive.web.application import Page
         from outlive.web.sessions import Sessions
 
-        self._sessions = Sessions(self._store)
+        self._sessions = Sessions()
         return Page(
             Api(self._calls),
             self._sessions,
@@ -76,20 +81,22 @@ class Beside:
             caller_of=self._caller_of,
             is_valid=lambda session: self._token_of(session) is not None,
             login=self._login,
-            secure=self._secure,
         )
 
-    def _login(self, request: Request, secret: str) -> Opened | Response:
-        """Open a session for a token, or return a refusal. The rate limit makes guessing slow."""
+    def _login(self, request: Request, name: str, page: bytes, sealed: bytes) -> bytes | Response:
+        """Open a session for a token, or return a refusal. The page names the token by what its
+        hash is called, and seals the token itself with the hash: a program that took this server's
+        place learns neither. The rate limit makes guessing slow."""
         from starlette.responses import PlainTextResponse
 
-        from outlive import limits
         from outlive.mcp.http.quotas import RateLimit
+        from outlive.web import sealing, sessions
         from outlive.web.gate import unknown
 
-        found = self._tokens.match(secret)
-        if found is not None and not found.expired:
-            return self._sessions.open_by_token(found.hash)
+        for one in self._tokens.all():
+            if not one.expired and sealing.id_of(bytes.fromhex(one.hash)) == name:
+                if sessions.token_in(sealed, one.hash, page):
+                    return self._sessions.use_token(one.hash, page)
         peer = request.client.host if request.client else ""
         bucket = self._peers.setdefault(peer, RateLimit(limits.HTTP_REFUSALS))
         self._peers.move_to_end(peer)
@@ -105,10 +112,6 @@ class Beside:
         return next((one for one in self._tokens.all() if one.hash == session.token and not one.expired), None)
 
     def _caller_of(self, session: Session) -> Caller:
-        from outlive.errors import OutliveError
-        from outlive.mcp.caller import Caller
-        from outlive.store.tokens import EVERYTHING
-
         token = self._token_of(session)
         if token is None:  # revoked since the check a moment ago
             raise OutliveError("denied", "the token was revoked")

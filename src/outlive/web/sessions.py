@@ -1,39 +1,32 @@
-"""Who may use the page: one-time links and the sessions that they open.
+"""Who may use the page: one-time links, the sessions that they open, and the tabs of a session.
 
-They are kept in `.ui.json` in the root (mode 0600), so that a page goes on after its server was
-killed and started again. The file holds hashes, never the secrets.
-
-A session has two secrets. The browser sends the cookie by itself, and to every port of this
-machine; the key is kept by the page's own script, in storage that belongs to one port. A request
-needs both, so that neither a foreign page that makes the browser send a request nor a server on
-another port that is sent the cookie can use the session.
+All of it is in the memory of one server, and ends with it: after a restart a page needs a new link.
+A link is used once, because it is seen: in the history of a browser, in a terminal, and for a
+moment in the list of processes. It opens a session with a secret of its own, which the page keeps.
+Each tab gets a key from that secret (sealing.py).
 """
 
 from __future__ import annotations
 
-import fcntl
+import base64
 import hashlib
 import hmac
-import os
 import secrets
 import time
-from contextlib import contextmanager
+from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
-from outlive.errors import from_os
-from outlive.store import atomic_file
+from outlive import fastjson
+from outlive.web.sealing import NONCE_BYTES, Numbers, Seal, id_of, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
+    from collections.abc import Callable
 
-    from outlive.store.root import Store
-
-NAME, LOCK = ".ui.json", ".ui.lock"
 LINK_S = 600  # a one-time link is good for this long
-SESSION_S = 30 * 86_400  # a session ends this long after it began
-_MOST = 64  # sessions and links that are kept; the oldest go first
-_BYTES = 1 << 20
+_MOST = 64  # links, and sessions, that are kept; the oldest go first
+_MOST_TABS = 256  # the tab that has been quiet for longest goes first, and asks for a new key
+_SECRET_BYTES = 32
+_FIRST = 0  # the number of the answer that brings a secret
 
 
 class Session(NamedTuple):
@@ -42,123 +35,115 @@ class Session(NamedTuple):
     nothing through it."""
 
     id: str
+    secret: bytes
     token: str | None
     person: bool
 
 
-class Opened(NamedTuple):
-    """A new session and its secrets."""
+class Tab(NamedTuple):
+    """One page of a session, and what seals its calls."""
 
-    cookie: str
-    key: str
+    session: Session
+    seal: Seal
+    numbers: Numbers
+
+
+class LinkKind(NamedTuple):
+    """`person`: see `Session`. `own`: the link goes through the list of processes, so only a process
+    of this user may use it."""
+
+    person: bool = True
+    own: bool = False
+
+
+class _Link(NamedTuple):
+    secret: bytes
+    until: float
+    kind: LinkKind
+
+
+class Foreign(Exception):
+    """A process of another user has tried a link that only one of this user may use."""
 
 
 class Sessions:
-    """The sessions and one-time links of a root."""
+    """The links, sessions and tabs of one server."""
 
-    def __init__(self, store: Store, *, now: Callable[[], float] = time.time) -> None:
-        self._store = store
+    def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._cached: tuple[tuple[int, ...], dict[str, Any]] = (), _nothing()
+        self._links: dict[str, _Link] = {}
+        self._sessions: dict[str, Session] = {}
+        self._tabs: OrderedDict[str, Tab] = OrderedDict()
 
-    def new_link(self, *, person: bool = True) -> str:
-        """Make a one-time link and return its secret. `person`: see `Session`. Errors:
-        io_error."""
-        secret = secrets.token_urlsafe(24)
-        with self._changed() as found:
-            found["links"].append({"hash": _hash(secret), "until": self._now() + LINK_S, "person": person})
-        return secret
+    def new_link(self, kind: LinkKind = LinkKind()) -> str:
+        """Make a one-time link and return its secret."""
+        secret = secrets.token_bytes(_SECRET_BYTES)
+        _room(self._links)
+        self._links[id_of(secret)] = _Link(secret, self._now() + LINK_S, kind)
+        return encoded(secret)
 
-    def use_link(self, secret: str) -> Opened | None:
-        """Open a session with a one-time link; return None if the link is not known, was used or
-        has expired. Errors: io_error."""
-        wanted = _hash(secret)
-        with self._changed() as found:
-            used = [one for one in found["links"] if hmac.compare_digest(one["hash"], wanted)]
-            if not used:
-                return None
-            found["links"] = [one for one in found["links"] if one is not used[0]]
-            return self._open(found, None, person=used[0].get("person") is True)
+    def use_link(self, name: str, page: bytes, is_own: Callable[[], bool]) -> bytes | None:
+        """Open a session with a one-time link, by its name, and return the answer that brings the
+        session's secret to who knows the link; None if the link is not known, was used or has
+        expired. Errors: Foreign."""
+        link = self._links.get(name)
+        if link is None or link.until <= self._now():
+            return None
+        if link.kind.own and not is_own():
+            raise Foreign
+        del self._links[name]
+        return self._opened(link.secret, "enter", page, None, person=link.kind.person)
 
-    def open_by_token(self, token: str) -> Opened:
-        """Open a session for the holder of a token, by the token's hash. Errors: io_error."""
-        with self._changed() as found:
-            return self._open(found, token, person=False)
+    def use_token(self, hashed: str, page: bytes) -> bytes:
+        """Open a session for the holder of a token, by the token's hash, and return the answer that
+        brings its secret."""
+        return self._opened(bytes.fromhex(hashed), "login", page, hashed, person=False)
 
-    def match(self, cookie: str, key: str | None) -> Session | None:
-        """Return the session with this cookie and this key. `key` None asks for the cookie alone,
-        which is enough for nothing but the empty page."""
-        wanted, wanted_key = _hash(cookie), None if key is None else _hash(key)
-        for one in self._read()["sessions"]:
-            if hmac.compare_digest(one["cookie"], wanted) and one["until"] > self._now():
-                if wanted_key is None or hmac.compare_digest(one["key"], wanted_key):
-                    return Session(one["cookie"], one["token"], one.get("person") is True)
-        return None
+    def open_tab(self, name: str, page: bytes, is_valid: Callable[[Session], bool]) -> bytes | None:
+        """Make a key for a tab of a session, and return the answer that proves this server to it;
+        None if there is no such session."""
+        session = self._sessions.get(name)
+        if session is None or not is_valid(session):
+            return None
+        server = secrets.token_bytes(NONCE_BYTES)
+        seal = Seal(key_of(session.secret, "tab", page, server))
+        if len(self._tabs) >= _MOST_TABS:
+            self._tabs.popitem(last=False)
+        self._tabs[server.hex()] = Tab(session, seal, Numbers())
+        return server + seal.answer(_FIRST, b"{}")
 
-    def end(self, session: Session) -> None:
-        """End a session. Errors: io_error."""
-        with self._changed() as found:
-            found["sessions"] = [one for one in found["sessions"] if one["cookie"] != session.id]
-
-    def _open(self, found: dict[str, Any], token: str | None, *, person: bool) -> Opened:
-        opened = Opened(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-        hashes = {"cookie": _hash(opened.cookie), "key": _hash(opened.key)}
-        found["sessions"].append({**hashes, "token": token, "person": person, "until": self._now() + SESSION_S})
+    def tab(self, name: str) -> Tab | None:
+        """Return a tab by its name."""
+        opened = self._tabs.get(name)
+        if opened is None or not self.is_open(opened.session):
+            return None
+        self._tabs.move_to_end(name)
         return opened
 
-    # --- the file ---
+    def is_open(self, session: Session) -> bool:
+        return session.id in self._sessions
 
-    def _read(self) -> dict[str, Any]:
-        """Return what the file holds; nothing where it is missing or makes no sense: then the
-        person needs a new link."""
-        try:
-            stat = os.stat(NAME, dir_fd=self._store.fd, follow_symlinks=False)
-            version = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-            if version != self._cached[0]:
-                found = atomic_file.load(atomic_file.read(self._store.fd, NAME, _BYTES))
-                self._cached = version, found if _makes_sense(found) and not stat.st_mode & 0o077 else _nothing()
-        except (OSError, atomic_file.Damaged):
-            return _nothing()
-        return self._cached[1]
+    def end(self, session: Session) -> None:
+        self._sessions.pop(session.id, None)
 
-    @contextmanager
-    def _changed(self) -> Iterator[dict[str, Any]]:
-        """Yield the content for a change, and write it if the block ends without an error."""
-        try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            fd = os.open(LOCK, flags, 0o600, dir_fd=self._store.fd)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX)
-                now = self._now()
-                before = self._read()
-                found = {kind: [one for one in before[kind] if one["until"] > now] for kind in ("links", "sessions")}
-                yield found
-                kept = {kind: some[-_MOST:] for kind, some in found.items()}
-                atomic_file.write_atomic(self._store.fd, NAME, atomic_file.dump({"format": 1, **kept}))
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise from_os(f"changing {os.path.join(self._store.path, NAME)}", error, on="store") from error
+    def _opened(self, known: bytes, purpose: str, page: bytes, token: str | None, *, person: bool) -> bytes:
+        secret, server = secrets.token_bytes(_SECRET_BYTES), secrets.token_bytes(NONCE_BYTES)
+        _room(self._sessions)
+        self._sessions[id_of(secret)] = Session(id_of(secret), secret, token, person)
+        said = fastjson.dumps({"key": encoded(secret)}).encode()
+        return server + Seal(key_of(known, purpose, page, server)).answer(_FIRST, said)
 
 
-def _nothing() -> dict[str, Any]:
-    return {"links": [], "sessions": []}
+def token_in(sealed: bytes, hashed: str, page: bytes) -> bool:
+    """Return whether the page knows the token itself, of which this is the hash."""
+    said = Seal(key_of(bytes.fromhex(hashed), "token", page)).open_question(_FIRST, sealed)
+    return said is not None and hmac.compare_digest(hashlib.sha256(said).hexdigest(), hashed)
 
 
-def _makes_sense(found: dict[str, Any]) -> bool:
-    wanted = {"links": {"hash": str}, "sessions": {"cookie": str, "key": str}}
-    return found.get("format") == 1 and all(
-        isinstance(found.get(kind), list)
-        and all(
-            isinstance(one, dict)
-            and isinstance(one.get("until"), (int, float))
-            and all(isinstance(one.get(name), of) for name, of in members.items())
-            and (kind == "links" or isinstance(one.get("token", 0), (str, type(None))))
-            for one in found[kind]
-        )
-        for kind, members in wanted.items()
-    )
+def encoded(secret: bytes) -> str:
+    return base64.urlsafe_b64encode(secret).rstrip(b"=").decode()
 
 
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+def _room(kept: dict[str, _Link] | dict[str, Session]) -> None:
+    if len(kept) >= _MOST:
+        del kept[next(iter(kept))]

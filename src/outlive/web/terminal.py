@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from outlive import limits
+from outlive.core.records import Terminal
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import keyboard as of_job
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 _MOST_BYTES = 1 << 18  # of one answer; a page that is further behind gets the screen anew
@@ -52,13 +53,13 @@ def terminal(
         try:
             while True:
                 adoption.require_in_place(job)
-                found = adoption.inspect_and_adopt(ctx, job)
+                inspection = adoption.inspect_and_adopt(ctx, job)
                 with Output(job) as output:
-                    news = seq is None or output.end != seq or size not in (None, _size(found))
+                    news = seq is None or output.end != seq or size not in (None, _size(inspection))
                     news = news or keyboard not in (None, _held_since(job))
-                    over = found.state.finished and not found.supervised
+                    over = inspection.state.finished and not inspection.supervised
                     if over or time.monotonic() >= deadline or (news and (late or seq is None)):
-                        return _answer(found, output, job.job_id, seq, over=over)
+                        return _answer(inspection, output, job.job_id, seq, over=over)
                 if news:
                     late = True
                     yield Pause((), time.monotonic() + _TOGETHER_S)
@@ -69,22 +70,23 @@ def terminal(
             control.close()
 
 
-def _answer(found: Inspection, output: Output, job_id: str, seq: int | None, *, over: bool) -> dict[str, Any]:
+def _answer(inspection: Inspection, output: Output, job_id: str, seq: int | None, *, over: bool) -> dict[str, Any]:
     end = output.end
     hole = output.gap.merged
     if seq is None or seq > end or end - seq > _MOST_BYTES or hole.crossed_by(seq, end):
-        data, reset = screen.drawn(found, output).paint(), True
+        data, reset = screen.drawn(inspection, output).paint(), True
     else:
         data, reset = output.read(seq, end), False
     return {
         "job_id": job_id,
-        **job_answer.state_and_end(found),
+        "state": inspection.state.state,
+        **(ended.to_dict() if (ended := job_answer.how_ended(inspection)) else {}),
         "data": base64.b64encode(data).decode("ascii"),
         "reset": reset,
         "next_seq": end,
-        "size": _size(found),
+        "size": _size(inspection),
         "over": over,
-        **job_answer.waiting(found, output),
+        **job_answer.waiting(inspection, output).to_dict(),
     }
 
 
@@ -93,6 +95,6 @@ def _held_since(job: JobDir) -> str:
     return "" if held is None else held["since"]
 
 
-def _size(found: Inspection) -> list[int]:
-    known = found.state.terminal or {}
-    return [known.get("cols") or limits.TERMINAL_COLS, known.get("rows") or limits.TERMINAL_ROWS]
+def _size(inspection: Inspection) -> list[int]:
+    known = inspection.state.terminal or Terminal()
+    return [known.cols or limits.TERMINAL_COLS, known.rows or limits.TERMINAL_ROWS]

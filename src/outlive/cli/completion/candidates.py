@@ -4,6 +4,7 @@ declarations."""
 from __future__ import annotations
 
 import os
+from itertools import islice
 
 from outlive import verbs
 from outlive.cli.parse import GLOBALS, is_positional, second_words
@@ -112,12 +113,14 @@ def _verbs(words: list[str], described: bool) -> list[tuple[str, str]]:
     first = next((word for word in words[:-1] if second_words(word)), None)
     if first is not None:
         return [(word, _help(f"{first} {word}") if described else "") for word in second_words(first)]
-    found: dict[str, str] = {}
+    help_of: dict[str, str] = {}
     for name in verbs.names():
         word, _, second = name.partition(" ")
+        if word == "help":  # over MCP it is another one
+            continue
         about = _help(name) if described else ""
-        found[word] = about if not second else ", ".join(filter(None, [found.get(word), second]))
-    return [*found.items(), ("help", "Explain a verb.")]
+        help_of[word] = about if not second else ", ".join(filter(None, [help_of.get(word), second]))
+    return [*help_of.items(), ("help", "Explain a verb.")]
 
 
 def _help(name: str) -> str:
@@ -133,28 +136,28 @@ def _values(arg: Arg, word: str, before: str, place: _Place, env: Mapping[str, s
     """Return what may be the value of an argument. `before` stands in front of it in its word."""
     name = place.verb.name if place.verb else ""
     if arg.choices:
-        found = [(choice, "") for choice in arg.choices]
+        candidates = [(choice, "") for choice in arg.choices]
     elif arg.cli == "JOB":
         return VALUES, [(before + value, about) for value, about in _jobs(name, word, place.options, env)]
     elif arg.name == "until":
-        found = [(condition, "") for condition in _UNTIL]
+        candidates = [(condition, "") for condition in _UNTIL]
     elif arg.name == "signal":
         from outlive.system import signals
 
-        found = [(one.removeprefix("SIG"), "") for one in signals.names()]
+        candidates = [(one.removeprefix("SIG"), "") for one in signals.names()]
     elif arg.cli == "--tag":
-        found = [(tag, "") for tag in _tags(place.options, env)]
+        candidates = [(tag, "") for tag in _tags(place.options, env)]
     elif arg.metavar == "DIR" or arg.name == "root":
         return DIRS, []
     elif arg.kind == PATH or arg.name in ("env_file", "stdin"):
         return FILES, []
     else:
-        found = []
-    return VALUES, [(before + value, about) for value, about in _starting(found, word)]
+        candidates = []
+    return VALUES, [(before + value, about) for value, about in _starting(candidates, word)]
 
 
-def _starting(found: list[tuple[str, str]], word: str) -> list[tuple[str, str]]:
-    return [(value, about) for value, about in dict(found).items() if value.startswith(word)]
+def _starting(candidates: list[tuple[str, str]], word: str) -> list[tuple[str, str]]:
+    return [(value, about) for value, about in dict(candidates).items() if value.startswith(word)]
 
 
 # --- jobs ----------------------------------------------------------------------------------------
@@ -163,22 +166,22 @@ def _starting(found: list[tuple[str, str]], word: str) -> list[tuple[str, str]]:
 def _jobs(verb: str, word: str, options: dict[str, str], env: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return titles and short ids of the jobs that the verb can be about, and the whole id where
     that was begun."""
-    from outlive.cli.text import line
+    from outlive.cli.text import line  # late, as the next: most places take no job
     from outlive.core.ids import short_id
 
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for job_id, definition, state in _newest(options, env):
         if verb in _ALIVE and state != "running":
             continue
         about = f"{state}, {line(definition.name)}"
         title = definition.title
         if title and verb not in _BY_ID and title.isprintable() and title.startswith(word):
-            found.setdefault(title, f"{state}, {short_id(job_id)}")  # the newest comes first
+            names.setdefault(title, f"{state}, {short_id(job_id)}")  # the newest comes first
         for name in (short_id(job_id), job_id):
             if name.startswith(word.upper()) and (word or name != job_id):
-                found.setdefault(name, about)
+                names.setdefault(name, about)
                 break
-    return [*found.items()]
+    return [*names.items()]
 
 
 def _tags(options: dict[str, str], env: Mapping[str, str]) -> list[str]:
@@ -188,8 +191,6 @@ def _tags(options: dict[str, str], env: Mapping[str, str]) -> list[str]:
 def _newest(options: dict[str, str], env: Mapping[str, str]) -> list[tuple[str, Any, str]]:
     """Return id, definition and state of the newest jobs. What cannot be read is left out: this is
     for a hint while a line is typed."""
-    from itertools import islice
-
     from outlive.config import Config
     from outlive.errors import OutliveError
     from outlive.jobs import lookup
@@ -197,7 +198,7 @@ def _newest(options: dict[str, str], env: Mapping[str, str]) -> list[tuple[str, 
     from outlive.store.root import Store, default_path
 
     root = os.path.expanduser(options.get("root") or "") or default_path(env)
-    found = []
+    jobs = []
     try:
         store = Store.existing(os.path.realpath(root))
     except (OSError, OutliveError):
@@ -213,9 +214,9 @@ def _newest(options: dict[str, str], env: Mapping[str, str]) -> list[tuple[str, 
                     definition, state = job.read_meta(), job.read_state()
             except (OSError, OutliveError):
                 continue
-            found.append((job_id, definition, state.state if state else "created"))
+            jobs.append((job_id, definition, state.state if state else "created"))
     except OSError:
         pass
     finally:
         store.close()
-    return found
+    return jobs

@@ -11,11 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.verbs.spec import GlobalOptions
+
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./=:,@%")
 _BREAKS = "=:"  # where bash splits a word that is being completed (COMP_WORDBREAKS)
 
 
-def main(values: dict[str, Any], _options: dict[str, Any]) -> int:
+def main(values: dict[str, Any], _options: GlobalOptions) -> int:
     """Print the script of a shell, or the candidates for the last of the words."""
     shell, words = values["shell"], values["words"]
     if values["install"]:
@@ -34,26 +36,26 @@ def main(values: dict[str, Any], _options: dict[str, Any]) -> int:
 
     if shell == "bash":
         words = _joined(words)
-    kind, found = candidates.of(words, dict(os.environ), described=shell != "bash")
+    kind, candidate_list = candidates.of(words, dict(os.environ), described=shell != "bash")
     if shell == "bash":
-        found = [(_for_bash(value, words[-1]), "") for value, _ in found]
-    lines = [f"{value}\t{about}" if about else value for value, about in found]
+        candidate_list = [(_for_bash(value, words[-1]), "") for value, _ in candidate_list]
+    lines = [f"{value}\t{about}" if about else value for value, about in candidate_list]
     stdio.text("".join(f"{line}\n" for line in (kind, *lines)))
     return 0
 
 
 def _joined(words: list[str]) -> list[str]:
     """Return the words as they were typed: bash makes three of `--state=running`."""
-    found: list[str] = []
+    typed: list[str] = []
     joins = False
     for word in words:
         breaks = bool(word) and not word.strip(_BREAKS)
-        if found and (joins or breaks):
-            found[-1] += word
+        if typed and (joins or breaks):
+            typed[-1] += word
         else:
-            found.append(word)
+            typed.append(word)
         joins = breaks
-    return [_unquoted(word) for word in found]
+    return [_unquoted(word) for word in typed]
 
 
 def _unquoted(word: str) -> str:

@@ -26,14 +26,14 @@ _STATUS = (
 
 def page() -> str:
     """Return outlive(1) for groff and mandoc."""
-    found = [verb for verb in map(verbs.load, verbs.names()) if verb.cli]
+    declared = [verb for verb in map(verbs.load, verbs.names()) if verb.cli]
     lines = [f'.TH OUTLIVE 1 "" "outlive {__version__}" "User Commands"']
     lines += [".SH NAME", "outlive \\- commands as jobs that outlive the agent, the client and the server"]
     lines += [".SH SYNOPSIS", ".B outlive", _text("[GLOBAL OPTIONS] VERB [OPTIONS] …")]
     lines += [".SH DESCRIPTION", _text(cli_help.INTRO), ".PP", _text(cli_help.JOB), ".PP", _text(cli_help.DURATION)]
     lines += [".SH GLOBAL OPTIONS", *_terms((cli_help.signature(arg), arg.help) for arg in GLOBALS)]
     lines += [".SH VERBS"]
-    for verb in found:
+    for verb in declared:
         lines += _of_verb(verb)
     lines += [".SH EXAMPLES", *_terms((example, about) for example, about in cli_help.EXAMPLES)]
     lines += [".SH EXIT STATUS", *_terms(_STATUS), ".SH FILES", *_terms(_FILES)]

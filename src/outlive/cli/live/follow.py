@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
-    from outlive.verbs.spec import Verb
+    from outlive.verbs.spec import GlobalOptions, Verb
 
 LINES = 10  # of the output so far, as tail(1)
 AGAIN_S = 2.0  # within which a second ^C ends the job
@@ -34,10 +34,12 @@ _BLOCK = 65_536
 _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
 
-def log(ctx: Context, _verb: Verb, _options: dict[str, Any], **args: Any) -> int:
+def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
     """Show the last lines of a job, then what it prints. Return the exit status."""
     if args["context"] is not None:
         raise invalid("context", "--follow goes without --context: it shows the lines that match", usage=True)
+    if args["compare"] is not None:
+        raise invalid("compare", "--follow goes without --compare: it shows what is printed from now on", usage=True)
     stream = _STREAMS[args["stream"]]
     with lookup.open_job(ctx, args["job"]) as job, _Follower(ctx, job, _printer(ctx, args), stream) as follower:
         for warning in [*ctx.named_by_title(), *ctx.warnings]:
@@ -46,36 +48,36 @@ def log(ctx: Context, _verb: Verb, _options: dict[str, Any], **args: Any) -> int
             _note(f"it draws on its terminal: `outlive attach --read-only {short_id(job.job_id)}` shows that")
         follower.at = _beginning(job, stream, args)
         try:
-            found = follower.run()
+            inspection = follower.run()
         except KeyboardInterrupt:
             follower.finish()
             _note(f"job {short_id(job.job_id)} goes on")
             return INTERRUPTED
-        return _ended(follower, found, propagate=args["propagate"])
+        return _ended(follower, inspection, propagate=args["propagate"])
 
 
-def start(ctx: Context, verb: Verb, _options: dict[str, Any], **args: Any) -> int:
+def start(ctx: Context, verb: Verb, _options: GlobalOptions, **args: Any) -> int:
     """Start a job by `verb` (run, start or restart), and show what it prints from the beginning.
     Return the exit status."""
     if args["until"]:
         raise invalid("until", "--follow goes without --until: it shows the output until the job ends", usage=True)
     raw = args["raw"]
-    answer = waiting.drive(verb.run(ctx, **{**args, "wait": False, "yield_ms": 0}))
-    with lookup.open_known(ctx, answer["job_id"]) as job:
+    answer = verb.answer(ctx, **{**args, "wait": False, "yield_ms": 0})
+    with lookup.open_known(ctx, answer.job.job_id) as job:
         name = short_id(job.job_id)
         for warning in [
             *ctx.named_by_title(),
             *ctx.warnings,
-            *(["the job with this key runs already"] if answer.get("deduplicated") else []),
+            *(["the job with this key runs already"] if answer.deduplicated else []),
         ]:
             _note(warning)
         _note(f"job {name}; ^C leaves it running, twice ends it")
         with _Follower(ctx, job, _printer(ctx, {"raw": raw}), None) as follower:
             try:
-                found = follower.run()
+                inspection = follower.run()
             except KeyboardInterrupt:
                 return _interrupted(ctx, job, follower)
-            return _ended(follower, found, propagate=args["propagate"])
+            return _ended(follower, inspection, propagate=args["propagate"])
 
 
 def _interrupted(ctx: Context, job: JobDir, follower: _Follower) -> int:
@@ -84,9 +86,9 @@ def _interrupted(ctx: Context, job: JobDir, follower: _Follower) -> int:
     follower.finish()
     _note(f"^C again within {AGAIN_S:.0f} s ends the job", always=True)
     try:
-        found = follower.run(time.monotonic() + AGAIN_S)
-        if found is not None:
-            _ended(follower, found, propagate=False)
+        inspection = follower.run(time.monotonic() + AGAIN_S)
+        if inspection is not None:
+            _ended(follower, inspection, propagate=False)
         else:
             follower.finish()
             _note(f"job {name} goes on; `outlive log -f {name}` shows it, `outlive kill {name}` ends it", always=True)
@@ -100,12 +102,12 @@ def _interrupted(ctx: Context, job: JobDir, follower: _Follower) -> int:
     return INTERRUPTED
 
 
-def _ended(follower: _Follower, found: Inspection | None, *, propagate: bool) -> int:
+def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: bool) -> int:
     """Say how the job ended. Return the exit status."""
     follower.finish()
-    if found is None:  # stdout has no reader any more
+    if inspection is None:  # stdout has no reader any more
         return ANSWERED
-    state = found.state
+    state = inspection.state
     how = state.state
     if state.message:
         how = f"{state.state}: {state.message}"
@@ -114,8 +116,8 @@ def _ended(follower: _Follower, found: Inspection | None, *, propagate: bool) ->
     elif state.reason or state.signal:
         why = state.reason if state.reason != "signal" else None
         how = f"{state.state}: {' '.join(filter(None, [why, state.signal]))}"
-    took = f" after {text.duration(job_answer.elapsed_ms(found))}" if state.started_at and state.finished else ""
-    _note(f"job {short_id(found.definition.job_id)} {how}{took}", always=state.state in ("failed", "unknown"))
+    took = f" after {text.duration(job_answer.elapsed_ms(inspection))}" if state.started_at and state.finished else ""
+    _note(f"job {short_id(inspection.definition.job_id)} {how}{took}", always=state.state in ("failed", "unknown"))
     if not propagate:
         return ANSWERED
     return exit_status.of_job(
@@ -139,8 +141,8 @@ def _wanted(pattern: str | None) -> Callable[[str], bool] | None:
         return None
     from outlive.store.output.patterns import Pattern  # late: it loads RE2
 
-    found = Pattern(pattern, field="search")
-    return lambda line: any(True for _ in found.hits(f"{line}\n".encode("utf-8", "replace")))
+    compiled = Pattern(pattern, field="search")
+    return lambda line: any(True for _ in compiled.hits(f"{line}\n".encode("utf-8", "replace")))
 
 
 def _note(said: str, *, always: bool = False) -> None:
@@ -152,13 +154,13 @@ def _note(said: str, *, always: bool = False) -> None:
 def _fills_its_terminal(ctx: Context, job: JobDir) -> bool:
     """Return whether the output of the job is a screen (an editor, a pager), of which lines tell
     nothing."""
-    found = adoption.inspect_and_adopt(ctx, job)
-    if not found.state.terminal:
+    inspection = adoption.inspect_and_adopt(ctx, job)
+    if not inspection.state.terminal:
         return False
     from outlive.jobs.interaction import screen  # late: most jobs have no terminal
 
     with Output(job) as output:
-        return screen.alternate_since(found, output, output.end) is not None
+        return screen.alternate_since(inspection, output, output.end) is not None
 
 
 def _beginning(job: JobDir, stream: int | None, args: dict[str, Any]) -> int:
@@ -170,8 +172,12 @@ def _beginning(job: JobDir, stream: int | None, args: dict[str, Any]) -> int:
         if args["offset"] is not None:
             lines = Lines(job, output, stream)
             try:
-                waiting.drive(lines.count())
-                first: int = lines.start_of(args["offset"]) if args["offset"] < lines.total() else lines.end
+                for _ in lines.count():  # there is no other call that would have its turn
+                    pass
+                total, offset = lines.total(), args["offset"]
+                if offset < 0:  # from the end
+                    offset = max(0, offset + total)
+                first: int = lines.start_of(offset) if offset < total else lines.end
                 return first
             finally:
                 lines.close()
@@ -227,11 +233,11 @@ class _Follower:
         waiting.hold_code()
         while True:
             # First: what was printed before the end is then shown below
-            found: Inspection = adoption.inspect_and_adopt(self._ctx, self._job)
+            inspection: Inspection = adoption.inspect_and_adopt(self._ctx, self._job)
             if not self._show():
                 return None
-            if found.state.finished or found.state.state == "unknown":
-                return found
+            if inspection.state.finished or inspection.state.state == "unknown":
+                return inspection
             if until is not None and time.monotonic() >= until:
                 return None
             if not self._wait(until):

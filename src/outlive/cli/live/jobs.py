@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.verbs.spec import Verb
+    from outlive.verbs.spec import GlobalOptions, Verb
 
 _EVERY_S = 1.0
 # The alternate screen, without a cursor and without wrapped lines; and what was there before
@@ -30,16 +30,16 @@ _ENTER, _LEAVE = b"\x1b[?1049h\x1b[?25l\x1b[?7l", b"\x1b[?7h\x1b[?25h\x1b[?1049l
 _BEGIN, _END = "\x1b[?2026h\x1b[H", "\x1b[J\x1b[?2026l"
 
 
-def follow(ctx: Context, verb: Verb, options: dict[str, Any], **args: Any) -> int:
+def follow(ctx: Context, verb: Verb, options: GlobalOptions, **args: Any) -> int:
     """Show the list whenever it has changed, until ^C or until stdout has no reader. Return the exit
     status."""
     waiting.hold_code()
-    on_screen = options["human"] and os.isatty(1) and ctx.env.get("TERM") != "dumb"
+    on_screen = options.human and os.isatty(1) and ctx.env.get("TERM") != "dumb"
     shown = _Screen(ctx, options) if on_screen else _Lines(ctx, options)
     wakeup = signals.wakeup_pipe((signal.SIGWINCH,))
     try:
         while True:
-            shown.show(envelope.answer(verb.type, waiting.drive(verb.run(ctx, **args))))
+            shown.show(envelope.answer(verb.type, verb.answer(ctx, **args).to_dict()))
             if not _wait(wakeup):
                 return ANSWERED
     except KeyboardInterrupt:
@@ -62,50 +62,50 @@ def _wait(wakeup: int) -> bool:
 class _Lines:
     """Prints each list that is another one than before: one object a line, or tables."""
 
-    def __init__(self, ctx: Context, options: dict[str, Any]) -> None:
+    def __init__(self, ctx: Context, options: GlobalOptions) -> None:
         self._env = ctx.env
-        self._human = options["human"]
-        self._verbose = options["verbose"] > 0
+        self._human = options.human
+        self._verbose = options.verbose > 0
         self._last: dict[str, Any] | None = None
 
-    def show(self, found: dict[str, Any]) -> None:
-        if self._last is not None and _without_usage(found) == _without_usage(self._last):
+    def show(self, answer: dict[str, Any]) -> None:
+        if self._last is not None and _without_usage(answer) == _without_usage(self._last):
             return
         if self._human:
             between = "\n" if self._last else ""
-            stdio.text(between + human.answer(found, Style.of_stdout(self._env), verbose=self._verbose))
+            stdio.text(between + human.answer(answer, Style.of_stdout(self._env), verbose=self._verbose))
         else:
-            stdio.json_line(envelope.encoded(found))
-        self._last = found
+            stdio.json_line(envelope.encoded(answer))
+        self._last = answer
 
     def close(self) -> None:
         return
 
 
-def _without_usage(found: dict[str, Any]) -> dict[str, Any]:
+def _without_usage(answer: dict[str, Any]) -> dict[str, Any]:
     """Return a list without what changes all the time while a job runs."""
-    return {**found, "jobs": [{**job, "usage": None} for job in found["jobs"]]}
+    return {**answer, "jobs": [{**job, "usage": None} for job in answer["jobs"]]}
 
 
 class _Screen:
     """Draws the table over itself, on a screen of its own; when it ends, the last table stays."""
 
-    def __init__(self, ctx: Context, options: dict[str, Any]) -> None:
+    def __init__(self, ctx: Context, options: GlobalOptions) -> None:
         self._env = ctx.env
-        self._verbose = options["verbose"] > 0
-        self._found: dict[str, Any] | None = None
+        self._verbose = options.verbose > 0
+        self._answer: dict[str, Any] | None = None
         self._modes = termios.tcgetattr(1)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: sys.exit(1))
         signal.signal(signal.SIGTSTP, self._stop)
         self._enter()
 
-    def show(self, found: dict[str, Any]) -> None:
-        self._found = found
+    def show(self, answer: dict[str, Any]) -> None:
+        self._answer = answer
         size = os.get_terminal_size(1)
         style = Style.of_stdout(self._env)
         style.width = size.columns
-        rows = human.answer(found, style, verbose=self._verbose).splitlines()
+        rows = human.answer(answer, style, verbose=self._verbose).splitlines()
         head = style.paint(cut(f"{time.strftime('%H:%M:%S')}  ^C ends", style.width), "2")
         room = max(1, size.lines - 1)
         if len(rows) > room:
@@ -131,5 +131,5 @@ class _Screen:
 
     def close(self) -> None:
         self._leave()
-        if self._found is not None:
-            stdio.text(human.answer(self._found, Style.of_stdout(self._env), verbose=self._verbose))
+        if self._answer is not None:
+            stdio.text(human.answer(self._answer, Style.of_stdout(self._env), verbose=self._verbose))

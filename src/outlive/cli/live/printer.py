@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from outlive.cli.text import columns, cut
+from outlive.cli.text import cut
 from outlive.render.coloured import RESET, begun, coloured, plain
 
 TYPE_CHECKING = False
@@ -115,7 +115,3 @@ class Printer:
             shown = f"{_RED}{shown}{RESET}"
         self._out.append(f"{_CLEAR if grown is None and self._row else ''}{shown}".encode("utf-8", "backslashreplace"))
         self._row = row
-
-    def is_clear(self) -> bool:
-        """Return whether the cursor is at the beginning of a row."""
-        return not columns(self._row)

@@ -7,33 +7,35 @@ from __future__ import annotations
 
 import time
 
+from outlive.core.records import EngineState
 from outlive.errors import OutliveError
 from outlive.hosts.slurm import programs, verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from outlive.hosts.slurm.record import SlurmRecord
 
 _BEFORE_S = 3600  # the clocks of two machines may differ
 
 
-def end_of(job_id: str, record: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return `job_id`, Slurm's own, and `state`, its word for the end; None if that is not known."""
-    engine_id = record["engine"].get("job_id")
-    which = [f"--jobs={engine_id}"] if engine_id else [f"--name={job_id}", f"--starttime={_day(record)}"]
-    flags = ("--allocations", "--noheader", "--parsable2", "--format=JobIDRaw,State")
+def end_of(job_id: str, record: SlurmRecord) -> EngineState | None:
+    """Return Slurm's id of a job and its word for the end; None if that is not known."""
+    engine_id = record.engine.job_id
+    which = [f"--jobs={engine_id}", "--duplicates"] if engine_id else [f"--name={job_id}"]
+    flags = ("--allocations", "--noheader", "--parsable2", "--format=JobIDRaw,JobName,State")
     try:
-        status, printed, _ = programs.run("sacct", record, *which, *flags)
+        status, printed, _ = programs.run("sacct", record.programs, *which, f"--starttime={_day(record)}", *flags)
     except (OSError, OutliveError):
         return None
-    lines = [line.split("|") for line in printed.splitlines() if line.count("|") == 1]
-    if status != 0 or not lines:
+    entries = [line.split("|") for line in printed.splitlines() if line.count("|") == 2]
+    # Slurm may give one number to two jobs, after its controller was killed. The name is our id
+    own = [(number, word) for number, name, word in entries if name == job_id]
+    if status != 0 or not own:
         return None
-    known, word = lines[-1][0], lines[-1][1].split(" ")[0]  # CANCELLED by 1000
-    return {"job_id": known, "state": word} if word in verdict.ENDED else None
+    known, word = own[-1][0], own[-1][1].split(" ")[0]  # CANCELLED by 1000
+    return EngineState.replace(record.engine, job_id=known, state=word) if word in verdict.ENDED else None
 
 
-def _day(record: Mapping[str, Any]) -> str:
-    """Return when to begin the search for a job that is known by its name alone."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(max(0.0, record["submitted"] - _BEFORE_S)))
+def _day(record: SlurmRecord) -> str:
+    """Return when to begin the search."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(max(0.0, record.submitted - _BEFORE_S)))

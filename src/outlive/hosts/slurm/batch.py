@@ -11,23 +11,25 @@ import sys
 import time
 
 from outlive import fastjson, limits
-from outlive.core.records import Definition
+from outlive.core.env_files import read_env_files
+from outlive.core.records import Definition, EngineState, Sandbox
 from outlive.errors import OutliveError, invalid
 from outlive.hosts.slurm import verdict
-from outlive.store import engine_record, history
+from outlive.hosts.slurm.record import NAME, SlurmRecord
+from outlive.store import history
+from outlive.store.inspection import engine_record
 from outlive.store.job_dir import CONTROL, JobDir, Locks
 from outlive.store.root import Store
 from outlive.supervisor.ending import oom_verdict
 from outlive.supervisor.fork_protocol import Pair
 from outlive.supervisor.guardian import fork_guardian
 from outlive.supervisor.request import Request
-from outlive.system import fds, machine, signals
+from outlive.system import fds, machine, prctl, signals
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 _LOCK_S = 60.0  # the process that submitted the job holds its locks until sbatch has answered
 _LOCK_AGAIN_S = 0.05
@@ -56,7 +58,7 @@ def main(root: str, job_id: str) -> int:
         definition = _with_sandbox(job.read_meta())
     except OutliveError as error:
         return _refused(f"{error.message}; {error.hint}")
-    record = engine_record.read(job) or {}
+    record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
     _note_start(job, record)
     _guard(definition, record, root, locks, umask)
     return _status(root, job_id)
@@ -92,12 +94,12 @@ def _locks(job: JobDir) -> Locks | None:
     return None
 
 
-def _note_start(job: JobDir, record: dict[str, Any]) -> None:
+def _note_start(job: JobDir, record: SlurmRecord) -> None:
     node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
     history.record(job, history.STARTED_ON, node=node)
-    engine = {"name": "slurm", "job_id": os.environ.get("SLURM_JOB_ID"), "state": "RUNNING"}
+    engine = EngineState(name=NAME, job_id=os.environ.get("SLURM_JOB_ID"), state="RUNNING")
     try:
-        engine_record.write(job, {**record, "engine": engine, "node": node, "machine": machine.here()})
+        engine_record.write(job, SlurmRecord.replace(record, engine=engine, node=node, machine=machine.here()))
     except OSError:  # a full disk: Slurm tells the same
         return
 
@@ -108,20 +110,17 @@ def _note_requeue(job: JobDir) -> None:
         history.record(job, history.REQUEUED, state="REQUEUED")
 
 
-def _guard(definition: Definition, record: dict[str, Any], root: str, locks: Locks, umask: int) -> None:
+def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks, umask: int) -> None:
     """Become the guardian of the job."""
     overrides = {**_of_files(definition), **definition.env}
-    kept = record.get("request") or {}
-    request = Request(
+    request = Request.replace(
+        Request.of(record.request),
         root=root,
         job_id=definition.job_id,
-        definition=definition.to_dict(),
+        definition=definition,
         environment=_inherited(definition),
         overrides=overrides,
         umask=umask,
-        sink_shell=kept.get("sink_shell") or list(definition.shell or ("sh", "-c")),
-        bounds=kept.get("bounds"),
-        audit=kept.get("audit"),
     )
     guardian_here, guardian_there = fds.pair()
     supervisor_here, supervisor_there = fds.pair()
@@ -149,13 +148,11 @@ def _guard(definition: Definition, record: dict[str, Any], root: str, locks: Loc
     oom_verdict.ask_engine = _why_ended  # the supervisor is forked from this process
     oom_verdict.engine_group = f"/job_{os.environ.get('SLURM_JOB_ID')}/"  # where Slurm uses control groups
     order = _Order(os.path.join(root, definition.job_id))
-    fork_guardian(guardian_there, supervisor_there, _in_place, spare=False, ready_to_guard=order.listen)
+    fork_guardian(guardian_there, supervisor_there, _in_place, ready_to_guard=order.listen)
 
 
 def _in_place(body: Callable[[], int], keep: set[int], title: str) -> None:
     """Run the guardian in this process, which is Slurm's batch script."""
-    from outlive.system import prctl
-
     fds.close_others(keep)
     prctl.rename(title)
     body()
@@ -163,27 +160,25 @@ def _in_place(body: Callable[[], int], keep: set[int], title: str) -> None:
 
 def _with_sandbox(definition: Definition) -> Definition:
     """Return the definition with a bwrap that this node has. Errors: sandbox_unavailable."""
-    if definition.sandbox is None or os.access(definition.sandbox["bwrap"], os.X_OK):
+    if definition.sandbox is None or os.access(definition.sandbox.bwrap, os.X_OK):
         return definition
     from outlive.sandbox import bubblewrap
 
-    here: Definition = definition.replace(sandbox={**definition.sandbox, "bwrap": bubblewrap.find(None)})
-    return here
+    sandbox = Sandbox.replace(definition.sandbox, bwrap=bubblewrap.find(None))
+    return Definition.replace(definition, sandbox=sandbox)
 
 
 def _inherited(definition: Definition) -> dict[str, str]:
     environment = dict(os.environ)
     if definition.sandbox is None:
         return environment
-    from outlive.sandbox import view
+    from outlive.sandbox import shown
 
-    return view.filtered(environment, definition.sandbox["environment"])
+    return shown.filtered(environment, definition.sandbox.environment)
 
 
 def _of_files(definition: Definition) -> dict[str, str]:
     """Return the variables of the job's files, which this node must see too."""
-    from outlive.core.env_files import read_env_files
-
     return read_env_files(definition.env_files)
 
 
@@ -230,8 +225,16 @@ def _why_ended() -> tuple[str, str] | None:
         time.sleep(_LOOK_S)
     if at is None or time.monotonic() - at > _RECENT_S:
         return None
-    _, reason, message = verdict.of("TIMEOUT" if _cause() == "timeout" else "CANCELLED", started=True)
+    word = "TIMEOUT" if _cause() == "timeout" else "REQUEUED" if _is_requeued() else "CANCELLED"
+    _, reason, message = verdict.of(word, started=True)
     return reason, message
+
+
+def _is_requeued() -> bool:
+    """Return whether Slurm ends this run of the batch script to start it again: it has counted the
+    next run by now."""
+    counted = _squeue("--Format=RestartCnt")
+    return counted.isdigit() and int(counted) > int(os.environ.get("SLURM_RESTART_COUNT") or 0)
 
 
 _ends_at: list[float] = []  # when Slurm's time limit ends the job (Unix seconds)
@@ -244,16 +247,22 @@ def _cause() -> str:
 
 def _learn_end() -> None:
     """Ask Slurm for the end of the time limit, while nothing is being ended yet."""
+    end = _squeue("--format=%e")
+    if end.isdigit():  # else it is not known, and an order means kill
+        _ends_at.append(float(end))
+
+
+def _squeue(format: str) -> str:
+    """Return what Slurm says of this job, "" if it does not answer."""
     import subprocess
 
-    words = ["squeue", "--noheader", "--jobs", os.environ.get("SLURM_JOB_ID", ""), "--format=%e"]
+    words = ["squeue", "--noheader", "--states=all", "--jobs", os.environ.get("SLURM_JOB_ID", ""), format]
     env = {**os.environ, "SLURM_TIME_FORMAT": "%s"}
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_ASK_S, check=False, env=env)
-    except (OSError, subprocess.TimeoutExpired):  # not known: then an order means kill
-        return
-    if done.stdout.strip().isdigit():
-        _ends_at.append(float(done.stdout.strip()))
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -16,13 +16,12 @@ from outlive.errors import OutliveError
 from outlive.hosts import findings
 from outlive.hosts.findings import finding
 from outlive.hosts.slurm import look, programs
+from outlive.hosts.slurm.look import Look
 from outlive.system import locks, machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.hosts.engines import Host
+    from outlive.hosts.engine import Caller, Host
     from outlive.hosts.findings import Finding
 
 _LOOK_S = 30.0
@@ -30,28 +29,28 @@ _FREE_S = 15  # how long a node may take to be free
 _BYTE = 0
 
 
-def run(ctx: Any, host: Host) -> list[Finding]:
+def run(caller: Caller, host: Host) -> list[Finding]:
     """Return the findings, in the order in which one needs the other."""
     try:
-        found = [_programs(host)]
+        checks = [_programs(host)]
     except OutliveError as error:
         return [finding("programs", "fail", error.message, error.hint)]
     controller = _controller(host)
-    found.append(controller)
+    checks.append(controller)
     if controller["status"] == "fail":
-        return found
-    return [*found, *_node(ctx, host), _tracking(host)]
+        return checks
+    return [*checks, *_node(caller, host), _tracking(host)]
 
 
 def _programs(host: Host) -> Finding:
     for name in programs.NEEDED:
-        programs.path(name, host.settings)
-    _, version, _ = programs.run("sinfo", host.settings, "--version")
+        programs.path(name, host.settings.programs)
+    _, version, _ = programs.run("sinfo", host.settings.programs, "--version")
     return finding("programs", "ok", f"{version.strip() or 'slurm'}: {', '.join(programs.NEEDED)} are here.")
 
 
 def _controller(host: Host) -> Finding:
-    status, printed, error = programs.run("sinfo", host.settings, "--noheader", "--format=%P|%a|%D|%T")
+    status, printed, error = programs.run("sinfo", host.settings.programs, "--noheader", "--format=%P|%a|%D|%T")
     if status != 0:
         advice = "Start slurmctld, or set SLURM_CONF for the process that runs outlive (`scontrol ping` tells more)."
         return finding("controller", "fail", f"Slurm's controller does not answer: {error}", advice)
@@ -63,7 +62,7 @@ def _controller(host: Host) -> Finding:
 
 def _tracking(host: Host) -> Finding:
     """Say whether Slurm finds every process of a job, however that has detached itself."""
-    _, printed, _ = programs.run("scontrol", host.settings, "show", "config")
+    _, printed, _ = programs.run("scontrol", host.settings.programs, "show", "config")
     kind = next((line.rpartition("=")[2].strip() for line in printed.splitlines() if "ProctrackType" in line), "")
     if kind == "proctrack/cgroup":
         return finding("processes", "ok", "Slurm ends every process of a job (proctrack/cgroup).")
@@ -72,33 +71,35 @@ def _tracking(host: Host) -> Finding:
     return finding("processes", "warn", text, advice)
 
 
-def _node(ctx: Any, host: Host) -> list[Finding]:
+def _node(caller: Caller, host: Host) -> list[Finding]:
     """Look from a node."""
-    python = host.settings.get("python") or sys.executable
+    python = host.settings.python or sys.executable
     token = secrets.token_hex(8)
     name = f".check-{token}"
-    fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=ctx.store.fd)
+    fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=caller.store.fd)
     try:
         locks.take(fd, _BYTE)
         words = [f"--immediate={_FREE_S}", "--ntasks=1", "--nodes=1", "--time=1", "--chdir=/", "--quiet"]
-        words += [*(host.settings.get("options") or []), python, "-P", "-m", "outlive.hosts.slurm.look"]
-        words += [ctx.store.path, name]
-        if findings.is_sandboxed(ctx, host.name):
-            words.append(ctx.config.get("sandbox", "bwrap") or look.ANY)
-        status, printed, error = programs.run("srun", host.settings, *words, timeout_s=_LOOK_S)
+        words += [*(host.settings.options or []), python, "-P", "-m", "outlive.hosts.slurm.look"]
+        words += [caller.store.path, name]
+        if findings.is_sandboxed(caller.config, host.name):
+            words.append(caller.config.get("sandbox", "bwrap") or look.ANY)
+        status, printed, error = programs.run("srun", host.settings.programs, *words, timeout_s=_LOOK_S)
     finally:
         os.close(fd)
-        os.unlink(name, dir_fd=ctx.store.fd)
+        os.unlink(name, dir_fd=caller.store.fd)
     try:
         seen = fastjson.loads(printed) if status == 0 else None
-    except ValueError:
+    except (ValueError, RecursionError):
         seen = None
-    if not isinstance(seen, dict):
+    # Another program may have answered
+    if not isinstance(seen, dict) or Look.misfit(seen) is not None:
         return [_unlooked(host, python, error)]
-    found = [_outlive(host, python, seen), _root(ctx, seen), _locks(seen)]
-    if (sandbox := seen.get("sandbox")) is not None:
-        found.append(findings.of_sandbox(f"on node {seen.get('node')}", sandbox))
-    return found
+    there = Look.of(seen)
+    checks = [_outlive(host, python, there), _root(caller, there), _locks(there)]
+    if there.sandbox is not None:
+        checks.append(findings.of_sandbox(f"on node {there.node}", there.sandbox))
+    return checks
 
 
 def _unlooked(host: Host, python: str, error: str) -> Finding:
@@ -112,27 +113,27 @@ def _unlooked(host: Host, python: str, error: str) -> Finding:
     return finding("node", "fail", f"A node cannot run outlive: {error or 'it said nothing'}", advice)
 
 
-def _outlive(host: Host, python: str, seen: Finding) -> Finding:
-    where = f"{python} on node {seen.get('node')} has outlive {seen.get('version')}"
-    if seen.get("version") == __version__:
+def _outlive(host: Host, python: str, there: Look) -> Finding:
+    where = f"{python} on node {there.node} has outlive {there.version}"
+    if there.version == __version__:
         return finding("node", "ok", f"{where}.")
-    advice = f"Install outlive {__version__} there (`{python} -m pip install outlive=={__version__}`)."
+    advice = f"Install outlive {__version__} there, in its checkout or from its wheel: `{python} -m pip install .`."
     return finding("node", "warn", f"{where}; here is {__version__}.", advice)
 
 
-def _root(ctx: Any, seen: Finding) -> Finding:
-    if seen.get("root"):
-        return finding("root", "ok", f"The job root {ctx.store.path} is the same directory on node {seen.get('node')}.")
+def _root(caller: Caller, there: Look) -> Finding:
+    if there.root:
+        return finding("root", "ok", f"The job root {caller.store.path} is the same directory on node {there.node}.")
     advice = "Choose a job root on the file system that the nodes share: --root or OUTLIVE_ROOT."
-    return finding("root", "fail", f"Node {seen.get('node')} does not see the job root {ctx.store.path}.", advice)
+    return finding("root", "fail", f"Node {there.node} does not see the job root {caller.store.path}.", advice)
 
 
-def _locks(seen: Finding) -> Finding:
-    if not seen.get("root"):
+def _locks(there: Look) -> Finding:
+    if not there.root:
         return finding("locks", "warn", "Not looked at: the root is not shared.")
-    if seen.get("locked"):
-        alike = seen.get("machine") == machine.here()["id"]
-        if not alike or seen.get("boot_id") == machine.here()["boot_id"]:
+    if there.locked:
+        alike = there.machine == machine.here().id
+        if not alike or there.boot_id == machine.here().boot_id:
             return finding("locks", "ok", "Locks reach from machine to machine.")
         advice = "Set OUTLIVE_MACHINE to another name on each, or make /etc/machine-id unique (machine-id(5))."
         return finding("locks", "warn", "Locks reach, but two machines have the same machine id.", advice)

@@ -1,4 +1,4 @@
-"""The engine for hosts of kind slurm: the functions that hosts/engines.py names.
+"""The engine for hosts of kind slurm.
 
 A job is one sbatch of a fixed script, whose name is the job's id. Guardian and supervisor run in
 the allocation (batch.py), on the same job directory, so everything that only reads works as for a
@@ -11,31 +11,34 @@ import math
 import os
 import subprocess
 import sys
+import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 
+from outlive.core.records import Ending, EngineState, Queue, Resources, State
 from outlive.core.units import seconds_of, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
-from outlive.hosts.slurm import programs, refusal, snapshot, verdict
-from outlive.store import engine_record, history
-from outlive.store.inspect import Inspection, inspect_job, record_end
+from outlive.hosts.engine import Engine
+from outlive.hosts.slurm import accounting, programs, refusal, snapshot, verdict
+from outlive.hosts.slurm.record import NAME, SlurmRecord
+from outlive.store import history
+from outlive.store.inspection import engine_record
+from outlive.store.inspection.inspect import Inspection, inspect_job
+from outlive.store.inspection.unseen_end import record_end
 from outlive.store.job_dir import Locks
-from outlive.system import fds
+from outlive.supervisor.request import of_caller
+from outlive.system import fault_points, fds, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from collections.abc import Generator
-    from typing import Any
 
-    from outlive.core.records import Definition, State
-    from outlive.hosts.engines import Host
+    from outlive.core.records import Definition
+    from outlive.hosts.engine import Caller, Host, Start
+    from outlive.hosts.findings import Finding
     from outlive.store.job_dir import JobDir
 
-SHARES_FILES = TELLS_ENDS = True
-TELLS_USE = ("usage",)  # a step for each status would burden the controller
-NAME = "slurm"
 LOG = "engine.log"  # what the batch script says before the supervisor has started
 _SUBMIT_S = 60.0  # a busy controller lets sbatch wait
 _SETTLE_S = 5.0  # a shared file system may show an outcome later than Slurm shows the end
@@ -49,35 +52,186 @@ _LOG_BYTES = 65_536
 _OWN_BYTES = 64 * 1024**2  # guardian and supervisor count as parts of the job
 
 
-# --- before the job -------------------------------------------------------------------------------
+class SlurmEngine(Engine):
+    """Jobs in the queue of a Slurm cluster."""
 
+    tells_ends = True
+    tells_use = ("usage",)  # a step for each status would burden the controller
 
-def planned(ctx: Any, host: Host, definition: Definition) -> Definition:
-    """Return the definition as it is to be stored. Errors: not_supported, denied, launch_failed."""
-    programs.path("sbatch", host.settings)
-    if definition.masked_env:
-        names = ", ".join(definition.masked_env)
-        hint = f"Put them into a file that the nodes see, and name it with {argument('env_file')}."
-        message = (
-            f"{names} cannot be masked on {host.name}: Slurm writes the environment of a job to its controller's disk"
+    def planned(self, host: Host, definition: Definition) -> Definition:
+        """Return the definition as it is to be stored. Errors: not_supported, denied, launch_failed."""
+        programs.path("sbatch", host.settings.programs)
+        if definition.masked_env:
+            names = ", ".join(definition.masked_env)
+            hint = f"Put them into a file that the nodes see, and name it with {argument('env_file')}."
+            message = f"{names} cannot be masked on {host.name}: Slurm writes the environment of a job to its controller's disk"
+            raise OutliveError("not_supported", message, hint=hint)
+        if definition.stdin == "caller":
+            hint = f"Use {argument('stdin_data')}, a file, or {argument('stdin')} open and write."
+            raise OutliveError("not_supported", f"the stdin of this command does not reach {host.name}", hint=hint)
+        wanted = definition.resources or Resources()
+        if wanted.options and not host.settings.caller_options:
+            hint = f"caller_options = true in [hosts.{host.name}] of the configuration lets them."
+            raise OutliveError("denied", f"calls may not give options for {host.name}", hint=hint)
+        cpus = wanted.cpus
+        if cpus is not None and cpus != int(cpus):
+            raise invalid("resources", f"Slurm gives whole processors: cpus is {math.ceil(cpus)}, not {cpus}")
+        return definition
+
+    def submit(
+        self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks
+    ) -> Generator[None, None, socket.socket | None]:
+        """Hand the job to Slurm. Errors: launch_failed, and nothing will run then."""
+        definition = start.definition
+        python = host.settings.python or sys.executable
+        record = SlurmRecord(
+            host=host.name,
+            python=python,
+            programs=host.settings.programs,
+            queue=Queue(state="SUBMITTING", since=timestamp()),
+            submitted=time.time(),
+            request=of_caller(caller, definition),
         )
-        raise OutliveError("not_supported", message, hint=hint)
-    if definition.stdin == "caller":
-        hint = f"Use {argument('stdin_data')}, a file, or {argument('stdin')} open and write."
-        raise OutliveError("not_supported", f"the stdin of this command does not reach {host.name}", hint=hint)
-    wanted = definition.resources or {}
-    if wanted.get("options") and not host.settings.get("caller_options"):
-        hint = f"caller_options = true in [hosts.{host.name}] of the configuration lets them."
-        raise OutliveError("denied", f"calls may not give options for {host.name}", hint=hint)
-    cpus = wanted.get("cpus")
-    if cpus is not None and cpus != int(cpus):
-        raise invalid("resources", f"Slurm gives whole processors: cpus is {math.ceil(cpus)}, not {cpus}")
-    return definition
+        try:
+            engine_record.write_synced(job, record)
+        except OSError as error:
+            raise from_os(f"writing {job.path}/{engine_record.ENGINE}", error, on="store") from error
+        fault_points.at("host_recorded")
+        yield None  # what follows waits for the controller: a server does it in a thread
+        # Slurm passes the environment on: with the cookie of an outer job, the kill of that one would end this one too
+        env = {name: value for name, value in caller.env.items() if name != tree.COOKIE}
+        arguments = [*_flags(host, definition), _SCRIPT, python, definition.root, job.job_id]
+        try:
+            status, printed, error_text = _sbatch([programs.path("sbatch", record.programs), *arguments], env, locks)
+        except OutliveError:  # it did not even start
+            engine_record.delete(job)
+            raise
+        engine_id = printed.strip().partition(";")[0]
+        if status != 0 or not engine_id.isdigit():
+            _take_back(job, record)
+            raise OutliveError(
+                "launch_failed",
+                f"Slurm did not take the job: {error_text or f'sbatch ended with {status}'}; nothing was run",
+                retryable=_is_retryable(error_text),
+                hint=refusal.hint(host, error_text),
+            )
+        fault_points.at("host_handed")
+        known, queue = EngineState(name=NAME, job_id=engine_id), Queue.replace(record.queue, state="PENDING")
+        try:
+            engine_record.write(job, SlurmRecord.replace(record, engine=known, queue=queue))
+        except OSError:  # a full disk: the next reader finds the job by its name
+            return None
+        history.record(job, history.SUBMITTED, host=host.name, engine=NAME, engine_job_id=engine_id)
+        return None
+
+    def resumed(self, caller: Caller, job: JobDir, inspection: Inspection) -> Inspection:
+        """Return the inspection of a job that has not ended, with what Slurm says of it."""
+        record = engine_record.read_as(SlurmRecord, job)
+        if record is None or (inspection.state.finished and not _is_worth_asking(record, inspection)):
+            return inspection
+        word = record.engine.state
+        if word not in verdict.ENDED and word != verdict.FORGOTTEN:
+            age_s = (
+                _SUPERVISED_AGE_S if inspection.supervised and not inspection.state.finished else snapshot.ASK_EVERY_S
+            )
+            wait_s = snapshot.WAIT_S if caller.face == "cli" else _patience_of_server()
+            try:
+                seen = snapshot.take(caller.store, record, max_age_s=age_s, wait_s=wait_s)
+            except (OSError, OutliveError):
+                seen = snapshot.Snapshot("", time.time())  # squeue did not run
+            if seen is not None:
+                record = _noted(job, record, seen, inspection)
+        word = record.engine.state
+        if inspection.state.finished or (word not in verdict.ENDED and word != verdict.FORGOTTEN):
+            return inspection
+        # The outcome may have come to this machine after the first look
+        inspection = inspect_job(caller.store, job)
+        if inspection.state.finished or time.time() - (record.ended_seen or 0.0) < _SETTLE_S:
+            return inspection
+        return _judged(caller, job, _recalled(job, record), inspection)
+
+    def connect(self, job: JobDir) -> socket.socket:
+        """Return a connection to the job's supervisor in its allocation. Errors: io_error."""
+        record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
+        engine_id = record.engine.job_id
+        if not engine_id:
+            raise OutliveError(
+                "io_error", f"job {job.job_id} is not known to Slurm yet", retryable=True, hint="Try again."
+            )
+        here, there = fds.pair()
+        words = [sys.executable, "-P", "-m", "outlive.hosts.slurm.pump", str(there.fileno())]
+        words += [
+            programs.path("srun", record.programs),
+            engine_id,
+            record.python,
+            os.path.dirname(job.path),
+            job.job_id,
+        ]
+        try:
+            subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(there.fileno(),),
+                start_new_session=True,
+            )
+        except OSError as error:
+            here.close()
+            raise from_os("starting srun", error, on="process") from error
+        finally:
+            there.close()
+        return here
+
+    def cancelled(
+        self, caller: Caller, job: JobDir, inspection: Inspection, by: str
+    ) -> Generator[None, None, Inspection]:
+        """End a job that waits in Slurm's queue. Errors: io_error."""
+        yield None  # scancel waits for the controller
+        record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
+        try:
+            locks = Locks(job)
+        except BlockingIOError:  # it starts just now
+            return inspect_job(caller.store, job)
+        except OSError as error:
+            raise from_os(f"locking job {job.job_id}", error, on="store") from error
+        locks.close()
+        state: State | None = job.read_state()
+        if state is not None and state.state == "created":
+            ending = Ending(cause="kill", by=by, at=timestamp())
+            ended = State.replace(
+            state,
+                state="failed", phase="finished", reason="kill", ending=ending, finished_at=timestamp(), started_at=inspection.definition.created_at,
+                message="it was cancelled before it started; it never ran",
+            )  # fmt: skip
+            # Written first: from here on its script would find it ended, and run nothing
+            record_end(caller.store, job, ended, inspection.definition)
+            _scancel(job, record)
+        return inspect_job(caller.store, job)
+
+    def forget(self, job: JobDir) -> None:
+        """Have Slurm give up a job that is about to be deleted. Errors: none; a script that starts all
+        the same finds its job gone."""
+        record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
+        if record.engine.state not in (*verdict.ENDED, verdict.FORGOTTEN):
+            _scancel(job, record)
+
+    def checked(self, caller: Caller, host: Host, *, setup: bool = False) -> list[Finding]:
+        """Return what is found about the cluster. There is nothing to put there: `setup` checks too."""
+        from outlive.hosts.slurm import checks
+
+        return checks.run(caller, host)
+
+    def advice(self, reason: str | None) -> str | None:
+        return refusal.waits_in_vain(reason)
+
+
+ENGINE = SlurmEngine()
 
 
 def _flags(host: Host, definition: Definition) -> list[str]:
     """Return the flags of sbatch that say what the job is given."""
-    wanted = definition.resources or {}
+    wanted = definition.resources or Resources()
     warn_s = max(_WARN_S, math.ceil(definition.kill_after_ms / 1000))
     flags = [
         "--parsable",
@@ -92,16 +246,16 @@ def _flags(host: Host, definition: Definition) -> list[str]:
     if definition.timeout_ms:  # the supervisor keeps the exact limit, and Slurm's comes after it
         minutes = math.ceil((definition.timeout_ms + definition.kill_after_ms) / _MINUTE_MS) + 1
         flags.append(f"--time={minutes}")
-    if "cpus" in wanted:
-        flags += ["--ntasks=1", f"--cpus-per-task={int(wanted['cpus'])}"]
-    if "memory" in wanted:
-        flags.append(f"--mem={math.ceil((wanted['memory'] + _OWN_BYTES) / 1024)}K")
-    if "gpus" in wanted:
-        flags += ["--nodes=1", f"--gpus={wanted['gpus']}"]  # else they may be spread over several nodes
-    if wanted.get("nice"):
-        flags.append(f"--nice={wanted['nice'] * 100}")
-    flags += host.settings.get("options") or []
-    for name, value in (wanted.get("options") or {}).items():
+    if wanted.cpus is not None:
+        flags += ["--ntasks=1", f"--cpus-per-task={int(wanted.cpus)}"]
+    if wanted.memory is not None:
+        flags.append(f"--mem={math.ceil((wanted.memory + _OWN_BYTES) / 1024)}K")
+    if wanted.gpus is not None:
+        flags += ["--nodes=1", f"--gpus={wanted.gpus}"]  # else they may be spread over several nodes
+    if wanted.nice:
+        flags.append(f"--nice={wanted.nice * 100}")
+    flags += host.settings.options or []
+    for name, value in (wanted.options or {}).items():
         if value not in (False, "false"):
             flags.append(f"--{name}" if value in (True, "true") else f"--{name}={value}")
     return flags
@@ -112,84 +266,22 @@ def _escaped(path: str) -> str:
     return path.replace("\\", "\\\\").replace("%", "%%")
 
 
-# --- the submission -------------------------------------------------------------------------------
-
-
-def submit(ctx: Any, host: Host, job: JobDir, plan: Any, locks: Locks) -> Generator[None, None, None]:
-    """Hand the job to Slurm. Errors: launch_failed, and nothing will run then."""
-    definition: Definition = plan.definition
-    python = host.settings.get("python") or sys.executable
-    record: dict[str, Any] = {
-        "kind": NAME,
-        "host": host.name,
-        "python": python,
-        "programs": host.settings.get("programs"),
-        "engine": {"name": NAME, "job_id": None, "state": None},
-        "queue": {"state": "SUBMITTING", "since": timestamp()},
-        "submitted": time.time(),
-        "request": {
-            "sink_shell": list(definition.shell or ctx.shell),
-            "bounds": ctx.config.bounds(),
-            "audit": ctx.config.audit(ctx.env),
-        },
-    }
-    try:
-        engine_record.write(job, record)
-    except OSError as error:
-        raise from_os(f"writing {job.path}/{engine_record.ENGINE}", error, on="store") from error
-    yield None  # what follows waits for the controller: a server does it in a thread
-    arguments = [*_flags(host, definition), _SCRIPT, python, definition.root, job.job_id]
-    try:
-        status, printed, error_text = _sbatch([programs.path("sbatch", record), *arguments], ctx.env, locks)
-    except OutliveError:  # it did not even start
-        with suppress(OSError):
-            os.unlink(engine_record.ENGINE, dir_fd=job.fd)
-        raise
-    engine_id = printed.strip().partition(";")[0]
-    if status != 0 or not engine_id.isdigit():
-        _take_back(job, record)
-        raise OutliveError(
-            "launch_failed",
-            f"Slurm did not take the job: {error_text or f'sbatch ended with {status}'}; nothing was run",
-            retryable=_is_retryable(error_text),
-            hint=refusal.hint(host, error_text),
-        )
-    record["engine"]["job_id"] = engine_id
-    record["queue"]["state"] = "PENDING"
-    try:
-        engine_record.write(job, record)
-    except OSError:  # a full disk: the next reader finds the job by its name
-        return
-    history.record(job, history.SUBMITTED, host=host.name, engine=NAME, engine_job_id=engine_id)
-
-
 def _sbatch(words: list[str], env: dict[str, str], locks: Locks) -> tuple[int, str, str]:
     """Run sbatch, which holds the job's locks too: if this process is killed, no reader looks for
     the job before sbatch has ended."""
     try:
-        done = subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SUBMIT_S,
-            env=env,
-            pass_fds=tuple(locks.fds),
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return 124, "", f"sbatch did not answer within {_SUBMIT_S:.0f} s"
+        return programs.bounded("sbatch", words, timeout_s=_SUBMIT_S, env=env, pass_fds=locks.fds)
     except OSError as error:
         raise from_os("starting sbatch", error, code="launch_failed", on="process") from error
-    return done.returncode, done.stdout.decode("utf-8", "replace"), programs.said(done.stderr)
 
 
-def _take_back(job: JobDir, record: dict[str, Any]) -> None:
+def _take_back(job: JobDir, record: SlurmRecord) -> None:
     """Make sure that nothing comes of a submission that may have been half done. A script that
     starts all the same finds its job gone."""
     try:
-        programs.run("scancel", record, f"--name={job.job_id}", timeout_s=5.0)
-        os.unlink(engine_record.ENGINE, dir_fd=job.fd)
-    except (OSError, OutliveError):
+        programs.run("scancel", record.programs, f"--name={job.job_id}", timeout_s=5.0)
+        engine_record.delete(job)
+    except OutliveError:
         return
 
 
@@ -198,151 +290,116 @@ def _is_retryable(text: str) -> bool:
     return any(word in text.lower() for word in words)
 
 
-# --- while it waits and runs ----------------------------------------------------------------------
-
-
-def resumed(ctx: Any, job: JobDir, found: Inspection) -> Inspection:
-    """Return the inspection of a job that has not ended, with what Slurm says of it."""
-    record = engine_record.read(job)
-    if record is None or (found.state.finished and not _is_worth_asking(record, found)):
-        return found
-    word = record["engine"].get("state")
-    if word not in verdict.ENDED and word != verdict.FORGOTTEN:
-        age_s = _SUPERVISED_AGE_S if found.supervised and not found.state.finished else snapshot.ASK_EVERY_S
-        wait_s = snapshot.WAIT_S if ctx.face == "cli" else _patience_of_server()
-        try:
-            seen = snapshot.take(ctx.store, record, max_age_s=age_s, wait_s=wait_s)
-        except (OSError, OutliveError):
-            seen = snapshot.Snapshot("", time.time())  # squeue did not run
-        if seen is not None:
-            record = _noted(job, record, seen, found)
-    word = record["engine"].get("state")
-    if found.state.finished or (word not in verdict.ENDED and word != verdict.FORGOTTEN):
-        return found
-    # The outcome may have come to this machine after the first look
-    found = inspect_job(ctx.store, job)
-    if found.state.finished or time.time() - record["ended_seen"] < _SETTLE_S:
-        return found
-    return _judged(ctx, job, _recalled(job, record), found)
-
-
 def _patience_of_server() -> float:
     """Return how long a server waits for Slurm's word: in its event loop not at all."""
-    import threading
-
     return 0.0 if threading.current_thread() is threading.main_thread() else _SERVER_WAIT_S
 
 
-def _is_worth_asking(record: dict[str, Any], found: Inspection) -> bool:
+def _is_worth_asking(record: SlurmRecord, inspection: Inspection) -> bool:
     """Return whether Slurm may still tell its word for the end of a job that has ended, and has not
     told it yet."""
-    ended = seconds_of(found.state.finished_at) if found.state.finished_at else 0.0
-    return record["engine"].get("state") not in verdict.ENDED and time.time() - ended < _REMEMBERED_S
+    ended = seconds_of(inspection.state.finished_at) if inspection.state.finished_at else 0.0
+    return record.engine.state not in verdict.ENDED and time.time() - ended < _REMEMBERED_S
 
 
-def _noted(job: JobDir, record: dict[str, Any], seen: snapshot.Snapshot, found: Inspection) -> dict[str, Any]:
+def _noted(job: JobDir, record: SlurmRecord, seen: snapshot.Snapshot, inspection: Inspection) -> SlurmRecord:
     """Return the record with what Slurm said last; write it if that is news."""
-    after = {**record, "engine": dict(record["engine"])}
     if seen.failed is not None:
-        after["unreachable_since"] = record.get("unreachable_since") or timestamp(seen.at)
+        after = SlurmRecord.replace(record, unreachable_since=record.unreachable_since or timestamp(seen.at))
     else:
-        after.pop("unreachable_since", None)
+        after = SlurmRecord.replace(record, unreachable_since=None)
         entry = seen.jobs.get(job.job_id)
-        if entry is not None and not _is_old(entry, seen, found):
+        if entry is not None and not _is_old(entry, seen, inspection):
             after = _with_entry(after, entry)
         elif (
             entry is None
-            and not found.supervised
-            and not found.state.finished
-            and seen.at - record["submitted"] > _SETTLE_S
+            and not inspection.supervised
+            and not inspection.state.finished
+            and seen.at - record.submitted > _SETTLE_S
         ):
-            after["engine"]["state"] = verdict.FORGOTTEN
-        if after["engine"]["state"] in (*verdict.ENDED, verdict.FORGOTTEN):
-            after.setdefault("ended_seen", time.time())
+            after = SlurmRecord.replace(after, engine=EngineState.replace(after.engine, state=verdict.FORGOTTEN))
+        if after.engine.state in (*verdict.ENDED, verdict.FORGOTTEN) and after.ended_seen is None:
+            after = SlurmRecord.replace(after, ended_seen=time.time())
     if after != record:
         _write(job, record, after)
     return after
 
 
-def _is_old(entry: snapshot.Entry, seen: snapshot.Snapshot, found: Inspection) -> bool:
+def _is_old(entry: snapshot.Entry, seen: snapshot.Snapshot, inspection: Inspection) -> bool:
     """Return whether Slurm said that a job waits before the job started."""
-    started_at = found.state.started_at
+    started_at = inspection.state.started_at
     return entry.state in verdict.WAITING and started_at is not None and seen.at < seconds_of(started_at)
 
 
-def _with_entry(after: dict[str, Any], entry: snapshot.Entry) -> dict[str, Any]:
-    queue: dict[str, Any] = {"state": entry.state, "reason": entry.reason, "since": after["queue"]["since"]}
-    if entry.start is not None and entry.state in verdict.WAITING:
-        queue["estimated_start"] = timestamp(entry.start)
-    after["engine"] |= {"job_id": entry.job_id, "state": entry.state}
-    return {**after, "queue": queue}
+def _with_entry(record: SlurmRecord, entry: snapshot.Entry) -> SlurmRecord:
+    start = timestamp(entry.start) if entry.start is not None and entry.state in verdict.WAITING else None
+    queue = Queue(state=entry.state, reason=entry.reason, since=record.queue.since, estimated_start=start)
+    engine = EngineState.replace(record.engine, job_id=entry.job_id, state=entry.state)
+    return SlurmRecord.replace(record, engine=engine, queue=queue)
 
 
-def _write(job: JobDir, before: dict[str, Any], after: dict[str, Any]) -> None:
+def _write(job: JobDir, before: SlurmRecord, after: SlurmRecord) -> None:
     """Write what has changed in the record, and what is new in it into the history.
 
     Slurm may take seconds to answer. What another process has written meanwhile stays, such as what
     the batch script tells when it starts.
     """
     try:
-        now = engine_record.read(job) or before
-        kept = {name: value for name, value in now.items() if name not in before or name in after}
-        changed = {name: value for name, value in after.items() if name not in before or value != before[name]}
-        engine_record.write(job, {**kept, **changed})
-        word, old = after["engine"]["state"], before["engine"].get("state")
-        if word == old or word not in verdict.WAITING:
+        now, old = engine_record.read_as(SlurmRecord, job) or before, vars(before)
+        changed = {name: value for name, value in vars(after).items() if value != old[name]}
+        engine_record.write(job, SlurmRecord.replace(now, **changed))
+        word = after.engine.state
+        state = job.read_state()
+        if word == before.engine.state or word not in verdict.WAITING or state is None or state.finished:
             return
         locks = Locks(job)  # a history has one writer
     except OSError:
         return
     try:
-        history.record(job, history.QUEUED, state=word, reason=after["queue"].get("reason"))
+        history.record(job, history.QUEUED, state=word, reason=after.queue.reason)
     finally:
         locks.close()
 
 
-def _recalled(job: JobDir, record: dict[str, Any]) -> dict[str, Any]:
+def _recalled(job: JobDir, record: SlurmRecord) -> SlurmRecord:
     """Return the record; of a job that Slurm's controller has forgotten with the word of the
     accounting, where there is one."""
-    if record["engine"]["state"] != verdict.FORGOTTEN:
+    if record.engine.state != verdict.FORGOTTEN:
         return record
-    from outlive.hosts.slurm import accounting  # late: few jobs are forgotten before their end was seen
-
     known = accounting.end_of(job.job_id, record)
     if known is None:
         return record
-    after = {**record, "engine": {**record["engine"], **known}}
+    after = SlurmRecord.replace(record, engine=known)
     _write(job, record, after)
     return after
 
 
-def _judged(ctx: Any, job: JobDir, record: dict[str, Any], found: Inspection) -> Inspection:
+def _judged(caller: Caller, job: JobDir, record: SlurmRecord, inspection: Inspection) -> Inspection:
     """End a job by what Slurm says, because no process of ours wrote an outcome."""
-    word = record["engine"]["state"]
-    state = found.state
+    word = record.engine.state or ""
+    state = inspection.state
     started = state.state != "created"
-    outcome, reason, message = verdict.of(word, started=started)
+    outcome, reason, message = verdict.of(word, started=started, accepted=bool(record.engine.job_id))
     if started and reason == "lost" and _is_over_memory(job):
         outcome, reason, message = verdict.of("OUT_OF_MEMORY", started=True)
     if not started and reason == "launch":
         message += _said(job)
     if reason == "kill":
-        state = state.replace(
-            ending={"cause": "kill", "by": "engine", "signal": None, "at": timestamp(), "kill_at_ns": None}
-        )
-    ended = state.replace(
+        state = State.replace(state, ending=Ending(cause="kill", by="engine", at=timestamp()))
+    ended = State.replace(
+        state,
         state=outcome,
         phase="finished",
         reason=reason,
         message=message,
         finished_at=timestamp(),
-        started_at=state.started_at or found.definition.created_at,
+        started_at=state.started_at or inspection.definition.created_at,
         stdin="closed",
         waiting=None,
     )
     event = (history.PREEMPTED, {"state": word}) if word == "PREEMPTED" else None
-    written = record_end(ctx.store, job, ended, found.definition, event)
-    return Inspection(found.definition, written, just_ended=True)
+    written = record_end(caller.store, job, ended, inspection.definition, event)
+    return Inspection(inspection.definition, written, just_ended=True)
 
 
 def _said(job: JobDir) -> str:
@@ -364,81 +421,10 @@ def _log(job: JobDir) -> bytes:
         return b""
 
 
-# --- what is asked of it --------------------------------------------------------------------------
-
-
-def connect(job: JobDir) -> socket.socket:
-    """Return a connection to the job's supervisor in its allocation. Errors: io_error."""
-    record = engine_record.read(job) or {}
-    engine_id = (record.get("engine") or {}).get("job_id")
-    if not engine_id:
-        raise OutliveError("io_error", f"job {job.job_id} is not known to Slurm yet", retryable=True, hint="Try again.")
-    here, there = fds.pair()
-    words = [sys.executable, "-P", "-m", "outlive.hosts.slurm.pump", str(there.fileno())]
-    words += [programs.path("srun", record), engine_id, record["python"], os.path.dirname(job.path), job.job_id]
+def _scancel(job: JobDir, record: SlurmRecord) -> None:
+    """Cancel by the name alone, which no other job has. Slurm may give one number to two jobs, after
+    its controller was killed."""
     try:
-        subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(there.fileno(),),
-            start_new_session=True,
-        )
-    except OSError as error:
-        here.close()
-        raise from_os("starting srun", error, on="process") from error
-    finally:
-        there.close()
-    return here
-
-
-def cancelled(ctx: Any, job: JobDir, found: Inspection) -> Generator[None, None, Inspection]:
-    """End a job that waits in Slurm's queue. Errors: io_error."""
-    yield None  # scancel waits for the controller
-    record = engine_record.read(job) or {}
-    try:
-        locks = Locks(job)
-    except BlockingIOError:  # it starts just now
-        return inspect_job(ctx.store, job)
-    except OSError as error:
-        raise from_os(f"locking job {job.job_id}", error, on="store") from error
-    locks.close()
-    state: State | None = job.read_state()
-    if state is not None and state.state == "created":
-        ending = {"cause": "kill", "by": ctx.owner, "signal": "SIGTERM", "at": timestamp(), "kill_at_ns": None}
-        ended = state.replace(
-            state="killed", phase="finished", reason="kill", ending=ending, finished_at=timestamp(), started_at=found.definition.created_at,
-            message="it was cancelled before it started; it never ran",
-        )  # fmt: skip
-        # Written first: from here on its script would find it ended, and run nothing
-        record_end(ctx.store, job, ended, found.definition)
-        _scancel(job, record)
-    return inspect_job(ctx.store, job)
-
-
-advice = refusal.waits_in_vain
-
-
-def forget(job: JobDir) -> None:
-    """Have Slurm give up a job that is about to be deleted. Errors: none; a script that starts all
-    the same finds its job gone."""
-    record = engine_record.read(job) or {}
-    if (record.get("engine") or {}).get("state") not in (*verdict.ENDED, verdict.FORGOTTEN):
-        _scancel(job, record)
-
-
-def _scancel(job: JobDir, record: dict[str, Any]) -> None:
-    engine_id = (record.get("engine") or {}).get("job_id")
-    try:
-        programs.run("scancel", record, engine_id or f"--name={job.job_id}")
+        programs.run("scancel", record.programs, f"--name={job.job_id}")
     except OutliveError:
         return
-
-
-def checked(ctx: Any, host: Host, *, setup: bool = False) -> list[dict[str, Any]]:
-    """Return what is found about the cluster. There is nothing to put there: `setup` checks too."""
-    from outlive.hosts.slurm import checks
-
-    found: list[dict[str, Any]] = checks.run(ctx, host)
-    return found

@@ -4,37 +4,47 @@ FILE is in the job root and locked by the process that asks. With BWRAP, a path 
 sandbox is tried.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 
 from outlive import __version__, fastjson
+from outlive.core.record import Record
+from outlive.core.records import SandboxTrial
+from outlive.sandbox import bubblewrap
 from outlive.system import locks, machine
 
 ANY = "-"
 
 
+class Look(Record, omitted=("sandbox",), required=("version", "node")):
+    """`root`: whether FILE is there. `locked`: whether its lock is seen there."""
+
+    version: str = ""
+    node: str = ""
+    machine: str = ""
+    boot_id: str = ""
+    root: bool = False
+    locked: bool = False
+    sandbox: SandboxTrial | None = None
+
+
 def main(root: str, name: str, bwrap: str | None = None) -> int:
     here = machine.here()
-    seen = {
-        "version": __version__,
-        "node": os.environ.get("SLURMD_NODENAME") or here["name"],
-        "machine": here["id"],
-        "boot_id": here["boot_id"],
-        "root": False,
-        "locked": False,
-    }
+    node = os.environ.get("SLURMD_NODENAME") or here.name
     try:
-        fd = os.open(os.path.join(root, name), os.O_RDONLY | os.O_CLOEXEC)
-        seen |= {"root": True, "locked": locks.is_held(fd, 0)}
+        is_locked: bool | None = locks.is_held(os.open(os.path.join(root, name), os.O_RDONLY | os.O_CLOEXEC), 0)
     except OSError:
-        pass
-    if bwrap is not None:
-        from outlive.sandbox import bubblewrap  # late: most checks are about no sandbox
-
-        seen["sandbox"] = bubblewrap.found(None if bwrap == ANY else bwrap)
-    sys.stdout.write(fastjson.dumps(seen) + "\n")
+        is_locked = None
+    look = Look(
+        version=__version__,
+        node=node,
+        machine=here.id,
+        boot_id=here.boot_id,
+        root=is_locked is not None,
+        locked=bool(is_locked),
+        sandbox=None if bwrap is None else bubblewrap.trial(None if bwrap == ANY else bwrap),
+    )
+    sys.stdout.write(fastjson.dumps(look.to_dict()) + "\n")
     return 0
 
 

@@ -7,7 +7,7 @@ from outlive.hosts.slurm import programs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.hosts.engines import Host
+    from outlive.hosts.engine import Host
 
 # What sbatch says of a job that no node has room for, even an empty one
 _TOO_MUCH = ("configuration is not available", "can not be satisfied", "generic resource", "processors requested")
@@ -35,7 +35,7 @@ def waits_in_vain(reason: str | None) -> str | None:
 def _most(host: Host) -> str | None:
     """Return the most that a node of the cluster has, as members of `resources`."""
     try:
-        status, printed, _ = programs.run("sinfo", host.settings, "--noheader", "--Node", "--format=%c|%m|%G")
+        status, printed, _ = programs.run("sinfo", host.settings.programs, "--noheader", "--Node", "--format=%c|%m|%G")
         nodes = [line.split("|") for line in printed.splitlines() if line.count("|") == 2]
         if status != 0 or not nodes:
             return None

@@ -16,9 +16,7 @@ from outlive.hosts.slurm import programs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
+    from outlive.hosts.slurm.record import SlurmRecord
     from outlive.store.root import Store
 
 ASK_EVERY_S = 5.0
@@ -72,10 +70,10 @@ class Snapshot:
 
 
 def take(
-    store: Store, record: Mapping[str, Any], *, max_age_s: float = ASK_EVERY_S, wait_s: float = WAIT_S
+    store: Store, record: SlurmRecord, *, max_age_s: float = ASK_EVERY_S, wait_s: float = WAIT_S
 ) -> Snapshot | None:
     """Return what Slurm says; None if it was never asked with success or not, and cannot be now."""
-    name = f".slurm-{record['host']}"
+    name = f".slurm-{record.host}"
     known = _read(store, name)
     if known is not None and 0 <= time.time() - known.at < max(max_age_s, ASK_EVERY_S):
         return known
@@ -97,12 +95,12 @@ def take(
     return _awaited(store, name, known, wait_s)
 
 
-def _ask(store: Store, name: str, record: Mapping[str, Any], lock: int) -> None:
+def _ask(store: Store, name: str, record: SlurmRecord, lock: int) -> None:
     """Have squeue write its answer. The lock is held until it has, whether this process waits or
     not."""
     target = os.path.join(store.path, name)
     temporary = f"{target}.{os.getpid()}"
-    words = ["/bin/sh", "-c", _SCRIPT, "sh", programs.path("squeue", record), _FORMAT, temporary, target]
+    words = ["/bin/sh", "-c", _SCRIPT, "sh", programs.path("squeue", record.programs), _FORMAT, temporary, target]
     subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
@@ -118,9 +116,9 @@ def _ask(store: Store, name: str, record: Mapping[str, Any], lock: int) -> None:
 def _awaited(store: Store, name: str, known: Snapshot | None, wait_s: float) -> Snapshot | None:
     until = time.monotonic() + wait_s
     while time.monotonic() < until:
-        found = _read(store, name)
-        if found is not None and (known is None or found.at != known.at):
-            return found
+        answer = _read(store, name)
+        if answer is not None and (known is None or answer.at != known.at):
+            return answer
         time.sleep(_LOOK_S)
     return known
 

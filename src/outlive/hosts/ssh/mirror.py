@@ -9,38 +9,42 @@ again by the next reader.
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from outlive import fastjson, limits
-from outlive.core.records import Definition, State
+from outlive.core.records import Definition, Ending, Queue, State
 from outlive.core.units import timestamp
-from outlive.errors import OutliveError
-from outlive.hosts.ssh import origin, wire
-from outlive.hosts.ssh.bundle import Bundle
-from outlive.hosts.ssh.connection import is_crowded, unreachable
-from outlive.hosts.ssh.link import Link
-from outlive.hosts.ssh.relay import Relay
+from outlive.errors import OutliveError, from_os
+from outlive.hosts.ssh import ends, origin
+from outlive.hosts.ssh.connecting import wire, words
+from outlive.hosts.ssh.connecting.bundle import Bundle
+from outlive.hosts.ssh.connecting.connection import is_crowded, unreachable
+from outlive.hosts.ssh.connecting.reconnecting import Link
+from outlive.hosts.ssh.connecting.relay import Relay
+from outlive.hosts.ssh.connecting.turns import Turns
+from outlive.hosts.ssh.far_events import FarEvents
+from outlive.hosts.ssh.record import SshRecord
 from outlive.hosts.ssh.replica import Replica
-from outlive.hosts.ssh.turns import Turns
-from outlive.store import engine_record, history
-from outlive.store.inspect import LOST
-from outlive.store.job_dir import JobDir
-from outlive.store.root import Store
+from outlive.store import history, root
+from outlive.store.inspection import engine_record
+from outlive.supervisor.control_requests import Kill, Reload
 from outlive.supervisor.control_server import STATE, ControlServer, listen
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.recorder import EventRecorder
-from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.supervisor import SURVIVED
-from outlive.system import daemonize, fds, prctl, signals, tree
+from outlive.system import fault_points, fds, signals
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
     from typing import Any
 
+    from outlive.store.job_dir import JobDir
+    from outlive.supervisor.control_requests import ControlRequest
     from outlive.supervisor.control_server import Connection
+    from outlive.supervisor.request import Request
 
 AGENT = "SSH_AUTH_SOCK"
 _UNREACHABLE_S = 3.0  # a connection that is back within this was never away
@@ -50,11 +54,8 @@ _GIVE_UP_S = 600.0  # and is given up after this
 _CONNECTING = "CONNECTING"  # the state in `queue`
 _TURN = "other connections to this host are made first"
 _FORGET_AGAIN_S = 2.0
-_GRACE_S = 0.2  # after everything is done, for an answer that is under way
 # What means something on its own machine alone
 _OF_ITS_MACHINE = ("identity", "init", "group", "job_group", "supervisor", "started_ns", "boot_id")
-# Those of the other machine that this one tells itself, from the state
-_OWN_EVENTS = frozenset({history.FINISHED, history.LEFT_OUT})
 
 
 class Mirror:
@@ -65,14 +66,14 @@ class Mirror:
         self,
         job: JobDir,
         request: Request,
-        start: dict[str, Any] | None,
+        start: dict[str, object] | None,
         waiter: socket.socket | None,
     ) -> None:
         self._job = job
         self._request = request
-        self._definition: Definition = Definition.of(request.definition)
+        self._definition = request.definition
         self._start, self._waiter = start, waiter
-        self._record = engine_record.read(job) or {}
+        self._record = engine_record.read_as(SshRecord, job) or SshRecord()
         self._state = job.read_state()
         self._loop = EventLoop()
         self._replica = Replica(job, self._definition.quota_bytes)
@@ -88,17 +89,30 @@ class Mirror:
         )
         self._link = Link(
             self._loop,
-            self._record["settings"],
-            _environment(request.environment, self._record),
+            self._record.settings,
+            _environment(request.environment, self._record.agent),
             Bundle(),
-            Turns(request.root, self._record["settings"], lambda: self._wait(_TURN) if self._is_unsent else None),
-            on_up=self._up,
-            on_message=self._take,
-            on_down=self._down,
+            Turns(request.root, self._record.settings, lambda: self._wait(_TURN) if self._is_unsent else None),
+            self,
         )
         self._relay = Relay(self._loop, self._link, str(self._definition.host))
-        self._seen_events: dict[tuple[str, int, str], int] | None = None
-        self._last_event = 0  # `n` of the newest one there that is here
+        self._events = FarEvents(job)
+        # What our end says → what is done about it. Opened and Beat say nothing new
+        self._actions: dict[type[words.Word], Callable[[Any], None]] = {
+            words.Started: self._take_start,
+            words.Followed: self._take_followed,
+            words.Events: self._take_events,
+            words.Status: lambda word: self._take_state(word.state),
+            words.Answer: lambda word: self._relay.answered(word.id, word.content),
+            words.Over: self._take_over,
+            words.Forgotten: self._take_forgotten,
+            words.Gone: self._take_absence,
+            words.Kept: lambda word: self._say(words.Drop(jobs=origin.gone(request.root, word.jobs))),
+            words.Refused: self._refused,
+        }
+        self._next_report_of_wait = self._loop.timer(self._report_wait)
+        self._report_loss = self._loop.timer(self._unreachable)
+        self._next_check = self._loop.timer(self._check_done)
         self._why = ""
         self._began = time.monotonic()
         self._sent_start = False
@@ -111,8 +125,8 @@ class Mirror:
         wakeup = signals.wakeup_pipe((signal.SIGCHLD, *SURVIVED))
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if self._waiter is not None:
-            self._loop.after("submit", _SUBMIT_S, lambda: self._report() if self._sent_start else None)
-            self._loop.after("waits", _WAITS_S, self._report_wait)
+            self._loop.timer(lambda: self._report() if self._sent_start else None).after(_SUBMIT_S)
+            self._next_report_of_wait.after(_WAITS_S)
         if self._state is not None and self._state.finished:
             self._goes_on_after_end()
         self._recorder.look_for(self._definition_now())
@@ -145,24 +159,40 @@ class Mirror:
 
     # --- the connection ---
 
-    def _up(self) -> None:
-        own = origin.name_of(self._request.root)
-        self._link.send(wire.word(do="open", root=self._record["settings"].get("root"), origin=own))
+    def up(self) -> None:
+        self._say(words.Open(root=self._record.settings.root, origin=origin.name_of(self._request.root)))
         if self._start is not None:
             if not self._job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
                 os._exit(0)
+            if not self._note_asked():
+                return
             self._sent_start = True
-            if self._record.get("queue"):
-                self._note(queue=None)
-            self._link.send(wire.message(wire.DATA, 0, fastjson.dumps(self._start).encode()) + wire.word(do="start"))
+            self._link.send(wire.message(wire.DATA, 0, fastjson.dumps(self._start).encode()) + words.Start().packed())
+            fault_points.at("mirror_sent")
         else:
             self._follow()
 
+    def _say(self, word: words.Word) -> None:
+        self._link.send(word.packed())
+
+    def _note_asked(self) -> bool:
+        """Note on the disk that the other machine is asked for the start: from here on it may run.
+        Return False if that cannot be written; nothing is asked then."""
+        record = SshRecord.replace(self._record, queue=None, asked=True)
+        try:
+            engine_record.write_synced(self._job, record)
+        except OSError as error:
+            self._give_up(from_os(f"writing {self._job.path}/{engine_record.ENGINE}", error, on="store"))
+            return False
+        self._record = record
+        fault_points.at("mirror_asked")
+        return True
+
     def _follow(self) -> None:
         self._over = False
-        self._link.send(wire.word(do="follow", job=self._job.job_id, has=self._replica.has()))
+        self._say(self._replica.follow())
 
-    def _down(self, why: str) -> None:
+    def down(self, why: str) -> None:
         self._why = why
         self._relay.broken(why)
         if not self._job.is_in_place():  # it was deleted by hand
@@ -174,8 +204,8 @@ class Mirror:
             # Nothing was asked for, so nothing will run: the caller hears it and takes the job back
             self._give_up(unreachable(str(self._definition.host), why))
             return
-        if not self._loop.is_set("unreachable"):
-            self._loop.after("unreachable", _UNREACHABLE_S, self._unreachable)
+        if not self._report_loss.is_set:
+            self._report_loss.after(_UNREACHABLE_S)
 
     # --- a start that waits for a connection ---
 
@@ -188,131 +218,106 @@ class Mirror:
         """Note why the job waits. After a while nothing is tried any more."""
         if time.monotonic() - self._began > _GIVE_UP_S:
             message = f"{unreachable(str(self._definition.host), why).message}; it never ran"
-            self._never_started(state="failed", reason="launch", message=message)
+            self._never_started("launch", message)
             return
-        before = self._record.get("queue") or {"since": timestamp()}
-        if before.get("reason") != why:
-            self._note(queue={"state": _CONNECTING, "reason": why, "since": before["since"]})
+        before = self._record.queue or Queue(since=timestamp())
+        if before.reason != why:
+            self._note(SshRecord.replace(self._record, queue=Queue.replace(before, state=_CONNECTING, reason=why)))
             self._control.state()
 
     def _report_wait(self) -> None:
         """Tell the caller that the job waits, so that it need not wait too."""
-        if self._is_unsent and self._record.get("queue") and self._waiter is not None:
-            self._recorder.tell(history.QUEUED, state=_CONNECTING, reason=self._record["queue"]["reason"])
+        if self._is_unsent and self._record.queue is not None and self._waiter is not None:
+            self._recorder.tell(history.QUEUED, state=_CONNECTING, reason=self._record.queue.reason)
             self._report()
         elif self._is_unsent and self._waiter is not None:  # the first connection takes long
-            self._loop.after("waits", _WAITS_S, self._report_wait)
+            self._next_report_of_wait.after(_WAITS_S)
 
-    def _cancel(self, connection: Connection, request: dict[str, Any]) -> None:
+    def _cancel(self, connection: Connection, request: Kill) -> None:
         """End a job that waits."""
-        name = signals.name_of(request["signal"])
-        ending = {"cause": "kill", "by": request["by"], "signal": name, "at": timestamp(), "kill_at_ns": None}
-        message = "it was cancelled before it started; it never ran"
-        self._never_started(state="killed", reason="kill", ending=ending, message=message)
+        ending = Ending(cause="kill", by=request.by, at=timestamp())
+        self._never_started("kill", "it was cancelled before it started; it never ran", ending)
         connection.answer(ok=True)
 
-    def _never_started(self, **end: Any) -> None:
+    def _never_started(self, reason: str, message: str, ending: Ending | None = None) -> None:
         self._link.close()
         self._start = None
         self._over = self._forgotten = True
-        base: State = State(job_id=self._job.job_id, started_at=self._definition.created_at)
-        self._take_state(base.replace(phase="finished", finished_at=timestamp(), **end))
+        self._take_state(ends.never_ran(self._definition, reason, message, ending))
 
     # --- a connection that is lost ---
 
     def _unreachable(self) -> None:
-        if self._record.get("unreachable_since") is None:
+        if self._record.unreachable_since is None:
             self._recorder.tell(history.UNREACHABLE, message=self._why)
-            self._note(unreachable_since=timestamp(), unreachable_why=self._why)
+            self._note(SshRecord.replace(self._record, unreachable_since=timestamp(), unreachable_why=self._why))
             self._control.state()
 
     def _reached(self) -> None:
-        self._loop.cancel("unreachable")
+        self._report_loss.cancel()
         self._link.works()
         self._relay.opened()
-        if self._record.get("unreachable_since") is not None:
+        if self._record.unreachable_since is not None:
             self._recorder.tell(history.REACHABLE)
-            self._note(unreachable_since=None, unreachable_why=None)
+            self._note_reached()
             self._control.state()
 
-    def _note(self, **facts: Any) -> None:
-        self._record = {name: value for name, value in {**self._record, **facts}.items() if value is not None}
+    def _note_reached(self) -> None:
+        self._note(SshRecord.replace(self._record, unreachable_since=None, unreachable_why=None))
+
+    def _note(self, record: SshRecord) -> None:
+        self._record = record
         try:
-            engine_record.write(self._job, self._record)
+            engine_record.write(self._job, record)
         except OSError:  # a full disk: it stays in memory
             return
 
     # --- what comes ---
 
-    def _take(self, kind: int, at: int, data: wire.Content) -> None:
+    def take(self, kind: int, at: int, data: wire.Content) -> None:
         if kind == wire.WORD:
             assert isinstance(data, bytes)
-            self._hear(fastjson.loads(data))
+            word = words.unpacked(data)
+            if (action := self._actions.get(type(word))) is not None:
+                action(word)
             return
         self._replica.take(kind, at, data)
         if kind in (wire.STDOUT, wire.STDERR, wire.MASK0, wire.MASK1):
             self._control.output()
             self._recorder.output()
 
-    def _hear(self, said: dict[str, Any]) -> None:
-        if "events" in said:
-            self._take_events(said["events"])
-        elif "state" in said:
-            self._take_state(State.of(said["state"]))
-        elif "answer" in said:
-            self._relay.answered(said["answer"], said.get("content"))
-        elif "followed" in said:
-            self._reached()
-            self._take_directory(said["cwd"])
-        elif "started" in said:
-            self._start = None
-            self._follow()
-        elif "over" in said:
-            self._over = True
-            self._check_done()
-        elif "gone" in said:
-            self._take_absence()
-        elif "forgotten" in said:
-            self._forgotten = True
-            self._check_done()
-        elif "kept" in said:
-            self._link.send(wire.word(do="drop", jobs=origin.gone(self._request.root, said["kept"])))
-        elif "refused" in said:
-            self._refused(said["refused"], said["error"])
+    def _take_events(self, word: words.Events) -> None:
+        for event in self._events.new(word.events):
+            self._recorder.tell(event.pop("type"), **event)
 
-    def _take_directory(self, cwd: str) -> None:
-        if cwd != self._definition.cwd:
+    def _take_start(self, _word: words.Started) -> None:
+        self._start = None
+        self._follow()
+
+    def _take_over(self, _word: words.Over) -> None:
+        self._over = True
+        self._check_done()
+
+    def _take_forgotten(self, _word: words.Forgotten) -> None:
+        self._forgotten = True
+        self._check_done()
+
+    def _take_followed(self, word: words.Followed) -> None:
+        self._reached()
+        if word.cwd != self._definition.cwd:
             try:
-                self._definition = self._job.change_meta(lambda known: known.replace(cwd=cwd))
+                self._definition = self._job.change_meta(lambda known: Definition.replace(known, cwd=word.cwd))
             except (OSError, OutliveError):  # it says what was asked for
                 return
-
-    def _take_events(self, events: list[dict[str, Any]]) -> None:
-        """Add the events of the other machine that are not here yet."""
-        if self._seen_events is None:  # a mirror before this one may have added some
-            self._seen_events = {}
-            for event in history.read(self._job)[0]:
-                key = (event["type"], event["seq"], event["at"])
-                self._seen_events[key] = self._seen_events.get(key, 0) + 1
-        for event in events:
-            key = (event["type"], event["seq"], event["at"])
-            number = event.pop("n")
-            if number <= self._last_event or event["type"] in _OWN_EVENTS:
-                continue
-            self._last_event = number
-            if self._seen_events.get(key):
-                self._seen_events[key] -= 1
-                continue
-            self._recorder.tell(event.pop("type"), **event)
 
     def _take_state(self, there: State) -> None:
         """Take over the state, without what means something on its own machine alone."""
         if self._ended and self._state is not None:
-            sizes = {"dropped_bytes": there.dropped_bytes, "log_bytes": there.log_bytes, "usage": there.usage}
-            self._write(State.of(self._state.to_dict() | sizes))
+            dropped, sizes, usage = there.dropped_bytes, there.log_bytes, there.usage
+            self._write(State.replace(self._state, dropped_bytes=dropped, log_bytes=sizes, usage=usage))
             return
         nothing: dict[str, Any] = dict.fromkeys(_OF_ITS_MACHINE)
-        state: State = there.replace(job_id=self._job.job_id, **nothing)
+        state: State = State.replace(there, job_id=self._job.job_id, **nothing)
         if not state.finished:
             self._write(state)
             self._report()
@@ -326,43 +331,27 @@ class Mirror:
         self._tell_end()
 
     def _write(self, state: State) -> None:
-        if self._state is not None and state.replace(updated_at=self._state.updated_at) == self._state:
+        if self._state is not None and State.replace(state, updated_at=self._state.updated_at) == self._state:
             return
         self._state = self._job.write_state(state)
         self._control.state()
 
-    def _take_absence(self) -> None:
+    def _take_absence(self, _word: words.Gone) -> None:
         """The job's directory is not there. It was deleted there, or the job was never started."""
-        if self._ended:  # it was forgotten, and the mirror killed before it heard of it
-            self._over = self._forgotten = True
-            self._check_done()
-            return
-        host = self._definition.host
-        if self._state is None or self._state.pid is None:
-            message = f"the connection to host {host!r} broke before the job was started there; it never ran"
-            reason = "launch"
-        else:
-            message, reason = f"its directory on host {host!r} was deleted{LOST}", "lost"
-        base = self._state or State(job_id=self._job.job_id, started_at=self._definition.created_at)
-        lost: State = base.replace(
-            state="failed", phase="finished", reason=reason, message=message, finished_at=timestamp()
-        )
         self._over = self._forgotten = True
-        self._take_state(lost)
+        if not self._ended:  # else it was forgotten, and the mirror killed before it heard of it
+            self._take_state(ends.absent(self._definition, self._state))
         self._check_done()
 
-    def _refused(self, what: str, error: dict[str, Any]) -> None:
-        if what == "forget":
-            self._loop.after("forget", _FORGET_AGAIN_S, self._check_done)
+    def _refused(self, word: words.Refused) -> None:
+        if word.refused == words.Forget.__name__:
+            self._next_check.after(_FORGET_AGAIN_S)
             return
-        if what in ("start", "open") and self._start is not None:
-            retryable, hint = bool(error.get("retryable")), error.get("hint")
-            message = f"on host {self._definition.host!r}: {error['message']}"
-            known = OutliveError(error["code"], message, retryable=retryable, hint=hint)
-            known.details = error.get("details")
-            self._give_up(known)
+        error = word.error
+        if word.refused in (words.Start.__name__, words.Open.__name__) and self._start is not None:
+            self._give_up(error.of_host(str(self._definition.host)))
             return
-        self._link.drop(str(error.get("message")))
+        self._link.drop(error.message)
 
     # --- the caller that waits for the start ---
 
@@ -378,40 +367,36 @@ class Mirror:
         self._control.add(waiter, wants_output=False)
 
     def _give_up(self, error: OutliveError) -> None:
-        """Report that nothing was started, and leave the job to the caller that waits."""
+        """Report that nothing was started, and leave the job to the caller that waits. Without one
+        the job ends here."""
         self._link.close()
-        try:
-            os.unlink(engine_record.ENGINE, dir_fd=self._job.fd)
-        except OSError:  # the launcher was killed, and the job deleted
-            pass
         if self._waiter is not None:
+            engine_record.delete(self._job)
             try:
                 fds.send(self._waiter, fastjson.dumps({"error": error.to_dict()}).encode())
-            except OSError:
-                pass
-            self._waiter.close()
-        os._exit(0)
+                os._exit(0)
+            except OSError:  # it was killed
+                self._waiter.close()
+                self._waiter = None
+        self._never_started("launch", f"{error.message}; it never ran")
 
     # --- requests of readers ---
 
-    def _serve(self, connection: Connection, request: dict[str, Any], files: list[int]) -> None:
-        if request["op"] == "reload":
+    def _serve(self, connection: Connection, request: ControlRequest, files: list[int]) -> None:
+        if isinstance(request, Reload):
             self._recorder.look_for(self._definition_now())
             connection.answer(ok=True)
             return
-        if request["op"] == "kill" and request["removing"]:
+        if isinstance(request, Kill) and request.removing:
             self._recorder.silence()
         if self._ended and self._over:
             connection.answer(ok=True, written=0, closed=True, eof=False, usage=None, descendants=0)
             return
-        if self._is_unsent and request["op"] == "kill":
+        if self._is_unsent and isinstance(request, Kill):
             self._cancel(connection, request)
             return
         data = fds.read_all(files[0]) if files else b""
         self._relay.take(connection, request, data)
-
-    def _on_fault(self, error: Exception) -> None:
-        self._recorder.fault(error)
 
     # --- the end ---
 
@@ -425,34 +410,32 @@ class Mirror:
         if not (self._ended and self._over):
             return
         if self._recorder.busy:  # it calls when it is done; the timer costs little
-            self._loop.after("forget", _FORGET_AGAIN_S, self._check_done)
+            self._next_check.after(_FORGET_AGAIN_S)
             return
         if not self._forgotten:
             try:
                 self._replica.sync()
             except OSError:  # a full disk
-                self._loop.after("forget", _FORGET_AGAIN_S, self._check_done)
+                self._next_check.after(_FORGET_AGAIN_S)
                 return
-            self._link.send(wire.word(do="forget"))
+            self._say(words.Forget())
             return
-        self._loop.after("done", 0, self._loop.stop)
+        self._loop.timer(self._loop.stop).after(0)
 
     def _finish(self) -> None:
         self._link.close()
-        self._loop.cancel("unreachable")
-        self._note(unreachable_since=None, unreachable_why=None)
-        try:
-            store = Store.existing(self._request.root)
-            store.unmark_live(self._job.job_id)
-            store.close()
-        except (OSError, OutliveError):
-            pass
+        self._report_loss.cancel()
+        self._note_reached()
+        root.unmark_live(self._request.root, self._job.job_id)
         self._job.release_reserve()
         self._control.state()
         self._job.remove_io()
         self._recorder.close()
         self._control.close()
         self._replica.close()
+
+    def _on_fault(self, error: Exception) -> None:
+        self._recorder.fault(error)
 
     def _definition_now(self) -> Definition:
         try:
@@ -461,39 +444,6 @@ class Mirror:
             return self._definition
 
 
-def _environment(known: dict[str, str], record: dict[str, Any]) -> dict[str, str]:
+def _environment(known: dict[str, str], agent: str | None) -> dict[str, str]:
     """Return the environment of ssh: a reader that started the mirror again may know no agent."""
-    agent = record.get("agent")
-    return {AGENT: str(agent), **known} if agent else known
-
-
-def main() -> int:
-    """Detach, and be the mirror of the job whose request is on stdin. The arguments are the numbers
-    of the fds of its lock and of the socket on which the start is reported (-1: none)."""
-    lock, waiter = map(int, sys.argv[1:3])
-    request = fds.memory_file("request", fds.read_all(0))
-    keep = {fd for fd in (request, lock, waiter) if fd >= 0}
-    daemonize.fork_away(lambda: _run(request, waiter), keep, tree.MIRROR)
-    return 0
-
-
-def _run(request_fd: int, waiter_fd: int) -> int:
-    content = fastjson.loads(fds.read_all(request_fd))
-    os.close(request_fd)
-    request = Request.of(content["request"])
-    prctl.rename(f"{tree.MIRROR} {request.job_id}")
-    path = os.path.join(request.root, request.job_id)
-    job = JobDir(request.root, request.job_id, os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-    waiter = fds.socket_of(waiter_fd) if waiter_fd >= 0 else None
-    if waiter is not None:
-        waiter.setblocking(True)
-    try:
-        Mirror(job, request, content["start"], waiter).run()
-    except Exception as error:
-        report_fault(request, "mirror", error)
-        raise
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return {AGENT: agent, **known} if agent else known

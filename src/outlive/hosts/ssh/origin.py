@@ -21,9 +21,9 @@ _CHARS = 26
 def name_of(root: str) -> str | None:
     """Return the name of a root, which is made if it has none; None if it cannot be."""
     path = os.path.join(root, _NAME)
-    found = _read(path)
-    if found is not None:
-        return found
+    name = _read(path)
+    if name is not None:
+        return name
     half = f"{path}.{os.getpid()}.tmp"
     try:
         fd = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -44,10 +44,10 @@ def name_of(root: str) -> str | None:
 def _read(path: str) -> str | None:
     try:
         with open(path, encoding="ascii") as file:
-            found = file.read(_CHARS + 1)
+            text = file.read(_CHARS + 1)
     except (OSError, ValueError):
         return None
-    return found if is_id(found) else None
+    return text if is_id(text) else None
 
 
 def gone(root: str, job_ids: Iterable[str]) -> list[str]:

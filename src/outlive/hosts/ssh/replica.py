@@ -10,20 +10,22 @@ from __future__ import annotations
 import os
 import struct
 
-from outlive.hosts.ssh import wire
+from outlive.hosts.ssh.connecting import wire
+from outlive.hosts.ssh.connecting.words import Follow
 from outlive.store import atomic_file
 from outlive.store.job_dir import EVENTS, GAP, LOGS, MASKS, META, MISSING, ORDER, STATE
 from outlive.store.output.gap import NO_GAP, GapFile, GapWriter, unpacked
+from outlive.store.output.masks import HEADER
 from outlive.supervisor.output.quota import Quota
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.store.job_dir import JobDir
 
 _RECORD = struct.Struct("<QQQQ")  # of `order`: position, stream, offset in its log, time
 _SLOT_BYTES = 96  # of `gap`
+_SLACK_BYTES = 1 << 28  # the other machine sends what the quota has not taken yet (far/source.py, _NEAR_QUOTA)
+_SLACK_RECORDS = 4_096  # runs without a byte
 
 
 class Replica:
@@ -40,15 +42,12 @@ class Replica:
         reader.close()
         self._mend()
 
-    def has(self) -> dict[str, Any]:
-        """Return what is here already, for far/source.py."""
+    def follow(self) -> Follow:
+        """Return the word that asks for what is not here already."""
         at, records = self._position()
-        return {
-            "at": at,
-            "records": records,
-            "masks": [os.fstat(fd).st_size for fd in self._masks] or [0, 0],
-            "gap": "" if self._gap is NO_GAP else self._gap.packed().hex(),
-        }
+        masks = [os.fstat(fd).st_size for fd in self._masks] or [0, 0]
+        gap = "" if self._gap is NO_GAP else self._gap.packed().hex()
+        return Follow(job=self._job.job_id, at=at, records=records, masks=masks, gap=gap)
 
     @property
     def end(self) -> int:
@@ -56,7 +55,8 @@ class Replica:
         return self._position()[0]
 
     def take(self, kind: int, at: int, data: wire.Content) -> None:
-        """Write what has come."""
+        """Write what has come. Errors: Nonsense."""
+        self._require_next(kind, at, data)
         if isinstance(data, wire.Unread):
             data.move(self._fds[kind], at)
         elif kind <= wire.ORDER:
@@ -69,10 +69,37 @@ class Replica:
         elif kind == wire.MISSING:
             atomic_file.write_atomic(self._job.fd, MISSING, bytes(data))
 
+    def _require_next(self, kind: int, at: int, data: wire.Content) -> None:
+        """Raise Nonsense unless this follows what is here: then no position is claimed for which
+        nothing has come, and the disk holds no more than the quota of the job allows."""
+        if kind in (wire.STDOUT, wire.STDERR):
+            hole = self._gap.streams[kind]
+            if at > max(self._size(kind), hole.stop):
+                raise wire.Nonsense(f"bytes for position {at:,} of a log of {self._size(kind):,} bytes")
+            held = hole.kept(0, at)
+            if self._quota and held > 2 * self._quota + _SLACK_BYTES:
+                raise wire.Nonsense(f"more output than the quota of {self._quota:,} bytes")
+        elif kind == wire.ORDER:
+            self._require_record(at, bytes(data) if not isinstance(data, wire.Unread) else b"")
+        elif kind in (wire.MASK0, wire.MASK1) and self._masks:
+            size = os.fstat(self._masks[kind - wire.MASK0]).st_size
+            if at > max(size, HEADER.size):
+                raise wire.Nonsense(f"a masked place for position {at:,} of {size:,} bytes")
+
+    def _require_record(self, at: int, data: bytes) -> None:
+        end, records = self._position()
+        if len(data) != _RECORD.size or at % _RECORD.size or at > max(self._records(), records) * _RECORD.size:
+            raise wire.Nonsense(f"a record of the order at {at:,}, and there are {records:,}")
+        start, stream, offset, _ = _RECORD.unpack(data)
+        if stream > 1 or start > end or offset > max(self._size(stream), self._gap.streams[stream].stop):
+            raise wire.Nonsense(f"a record of the order for position {start:,} of an output of {end:,} bytes")
+        if records > end + _SLACK_RECORDS:
+            raise wire.Nonsense(f"{records:,} records of the order of {end:,} bytes")
+
     def _take_gap(self, data: bytes) -> None:
         gap = unpacked(data[:_SLOT_BYTES])
-        if gap is None:
-            return
+        if gap is None or gap.merged.start > self.end:
+            raise wire.Nonsense("a gap behind the output, or none")
         writer = GapWriter(self._job)
         try:
             writer.write(gap)  # before the bytes go, as everywhere

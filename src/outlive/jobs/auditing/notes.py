@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.errors import OutliveError, from_os
+from outlive.store.audit import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
 
 
-def note(ctx: Context, verb: str, job_id: str | None = None, **facts: Any) -> None:
+def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) -> None:
     """Record that the caller is about to do this. `facts` are the members of the entry that this
     verb has, of which None is left out.
 
@@ -26,8 +25,6 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: Any) -> No
     target = ctx.config.audit(ctx.env)
     if target is None:
         return
-    from outlive.store.audit import record
-
     about = {
         "job_id": job_id,
         "face": ctx.face if ctx.face == "cli" else "stdio" if ctx.token is None else "http",
@@ -49,27 +46,27 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: Any) -> No
         ctx.warnings.append(f"This is not in the audit record: {why.message}.")
 
 
-def note_start(ctx: Context, verb: str, plan: Plan) -> dict[str, Any] | None:
+def note_start(ctx: Context, verb: str, plan: Plan) -> dict[str, object] | None:
     """Record that a job is about to be started or defined, and return where its end is recorded."""
     facts = _defined(plan.definition, {**ctx.env, **plan.overrides})
     asked = plan.definition.approval  # another process may have decided that a person is asked
-    decided = ctx.decision or ({"decision": "ask", "rule": str(asked["rule"])} if asked else {})
+    decided = ctx.decision or ({"decision": "ask", "rule": str(asked.rule)} if asked else {})
     note(ctx, verb, plan.definition.job_id, **facts, **decided)
     return ctx.config.audit(ctx.env)
 
 
-def _defined(definition: Definition, values: dict[str, str]) -> dict[str, Any]:
+def _defined(definition: Definition, values: dict[str, str]) -> dict[str, object]:
     """Return what a job is for an entry, without the values of masked variables."""
     secrets = [values[name] for name in definition.mask if len(values.get(name, "")) >= limits.MASKED_CHARS]
     notified = definition.notification
-    sinks = [notified.get("notify_command"), notified.get("notify_file")]
-    sinks += [watch.get(kind) for watch in notified.get("watches") or () for kind in ("command", "file")]
+    sinks = [notified.notify_command, notified.notify_file]
+    sinks += [sink for watch in notified.watches or () for sink in (watch.command, watch.file)]
     return {
         "command": [_without(secrets, word) for word in definition.command],
         "shell": definition.shell,
         "cwd": definition.cwd,
         "sinks": [_without(secrets, sink) for sink in sinks if sink] or None,
-        "sandbox": definition.sandbox and {name: definition.sandbox[name] for name in ("mode", "network")},
+        "sandbox": definition.sandbox and definition.sandbox.shown,
         "restarted_from": definition.restarted_from,
     }
 
@@ -85,8 +82,6 @@ def note_unstarted(ctx: Context, job_id: str, error: OutliveError) -> None:
     target = ctx.config.audit(ctx.env)
     if target is None:
         return
-    from outlive.store.audit import record
-
     try:
         record.append(target, record.END, job_id=job_id, state="failed", reason="launch", message=error.message)
     except OSError as why:

@@ -9,11 +9,10 @@ from abc import ABC, abstractmethod
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from outlive.answers.job import PortHolder
+    from outlive.store.inspection.inspect import Inspection
 
-    from outlive.store.inspect import Inspection
-
-    Fired = dict[str, Any] | None
+    Fired = dict[str, object] | None
 
 
 class Probe(ABC):
@@ -24,9 +23,11 @@ class Probe(ABC):
     again: float | None = None  # when to check at the latest (time.monotonic); None: at the next hint of the supervisor
     undecided = False  # a first question is under way and has no answer yet
     last: str | None = None  # what it saw last, for the answer to a wait that timed out
+    note: str | None = None  # what the answer says besides what fired
+    held: PortHolder | None = None  # another program that makes it impossible: the wait ends
 
     @abstractmethod
-    def check(self, found: Inspection) -> Fired:
+    def check(self, inspection: Inspection) -> Fired:
         """Return what fired, or None."""
 
     def close(self) -> None:

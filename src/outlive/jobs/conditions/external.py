@@ -11,7 +11,9 @@ from outlive import limits
 from outlive.core.units import seconds_of
 from outlive.errors import invalid
 from outlive.jobs import processes
+from outlive.jobs.conditions import port_owner
 from outlive.jobs.conditions.condition import Probe
+from outlive.jobs.conditions.port_owner import Owner
 from outlive.system import inotify, ports
 
 TYPE_CHECKING = False
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 
     from outlive.jobs.conditions.condition import Fired
     from outlive.jobs.conditions.parse import Condition
-    from outlive.store.inspect import Inspection
+    from outlive.jobs.context import Context
+    from outlive.jobs.permission.reach import Reach
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 _PROBE_S = (0.02, 0.25)  # how often ports are probed, and files where the kernel does not tell of changes
@@ -49,10 +53,11 @@ class File(_Polled):
     """Fires when the file exists and was made or changed after the job's start; an older file, when
     it changes."""
 
-    def __init__(self, condition: Condition, found: Inspection) -> None:
+    def __init__(self, condition: Condition, inspection: Inspection, reach: Reach | None = None) -> None:
         super().__init__()
-        self._path = os.path.normpath(os.path.join(found.definition.cwd or "/", condition.value))
-        started = found.state.started_at or found.definition.created_at
+        self._reach = reach
+        self._path = os.path.normpath(os.path.join(inspection.definition.cwd or "/", condition.value))
+        started = inspection.state.started_at or inspection.definition.created_at
         self._started = seconds_of(started) if started else time.time()
         self._first: tuple[int, ...] | None = None
         self._watch = self._make_watch()
@@ -65,7 +70,7 @@ class File(_Polled):
         self.fds = (watch.fileno(),)
         return watch
 
-    def check(self, found: Inspection) -> Fired:
+    def check(self, inspection: Inspection) -> Fired:
         self._drain()
         now = self._mark()
         if now is not None and (self._first is None or now != self._first):
@@ -92,11 +97,13 @@ class File(_Polled):
             self.fds = ()
 
     def _mark(self) -> tuple[int, ...] | None:
+        if self._reach is not None and not self._reach.sees(self._path):  # a job may make it a link at any time
+            return None
         try:
-            found = os.stat(self._path)
+            status = os.stat(self._path)
         except (OSError, ValueError):
             return None
-        return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
     def close(self) -> None:
         if self._watch is not None:
@@ -112,7 +119,7 @@ class _Asked(_Polled):
         super().__init__()
         self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._asking = self._asked = False
-        self._answers: list[Any] = []
+        self._answers: list[object] = []
 
     def _ask(self) -> Any:
         """Return the answer, once; None while there is none.
@@ -142,7 +149,7 @@ class _Asked(_Polled):
             os.close(done)
 
     @abstractmethod
-    def _question(self) -> Any:
+    def _question(self) -> object:
         """Run in the thread, and return what `_ask` returns. Must not raise."""
 
     def close(self) -> None:
@@ -152,73 +159,125 @@ class _Asked(_Polled):
             self._read = self._write = -1
 
 
-class Port(_Asked):
-    """Fires when a process listens on the port; tells whether it is a process of the job."""
+class _OnPort(_Asked):
+    """A condition about a port. It holds for a listener of the job; with `any` for anybody's."""
 
-    def __init__(self, condition: Condition, job: JobDir) -> None:
+    def __init__(self, condition: Condition, ctx: Context, job: JobDir, port: int) -> None:
         super().__init__()
-        self._port = condition.value
-        self._host = condition.more["host"]
+        self._anybody = bool(condition.more["any"])
+        self._port = port
         self._job = job
+        self._owner = port_owner.PortOwner(ctx, job, port)
+
+    def _owner_at(self, inspection: Inspection, host: str | None) -> Owner | None:
+        """Return whose the listener is that answers connections to a host of this machine; None if
+        no process listens. Errors: OSError where the kernel does not say."""
+        listening = [one for one in ports.listeners(self._port) if one.serves(host)]
+        if not listening:
+            self._owner.not_listening()
+            self.held = None
+            return None
+        return self._owner.of(inspection, listening)
+
+    def _owner_of_peer(self, inspection: Inspection, address: str | None) -> Owner:
+        """Return whose the server is that answered at this address."""
+        if not ports.is_local(address):  # no process of this machine has it
+            return Owner(owned=None, why=port_owner.ELSEWHERE) if inspection.elsewhere else Owner(owned=False)
+        try:
+            owner = self._owner_at(inspection, address)
+        except OSError as error:
+            return Owner(owned=None, why=f"the kernel does not say who listens ({error.strerror})")
+        return owner or Owner(owned=None, why="it answers, and no process of this machine listens")
+
+    def _is_taken(self, owner: Owner) -> bool:
+        """Return whether another program has the port, and note that."""
+        self.note = f"Whose port {self._port} is, is not known: {owner.why}." if owner.why else None
+        self.held = self._owner.held
+        if owner.holder is None:
+            return False
+        self.last = port_owner.sentence(owner.holder).removesuffix(".")
+        return True
+
+    def _is_early(self, inspection: Inspection) -> bool:
+        """Return whether the job has not started, so that no listener is its own."""
+        if self._anybody or inspection.state.state != "created":
+            return False
+        self.last = "the job has not started"
+        self._later()
+        return True
+
+
+class Port(_OnPort):
+    """Fires when a process of the job listens on the port."""
+
+    def __init__(self, condition: Condition, ctx: Context, job: JobDir) -> None:
+        super().__init__(condition, ctx, job, condition.value)
+        self._host = condition.more["host"]
         self._here = ports.is_local(self._host)
 
-    def check(self, found: Inspection) -> Fired:
-        told: dict[str, Any] = {"condition": "port", "port": self._port, "host": self._host}
-        if has_own_network(found):
-            return self._check_inside(found, told)
-        if not self._here:
-            answer = self._ask()
-            if answer is None:
-                return None
-            self.last = answer and f"{self._host}:{self._port}: {answer}"
-            return None if answer else told | {"owned": False, "pid": None}
-        listening = self._listeners()
-        if not listening:
-            self.last = f"no process listens on port {self._port} of this machine"
-            self._later()
+    def check(self, inspection: Inspection) -> Fired:
+        told: dict[str, object] = {"condition": "port", "port": self._port, "host": self._host}
+        if self._is_early(inspection):
             return None
-        pids = [member.pid for member in processes.survivors(found, self._job)]
-        for one in listening:
-            pid = ports.owner(one.inode, pids)
-            if pid is not None:
-                return told | {"address": one.address, "owned": True, "pid": pid}
-        return told | {"address": listening[0].address, "owned": False, "pid": None}
+        if has_own_network(inspection):
+            return self._check_inside(inspection, told)
+        if not self._here:
+            return self._check_there(inspection, told)
+        try:
+            owner = self._owner_at(inspection, self._host)
+        except OSError:  # the kernel does not tell: connect instead
+            self._here = False
+            return self._check_there(inspection, told)
+        if owner is None:
+            self.last = f"no process listens on port {self._port} of this machine"
+        fired = None if owner is None else self._fired(told, owner)
+        if fired is None:
+            self._later()
+        return fired
 
-    def _check_inside(self, found: Inspection, told: dict[str, Any]) -> Fired:
-        pids = [member.pid for member in processes.survivors(found, self._job)]
-        for pid in pids[:1]:  # all of a sandbox are in one network
+    def _fired(self, told: dict[str, object], owner: Owner) -> Fired:
+        if not self._anybody and self._is_taken(owner):
+            return None
+        return told | owner.members()
+
+    def _check_there(self, inspection: Inspection, told: dict[str, object]) -> Fired:
+        """Connect, for a host that is not known to be this machine."""
+        reached = self._ask()
+        if reached is None:
+            return None
+        if reached.refusal is not None:
+            self.last = f"{self._host}:{self._port}: {reached.refusal}"
+            return None
+        owner = self._owner_of_peer(inspection, reached.address)
+        return self._fired(told, owner)
+
+    def _check_inside(self, inspection: Inspection, told: dict[str, object]) -> Fired:
+        members = [member.pid for member in processes.survivors(inspection, self._job)]
+        for pid in members[:1]:  # all of a sandbox are in one network
             try:
                 listening = [one for one in ports.listeners_of(pid, self._port) if one.serves(self._host)]
             except OSError:  # it has just ended
                 break
             if listening:
-                owner = ports.owner(listening[0].inode, pids)
+                owner = ports.owner(listening[0].inode, members)
                 return told | {"address": listening[0].address, "owned": True, "pid": owner}
         self.last = f"no process listens on port {self._port} of the job's own network"
         self._later()
         return None
 
-    def _listeners(self) -> list[ports.Listener]:
-        try:
-            found = ports.listeners(self._port)
-        except OSError:  # the kernel does not tell: connect instead
-            self._here = False
-            return []
-        return [one for one in found if one.serves(self._host)]
-
-    def _question(self) -> str:
-        return ports.refusal(self._host or "localhost", self._port, limits.HTTP_S) or ""
+    def _question(self) -> ports.Reached:
+        return ports.reached(self._host or "localhost", self._port, limits.HTTP_S)
 
 
-def has_own_network(found: Inspection) -> bool:
+def has_own_network(inspection: Inspection) -> bool:
     """Return whether the job's sandbox has a network of its own."""
-    sandbox = found.definition.sandbox
-    return sandbox is not None and sandbox["network"] != "open"
+    sandbox = inspection.definition.sandbox
+    return sandbox is not None and sandbox.network != "open"
 
 
-def require_reach(found: Inspection) -> None:
+def require_reach(inspection: Inspection) -> None:
     """Errors: invalid_argument for a job whose servers can be asked from inside alone."""
-    if has_own_network(found):
+    if has_own_network(inspection):
         raise invalid(
             "until",
             "http asks from outside, and this job has a network of its own",
@@ -226,30 +285,66 @@ def require_reach(found: Inspection) -> None:
         )
 
 
-class Http(_Asked):
-    """Fires when a GET is answered with the status asked for; without one, with any from 200 to
-    399."""
+class Http(_OnPort):
+    """Fires when a server of the job answers a GET with the status asked for; without one, with any
+    from 200 to 399."""
 
-    def __init__(self, condition: Condition) -> None:
-        super().__init__()
+    def __init__(self, condition: Condition, ctx: Context, job: JobDir) -> None:
+        from urllib.parse import urlsplit
+
         self._url = condition.value
+        parts = urlsplit(self._url)
+        super().__init__(condition, ctx, job, parts.port or (443 if parts.scheme == "https" else 80))
+        self._host = parts.hostname or ""
         self._wanted = condition.more["status"]
+        self._looks_first = not self._anybody and ports.is_local(self._host)
 
-    def check(self, found: Inspection) -> Fired:
+    def check(self, inspection: Inspection) -> Fired:
+        if self._is_early(inspection):
+            return None
+        if self._looks_first and not self._asking and self._is_another_program(inspection):
+            self._later()
+            return None
         answer = self._ask()
         if answer is None:
             return None
-        status, self.last = answer
-        if status is not None and (status == self._wanted if self._wanted else 200 <= status < 400):
-            return {"condition": "http", "url": self._url, "status": status}
-        return None
+        self.last = answer.sentence
+        if answer.status is None or not self._is_wanted(answer.status):
+            return None
+        told: dict[str, object] = {"condition": "http", "url": self._url, "status": answer.status}
+        if self._anybody:
+            return told
+        owner = self._owner_of_peer(inspection, answer.address)
+        return None if self._is_taken(owner) else told | owner.members()
 
-    def _question(self) -> tuple[int | None, str]:
+    def _is_another_program(self, inspection: Inspection) -> bool:
+        """Return whether the server cannot be the job's, before it is asked: it may never answer."""
+        try:
+            owner = self._owner_at(inspection, self._host)
+        except OSError:
+            return False
+        return owner is not None and self._is_taken(owner)
+
+    def _is_wanted(self, status: int) -> bool:
+        return status == self._wanted if self._wanted else 200 <= status < 400
+
+    def _question(self) -> _Answered:
         return _status_of(self._url)
 
 
-def _status_of(url: str) -> tuple[int | None, str]:
-    """Return the status of one GET, and a sentence about it.
+class _Answered:
+    """What a server answered: the status, a sentence about it, and the address that it answered at."""
+
+    __slots__ = ("address", "sentence", "status")
+
+    def __init__(self, sentence: str, status: int | None = None, address: str | None = None) -> None:
+        self.sentence = sentence
+        self.status = status
+        self.address = address
+
+
+def _status_of(url: str) -> _Answered:
+    """Return what one GET was answered.
 
     No redirect is followed, no proxy used and no certificate checked, because only the status
     counts.
@@ -257,14 +352,14 @@ def _status_of(url: str) -> tuple[int | None, str]:
     import h11  # http.client has a time-out for each byte only: a server that drips would keep the thread for ever
 
     try:
-        status = _get(url, time.monotonic() + limits.HTTP_S)
+        status, address = _get(url, time.monotonic() + limits.HTTP_S)
     except (OSError, h11.ProtocolError, ValueError) as error:
-        return None, f"{url}: {error or type(error).__name__}"
-    return status, f"{url} answered with status {status}"
+        return _Answered(f"{url}: {error or type(error).__name__}")
+    return _Answered(f"{url} answered with status {status}", status, address)
 
 
-def _get(url: str, until: float) -> int:
-    """Return the status of the first final answer (not 1xx).
+def _get(url: str, until: float) -> tuple[int, str]:
+    """Return the status of the first final answer (not 1xx), and the address of the server.
 
     Errors: OSError, h11.ProtocolError, ValueError.
     """
@@ -285,7 +380,7 @@ def _get(url: str, until: float) -> int:
         while True:
             event = talk.next_event()
             if isinstance(event, h11.Response):
-                return int(event.status_code)
+                return int(event.status_code), ports.peer_of(sock)
             if event is h11.NEED_DATA:
                 sock.settimeout(_left(until))
                 talk.receive_data(sock.recv(65_536))

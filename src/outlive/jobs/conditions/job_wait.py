@@ -9,30 +9,33 @@ from __future__ import annotations
 import time
 
 from outlive import limits
+from outlive.answers import sentences
 from outlive.jobs import adoption, processes
 from outlive.jobs.conditions import of_job
 from outlive.jobs.conditions.parse import mark_of
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.waiting import Pause
+from outlive.jobs.waiting import WORK, Pause
 from outlive.store.output.merged import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.answers.job import PortHolder
     from outlive.jobs.conditions.condition import Probe
     from outlive.jobs.conditions.parse import Condition
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 
 class JobWait:
     """The wait for one job. Close it after use; the job stays open.
 
-    `fired` is what came true, None before. `in_vain` says that it fired because what was waited for
-    cannot come any more. What the client was `told` of (read_cursor.told) does not fire again.
+    `fired` is what came true, None before. `held_by` is another program that has the port or the
+    server waited for. `in_vain` says that the wait is over because what was waited for cannot come
+    any more. What the client was `told` of (read_cursor.reported) does not fire again.
     """
 
     def __init__(
@@ -47,34 +50,45 @@ class JobWait:
     ) -> None:
         self.job = job
         self._told = told or {}
+        self._note: str | None = None  # what the answer says besides what fired
         self.fired: dict[str, Any] | None = None
+        self.held_by: PortHolder | None = None
         self.in_vain = False
         self._names = {condition.name for condition in wanted}
         self.found: Inspection = adoption.inspect_and_adopt(ctx, job)
         self.probes: list[Probe] = of_job.probes_for(
-            wanted, job, self.found, output_since=output_since, match_since=match_since, told=told
+            ctx, wanted, job, self.found, output_since=output_since, match_since=match_since, told=told
         )
         self.control = ControlClient(job, output=any(probe.needs_output for probe in self.probes))
 
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing to wait for any more."""
+        return self.fired is not None or self.held_by is not None
+
     def check(self, ctx: Context) -> None:
-        if self.fired:
+        if self.is_over:
             return
-        found = self.found = adoption.inspect_and_adopt(ctx, self.job)
+        inspection = self.found = adoption.inspect_and_adopt(ctx, self.job)
         adoption.require_in_place(self.job)
-        over = of_job.is_over(found) and not self._serves(found)
+        over = of_job.is_over(inspection) and not self._serves(inspection)
         for probe in self.probes:
-            fired = probe.check(found)
+            fired = probe.check(inspection)
             if fired and not self._is_told(fired):
+                if not inspection.state.started_at:  # it has since: what it did was seen
+                    self.found = adoption.inspect_and_adopt(ctx, self.job)
                 self.fired = {**fired, "job_id": self.job.job_id}
                 self.in_vain = fired["condition"] == "fail_regex"
+                self._note = probe.note
                 return
+        self.held_by = next((probe.held for probe in self.probes if probe.held is not None), None)
         searching = any(isinstance(probe, of_job.Matches) and probe.again is not None for probe in self.probes)
         if over and not searching and not self.undecided and "exit" not in self._told:
             # Nothing of what was waited for can come any more
             self.fired = {"condition": "exit", "job_id": self.job.job_id}
-            self.in_vain = "exit" not in self._names
+        self.in_vain = self.held_by is not None or (self.fired is not None and "exit" not in self._names)
 
-    def _is_told(self, fired: dict[str, Any]) -> bool:
+    def _is_told(self, fired: dict[str, object]) -> bool:
         position = self._told.get(mark(fired))
         if position is None or fired["condition"] in ("output", "regex", "fail_regex"):
             return False  # those are looked for behind what was told
@@ -94,21 +108,21 @@ class JobWait:
 
     @property
     def undecided(self) -> bool:
-        return not self.fired and any(probe.undecided for probe in self.probes)
+        return not self.is_over and any(probe.undecided for probe in self.probes)
 
-    def _serves(self, found: Inspection) -> bool:
+    def _serves(self, inspection: Inspection) -> bool:
         """Return whether the job left processes in the background that the wait may be for.
 
         A failed job leaves none.
         """
-        if "exit" in self._names or not found.supervised or found.state.exit_code != 0:
+        if "exit" in self._names or not inspection.supervised or inspection.state.exit_code != 0:
             return False
-        return bool(processes.descendants(found, self.job))
+        return bool(processes.descendants(inspection, self.job))
 
     def hint(self) -> str | None:
         """Return a sentence where the rest of the answer may mislead: on what fired, else on what
         was seen last of a condition that did not come true."""
-        told = self._on_the_end() if self.fired else self._last_seen()
+        told = self._on_the_end() if self.is_over else self._last_seen()
         skipped = sum(probe.skipped for probe in self.probes if isinstance(probe, of_job.Matches))
         if not skipped or (self.fired and not self.in_vain):
             return told
@@ -116,15 +130,15 @@ class JobWait:
         return f"{told} {gone}" if told else gone
 
     def _on_the_end(self) -> str | None:
-        fired = self.fired or {}
-        if fired["condition"] == "port" and not fired["owned"] and fired.get("address"):
-            return (
-                f"The process that listens on port {fired['port']} is not one of this job; an older one may still run."
-            )
-        if self.in_vain and fired["condition"] == "exit":
+        ended = None
+        if self.in_vain and self.fired is not None and self.fired["condition"] == "exit":
             wanted = ", ".join(sorted(self._names - {"fail_regex", "input"})) or "what was waited for"
-            return f"The job ended before {wanted} came true."
-        return None
+            ended = f"The job ended before {wanted} came true."
+        if self.held_by is not None:
+            from outlive.jobs.conditions import port_owner  # late: it comes with external.py
+
+            return sentences(ended, port_owner.sentence(self.held_by))
+        return sentences(ended, self._note)
 
     def _last_seen(self) -> str | None:
         return next((f"Last seen: {probe.last}." for probe in self.probes if probe.last), None)
@@ -151,11 +165,11 @@ def wait_for(
     while True:
         for one in jobs:
             one.check(ctx)
-        if all(one.spent and not one.fired for one in jobs):  # there is nothing else to wait for
+        if all(one.spent and not one.is_over for one in jobs):  # there is nothing else to wait for
             for one in jobs:
                 one.forget_told()
             continue
-        fired = [one for one in jobs if one.fired]
+        fired = [one for one in jobs if one.is_over]
         in_vain = any(one.in_vain for one in fired)
         if fired if mode == "any" else in_vain or len(fired) == len(jobs):
             return True
@@ -165,7 +179,7 @@ def wait_for(
         until = limit if limit is None or not first else max(limit, began + limits.FIRST_ANSWER_S)
         if until is not None and time.monotonic() >= until:
             return False
-        yield from _pause([one for one in jobs if not one.fired and not one.spent], until)
+        yield from _pause([one for one in jobs if not one.is_over and not one.spent], until)
 
 
 def _pause(waiting: list[JobWait], limit: float | None) -> Waiting[None]:
@@ -184,6 +198,6 @@ def _pause(waiting: list[JobWait], limit: float | None) -> Waiting[None]:
             deadlines += [] if probe.again is None else [probe.again]
     until = min(deadlines, default=None)
     # None: there is more to search
-    yield None if until is not None and until <= time.monotonic() else Pause(tuple(fds), until)
+    yield WORK if until is not None and until <= time.monotonic() else Pause(tuple(fds), until)
     for one in waiting:
         one.control.drain()

@@ -11,6 +11,7 @@ import time
 from outlive import limits
 from outlive.jobs import job_answer
 from outlive.jobs.conditions.condition import Probe
+from outlive.jobs.conditions.parse import EXTERNAL
 from outlive.store.output.merged import Output
 from outlive.store.output.scanner import Scanner
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
     from outlive.jobs.conditions.condition import Fired
     from outlive.jobs.conditions.parse import Condition
-    from outlive.store.inspect import Inspection
+    from outlive.jobs.context import Context
+    from outlive.jobs.permission.reach import Reach
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 _UNFINISHED_QUIET_S = 0.1  # a match at the very end of an unfinished line counts after this much silence
@@ -36,16 +39,16 @@ class _Happened(Probe):
         self._since = since
         self.needs_output = name != "exit"
 
-    def check(self, found: Inspection) -> Fired:
+    def check(self, inspection: Inspection) -> Fired:
         if self._name == "exit":
-            return {"condition": "exit"} if is_over(found) else None
+            return {"condition": "exit"} if is_over(inspection) else None
         with Output(self._job) as output:
             if self._name == "output":
                 return {"condition": "output", "seq": self._since} if output.end > self._since else None
-            waiting = job_answer.waiting(found, output)
-        if not waiting["waiting_for_input"]:
+            waiting = job_answer.waiting(inspection, output)
+        if not waiting.waiting_for_input:
             return None
-        return {"condition": "input"} | ({"line": waiting["prompt"]} if waiting.get("prompt") else {})
+        return {"condition": "input", **({"line": waiting.prompt} if waiting.prompt else {})}
 
 
 class Idle(Probe):
@@ -53,9 +56,9 @@ class Idle(Probe):
         self._ms = condition.value
         self._job = job
 
-    def check(self, found: Inspection) -> Fired:
+    def check(self, inspection: Inspection) -> Fired:
         with Output(self._job) as output:
-            quiet = job_answer.idle_ms(found, output)
+            quiet = job_answer.idle_ms(inspection, output)
         if quiet is not None and quiet >= self._ms:
             return {"condition": "idle_ms", "idle_ms": quiet}
         self.again = None if quiet is None else time.monotonic() + max(1, self._ms - quiet) / 1000
@@ -76,9 +79,9 @@ class Matches(Probe):
         wanted = {one.more["stream"] for one in conditions}
         self._streams = [_Stream(conditions, job, stream, offsets[stream]) for stream in _streams(wanted)]
 
-    def check(self, found: Inspection) -> Fired:
+    def check(self, inspection: Inspection) -> Fired:
         until = time.monotonic() + limits.SCAN_S
-        over = is_over(found) and not found.supervised
+        over = is_over(inspection) and not inspection.supervised
         waits = [stream.search(until, final=over) for stream in self._streams]
         if any(wait == 0 for wait in waits):  # more to search: give other waits a turn
             self.again = time.monotonic()
@@ -188,15 +191,27 @@ class _Stream:
         self._scanner.close()
 
 
-def is_over(found: Inspection) -> bool:
+def is_over(inspection: Inspection) -> bool:
     """Return whether the command has ended, as far as is known."""
-    return found.state.finished or (found.state.state == "unknown" and not found.supervised)
+    return inspection.state.finished or (inspection.state.state == "unknown" and not inspection.supervised)
+
+
+def reach_of(ctx: Context, conditions: list[Condition]) -> Reach | None:
+    """Return what a caller over MCP may have looked at for it by these conditions; None where nothing
+    limits it. Errors: sandbox_unavailable."""
+    external = ctx.face == "mcp" and any(one.name in EXTERNAL for one in conditions)
+    if not external or not (ctx.config.uses("sandbox") or ctx.ceiling):
+        return None
+    from outlive.jobs.permission import reach
+
+    return reach.of(ctx)
 
 
 def probes_for(
+    ctx: Context,
     conditions: list[Condition],
     job: JobDir,
-    found: Inspection,
+    inspection: Inspection,
     *,
     output_since: int,
     match_since: int,
@@ -205,10 +220,11 @@ def probes_for(
     """Return the probes of one job. A regex that the client was `told` of is searched for behind
     that position.
 
-    Errors: OSError; none is left open then.
+    Errors: OSError, invalid_argument; none is left open then.
     """
+    reach = reach_of(ctx, conditions)
     probes: list[Probe] = []
-    if {"file", "port", "http"} & {one.name for one in conditions}:
+    if any(one.name in EXTERNAL for one in conditions):
         from outlive.jobs.conditions import external  # sockets and ctypes, which few waits need
     try:
         matches = [one for one in conditions if one.name in ("regex", "fail_regex")]
@@ -220,12 +236,12 @@ def probes_for(
             if condition.name == "idle_ms":
                 probes.append(Idle(condition, job))
             elif condition.name == "file":
-                probes.append(external.File(condition, found))
+                probes.append(external.File(condition, inspection, reach))
             elif condition.name == "port":
-                probes.append(external.Port(condition, job))
+                probes.append(external.Port(condition, ctx, job))
             elif condition.name == "http":
-                external.require_reach(found)
-                probes.append(external.Http(condition))
+                external.require_reach(inspection)
+                probes.append(external.Http(condition, ctx, job))
             elif condition not in matches:
                 probes.append(_Happened(condition.name, job, output_since))
     except BaseException:

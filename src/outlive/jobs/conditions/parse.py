@@ -2,7 +2,7 @@
 
 A condition is a word (`exit`, `output`, `input`), an object ({"regex": "ready", "stream":
 "stdout"}), or a word with a value (`regex=ready`, `port=127.0.0.1:8080`), which is the form of the
-command line, and sometimes what a model sends.
+command line, and sometimes what a model sends. `port=8080 any` is {"port": 8080, "any": true}.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 
 from outlive import fastjson, limits
 from outlive.core.nearest import nearest
+from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid
 
 TYPE_CHECKING = False
@@ -23,8 +24,8 @@ WORDS = ("exit", "output", "input")
 OBJECTS: dict[str, tuple[str, ...]] = {
     "regex": ("stream",),
     "fail_regex": ("stream",),
-    "port": ("host",),
-    "http": ("status",),
+    "port": ("host", "any"),
+    "http": ("status", "any"),
     "file": (),
     "idle_ms": (),
 }
@@ -59,7 +60,7 @@ class Condition:
         return mark_of(self.name, getattr(self.value, "text", self.value))
 
 
-def mark_of(name: str, value: Any) -> str:
+def mark_of(name: str, value: object) -> str:
     return name if value is None else f"{name} {fastjson.dumps(value)}"
 
 
@@ -68,10 +69,12 @@ def parsed(until: Any) -> list[Condition]:
     given = [until] if isinstance(until, (str, dict)) else list(until)
     if len(given) > limits.MAX_CONDITIONS:
         raise invalid("until", f"{len(given)} conditions; at most {limits.MAX_CONDITIONS}")
-    found = [_condition(one) for one in given]
-    if found and all(one.name == "fail_regex" for one in found):  # it only ends a wait for something else early
-        found.append(Condition("exit"))
-    return found or [Condition("exit")]
+    conditions = [_condition(one) for one in given]
+    if conditions and all(
+        one.name == "fail_regex" for one in conditions
+    ):  # it only ends a wait for something else early
+        conditions.append(Condition("exit"))
+    return conditions or [Condition("exit")]
 
 
 def _condition(given: Any) -> Condition:
@@ -82,33 +85,37 @@ def _condition(given: Any) -> Condition:
         return Condition(text)
     if text[:1] == "{":
         try:
-            found = fastjson.loads(text)
+            members = fastjson.loads(text)
         except ValueError:
             raise invalid("until", f"not JSON: {text[:60]}") from None
-        if isinstance(found, dict):
-            return _from_object(found)
+        if isinstance(members, dict):
+            return _from_object(members)
     name, equals, value = text.partition("=")
     name = _name(name.strip())
     if name in WORDS:
         raise invalid("until", f"{name} takes no value", hint=f"Write {name} alone.")
     if not equals or not value:
         raise invalid("until", f"{name} needs a value", hint=f"Write {name}=… , for example {_EXAMPLES[name]}.")
-    return _CHECKS[name](value, {})
+    more: dict[str, object] = {}
+    if "any" in OBJECTS[name]:
+        before, _, last = value.rpartition(" ")
+        value, more = (before.rstrip(), {"any": True}) if last == "any" else (value, {})
+    return _CHECKS[name](value, more)
 
 
-def _from_object(given: dict[str, Any]) -> Condition:
-    found = {name: value for name, value in given.items() if value is not None}
-    names = [_known(name) for name in found if _known(name)]
+def _from_object(given: dict[str, object]) -> Condition:
+    members = {name: value for name, value in given.items() if value is not None}
+    names = [_known(name) for name in members if _known(name)]
     if len(names) != 1 or names[0] is None:
-        if not names and found:
-            _name(next((key for key in found if _meant(key)), next(iter(found))), _OBJECT)
+        if not names and members:
+            _name(next((key for key in members if _meant(key)), next(iter(members))), _OBJECT)
         hint = "Give several conditions as several objects." if names else f"For example {_object_of('regex')}."
         raise invalid("until", f"a condition is an object with one of {', '.join(OBJECTS)}", hint=hint)
     name = names[0]
     if name in WORDS:
         return Condition(name)
-    value = next(value for key, value in found.items() if _known(key) == name)
-    more = {key: value for key, value in found.items() if _known(key) != name}
+    value = next(value for key, value in members.items() if _known(key) == name)
+    more = {key: value for key, value in members.items() if _known(key) != name}
     for key in more:
         if key not in OBJECTS[name]:
             near = nearest(key, list(OBJECTS[name]))
@@ -126,8 +133,8 @@ _WORD, _OBJECT = "word", "object"  # the two forms; a mistake is answered in its
 
 
 def _name(given: str, form: str = _WORD) -> str:
-    found = _known(given)
-    if found is None:
+    known = _known(given)
+    if known is None:
         near = _meant(given) or nearest(given, list(NAMES))
         if near is None:
             hint = _hint() if form == _WORD else f"For example {_object_of('regex')} or {_object_of('port')}."
@@ -136,7 +143,7 @@ def _name(given: str, form: str = _WORD) -> str:
         else:
             hint = f"Did you mean {_EXAMPLES[near] if form == _WORD else _object_of(near)}?"
         raise invalid("until", f"unknown condition {given!r}", hint=hint)
-    return found
+    return known
 
 
 def _meant(name: str) -> str | None:
@@ -169,8 +176,8 @@ def _object_of(name: str) -> str:
 # --- the check of each ----------------------------------------------------------------------------
 
 
-def _pattern(name: str) -> Callable[[Any, dict[str, Any]], Condition]:
-    def check(value: Any, more: dict[str, Any]) -> Condition:
+def _pattern(name: str) -> Callable[[object, dict[str, object]], Condition]:
+    def check(value: object, more: dict[str, object]) -> Condition:
         from outlive.store.output.patterns import Pattern
 
         if not isinstance(value, str):
@@ -183,7 +190,7 @@ def _pattern(name: str) -> Callable[[Any, dict[str, Any]], Condition]:
     return check
 
 
-def _port(value: Any, more: dict[str, Any]) -> Condition:
+def _port(value: object, more: dict[str, object]) -> Condition:
     host = more.get("host")
     if isinstance(value, str):
         before, colon, digits = value.rpartition(":")
@@ -196,10 +203,10 @@ def _port(value: Any, more: dict[str, Any]) -> Condition:
         raise invalid("until", f"a port is a number from 1 to 65535, not {value!r}")
     if host is not None and (not isinstance(host, str) or not host.strip() or "\0" in host):
         raise invalid("until", "host is a name or an address")
-    return Condition("port", value, {"host": host})
+    return Condition("port", value, {"host": host, "any": _any(more)})
 
 
-def _http(value: Any, more: dict[str, Any]) -> Condition:
+def _http(value: Any, more: dict[str, object]) -> Condition:
     from urllib.parse import urlsplit
 
     status = more.get("status")
@@ -214,18 +221,24 @@ def _http(value: Any, more: dict[str, Any]) -> Condition:
         good = False
     if not good or any(ord(char) <= 32 for char in value):
         raise invalid("until", f"http is a URL, not {value!r}", hint=f"For example {_EXAMPLES['http']}.")
-    return Condition("http", value, {"status": status})
+    return Condition("http", value, {"status": status, "any": _any(more)})
 
 
-def _file(value: Any, _more: dict[str, Any]) -> Condition:
+def _any(more: dict[str, object]) -> bool:
+    """Return whether anybody's listener will do, not the job's own alone."""
+    anybody = more.get("any", False)
+    if not isinstance(anybody, bool):
+        raise invalid("until", f"any is true or false, not {anybody!r}")
+    return anybody
+
+
+def _file(value: object, _more: dict[str, object]) -> Condition:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise invalid("until", "file is a path (a string)")
     return Condition("file", os.path.expanduser(value))
 
 
-def _idle(value: Any, _more: dict[str, Any]) -> Condition:
-    from outlive.core.units import duration_ms
-
+def _idle(value: object, _more: dict[str, object]) -> Condition:
     if isinstance(value, str):
         try:
             value = duration_ms(value, "idle_ms")
@@ -236,7 +249,7 @@ def _idle(value: Any, _more: dict[str, Any]) -> Condition:
     return Condition("idle_ms", round(value))
 
 
-_CHECKS: dict[str, Callable[[Any, dict[str, Any]], Condition]] = {
+_CHECKS: dict[str, Callable[[object, dict[str, object]], Condition]] = {
     "regex": _pattern("regex"),
     "fail_regex": _pattern("fail_regex"),
     "port": _port,

@@ -1,4 +1,4 @@
-"""Why a job is not there: gc may have deleted it."""
+"""Why a job is not there: gc may have deleted it, or another session removed it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,24 @@ _WHY = {
 
 
 def explained(ctx: Context, text: str, error: OutliveError) -> OutliveError:
-    """Return the error job_not_found for `text`, which says when and why gc deleted the job, if it
-    did. A job behind the wall was never there."""
-    found = deletions.find(ctx.store, text, ctx.wall)
-    if found is None:
+    """Return the error job_not_found for `text`, which says when and why gc deleted the job, or who
+    removed it, if that is known. A job behind the wall was never there."""
+    deletion = deletions.find(ctx.store, text, ctx.wall)
+    if deletion is None:
         return error
-    by = "automatic gc" if found["by"] == "automatic" else "gc"
-    bound = str(found["bound"])
+    if deletion["bound"] == deletions.REMOVED:
+        return OutliveError(
+            "job_not_found",
+            f"no job {text!r}: {deletion['by']} removed it on {deletion['at']}",
+            hint="Its output is gone. Run the command again if you need it.",
+            details={"deleted_at": deletion["at"]},
+        )
+    by = "automatic gc" if deletion["by"] == "automatic" else "gc"
+    bound = str(deletion["bound"])
     why = _WHY.get(bound, "it was beyond a bound")
     return OutliveError(
         "job_not_found",
-        f"no job {text!r}: {by} deleted it on {found['at']}, because {why} ([gc] {bound})",
+        f"no job {text!r}: {by} deleted it on {deletion['at']}, because {why} ([gc] {bound})",
         hint="Its output is gone. Run the command again if you need it.",
-        details={"deleted_at": found["at"], "bound": bound},
+        details={"deleted_at": deletion["at"], "bound": bound},
     )

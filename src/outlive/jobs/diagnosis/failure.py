@@ -1,4 +1,5 @@
-"""Say why a job without a terminal gave up: it met the end of its input, or wanted a terminal."""
+"""Say why a job failed: it met the end of its input, wanted a terminal that it had not, or its sandbox kept something from
+it."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.output.merged import Output
 
 _LAST_BYTES = 600
@@ -15,9 +16,9 @@ _QUESTION = re.compile(r"\S[^\n]*[?:>][ \t]*\Z")  # an unfinished line
 _END_OF_INPUT = re.compile(r"EOF when reading a line|end of file (?:on|from) (?:stdin|standard input)", re.IGNORECASE)
 _NO_TERMINAL = re.compile(
     r"not a (?:tty|terminal)|not (?:from|to) a terminal|a terminal is required|no tty present|requires? a (?:tty|terminal)"
-    r"|/dev/tty\b|error opening terminal|inappropriate ioctl|TERM environment variable not set",
+    r"|/dev/tty\b|error opening terminal|(?<!System Error: )inappropriate ioctl|TERM environment variable not set",
     re.IGNORECASE,
-)
+)  # CMake says "System Error: Inappropriate ioctl" of whatever failed
 
 
 def sentence(stdin: str, last: str) -> str | None:
@@ -37,9 +38,15 @@ def sentence(stdin: str, last: str) -> str | None:
     return None
 
 
-def hint(found: Inspection, output: Output) -> str | None:
+def hint(inspection: Inspection, output: Output) -> str | None:
     """Return the sentence about a job that has failed; None if its output does not show why."""
-    definition = found.definition
+    definition = inspection.definition
+    if definition.sandbox is not None:
+        from outlive.jobs.diagnosis import sandboxed  # late: of jobs in a sandbox
+
+        said = sandboxed.hint(inspection, output)
+        if said:
+            return said
     if definition.pty or definition.stdin not in ("closed", "data"):
         return None
     last = output.read(max(0, output.end - _LAST_BYTES), output.end)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import namedtuple
 
 from outlive.jobs import processes
 from outlive.system import foreground, tree
@@ -15,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
     from outlive.store.output.merged import Output
 
@@ -34,33 +35,26 @@ _FULL_SCREEN = frozenset(
 )
 
 
-class Silence:
+class Silence(
+    namedtuple(  # not that of `typing`, which nothing else in a call of `status` loads
+        "Silence",
+        (
+            "names",  # from the command down to the process in the foreground
+            "doing",  # what that process does: a constant of system/foreground.py
+            "silent_ms",
+            "pty",
+            "stdin",  # of the job, as in its definition
+            "cpu_s",  # of all its processes
+            "sockets",  # of the process in the foreground
+            "holder",  # of the lock that it waits for
+            "buffers",  # it has printed nothing yet, and keeps its output back without a terminal
+        ),
+        defaults=(False, "closed", 0.0, (), "", False),
+    )
+):
     """The facts about a job that is silent."""
 
-    __slots__ = ("buffers", "cpu_s", "doing", "holder", "names", "pty", "silent_ms", "sockets", "stdin")
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        doing: str,
-        *,
-        silent_ms: int,
-        pty: bool = False,
-        stdin: str = "closed",
-        cpu_s: float = 0.0,
-        sockets: Sequence[foreground.Socket] = (),
-        holder: str = "",
-        buffers: bool = False,
-    ) -> None:
-        self.names = names  # from the command down to the process in the foreground
-        self.doing = doing  # what that process does: a constant of system/foreground.py
-        self.silent_ms = silent_ms
-        self.pty = pty
-        self.stdin = stdin  # of the job, as in its definition
-        self.cpu_s = cpu_s  # of all its processes
-        self.sockets = sockets  # of the process in the foreground
-        self.holder = holder  # of the lock that it waits for
-        self.buffers = buffers  # it has printed nothing yet, and keeps its output back without a terminal
+    __slots__ = ()
 
 
 def sentence(facts: Silence) -> str:
@@ -81,12 +75,14 @@ def _clause(facts: Silence) -> str:
         return f"is working ({facts.cpu_s:.0f} s of CPU so far)"
     if facts.doing == foreground.LOCK:
         return f"waits for a lock that {facts.holder or 'another process'} holds"
-    if facts.doing in (foreground.FILES, foreground.WAITING) and facts.sockets:
+    if facts.doing in (foreground.FILES, foreground.THREADS, foreground.WAITING) and facts.sockets:
         return _network(facts.sockets)
     known = {
         foreground.DISK: "waits for a disk or a network file system",
         foreground.TIMER: "sleeps until a timer ends",
         foreground.PIPE: "waits for data from a pipe",
+        foreground.FIFO: "waits until another process opens the other end of a FIFO",
+        foreground.THREADS: "waits for another thread or process of its own (a lock, a queue, an event): a deadlock, if none of them works",
         foreground.TERMINAL: "reads its terminal: answer with write or send-keys",
         foreground.FILES: "waits for a file, a socket or a timer",
     }
@@ -111,20 +107,20 @@ def _network(sockets: Sequence[foreground.Socket]) -> str:
     return f"waits for an answer from {sockets[0].peer} port {sockets[0].port}"
 
 
-def hint(found: Inspection, job: JobDir, output: Output, silent_ms: int) -> str | None:
+def hint(inspection: Inspection, job: JobDir, output: Output, silent_ms: int) -> str | None:
     """Return the sentence about a running job; None if its command cannot be seen from here."""
-    facts = _facts(found, job, silent_ms, silent=not output.end)
+    facts = _facts(inspection, job, silent_ms, silent=not output.end)
     if facts is not None:
         return sentence(facts)
     room = os.fstatvfs(job.fd)
     return _FULL if room.f_bavail * room.f_frsize < _ROOM_BYTES else None
 
 
-def _facts(found: Inspection, job: JobDir, silent_ms: int, *, silent: bool) -> Silence | None:
-    command = tree.running(found.state.identity)
+def _facts(inspection: Inspection, job: JobDir, silent_ms: int, *, silent: bool) -> Silence | None:
+    command = tree.running(inspection.state.identity)
     if command is None:
         return None
-    members = [member.pid for member in processes.descendants(found, job)][:_MOST_PROCESSES]
+    members = [member.pid for member in processes.descendants(inspection, job)][:_MOST_PROCESSES]
     pids = foreground.chain(command.pid, members)
     if not pids:
         return None
@@ -136,12 +132,15 @@ def _facts(found: Inspection, job: JobDir, silent_ms: int, *, silent: bool) -> S
         names,
         doing,
         silent_ms=silent_ms,
-        pty=found.definition.pty,
-        stdin=found.definition.stdin,
+        pty=inspection.definition.pty,
+        stdin=inspection.definition.stdin,
         cpu_s=foreground.cpu_s({command.pid, *members}),
         sockets=foreground.sockets(last),
         holder=f"{_name(holder)} (pid {holder})" if holder else "",
-        buffers=silent and not found.definition.pty and names[-1].startswith("python") and not _is_unbuffered(last),
+        buffers=silent
+        and not inspection.definition.pty
+        and names[-1].startswith("python")
+        and not _is_unbuffered(last),
     )
 
 

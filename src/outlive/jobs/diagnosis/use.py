@@ -12,37 +12,37 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
     from outlive.store.output.merged import Output
 
-CGROUP, RUSAGE, SAMPLED = SOURCES = ("cgroup", "rusage", "sampled")
+CGROUP, SAMPLED = "cgroup", "sampled"
 
 
-def of_job(found: Inspection, job: JobDir, output: Output, used: dict[str, Any]) -> dict[str, Any] | None:
+def of_job(inspection: Inspection, job: JobDir, output: Output, used: dict[str, object]) -> dict[str, Any] | None:
     """Return the usage of a job; None if its command never ran. `used`: what its ended processes
     used, as `job_answer.used` returns it.
 
     A figure that is not known is null, and has no source.
     """
-    state = found.state
+    state = inspection.state
     if state.started_at is None or state.pid is None:
         return None
     answer: dict[str, Any] = {**used, "processes": 0, "output_bytes": output.end}
     sources = answer.pop("source")
     if state.usage is None:
         sources = {}
-    if found.elsewhere and not state.finished:  # its processes can be looked at only there
+    if inspection.elsewhere and not state.finished:  # its processes can be looked at only there
         answer["processes"] = None
-    elif found.supervised and not found.elsewhere:
-        _add_living(found, job, answer, sources)
+    elif inspection.supervised and not inspection.elsewhere:
+        _add_living(inspection, job, answer, sources)
     return {**answer, "source": sources}
 
 
-def _add_living(found: Inspection, job: JobDir, answer: dict[str, Any], sources: dict[str, str]) -> None:
+def _add_living(inspection: Inspection, job: JobDir, answer: dict[str, Any], sources: dict[str, str]) -> None:
     """Add what the living processes of the job use, and what only they show."""
-    pids = [member.pid for member in processes.descendants(found, job)]
-    command = tree.running(found.state.identity)
+    pids = [member.pid for member in processes.descendants(inspection, job)]
+    command = tree.running(inspection.state.identity)
     pids += [] if command is None or command.pid in pids else [command.pid]
     if not pids:
         return
@@ -54,9 +54,9 @@ def _add_living(found: Inspection, job: JobDir, answer: dict[str, Any], sources:
         "written_bytes": use.written_bytes,
     }
     sources["processes"] = SAMPLED
-    if _add_group(found, answer, sources):
+    if _add_group(inspection, answer, sources):
         return
-    first = tree.running(found.state.init)  # it has waited for what ended in the sandbox
+    first = tree.running(inspection.state.init)  # it has waited for what ended in the sandbox
     user_us, system_us = (0, 0) if first is None else process_use.times_us(first.pid)
     answer["user_ms"] = (answer["user_ms"] or 0) + (use.user_us + user_us) // 1000
     answer["system_ms"] = (answer["system_ms"] or 0) + (use.system_us + system_us) // 1000
@@ -64,13 +64,13 @@ def _add_living(found: Inspection, job: JobDir, answer: dict[str, Any], sources:
     sources |= {"time": SAMPLED, "memory": SAMPLED}
 
 
-def _add_group(found: Inspection, answer: dict[str, Any], sources: dict[str, str]) -> bool:
+def _add_group(inspection: Inspection, answer: dict[str, object], sources: dict[str, str]) -> bool:
     """Take the figures of the job's own control group. Return whether it has them all."""
-    if found.state.job_group is None:
+    if inspection.state.job_group is None:
         return False
     from outlive.system.job_group import JobGroup  # late: few jobs have one
 
-    group = JobGroup.of(found.state.job_group)
+    group = JobGroup.of(inspection.state.job_group)
     times, peak = (None, None) if group is None else (group.times_us(), group.peak_bytes())
     if times is None or peak is None:
         return False
@@ -83,14 +83,16 @@ def _add_group(found: Inspection, answer: dict[str, Any], sources: dict[str, str
     return True
 
 
-def resources_of(found: Inspection) -> dict[str, Any]:
+def resources_of(inspection: Inspection) -> dict[str, object]:
     """Return what a job was to have, and how each of it is applied once it was started."""
-    asked = {name: {"value": value} for name, value in (found.definition.resources or {}).items()}
-    return found.state.resources or asked
+    if inspection.state.resources:
+        return {name: one.to_dict() for name, one in inspection.state.resources.items()}
+    asked = {} if inspection.definition.resources is None else inspection.definition.resources.to_dict()
+    return {name: {"value": value} for name, value in asked.items()}
 
 
-def not_limited(found: Inspection) -> str | None:
+def not_limited(inspection: Inspection) -> str | None:
     """Return the sentence about resources that are not limited as asked; None if all are."""
-    told = found.state.resources or {}
-    left = [f"{name} ({one['why']})" for name, one in told.items() if one.get("applied") == "not_supported"]
+    told = inspection.state.resources or {}
+    left = [f"{name} ({one.why})" for name, one in told.items() if one.applied == "not_supported"]
     return f"Not limited: {'; '.join(left)}." if left else None

@@ -18,6 +18,7 @@ from outlive.jobs.doctor import (
     resources,
     root,
     sandbox,
+    serving,
     systemd,
 )
 from outlive.jobs.doctor.finding import Finding, warn
@@ -51,6 +52,7 @@ CHECKS: dict[str, Callable[[Place], Finding]] = {
     "service": systemd.service,
     "scopes": systemd.scopes,
     "clients": clients.clients,
+    "serving": serving.serving,
     "audit": audit.record,
 }
 

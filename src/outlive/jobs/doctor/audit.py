@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 from outlive.jobs.doctor.finding import Finding, ok, warn
+from outlive.store.audit.record import NAME, SYSLOG
+from outlive.store.audit.rotation import old_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,17 +17,12 @@ def record(place: Place) -> Finding:
     target = None if place.config is None else place.config.audit(place.env)
     if target is None:
         return ok("off: it is not recorded who does what")
-    from outlive.store.audit.record import NAME, SYSLOG
-    from outlive.store.audit.rotation import old_files
-
     required = "what cannot be recorded is not done" if target["required"] else "what cannot be recorded is done"
     if target["to"] == SYSLOG:
         there = os.path.exists("/dev/log")
-        found = f"to syslog; {required}"
+        text = f"to syslog; {required}"
         return (
-            ok(found)
-            if there
-            else warn(f"{found}: there is no /dev/log", "Start a syslog daemon, or record to a file.")
+            ok(text) if there else warn(f"{text}: there is no /dev/log", "Start a syslog daemon, or record to a file.")
         )
     directory = target["directory"]
     path = os.path.join(directory, NAME)

@@ -9,8 +9,6 @@ from outlive.store.cleanup import deletions, due
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.doctor.finding import Place
 
 
@@ -23,7 +21,7 @@ def automatic(place: Place) -> Finding:
     bounds = place.config.bounds()
     if bounds is None:
         return ok(f"off: [gc] of the configuration bounds nothing{told}", automatic=False, **facts)
-    limit, _ = due.room(place.store.fd, bounds["max_percent"])
+    limit = due.share(place.store.fd, bounds["max_percent"])
     last = due.Last.of_root(place.store.fd)
     facts |= {"automatic": True, "max_percent": bounds["max_percent"], "share_bytes": limit}
     if limit is None:
@@ -32,27 +30,27 @@ def automatic(place: Place) -> Finding:
     if last is None or not last.measured_at:
         return ok(f"on: jobs take {share}; not measured yet{told}", **facts)
     facts |= {"used_bytes": last.used_bytes, "measured_at": timestamp(last.measured_at)}
-    found = f"on: jobs take {share}; {size(last.used_bytes)} on {facts['measured_at']}{told}"
+    text = f"on: jobs take {share}; {size(last.used_bytes)} on {facts['measured_at']}{told}"
     if last.used_bytes > limit:
         advice = (
             "What runs, or ended in the last five minutes, is not deleted automatically. `outlive list --all` shows the "
             "jobs, `outlive remove JOB` ends and deletes one; [gc] max_percent sets the share."
         )
-        return warn(found, advice, **facts)
-    return ok(found, **facts)
+        return warn(text, advice, **facts)
+    return ok(text, **facts)
 
 
-def _deleted(place: Place) -> tuple[str, dict[str, Any]]:
+def _deleted(place: Place) -> tuple[str, dict[str, object]]:
     assert place.store is not None
-    found = [entry for entry in deletions.entries(place.store) if entry["by"] == "automatic"]
-    if not found:
+    entries = [entry for entry in deletions.entries(place.store) if entry["by"] == "automatic"]
+    if not entries:
         return "; nothing was deleted automatically", {"deleted": 0}
-    freed = sum(int(entry["bytes"]) for entry in found)
+    freed = sum(int(entry["bytes"]) for entry in entries)
     facts = {
-        "deleted": len(found),
+        "deleted": len(entries),
         "deleted_bytes": freed,
-        "deleted_from": found[-1]["at"],
-        "deleted_to": found[0]["at"],
+        "deleted_from": entries[-1]["at"],
+        "deleted_to": entries[0]["at"],
     }
-    jobs = "1 job was" if len(found) == 1 else f"{len(found):,} jobs were"
-    return f"; {jobs} deleted ({size(freed)}), the last on {found[0]['at']}", facts
+    jobs = "1 job was" if len(entries) == 1 else f"{len(entries):,} jobs were"
+    return f"; {jobs} deleted ({size(freed)}), the last on {entries[0]['at']}", facts

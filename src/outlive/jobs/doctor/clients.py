@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from outlive.client_config import trial
 from outlive.client_config.discover import survey
 from outlive.client_config.registry import CLIENTS
 from outlive.jobs.doctor.finding import Finding, ok, warn
@@ -44,8 +45,6 @@ def _try(place: Place, entries: list[dict[str, Any]]) -> None:
     """Start each server, and put its tools or what went wrong into its entry."""
     if not entries:
         return
-    from outlive.client_config import trial
-
     starts = [trial.start_of(CLIENTS[one["client"]], one["command"], one["env"], place.env) for one in entries]
     answers = trial.tools(starts, place.cwd)
     for one, start in zip(entries, starts, strict=True):

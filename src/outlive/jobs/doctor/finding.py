@@ -7,7 +7,6 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from outlive.config import Config
     from outlive.errors import OutliveError
@@ -19,36 +18,36 @@ OK, WARN, FAIL = "ok", "warn", "fail"
 class Finding:
     """One result.
 
-    `found`: what there is; `advice`: what to do, or None; `details`: the facts for a program.
+    `text`: what there is; `advice`: what to do, or None; `details`: the facts for a program.
     """
 
     __slots__ = ("advice", "details", "found", "status")
 
     def __init__(
-        self, status: str, found: str, advice: str | None = None, details: dict[str, Any] | None = None
+        self, status: str, text: str, advice: str | None = None, details: dict[str, object] | None = None
     ) -> None:
         self.status = status
-        self.found = found
+        self.found = text
         self.advice = advice
         self.details = details
 
-    def to_dict(self, name: str) -> dict[str, Any]:
-        told: dict[str, Any] = {"name": name, "status": self.status, "found": self.found}
+    def to_dict(self, name: str) -> dict[str, object]:
+        told: dict[str, object] = {"name": name, "status": self.status, "found": self.found}
         if self.advice is not None:
             told["advice"] = self.advice
         return told if self.details is None else {**told, "details": self.details}
 
 
-def ok(found: str, **details: Any) -> Finding:
-    return Finding(OK, found, None, details or None)
+def ok(text: str, **details: object) -> Finding:
+    return Finding(OK, text, None, details or None)
 
 
-def warn(found: str, advice: str, **details: Any) -> Finding:
-    return Finding(WARN, found, advice, details or None)
+def warn(text: str, advice: str, **details: object) -> Finding:
+    return Finding(WARN, text, advice, details or None)
 
 
-def fail(found: str, advice: str, **details: Any) -> Finding:
-    return Finding(FAIL, found, advice, details or None)
+def fail(text: str, advice: str, **details: object) -> Finding:
+    return Finding(FAIL, text, advice, details or None)
 
 
 def unopened(place: Place) -> Finding:
@@ -72,7 +71,7 @@ class Place:
 
     __slots__ = ("absent", "config", "config_error", "cwd", "env", "flags", "store", "store_error", "versions")
 
-    def __init__(self, env: Mapping[str, str], flags: Mapping[str, Any], cwd: str | None = None) -> None:
+    def __init__(self, env: Mapping[str, str], flags: Mapping[str, object], cwd: str | None = None) -> None:
         self.env = env
         self.cwd = cwd
         self.flags = flags

@@ -7,7 +7,7 @@ import sys
 
 from outlive import __version__
 from outlive.config import KEYS
-from outlive.jobs.doctor.finding import Finding, fail, ok
+from outlive.jobs.doctor.finding import Finding, fail, ok, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,4 +32,8 @@ def configuration(place: Place) -> Finding:
         )
     told = [f"{section}.{key}" for section in KEYS for key in KEYS[section] if place.config.is_set(section, key)]
     where = place.config.path or "no file; defaults"
-    return ok(f"{where}{'; set: ' + ', '.join(told) if told else ''}", path=place.config.path, set=told)
+    text = f"{where}{'; set: ' + ', '.join(told) if told else ''}"
+    if place.config.ignored:
+        advice = "Mend or unset them in the environment of the process that starts outlive."
+        return warn(f"{text}. {'; '.join(place.config.ignored)}", advice, path=place.config.path, set=told)
+    return ok(text, path=place.config.path, set=told)

@@ -11,15 +11,14 @@ from outlive.errors import OutliveError
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.doctor.finding import Finding, ok, unopened, warn
 from outlive.jobs.waiting import drive
-from outlive.store import inspect
 from outlive.store.atomic_file import Damaged
+from outlive.store.cleanup import disk_use
+from outlive.store.inspection import inspect
 from outlive.store.job_dir import IO, META, SEEN, STATE, JobDir
 from outlive.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.core.records import State
     from outlive.jobs.doctor.finding import Place
 
@@ -40,13 +39,18 @@ def jobs(place: Place) -> Finding:
     for job_id in ids:
         try:
             with JobDir.open(place.store, job_id) as job:
-                size += job.disk_bytes()
+                size += disk_use.of_job(job)
                 spoiled += [f"{job_id}/{name}" for name in _spoiled(job)]
                 tracebacks += [os.path.join(job.path, name) for name in job.fault_names()]
         except (OSError, OutliveError):
             continue
     left = len(list(place.store.leftovers()))
-    facts: dict[str, Any] = {"jobs": len(ids), "running": len(place.store.live_ids()), "bytes": size, "leftovers": left}
+    facts: dict[str, object] = {
+        "jobs": len(ids),
+        "running": len(place.store.live_ids()),
+        "bytes": size,
+        "leftovers": left,
+    }
     told = f"{len(ids):,} in the root, {size / 1024**2:,.1f} MiB; {facts['running']:,} may still run"
     if left:
         told += f"; {left} half-made or half-deleted directories, which `outlive gc` deletes when they are an hour old"
@@ -65,15 +69,15 @@ def jobs(place: Place) -> Finding:
 def _spoiled(job: JobDir) -> list[str]:
     """Return the names of files that cannot be those that outlive wrote."""
     with os.scandir(job.fd) as entries:
-        found = {
+        names = {
             entry.name for entry in entries if entry.name not in (IO, SEEN) and not entry.is_file(follow_symlinks=False)
         }
     for name, read in ((META, job.read_meta), (STATE, job.read_state)):
         try:
             read()
         except (Damaged, FileNotFoundError):
-            found.add(name)
-    return sorted(found)
+            names.add(name)
+    return sorted(names)
 
 
 def supervision(place: Place) -> Finding:
@@ -83,7 +87,7 @@ def supervision(place: Place) -> Finding:
     """
     if place.store is None:
         return unopened(place)
-    found: dict[str, list[str]] = {"orphaned": [], "lost": [], "unresponsive": [], "unreadable": []}
+    by_fault: dict[str, list[str]] = {"orphaned": [], "lost": [], "unresponsive": [], "unreadable": []}
     running, deadline = 0, time.monotonic() + _ALL_ANSWERS_S
     for job_id in place.store.live_ids():
         try:
@@ -93,15 +97,15 @@ def supervision(place: Place) -> Finding:
         except (OSError, OutliveError):
             continue  # it was removed just now
         if seen.damage is not None:
-            found["unreadable"].append(job_id)
+            by_fault["unreadable"].append(job_id)
         elif seen.just_ended:
-            found["lost"].append(job_id)
+            by_fault["lost"].append(job_id)
         elif seen.orphaned:
-            found["orphaned"].append(job_id)
+            by_fault["orphaned"].append(job_id)
         elif silent:
-            found["unresponsive"].append(job_id)
+            by_fault["unresponsive"].append(job_id)
         running += seen.state.state == "running"
-    return _told(running, found)
+    return _told(running, by_fault)
 
 
 def _answers(place: Place, job: JobDir, state: State, deadline: float) -> bool:
@@ -111,9 +115,9 @@ def _answers(place: Place, job: JobDir, state: State, deadline: float) -> bool:
     taken over.
     """
     supervisor = state.supervisor
-    if not supervisor or process.start_time(supervisor["pid"]) != supervisor["start_time"]:
+    if not supervisor or process.start_time(supervisor.pid) != supervisor.start_time:
         return True
-    fields = process.stat_fields(supervisor["pid"])
+    fields = process.stat_fields(supervisor.pid)
     if fields is not None and fields[0] in _STOPPED:
         return False
     client = ControlClient(job, output=False)
@@ -136,14 +140,14 @@ _ADVICE = {
 }
 
 
-def _told(running: int, found: dict[str, list[str]]) -> Finding:
-    facts = {name: ids[:_LISTED] for name, ids in found.items()}
-    wrong = [name for name, ids in found.items() if ids]
+def _told(running: int, by_fault: dict[str, list[str]]) -> Finding:
+    facts = {name: ids[:_LISTED] for name, ids in by_fault.items()}
+    wrong = [name for name, ids in by_fault.items() if ids]
     if not wrong:
         each = ", each with a supervisor that answers" if running else ""
         return ok(f"{running} of this root running{each}", running=running)
-    told = f"{running} of this root running; " + ", ".join(f"{name}: {len(found[name])}" for name in wrong)
-    advice = " ".join(_ADVICE[name].format(_names(found[name])) for name in wrong)
+    told = f"{running} of this root running; " + ", ".join(f"{name}: {len(by_fault[name])}" for name in wrong)
+    advice = " ".join(_ADVICE[name].format(_names(by_fault[name])) for name in wrong)
     return warn(told, advice, running=running, **facts)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import shutil
 import time
 
 from outlive.core.ids import new_id
@@ -36,14 +38,14 @@ _NEEDED = frozenset({"ofd_locks", "fifo"})
 
 
 def features(place: Place) -> Finding:
-    found = {**_of_processes(), **_of_files(place.directory)}
-    missing = [name for name, there in found.items() if not there]
-    told = f"has {', '.join(name for name, there in found.items() if there)}"
+    known = {**_of_processes(), **_of_files(place.directory)}
+    missing = [name for name, there in known.items() if not there]
+    told = f"has {', '.join(name for name, there in known.items() if there)}"
     if not missing:
-        return ok(told, **found)
+        return ok(told, **known)
     told += f"; has not: {', '.join(missing)}"
     advice = " ".join(f"Without {name}: {_WITHOUT[name]}." for name in missing)
-    return fail(told, advice, **found) if _NEEDED.intersection(missing) else warn(told, advice, **found)
+    return fail(told, advice, **known) if _NEEDED.intersection(missing) else warn(told, advice, **known)
 
 
 def _of_processes() -> dict[str, bool]:
@@ -68,8 +70,6 @@ def _has_close_range() -> bool:
         libc.syscall(436, ctypes.c_uint(2), ctypes.c_uint(1), 0)
     except AttributeError:
         return False
-    import errno
-
     return ctypes.get_errno() == errno.EINVAL
 
 
@@ -77,8 +77,6 @@ def _of_files(root: str | None) -> dict[str, bool]:
     """Try the file system of the root; nothing is returned without a root."""
     if root is None or not os.path.isdir(root) or not os.access(root, os.W_OK | os.X_OK):
         return {}
-    import shutil
-
     # The name of a half-made job: should we be killed here, the next gc deletes it
     place = os.path.join(root, f"{TEMPORARY}{new_id()}")
     os.mkdir(place, 0o700)

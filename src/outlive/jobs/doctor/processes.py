@@ -51,7 +51,7 @@ def version(place: Place) -> Finding:
     changed = code_changed_at(_PACKAGE)
     old = [server for server in _servers() if server["since"] < changed and _is_of_this_installation(server["words"])]
     others = {job: told for job, told in place.versions.items() if told != __version__}
-    facts: dict[str, Any] = {"version": __version__, "changed_at": timestamp(changed)}
+    facts: dict[str, object] = {"version": __version__, "changed_at": timestamp(changed)}
     told = ""
     if others:
         facts["jobs"] = dict(list(others.items())[:_LISTED])
@@ -116,14 +116,14 @@ def _is_of_this_installation(words: list[bytes]) -> bool:
 
 
 def _own_pids() -> list[int]:
-    found = []
+    pids = []
     for name in os.listdir("/proc"):
         try:
             if name.isdigit() and os.stat(f"/proc/{name}").st_uid == os.geteuid():
-                found.append(int(name))
+                pids.append(int(name))
         except OSError:  # it has ended
             continue
-    return found
+    return pids
 
 
 def _words(pid: int) -> list[bytes]:

@@ -77,8 +77,8 @@ def file_system(place: Place) -> Finding:
 def space(place: Place) -> Finding:
     if place.directory is None:
         return unopened(place)
-    found = os.statvfs(place.directory if place.store is None else place.store.fd)
-    free, files = found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None
+    room = os.statvfs(place.directory if place.store is None else place.store.fd)
+    free, files = room.f_bavail * room.f_frsize, room.f_favail if room.f_files else None
     quota = limits.QUOTA_BYTES if place.config is None else place.config.get("exec", "quota_bytes")
     facts = {"free_bytes": free, "free_files": files, "quota_bytes": quota}
     told = f"{size(free)} free" + ("" if files is None else f", room for {files:,} files")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pwd
+import shutil
 import subprocess
 
 from outlive.jobs.doctor.finding import Finding, fail, ok, warn
@@ -47,8 +49,6 @@ def judged_service(where: systemd.Unit, kill_mode: str | None) -> Finding:
 
 def scopes(place: Place) -> Finding:
     """Check that jobs can get systemd scopes of their own, if the configuration asks for that."""
-    import shutil
-
     program = shutil.which("systemd-run", path=place.env.get("PATH"))
     asked = place.config is not None and bool(place.config.get("exec", "systemd_scope"))
     could = program is not None and systemd.is_init()
@@ -113,8 +113,6 @@ def _judged_logout(where: systemd.Unit, user: str, *, kills: bool, lingers: bool
 
 
 def _user() -> str:
-    import pwd
-
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:

@@ -68,29 +68,29 @@ def take(job: JobDir, held_by: str, size: list[int] | None, *, force: bool = Fal
 
 def holder(job: JobDir) -> dict[str, str] | None:
     """Return who holds the keyboard, and since when; None if no person does."""
-    found = _read(job)
-    if found is None:
+    hold = _read(job)
+    if hold is None:
         return None
-    name = "".join(char if char.isprintable() else "?" for char in str(found.get("held_by"))[:_MOST_CHARS])
-    return {"held_by": name, "since": str(found.get("since"))[:_MOST_CHARS]}
+    name = "".join(char if char.isprintable() else "?" for char in str(hold.get("held_by"))[:_MOST_CHARS])
+    return {"held_by": name, "since": str(hold.get("since"))[:_MOST_CHARS]}
 
 
 def warning(job: JobDir) -> list[str]:
     """Return the warning for a caller that has just typed into the terminal; none if no person
     holds its keyboard."""
-    found = holder(job)
-    return [] if found is None else [f"{found['held_by']} holds the keyboard: this went between what that person types"]
+    hold = holder(job)
+    return [] if hold is None else [f"{hold['held_by']} holds the keyboard: this went between what that person types"]
 
 
-def hint(found: dict[str, str]) -> str:
+def hint(hold: dict[str, str]) -> str:
     """Return what a program does while a person holds the keyboard."""
     return (
-        f"{found['held_by']} holds the keyboard of this terminal: type nothing while this person does. "
+        f"{hold['held_by']} holds the keyboard of this terminal: type nothing while this person does. "
         "poll and screen show what happens; `keyboard` is absent when it is free."
     )
 
 
-def _written(job: JobDir, content: dict[str, Any]) -> int:
+def _written(job: JobDir, content: dict[str, object]) -> int:
     """Write a new file, lock it, and give it its name. Return its fd. Errors: OSError."""
     global _taken
     while True:
@@ -112,7 +112,7 @@ def _written(job: JobDir, content: dict[str, Any]) -> int:
     return fd
 
 
-def _read(job: JobDir) -> dict[str, Any] | None:
+def _read(job: JobDir) -> dict[str, object] | None:
     """Return what the holder wrote; None if no process holds the keyboard."""
     try:
         fd = job.open_file(KEYBOARD)
@@ -126,7 +126,7 @@ def _read(job: JobDir) -> dict[str, Any] | None:
         os.close(fd)
 
 
-def _size_in(found: dict[str, Any]) -> list[int] | None:
-    size = found.get("size")
+def _size_in(content: dict[str, Any]) -> list[int] | None:
+    size = content.get("size")
     known = isinstance(size, list) and len(size) == 2 and all(isinstance(one, int) and 0 < one < 10_000 for one in size)
     return size if known else None

@@ -232,8 +232,8 @@ def _corrected(bare: str) -> str | None:
     _held, rest = _split(bare)
     # Ordinary words come too near to the whole table, `yes` to Esc; and F13 is no slip for F3.
     known = [name for name in sorted(_NAMES, key=len) if name.isalpha() and name[0] == rest[:1].lower()]
-    found = nearest(rest.lower(), [*{_NAMES[name]: name for name in known}.values()])  # of a key's names the longest
-    return bare.removesuffix(rest) + _NAMES[found] if found else None
+    near = nearest(rest.lower(), [*{_NAMES[name]: name for name in known}.values()])  # of a key's names the longest
+    return bare.removesuffix(rest) + _NAMES[near] if near else None
 
 
 def _spelt(held: int, name: str) -> str:

@@ -8,16 +8,17 @@ from outlive import limits
 from outlive.jobs import adoption, job_answer, read_cursor
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction.reading import read
+from outlive.render import view
 from outlive.render.plain_text import readable
 from outlive.store.output.merged import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from outlive.answers.job import Prompt
+    from outlive.answers.reading import Polled, Reading
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 _AROUND_BYTES = 64  # of escape sequences around an echo
@@ -35,57 +36,62 @@ class Reaction:
         self._ctx = ctx
         self._job = job
         self._wait_s = wait_ms / 1000
-        self._max_bytes = max_bytes
-        self._began = time.monotonic()
+        self._view = view.asked_for(ctx.config, max_bytes)
+        self._called = self._began = time.monotonic()
         with Output(job) as output:
-            self._before = output.end
-        self._asks = False
-        self._since = self._before if ctx.client is None else read_cursor.seen(ctx, job)
+            self.before = output.end  # where the reaction to the last write begins
+        self.asks = False  # once it is settled: whether the job asks for more
+        self._since = self.before if ctx.client is None else read_cursor.seen(ctx, job)
+
+    def begin_again(self, wait_ms: int) -> None:
+        """Make ready for another write, whose output is shown with that of those before."""
+        self._wait_s, self._began = wait_ms / 1000, time.monotonic()
+        with Output(self._job) as output:
+            self.before = output.end
 
     def settled(self) -> Waiting[None]:
         """Wait until the job asks for input, ends, or has been silent for `wait_ms`."""
         now = time.monotonic()
         latest = max(self._began + max(self._wait_s, limits.REACTION_S), now + min(self._wait_s, limits.REACTION_S))
-        end, changed = self._before, now
+        end, changed = self.before, now
         control = ControlClient(self._job, output=True)
         try:
             while True:
                 adoption.require_in_place(self._job)
-                found = adoption.inspect_and_adopt(self._ctx, self._job)
+                inspection = adoption.inspect_and_adopt(self._ctx, self._job)
                 with Output(self._job) as output:
-                    self._asks = _asks(job_answer.waiting(found, output), found, output)
+                    self.asks = _asks(job_answer.waiting(inspection, output), inspection, output)
                     if output.end != end:
                         end, changed = output.end, time.monotonic()
                 deadline = min(changed + self._wait_s, latest)
-                if self._asks or found.state.state != "running" or time.monotonic() >= deadline:
+                if self.asks or inspection.state.state != "running" or time.monotonic() >= deadline:
                     return
                 yield from control.pause(deadline)
         finally:
             control.close()
 
-    def answer(self, sent: bytes) -> Waiting[dict[str, Any]]:
+    def answer(self, sent: bytes) -> Waiting[Polled]:
         """Return the new output and the job's state, and move the client's read position."""
-        answer = yield from read(self._ctx, self._job, self._since, self._max_bytes, raw=False)
-        read_cursor.mark_seen(self._ctx, self._job, answer["next_seq"])
-        for name in ("retry_after_ms", "snippet"):
-            answer.pop(name, None)
-        known = answer["waiting_for_input"] and answer.get("echo") is not False
-        if known and not answer.keys() & {"supervisor", "dropped_bytes", "missing_bytes"}:
-            answer.pop("hint", None)  # how to answer a prompt, which the caller has just done
-            if _half_a_line(sent, answer):
-                answer["hint"] = "It reads on: what was written has no newline at its end, which a line needs."
-        if "hint" not in answer and not self._asks and answer["state"] == "running":
-            hint = self._silence(sent)
-            answer |= {"hint": hint} if hint else {}
-        return answer | {"waited_ms": round((time.monotonic() - self._began) * 1000)}
+        answer = yield from read(self._ctx, self._job, self._since, self._view)
+        reading, since = answer.reading, answer.since
+        read_cursor.mark_seen(self._ctx, self._job, reading.shown.next_seq)
+        known = reading.asks.waiting_for_input and reading.asks.echo is not False
+        if known and not (reading.stopped or since.losses.dropped_bytes or since.losses.missing_bytes):
+            since.hint = None  # how to answer a prompt, which the caller has just done
+            if _half_a_line(sent, reading):
+                since.hint = "It reads on: what was written has no newline at its end, which a line needs."
+        if since.hint is None and not self.asks and reading.job.state == "running":
+            since.hint = self._silence(sent)
+        answer.waited_ms = round((time.monotonic() - self._called) * 1000)
+        return answer
 
     def _silence(self, sent: bytes) -> str | None:
         """Return what to do if the job said nothing, or its terminal only repeated what was
         typed."""
         with Output(self._job) as output:
-            if output.end - self._before > 2 * len(sent) + _AROUND_BYTES:
+            if output.end - self.before > 2 * len(sent) + _AROUND_BYTES:
                 return None
-            said = output.read(self._before, output.end)
+            said = output.read(self.before, output.end)
         if not said:
             return "It said nothing yet: wait until output, input or exit."
         if _visible(said) == _visible(echo_of(sent)):
@@ -93,23 +99,23 @@ class Reaction:
         return None
 
 
-def _half_a_line(sent: bytes, answer: dict[str, Any]) -> bool:
+def _half_a_line(sent: bytes, reading: Reading) -> bool:
     """Return whether a job without a terminal still waits for the rest of a line."""
-    return bool(sent) and not sent.endswith(b"\n") and not answer["output"] and "echo" not in answer
+    return bool(sent) and not sent.endswith(b"\n") and not reading.shown.output and reading.asks.echo is None
 
 
-def _asks(waiting: dict[str, Any], found: Inspection, output: Output) -> bool:
+def _asks(waiting: Prompt, inspection: Inspection, output: Output) -> bool:
     """Return whether the job has reacted and asks for more.
 
     A program that takes keys one by one, such as an interpreter, also seems to wait while a timer
     or a request of its own runs: without a prompt or a screen it has not reacted yet.
     """
-    record = found.state.waiting or {}
-    if not waiting["waiting_for_input"] or waiting.get("prompt") or record.get("canonical") is not False:
-        return bool(waiting["waiting_for_input"])
+    record = inspection.state.waiting
+    if not waiting.waiting_for_input or waiting.prompt or record is None or record.canonical is not False:
+        return waiting.waiting_for_input
     from outlive.jobs.interaction import screen  # late: a poll of a job without a terminal does without
 
-    return screen.alternate_since(found, output, output.end) is not None
+    return screen.alternate_since(inspection, output, output.end) is not None
 
 
 def _visible(printed: bytes) -> str:

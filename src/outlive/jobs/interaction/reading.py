@@ -2,52 +2,52 @@
 
 from __future__ import annotations
 
+from outlive.answers import ABSENT, sentences
+from outlive.answers.job import Job
+from outlive.answers.reading import Polled, Reading, Since
 from outlive.jobs import adoption, job_answer
+from outlive.jobs.waiting import WORK
 from outlive.store.output.merged import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
+    from outlive.render.view import View
     from outlive.store.job_dir import JobDir
 
-# The fields of `read` besides the job's id and state, as the `result` of a verb names them.
-READ = (
-    "output since_seq next_seq truncated gaps? alternate_screen? cursor? waiting_for_input prompt? echo? keyboard? supervisor? supervisor_pid? "
-    "idle_ms exit_code? signal? reason? ended_by? errno? usage? finished_at? duration_ms? descendants? message? approval? dropped_bytes? missing_bytes? "
-    "host? queue? engine? reachable? unreachable_since? machine? "
-)
 
-
-def read(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> Waiting[dict[str, Any]]:
+def read(ctx: Context, job: JobDir, since: int, view: View) -> Waiting[Polled]:
     """Return the output from `since` on, and what is true of the job."""
-    found = adoption.inspect_and_adopt(ctx, job)  # first the state: the output read below is then complete at the end
+    # First the state: the output read below is then complete at the end
+    inspection = adoption.inspect_and_adopt(ctx, job)
+    state = inspection.state
     with Output(job) as output:
-        if job_answer.takes_long(found, output, since, max_bytes):
-            yield None
-        shown = job_answer.new_output(found, job, output, since, max_bytes=max_bytes, raw=raw)
-        answer = {
-            "job_id": job.job_id,
-            "state": found.state.state,
-            **shown.to_dict(),
-            **job_answer.waiting(found, output),
-            **job_answer.unresponsive(found),
-            **job_answer.place(found, job),
-            "idle_ms": job_answer.idle_ms(found, output),
-            "retry_after_ms": job_answer.retry_after_ms(found, output),
-            "timeout_ms": found.definition.timeout_ms,
-        }
-        if not shown.text and output.end:
-            answer["snippet"] = job_answer.snippet(found, output)
-        lost = job_answer.losses(found, output)
-        hint = job_answer.advice(found, job, output, answer)
-    if found.state.finished:
-        answer |= job_answer.outcome(found)
-        answer["descendants"] = job_answer.living(found, job)
-    if found.state.message:
-        answer["message"] = found.state.message
-    approval = job_answer.approval_of(found, job)
-    answer |= {"approval": approval} if approval else {}
-    return answer | ({"hint": hint} if hint else {}) | lost
+        if job_answer.takes_long(inspection, output, since, view.max_bytes):
+            yield WORK
+        reading = Reading(
+            job=Job(job_id=job.job_id, state=state.state),
+            shown=job_answer.new_output(inspection, job, output, since, view),
+            asks=job_answer.waiting(inspection, output),
+            stopped=job_answer.stopped(inspection),
+            place=job_answer.place(inspection, job),
+            idle_ms=job_answer.idle_ms(inspection, output),
+        )
+        retry_after_ms = job_answer.retry_after_ms(inspection, output)
+        snippet = job_answer.snippet(inspection, output) if not reading.shown.output and output.end else None
+        lost = job_answer.losses(inspection, output)
+        advised = job_answer.advice(ctx, inspection, job, output, reading.asks, reading.stopped)
+        previous = job_answer.previous(ctx, inspection, output)
+    reported = yield from job_answer.reported(inspection)
+    became = Since(
+        timeout_ms=inspection.definition.timeout_ms,
+        outcome=job_answer.outcome(inspection),
+        reported=reported,
+        descendants=job_answer.living(inspection, job) if state.finished else ABSENT,
+        message=state.message or None,
+        approval=job_answer.approval_of(inspection, job),
+        previous=previous,
+        hint=sentences(reported.hint, lost.hint or advised),
+        losses=lost,
+    )
+    return Polled(reading=reading, retry_after_ms=retry_after_ms, since=became, waited_ms=0, snippet=snippet)

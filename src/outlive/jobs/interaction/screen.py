@@ -10,15 +10,17 @@ from __future__ import annotations
 import re
 
 from outlive import limits
+from outlive.answers.output import Shown
+from outlive.answers.spans import Cursor
+from outlive.core.records import Terminal
 from outlive.render import window
 from outlive.render.rows import folded
+from outlive.render.view import View
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.render.screen import Screen
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
     from outlive.store.output.merged import Output
 
@@ -29,28 +31,27 @@ _SEARCHED_BYTES = 4_194_304  # so much of the end is searched for a switch or a 
 _REPAINT_BYTES = 65_536  # one repaint is not longer
 
 
-def drawn(found: Inspection, output: Output) -> Screen:
+def drawn(inspection: Inspection, output: Output) -> Screen:
     """Return the screen as it is now. Output after a gap is drawn on an empty screen."""
     from outlive.render.screen import render  # 40 ms
 
-    terminal = found.state.terminal or {}
-    sizes = [(seq, cols, rows) for seq, cols, rows in terminal.get("sizes", [])]
+    terminal = inspection.state.terminal or Terminal()
+    sizes = [(seq, cols, rows) for seq, cols, rows in terminal.sizes]
     sizes = sizes or [(0, limits.TERMINAL_COLS, limits.TERMINAL_ROWS)]
     return output.steady(lambda: render(output.read, output.end, sizes, output.gap.merged.stop))
 
 
-def alternate_since(found: Inspection, output: Output, since: int) -> int | None:
+def alternate_since(inspection: Inspection, output: Output, since: int) -> int | None:
     """Return where after `since` the alternate screen was entered that is on now, `since` if it was
     on already, None if it is not on."""
-    terminal = found.state.terminal
+    terminal = inspection.state.terminal
     return None if not terminal else output.steady(_alternate_since, terminal, output, since)
 
 
-def _alternate_since(terminal: dict[str, Any], output: Output, since: int) -> int | None:
+def _alternate_since(terminal: Terminal, output: Output, since: int) -> int | None:
     # The supervisor writes the mode down up to a second late: it holds at `scanned`, or a bit later
-    scanned = int(terminal.get("scanned") or 0)
-    recorded = bool((terminal.get("modes") or {}).get("alternate_screen"))
-    start = max(0, min(since, scanned), output.end - _SEARCHED_BYTES, output.gap.merged.stop)
+    recorded = terminal.modes.get("alternate_screen", False)
+    start = max(0, min(since, terminal.scanned), output.end - _SEARCHED_BYTES, output.gap.merged.stop)
     entered: int | None = None
     switched = False
     for switch in _SWITCH.finditer(output.read(start, output.end)):
@@ -64,58 +65,60 @@ def _alternate_since(terminal: dict[str, Any], output: Output, since: int) -> in
     return None if entered is None else max(since, entered)
 
 
-def repainted_since(found: Inspection, output: Output, since: int) -> int | None:
+def repainted_since(inspection: Inspection, output: Output, since: int) -> int | None:
     """Return where after `since` a running program began to paint the main screen more than once;
     None if it did not, or if a repaint scrolled lines away, which the screen cannot show."""
-    if found.state.finished or not found.state.terminal:
+    if inspection.state.finished or not inspection.state.terminal:
         return None
     start = max(since, output.end - _SEARCHED_BYTES, output.gap.merged.stop)
     data = output.read(start, output.end)
     homes = [home.start() for home in _HOME.finditer(data)]
     if len(homes) < 2:
         return None
-    rows = _rows(found.state.terminal)
+    rows = _rows(inspection.state.terminal)
     paints = zip(homes, [*homes[1:], len(data)], strict=True)
     if any(data.count(b"\n", begin, end) >= rows for begin, end in paints):
         return None
     return start + homes[0]
 
 
-def is_painted(found: Inspection, output: Output) -> bool:
+def is_painted(inspection: Inspection, output: Output) -> bool:
     """Return whether the last repaint fills exactly the rows of the main screen: its last line is
     not a prompt then."""
     data = output.read(max(0, output.end - _REPAINT_BYTES), output.end)
     homes = list(_HOME.finditer(data))
-    return bool(homes) and data.count(b"\n", homes[-1].end()) == _rows(found.state.terminal or {}) - 1
+    return bool(homes) and data.count(b"\n", homes[-1].end()) == _rows(inspection.state.terminal or Terminal()) - 1
 
 
-def _rows(terminal: dict[str, Any]) -> int:
-    sizes = terminal.get("sizes") or []
-    return int(sizes[-1][2]) if sizes else limits.TERMINAL_ROWS
+def _rows(terminal: Terminal) -> int:
+    return terminal.sizes[-1][2] if terminal.sizes else limits.TERMINAL_ROWS
 
 
-def instead_of_output(
-    found: Inspection, job: JobDir, output: Output, since: int, max_bytes: int
-) -> window.Shown | None:
+def instead_of_output(inspection: Inspection, job: JobDir, output: Output, since: int, max_bytes: int) -> Shown | None:
     """Return the output from `since` on, with the screen in place of what draws it; None if no
     program fills the screen, or if nothing was printed."""
     if since >= output.end:
         return None
-    entered = alternate_since(found, output, since)
+    entered = alternate_since(inspection, output, since)
     alternate = entered is not None
     if entered is None:
-        entered = repainted_since(found, output, since)
+        entered = repainted_since(inspection, output, since)
     if entered is None:
         return None
-    screen = drawn(found, output)
+    screen = drawn(inspection, output)
     rows = text(screen, max_bytes)
     room = max(1, max_bytes - len(rows.encode("utf-8", "replace")))
-    before = window.show(job, output, since, entered, max_bytes=room, raw=False, more=False)
-    above = f"{before.text}\n" if before.text and not before.text.endswith("\n") else before.text
-    cursor = {"row": screen.row, "column": screen.column, "visible": screen.cursor_visible}
-    shown = window.Shown(f"{above}{rows}\n", since, output.end, before.truncated, before.gaps)
-    shown.cursor, shown.alternate = cursor, alternate
-    return shown
+    before = window.show(job, output, since, entered, View(room), more=False)
+    above = f"{before.output}\n" if before.output and not before.output.endswith("\n") else before.output
+    return Shown(
+        output=f"{above}{rows}\n",
+        since_seq=since,
+        next_seq=output.end,
+        truncated=before.truncated,
+        gaps=before.gaps,
+        alternate_screen=alternate or None,
+        cursor=Cursor(row=screen.row, column=screen.column, visible=screen.cursor_visible),
+    )
 
 
 def text(screen: Screen, max_bytes: int) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.answers.job import Job
+from outlive.answers.writing import Written
 from outlive.errors import OutliveError, argument, invalid
-from outlive.jobs import adoption
+from outlive.jobs import adoption, auditing
 from outlive.jobs.control_client import ask
 from outlive.system import fds
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 
@@ -30,64 +32,80 @@ def deliver(
     max_bytes: int = limits.SHOWN_BYTES,
     eof: bool = False,
     field: str = "data",
-) -> Waiting[dict[str, Any]]:
+) -> Waiting[Written]:
     """Write `data`, then end the input if `eof`. Answer when the job has read it all, or after
     `timeout_ms`; with `wait_ms` also with the job's reaction, at most `max_bytes` of it.
 
     `field` is the argument that holds the data. Errors: stdin_closed, invalid_state,
     invalid_argument, io_error.
     """
-    if len(data) > limits.MAX_STDIN_WRITE_BYTES:
-        raise invalid(field, f"at most {limits.MAX_STDIN_WRITE_BYTES:,} bytes can be written at once")
-    found = adoption.inspect_and_adopt(ctx, job)
-    require_open(found)
-    if ctx.face == "mcp":
-        from outlive.jobs.definition import require_input  # late: a command line is not limited
-
-        require_input(ctx, found.definition)
-    ctx.note(ctx.verb or "write", job.job_id, bytes=len(data), eof=eof or None)
+    inspection = require_writable(ctx, job, len(data), eof=eof, field=field)
     reaction = None
     if wait_ms:
         from outlive.jobs.interaction.reaction import Reaction  # late: a call that only writes shows no output
 
         reaction = Reaction(ctx, job, wait_ms, max_bytes)
-    memory = fds.memory_file("stdin", data)
     try:
-        asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
-        answer = yield from ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in")
+        answer = yield from put(job, data, timeout_ms=timeout_ms, eof=eof)
     except OutliveError as error:
         if error.code == "io_error":  # the job may have ended meanwhile, and its supervisor with it
             require_open(adoption.inspect_and_adopt(ctx, job))
         raise
-    finally:
-        os.close(memory)
     written = int(answer["written"])
     if answer["closed"] and not eof and written < len(data):
         raise _closed(written)
-    if reaction is None:
-        state = adoption.inspect_and_adopt(ctx, job).state.state
-        said = {"job_id": job.job_id, "state": state, "timeout_ms": found.definition.timeout_ms}
-    else:
+    said = None
+    if reaction is not None:
         if written == len(data):  # else the job does not read, and has nothing to react to
             yield from reaction.settled()
         said = yield from reaction.answer(data)
-    return {
-        **said,
-        "bytes_written": written,
-        "stdin": "closed" if answer["closed"] else "open",
-        **_warnings(job, found, written, len(data), eof and not answer["eof"]),
-    }
+    state = said.reading.job.state if said else adoption.inspect_and_adopt(ctx, job).state.state
+    return Written(
+        job=Job(job_id=job.job_id, state=state),
+        reading=None if said is None else said.reading,
+        timeout_ms=inspection.definition.timeout_ms,
+        since=None if said is None else said.since,
+        waited_ms=None if said is None else said.waited_ms,
+        bytes_written=written,
+        stdin="closed" if answer["closed"] else "open",
+        warnings=warnings_of(job, inspection, written, len(data), eof and not answer["eof"]) or None,
+    )
 
 
-def require_open(found: Inspection) -> None:
+def require_writable(ctx: Context, job: JobDir, count: int, *, eof: bool = False, field: str) -> Inspection:
+    """Check that this caller may write so many bytes into the job, and record that it does. Errors: as
+    for `deliver`."""
+    if count > limits.MAX_STDIN_WRITE_BYTES:
+        raise invalid(field, f"at most {limits.MAX_STDIN_WRITE_BYTES:,} bytes can be written at once")
+    inspection = adoption.inspect_and_adopt(ctx, job)
+    require_open(inspection)
+    if ctx.face == "mcp":
+        from outlive.jobs.definition import require_input  # late: a command line is not limited
+
+        require_input(ctx, inspection.definition)
+    auditing.note(ctx, ctx.verb or "write", job.job_id, bytes=count, eof=eof or None)
+    return inspection
+
+
+def put(job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Waiting[dict[str, Any]]:
+    """Have the supervisor write `data`. Return its answer: {written, closed, eof}."""
+    memory = fds.memory_file("stdin", data)
+    try:
+        asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
+        return (yield from ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in"))
+    finally:
+        os.close(memory)
+
+
+def require_open(inspection: Inspection) -> None:
     """Raise invalid_state or stdin_closed if nothing can be written to the job."""
-    state = found.state
+    state = inspection.state
     if state.state == "created":
-        raise OutliveError("invalid_state", "the job was not started yet", hint=_before_start(found))
+        raise OutliveError("invalid_state", "the job was not started yet", hint=_before_start(inspection))
     if state.finished:
         message = f"the job has ended ({state.state}); nothing reads its input"
         raise OutliveError("stdin_closed", message, hint="log shows what it printed; restart runs it again.")
-    if found.definition.stdin != "open" and not found.definition.pty:
+    if inspection.definition.stdin != "open" and not inspection.definition.pty:
         raise OutliveError(
             "stdin_closed",
             "the job was started with its stdin closed",
@@ -97,23 +115,23 @@ def require_open(found: Inspection) -> None:
         raise OutliveError("stdin_closed", "the job's stdin was ended by eof, or the job closed it")
 
 
-def _before_start(found: Inspection) -> str:
-    if found.definition.approval is not None:
+def _before_start(inspection: Inspection) -> str:
+    if inspection.definition.approval is not None:
         return "It waits for the user's approval; wait answers when it has ended or was denied."
-    host = found.definition.host
+    host = inspection.definition.host
     return "start runs it." if host is None else f"It waits for its start on {host}; status says for what."
 
 
-def require_pty(found: Inspection, *, running: bool = True) -> None:
+def require_pty(inspection: Inspection, *, running: bool = True) -> None:
     """Raise not_a_pty if the job has no terminal; with `running` also call `require_open`."""
-    if not found.definition.pty:
+    if not inspection.definition.pty:
         raise OutliveError(
             "not_a_pty",
             "the job was started without a terminal",
             hint=f"write puts text into its stdin if that is open; start it with {argument('pty')} for keys and a screen.",
         )
     if running:
-        require_open(found)
+        require_open(inspection)
 
 
 def _closed(written: int) -> OutliveError:
@@ -125,15 +143,15 @@ def _closed(written: int) -> OutliveError:
     )
 
 
-def _warnings(job: JobDir, found: Inspection, written: int, wanted: int, not_ended: bool) -> dict[str, Any]:
-    told = []
+def warnings_of(job: JobDir, inspection: Inspection, written: int, wanted: int, not_ended: bool) -> list[str]:
+    warnings = []
     if written != wanted:
         lost = "; its input was not ended either" if not_ended else ""
-        told = [
+        warnings = [
             f"the job read {written} of {wanted} bytes in time{lost}: write the rest, from byte {written} on, later"
         ]
-    if found.definition.pty and job.has_keyboard():
+    if inspection.definition.pty and job.has_keyboard():
         from outlive.jobs.interaction import keyboard  # late: few terminals have a person
 
-        told += keyboard.warning(job)
-    return {"warnings": told} if told else {}
+        warnings += keyboard.warning(job)
+    return warnings

@@ -1,191 +1,201 @@
-"""Notices: what happened to a client's jobs since its last call.
+"""Notices: what happened to the jobs of a session since its last call.
 
-They ride along with the next answer, each once.
+They ride along with the next answer, each once. What the session was told is on disk, in
+`store/inbox.py`.
 """
 
 from __future__ import annotations
 
 import time
-from functools import partial
 
 from outlive import limits
-from outlive.core.records import FINISHED, watches_of
+from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, lookup, read_cursor
-from outlive.render import window
+from outlive.jobs import adoption, job_answer, lookup, ownership, read_cursor
 from outlive.store import history
+from outlive.store.inbox import ANSWERED, LEFT, UNDER_WAY, Progress
 from outlive.store.output.merged import Output
-from outlive.store.pending_notices import Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.store.inspect import Inspection
+    from outlive.store.inbox import Claim, Inbox
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
-    from outlive.store.pending_notices import Inbox
 
     Notice = dict[str, Any]
 
 _LIVENESS_CHECK_S = 2.0  # how often a silent job is checked for whether it still lives
 
 
-class Notices:
-    """The notices of one server's clients.
+class Receipt:
+    """What one answer tells of jobs. Call it once, with whether the answer was sent: only then was
+    it told."""
 
-    What must survive the server is on disk, in `store/pending_notices.py`.
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._named: set[str] = set()  # jobs whose call had no answer before
+        self._claims: list[tuple[Claim, Progress | None]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._named or self._claims)
+
+    def __call__(self, sent: bool) -> None:
+        for claim, progress in self._claims:
+            if sent and progress is None:
+                claim.settle()
+                self._named.discard(claim.job_id)
+            elif sent and progress is not None:
+                claim.tell(progress.offset, end=progress.end, answered=progress.call == ANSWERED)
+            claim.close()
+        for job_id in self._named:
+            self._inbox.set_call(job_id, ANSWERED if sent else LEFT)
+
+    def add(self, claim: Claim, progress: Progress | None) -> None:
+        """Note that the answer tells of a job up to here; None: all there is to tell."""
+        self._claims.append((claim, progress))
+
+    def add_answer(self, answer: dict[str, Any], pending: list[str]) -> None:
+        """Note that the session gets this answer of a verb, and so knows the jobs in it. `pending`:
+        the jobs in the inbox."""
+        about = [answer, *(job for job in answer.get("jobs") or [] if isinstance(job, dict))]
+        states = {job["job_id"]: job.get("state") for job in about if job.get("job_id")}
+        for job_id in filter(states.__contains__, pending):
+            claim = self._inbox.claim(job_id) if states[job_id] in FINISHED else None
+            progress = claim.progress if claim is not None else self._inbox.progress(job_id)
+            if progress is None:
+                continue
+            if progress.call != ANSWERED:
+                self._named.add(job_id)
+            if claim is not None:  # hits are told all the same
+                self.add(claim, Progress(progress.offset, end=True) if progress.watched else None)
+
+
+def begin(ctx: Context) -> None:
+    """Have the session live from its first call on, and take over what ended sessions of the client
+    were not told."""
+    if ctx.inbox is not None:
+        ctx.inbox.arrive(lambda job_id: _exists(ctx, job_id))
+
+
+def known(ctx: Context, answer: dict[str, Any]) -> Receipt | None:
+    """Return the receipt of an answer without notices; None if there is nothing to note."""
+    if ctx.inbox is None:
+        return None
+    receipt = Receipt(ctx.inbox)
+    receipt.add_answer(answer, ctx.inbox.ids())
+    return receipt or None
+
+
+def collect(ctx: Context, answer: dict[str, Any] | None = None) -> tuple[list[Notice], Receipt | None]:
+    """Return the notices that the session has not been told and `answer` does not tell, and the
+    receipt of both; None if there is nothing to note.
+
+    A notice is {job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished";
+    "removed" for a job that another session or a person removed; "unanswered" for a job whose call was
+    cancelled or cut off before its answer; or "watch_hit" with `watch`, `pattern`, `seq` and
+    `hits`. The job of the answer is left out: its answer may be a moment older than the notice, and
+    would seem to contradict it. So are jobs that a call beside this one waits for: its answer will
+    tell.
     """
+    if ctx.inbox is None:
+        return [], None
+    begin(ctx)
+    answer = answer or {}
+    notices: list[Notice] = []
+    receipt = Receipt(ctx.inbox)
+    pending = ctx.inbox.ids()
+    receipt.add_answer(answer, pending)
+    jobs = 0
+    for job_id in pending:
+        if jobs >= limits.NOTICES:
+            break
+        if job_id == answer.get("job_id") or any(job_id in one for one in ctx.inbox.waits):
+            continue
+        of_job = _collected(ctx, ctx.inbox, job_id, receipt)
+        notices += of_job
+        jobs += bool(of_job)
+    return notices, receipt or None
 
-    def __init__(self) -> None:
-        self._told: dict[str, tuple[int, bool]] = {}  # job → bytes of its history, and whether its end
-        self._inspected: dict[str, float] = {}
-        self._unsent: set[str] = set()  # jobs of which an answer tells that has not been sent yet
 
-    def begin(self, ctx: Context) -> None:
-        """Take over what ended connections of the client were not told."""
-        if ctx.inbox is not None:
-            ctx.inbox.take_ended(lambda job_id: _exists(ctx, job_id))
+def _collected(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
+    try:
+        with lookup.open_known(ctx, job_id) as job:
+            return _of_job(ctx, inbox, job, receipt)
+    except OutliveError as error:
+        if error.code == "job_not_found":
+            return _removed(ctx, inbox, job_id, receipt)
+    except Exception:  # noqa: BLE001 - whatever a job made of its files, its client's calls are answered
+        pass
+    return []
 
-    def known(self, ctx: Context, result: dict[str, Any]) -> Callable[[bool], None] | None:
-        """Return what is to be called with whether the client was sent `result`, and so knows the
-        jobs in it; None if there is nothing to note."""
-        sent = self._known(ctx, result)
-        return partial(_all, sent) if sent else None
 
-    def collect(
-        self, ctx: Context, answer: dict[str, Any] | None = None
-    ) -> tuple[list[Notice], Callable[[bool], None] | None]:
-        """Return the notices that the client has not been told and `answer` does not tell, and what
-        is to be called with whether all of this was sent; None if there is nothing to note.
+def _removed(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
+    """Return the notice about a job that is gone, if another session or a person removed it."""
+    from outlive.store.cleanup import deletions  # late: few jobs are removed before their end is told
 
-        A notice is {job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished";
-        "unanswered" for a job whose call was cancelled or cut off before its answer; or "watch_hit"
-        with `watch`, `pattern`, `seq` and `hits`. The job of the answer is left out: its answer may
-        be a moment older than the notice, and would seem to contradict it.
-        """
-        if ctx.inbox is None:
-            return [], None
-        self.begin(ctx)
-        answer = answer or {}
-        notices: list[Notice] = []
-        sent = self._known(ctx, answer)
-        jobs = 0
-        for job_id in ctx.inbox.ids():
-            if jobs >= limits.NOTICES:
-                break
-            if job_id == answer.get("job_id") or job_id in self._unsent:
-                continue
-            told = self._collected(ctx, ctx.inbox, job_id, sent)
-            notices += told
-            jobs += bool(told)
-        return notices, partial(_all, sent) if sent else None
-
-    def _known(self, ctx: Context, result: dict[str, Any]) -> list[Callable[[bool], None]]:
-        sent: list[Callable[[bool], None]] = []
-        if ctx.inbox is None:
-            return sent
-        for one in [result, *(one for one in result.get("jobs") or [] if isinstance(one, dict))]:
-            job_id = one.get("job_id")
-            if not job_id or job_id in self._unsent:
-                continue
-            if one.get("state") not in FINISHED:
-                if ctx.inbox.is_unanswered(job_id):
-                    sent.append(partial(_answered, ctx.inbox, job_id))
-                continue
-            entry = ctx.inbox.entry(job_id)
-            if entry is not None and ctx.inbox.claim(job_id):  # hits are told all the same
-                self._note(ctx.inbox, job_id, Entry(entry.told, end=True) if entry.watched else None, sent)
-        return sent
-
-    def _note(self, inbox: Inbox, job_id: str, told: Entry | None, sent: list[Callable[[bool], None]]) -> None:
-        """Add to `sent` what notes that this much was told of a job, None: all."""
-        self._unsent.add(job_id)
-
-        def note(written: bool) -> None:
-            self._unsent.discard(job_id)
-            if not written:
-                inbox.release(job_id)
-                if inbox.is_unanswered(job_id):
-                    inbox.leave(job_id)
-            elif told is None:
-                self._forget(job_id)
-                inbox.settle(job_id)
-            else:
-                self._told[job_id] = (told.told, told.end)
-                inbox.tell(job_id, told)
-
-        sent.append(note)
-
-    def _collected(self, ctx: Context, inbox: Inbox, job_id: str, sent: list[Callable[[bool], None]]) -> list[Notice]:
-        try:
-            with lookup.open_known(ctx, job_id) as job:
-                return self._of_job(ctx, inbox, job, sent, live=ctx.store.is_marked_live(job_id))
-        except OutliveError as error:
-            if error.code == "job_not_found" and inbox.claim(job_id):
-                inbox.settle(job_id)
-                self._forget(job_id)
-        except Exception:  # noqa: BLE001 - whatever a job made of its files, its client's calls are answered
-            pass
+    deletion = deletions.find(ctx.store, job_id, ctx.wall)
+    claim = inbox.claim(job_id)
+    if claim is None:
         return []
+    if deletion is None or deletion["bound"] != deletions.REMOVED:
+        claim.settle()
+        claim.close()
+        return []
+    receipt.add(claim, None)
+    about = {"job_id": job_id, "name": deletion.get("name"), "state": deletion.get("state")}
+    ended = {"exit_code": None, "signal": None, "reason": None, "last_line": None, "at": deletion["at"]}
+    by = {"ended_by": deletion["by"], "message": f"removed by {deletion['by']}"}
+    return [{**about, **ended, "event": "removed", **by}]
 
-    def _forget(self, job_id: str) -> None:
-        self._told.pop(job_id, None)
-        self._inspected.pop(job_id, None)
 
-    def _of_job(
-        self, ctx: Context, inbox: Inbox, job: JobDir, sent: list[Callable[[bool], None]], *, live: bool
-    ) -> list[Notice]:
-        job_id = job.job_id
-        size = history.size(job)
-        told, end_told = self._told.get(job_id, (-1, False))
-        now = time.monotonic()
-        is_left = job_id in inbox.left
-        # A job whose supervisors were killed stays marked as live until a reader inspects it
-        is_fresh = size == told and now - self._inspected.get(job_id, now) < _LIVENESS_CHECK_S
-        if (live or end_told) and is_fresh and not is_left:
-            self._inspected.setdefault(job_id, now)
+def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[Notice]:
+    if _is_quiet(ctx, inbox, job):
+        return []
+    claim = inbox.claim(job.job_id)
+    if claim is None:
+        return []
+    is_told = False
+    try:
+        before = claim.progress
+        if before.call == UNDER_WAY:  # a call beside this one, whose answer will tell
             return []
-        self._inspected[job_id] = now
-        if not inbox.claim(job_id):
-            return []  # another connection of the session tells of it
-        try:
-            entry = inbox.claimed(job_id) or Entry()
-            found = adoption.inspect_and_adopt(ctx, job)
-            fresh, end = history.read(job, offset=entry.told)
-            notices = [*_approved(job, found, fresh), *_hits(ctx, job, found, fresh)]
-            # A job that is being ended is told of when it has
-            tells_left = is_left and (found.state.finished or not found.state.ending)
-            if tells_left:
-                notices.append(_told_now(job, found, "unanswered"))
-            elif found.state.finished and not entry.end:
-                notices += _end(ctx, job, found)
-        except BaseException:
-            inbox.release(job_id)
-            raise
-        over = found.state.finished and not (found.supervised and watches_of(found.definition.notification))
-        if not over and not tells_left and (end, found.state.finished) == (entry.told, entry.end):
-            self._told[job_id] = (end, entry.end)
-            inbox.release(job_id)
-        else:
-            kept = inbox.is_unanswered(job_id) and not tells_left
-            news = Entry(end, end=found.state.finished, watched=entry.watched, unanswered=kept)
-            self._note(inbox, job_id, None if over else news, sent)
+        inspection = adoption.inspect_and_adopt(ctx, job)
+        events, offset = history.read(job, offset=before.offset)
+        notices = [*_approved(job, inspection, events), *_hits(ctx, job, inspection, events)]
+        finished = inspection.state.finished
+        # A job that is being ended is told of when it has
+        is_left = before.call == LEFT and (finished or not inspection.state.ending)
+        if is_left:
+            notices.append(_state_of(ctx, job, inspection, "unanswered"))
+        elif finished and not before.end:
+            notices += _end(ctx, job, inspection)
+        over = finished and not (inspection.supervised and inspection.definition.notification.every_watch)
+        is_told = over or is_left or (offset, finished) != (before.offset, before.end)
+        if is_told:
+            call = ANSWERED if is_left else before.call
+            receipt.add(claim, None if over else Progress(offset, end=finished, call=call))
         return notices
+    finally:
+        if not is_told:
+            claim.close()
 
 
-def _all(sent: list[Callable[[bool], None]], written: bool) -> None:
-    for note in sent:
-        note(written)
-
-
-def _answered(inbox: Inbox, job_id: str, written: bool) -> None:
-    """Note that an answer named a running job, or that it was lost."""
-    if written:
-        inbox.answered(job_id)
-    else:
-        inbox.leave(job_id)
+def _is_quiet(ctx: Context, inbox: Inbox, job: JobDir) -> bool:
+    """Return whether nothing happened to a job since the session was last told of it. A job whose
+    supervisors were killed stays marked as live until a reader inspects it."""
+    job_id, now = job.job_id, time.monotonic()
+    progress = inbox.progress(job_id)
+    if progress is None:  # another connection has just told of it
+        return True
+    is_inspected = now - inbox.inspected.get(job_id, -_LIVENESS_CHECK_S) < _LIVENESS_CHECK_S
+    is_fresh = is_inspected and history.size(job) == progress.offset
+    if is_fresh and progress.call != LEFT and (progress.end or ctx.store.is_marked_live(job_id)):
+        return True
+    inbox.inspected[job_id] = now
+    return False
 
 
 def _exists(ctx: Context, job_id: str) -> bool:
@@ -199,32 +209,32 @@ def _exists(ctx: Context, job_id: str) -> bool:
     return True
 
 
-def _approved(job: JobDir, found: Inspection, fresh: list[history.Event]) -> list[Notice]:
+def _approved(job: JobDir, inspection: Inspection, events: list[history.Event]) -> list[Notice]:
     """Return the notice that a person approved the job, if that is news."""
     return [
         {
-            **_about(job, found),
+            **_about(job, inspection),
             "last_line": None,
             "at": event["at"],
             "event": "approved",
             "message": f"approved by {event['by']}" + (f": {event['reason']}" if event.get("reason") else ""),
         }
-        for event in fresh
+        for event in events
         if event["type"] == history.APPROVED
     ]
 
 
-def _hits(ctx: Context, job: JobDir, found: Inspection, fresh: list[history.Event]) -> list[Notice]:
+def _hits(ctx: Context, job: JobDir, inspection: Inspection, events: list[history.Event]) -> list[Notice]:
     """Return one notice for each watch, with its latest line; lines that the client has read are
     left out. Hits that were too many for events of their own are counted."""
-    seen = read_cursor.seen_here(ctx, job)
+    position = read_cursor.seen_here(ctx, job)
     latest: dict[str, Notice] = {}
-    for event in fresh:
-        if event["type"] not in (history.WATCH_HIT, history.WATCH_SUPPRESSED) or event["seq"] < seen:
+    for event in events:
+        if event["type"] not in (history.WATCH_HIT, history.WATCH_SUPPRESSED) or event["seq"] < position:
             continue
         hits = latest.get(event["watch"], {}).get("hits", 0) + event.get("count", 1)
         latest[event["watch"]] = {
-            **_about(job, found),
+            **_about(job, inspection),
             "last_line": event["line"][: limits.LAST_LINE_CHARS],
             "at": event["at"],
             "event": "watch_hit",
@@ -236,33 +246,35 @@ def _hits(ctx: Context, job: JobDir, found: Inspection, fresh: list[history.Even
     return list(latest.values())
 
 
-def _end(ctx: Context, job: JobDir, found: Inspection) -> list[Notice]:
-    state = found.state
-    killed_itself = state.reason == "kill" and (state.ending or {}).get("by") == ctx.owner
-    # Another session of the client has the same name
-    killed_itself = killed_itself and ctx.inbox is not None and job.job_id in ctx.inbox.killed
-    if killed_itself or not ctx.config.get("exec", "notify_on_exit"):
+def _end(ctx: Context, job: JobDir, inspection: Inspection) -> list[Notice]:
+    state = inspection.state
+    by = state.ending.by if state.ending is not None and state.reason == "kill" else None
+    is_own_doing = (
+        by == ownership.actor(ctx, inspection.definition) and ctx.inbox is not None and job.job_id in ctx.inbox.killed
+    )
+    if is_own_doing or not ctx.config.get("exec", "notify_on_exit"):
         return []
     with Output(job) as output:
         quiet = state.exit_code == 0 and state.reason == "exit" and not output.end
         if quiet and not ctx.config.get("exec", "notify_on_exit_empty_success"):
             return []
-    notice = _told_now(job, found, "finished")
+    notice = _state_of(ctx, job, inspection, "finished")
+    notice |= {"ended_by": by} if by is not None else {}
     return [notice | ({"message": state.message} if state.reason == "denied" else {})]
 
 
-def _told_now(job: JobDir, found: Inspection, event: str) -> Notice:
+def _state_of(ctx: Context, job: JobDir, inspection: Inspection, event: str) -> Notice:
     with Output(job) as output:
-        last = window.last_line(output)
-    at = found.state.finished_at or found.state.started_at
-    return {**_about(job, found), "last_line": last, "at": at, "event": event}
+        last = job_answer.telling_line(ctx, inspection, output)
+    at = inspection.state.finished_at or inspection.state.started_at
+    return {**_about(job, inspection), "last_line": last, "at": at, "event": event}
 
 
-def _about(job: JobDir, found: Inspection) -> Notice:
-    state = found.state
+def _about(job: JobDir, inspection: Inspection) -> Notice:
+    state = inspection.state
     return {
         "job_id": job.job_id,
-        "name": found.definition.name,
+        "name": inspection.definition.name,
         "state": state.state,
         "exit_code": state.exit_code,
         "signal": state.signal,

@@ -13,8 +13,9 @@ import time
 from outlive.core.ids import short_id
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import adoption, lookup
-from outlive.jobs.permission import pending
+from outlive.jobs import adoption, auditing, lookup, ownership
+from outlive.jobs.permission import commands, pending
+from outlive.jobs.permission.person import require_person
 from outlive.jobs.waiting import Pause
 from outlive.store import approval
 from outlive.system import fault_points
@@ -22,13 +23,12 @@ from outlive.system import fault_points
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Any
 
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
     from outlive.jobs.waiting import Waiting
-    from outlive.store.inspect import Inspection
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
     Given = tuple[str, bool, str | None]  # state, whether for always, reason
@@ -50,8 +50,6 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
     """
     try:
         if ctx.later is not None:  # a server goes on with it when this call has been answered
-            from outlive.jobs.permission import commands  # late: it reads the policy, which asked about this job
-
             going_on = _hold(ctx, plan, lookup.open_known(ctx, job.job_id), holder)
             commands.held.add(job.job_id)  # now: the next call counts it
             ctx.later(going_on)
@@ -67,8 +65,6 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
 
 def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> Waiting[None]:
     """Start a job when it is approved, however long that takes."""
-    from outlive.jobs.permission import commands
-
     try:
         given = yield from _answer(ctx, job, None)
         if given is not None and given["state"] == approval.APPROVED:
@@ -83,7 +79,7 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> Waiting[None]:
         os.close(holder)
 
 
-def _answer(ctx: Context, job: JobDir, deadline: float | None) -> Waiting[dict[str, Any] | None]:
+def _answer(ctx: Context, job: JobDir, deadline: float | None) -> Waiting[dict[str, object] | None]:
     """Wait for the answer. Return None if the job was removed or `deadline` (time.monotonic
     seconds) has passed."""
     watch = _Watch(job)
@@ -161,16 +157,23 @@ def take_and_start(ctx: Context, job_id: str, given: Given, by: str) -> Waiting[
 
 def _require_own(ctx: Context, job: JobDir) -> None:
     """Raise invalid_state unless the caller made the job, and its approval was asked for."""
-    found = adoption.inspect_and_adopt(ctx, job)
-    if found.definition.approval is None or found.definition.owner != ctx.owner:
+    inspection = adoption.inspect_and_adopt(ctx, job)
+    if inspection.definition.approval is None or not _is_own(ctx, inspection.definition):
         raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
     ctx.job_id = job.job_id
 
 
+def _is_own(ctx: Context, definition: Definition) -> bool:
+    return definition.owner == ctx.owner and ownership.is_own(ctx, definition)
+
+
 def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None, *, by: str) -> None:
     """Write an answer down that came by a client. It has no effect if another one was first.
-    Errors: io_error."""
-    ctx.note("approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
+    Errors: denied, io_error."""
+    if ctx.rights is not None:
+        ctx.rights.require_approving()
+    require_person(ctx.store, job.read_meta())
+    auditing.note(ctx, "approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
     try:
         _, first = approval.answer(job, state, by=by, reason=reason)
     except OSError as error:
@@ -180,12 +183,16 @@ def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None
 
 
 def remember(definition: Definition, by: str) -> None:
-    """Approve the same command in the same directory from now on. Errors: io_error."""
+    """Approve the same command, with everything that decides what it does, from now on. Errors: io_error."""
     from outlive.config import state_directory
     from outlive.policy import always
 
     directory = state_directory(os.environ)
-    entry = {"key": (definition.approval or {}).get("key"), "command": definition.command, "cwd": definition.cwd}
+    key = None if definition.approval is None else definition.approval.key
+    if key is None:
+        message = f"it was approved once, not always: no secret could be kept in {always.secret_path(directory)}"
+        raise OutliveError("io_error", message, hint="Make it a file of yours with mode 0600, or delete it.")
+    entry = {"key": key, "command": definition.command, "cwd": definition.cwd}
     try:
         always.add(directory, {**entry, "by": by, "at": timestamp()})
     except OSError as error:
@@ -196,16 +203,23 @@ def withdraw(ctx: Context, job: JobDir) -> Waiting[Inspection]:
     """Withdraw a pending job. If it was approved at the same moment, wait until it has started and
     return that. Errors: invalid_state, io_error."""
     try:
-        given, _ = approval.answer(job, approval.WITHDRAWN, by=ctx.owner)
+        given, _ = approval.answer(job, approval.WITHDRAWN, by=ownership.actor(ctx, job.read_meta()))
     except OSError as error:
         raise from_os(f"withdrawing job {job.job_id}", error, on="store") from error
+    inspection = yield from _settled(ctx, job)
+    if inspection.state.state == "created":
+        raise OutliveError("invalid_state", f"job {short_id(job.job_id)} is {given['state']}", retryable=True)
+    return inspection
+
+
+def _settled(ctx: Context, job: JobDir) -> Waiting[Inspection]:
+    """Return an answered job when it has started or ended, which another process may be about to do; after HOLDER_S as
+    it is."""
     until = time.monotonic() + HOLDER_S
     while True:
-        found = adoption.inspect_and_adopt(ctx, job)
-        if found.state.state != "created":
-            return found
-        if time.monotonic() >= until:
-            raise OutliveError("invalid_state", f"job {short_id(job.job_id)} is {given['state']}", retryable=True)
+        inspection = adoption.inspect_and_adopt(ctx, job)
+        if inspection.state.state != "created" or time.monotonic() >= until:
+            return inspection
         yield Pause((), time.monotonic() + _CHECK_S / 5)
 
 
@@ -217,13 +231,14 @@ def decide(ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None
 
     Errors: invalid_state if the job waits for none, or was answered before.
     """
-    found = adoption.inspect_and_adopt(ctx, job)
-    _require_pending(found, job)
-    if state == approval.APPROVED and pending.needs_asker(found.definition) and not approval.is_held(job):
+    inspection = adoption.inspect_and_adopt(ctx, job)
+    require_person(ctx.store, inspection.definition)
+    _require_pending(inspection, job)
+    if state == approval.APPROVED and pending.needs_asker(inspection.definition) and not approval.is_held(job):
         raise OutliveError(
             "invalid_state", f"it cannot start: {pending.FORGOTTEN}", hint="Deny it, and have it run again."
         )
-    ctx.note("approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
+    auditing.note(ctx, "approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
     try:
         given, first = approval.answer(job, state, by=by, reason=reason)
     except OSError as error:
@@ -233,14 +248,15 @@ def decide(ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None
     fault_points.at("approve_written")
     if state == approval.APPROVED:
         yield from _have_started(ctx, job)
-    return adoption.inspect_and_adopt(ctx, job)
+        return adoption.inspect_and_adopt(ctx, job)  # on another host it may still be `created`
+    return (yield from _settled(ctx, job))
 
 
-def _require_pending(found: Inspection, job: JobDir) -> None:
-    given = approval.read(job) if found.definition.approval is not None else None
+def _require_pending(inspection: Inspection, job: JobDir) -> None:
+    given = approval.read(job) if inspection.definition.approval is not None else None
     if given is not None:
         raise _answered(job, given)
-    if found.definition.approval is None or found.state.state != "created":
+    if inspection.definition.approval is None or inspection.state.state != "created":
         raise OutliveError(
             "invalid_state",
             f"job {short_id(job.job_id)} waits for no approval",
@@ -248,7 +264,7 @@ def _require_pending(found: Inspection, job: JobDir) -> None:
         )
 
 
-def _answered(job: JobDir, given: dict[str, Any]) -> OutliveError:
+def _answered(job: JobDir, given: dict[str, object]) -> OutliveError:
     by = f" by {given['by']}" if given.get("by") else ""
     message = f"job {short_id(job.job_id)} was {given['state']} already{by}"
     return OutliveError("invalid_state", message, hint="The first answer counts.")

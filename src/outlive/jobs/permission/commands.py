@@ -9,18 +9,20 @@ from __future__ import annotations
 import os
 import time
 
-from outlive.core.records import watches_of
+from outlive import limits
+from outlive.config import state_directory
+from outlive.core.records import Approval, Definition, GivenInput, Notification
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
+from outlive.jobs import auditing
+from outlive.jobs.permission.person import namespaces
 from outlive.policy import decide
 from outlive.policy.rules import ASK, DENY, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
-    from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
     from outlive.policy.decide import Decision, Policy
@@ -42,13 +44,14 @@ def decided(ctx: Context, definition: Definition, overrides: Mapping[str, str]) 
         definition.cwd,
         path=overrides.get("PATH") or ctx.env.get("PATH") or os.defpath,
         sandbox=sandbox_of(definition),
+        git=git_of(definition),
         variables=[*overrides],
     )
-    found = decide.decided(policy, definition.command, definition.shell, place)
-    found += _of_sinks(ctx, policy, definition, sink_commands(definition.notification))
-    strictest = decide.strictest(found)
+    decisions = decide.decided(policy, definition.command, definition.shell, place)
+    decisions += _of_sinks(ctx, policy, definition, sink_commands(definition.notification))
+    strictest = decide.strictest(decisions)
     ctx.decision = {"decision": strictest.decision, "rule": strictest.rule}
-    return _unless_denied(policy, found)
+    return _unless_denied(policy, decisions)
 
 
 def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
@@ -57,34 +60,64 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     try:
         decision = decided(ctx, plan.definition, plan.overrides)
     except OutliveError:
-        ctx.note_start("denied", plan)
+        auditing.note_start(ctx, "denied", plan)
         raise
     if not ask or decision.decision != ASK:
         return
-    from outlive.config import state_directory
-    from outlive.policy import always
-
     policy = ctx.config.policy()
     assert policy is not None
-    key = always.key_of(plan.definition, sink_commands(plan.definition.notification), plan.stdin_data)
-    if not always.has(state_directory(os.environ), key):
+    from outlive.policy import always  # late, as the next: the policy asks about few jobs
+
+    directory = state_directory(os.environ)
+    key = always.key_of(directory, plan.definition, plan.overrides, plan.stdin_data)
+    if not always.has(directory, key):
         _require_room()
-        request = _asked(decision, key, policy.ask_timeout_ms)
-        ctx.note_start("ask", plan)
-        plan.definition = plan.definition.replace(approval=request)
+        request = _asked(decision, key, policy.ask_timeout_ms, plan)
+        auditing.note_start(ctx, "ask", plan)
+        plan.definition = Definition.replace(plan.definition, approval=request)
 
 
-def _asked(decision: Decision, key: str, timeout_ms: int) -> dict[str, Any]:
-    """Return the member `approval` of a definition: what is asked, and until when."""
-    now = time.time()
-    return {
-        "rule": decision.rule,
-        "reason": decision.reason,
-        "command": decision.command,
-        "key": key,
-        "asked_at": timestamp(now),
-        "expires_at": timestamp(now + timeout_ms / 1000),
+def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan) -> Approval:
+    """Return what is asked, until when, and what a person is shown of the job that its definition
+    does not hold: its input, and the variables of its files."""
+    from outlive.jobs.permission.facts import decides
+
+    now, definition = time.time(), plan.definition
+    called = {*definition.env, *definition.masked_env}
+    of_files = {
+        name: value if decides(name) and name not in definition.mask else None
+        for name, value in plan.overrides.items()
+        if name not in called
     }
+    # With masked values only the process that asks can start it
+    is_checked = definition.env_files and not definition.masked_env
+    return Approval(
+        rule=decision.rule,
+        reason=decision.reason,
+        command=decision.command,
+        key=key,
+        asked_at=timestamp(now),
+        expires_at=timestamp(now + timeout_ms / 1000),
+        asker=namespaces(),
+        input=None if plan.stdin_data is None else _shown_input(plan.stdin_data),
+        file_env=of_files if definition.env_files else None,
+        env_sha256=digest(plan.overrides) if is_checked else None,
+    )
+
+
+def _shown_input(data: bytes) -> GivenInput:
+    import hashlib
+
+    text = data.decode("utf-8", "surrogateescape") if len(data) <= limits.FORM_CHARS else None
+    return GivenInput(bytes=len(data), sha256=hashlib.sha256(data).hexdigest(), text=text)
+
+
+def digest(variables: Mapping[str, str]) -> str:
+    """Return a digest of variables, by which a process that starts the job later finds them changed."""
+    import hashlib
+    import json
+
+    return hashlib.sha256(json.dumps(sorted(variables.items())).encode()).hexdigest()
 
 
 def _require_room() -> None:
@@ -98,40 +131,47 @@ def _require_room() -> None:
         )
 
 
-def check_sinks(ctx: Context, definition: Definition, notification: Mapping[str, Any]) -> None:
+def check_sinks(ctx: Context, definition: Definition, notification: Notification) -> None:
     """Raise denied unless every command that `notification` adds to a job's is allowed."""
     policy = ctx.config.policy()
     assert policy is not None
     before = sink_commands(definition.notification)
     added = [command for command in sink_commands(notification) if command not in before]
-    found = _of_sinks(ctx, policy, definition, added)
-    if found and _unless_denied(policy, found).decision == ASK:
+    decisions = _of_sinks(ctx, policy, definition, added)
+    if decisions and _unless_denied(policy, decisions).decision == ASK:
         raise denied(
-            decide.strictest(found),
+            decide.strictest(decisions),
             "the user would have to be asked about",
             "Name the command when the job is started: then the user is asked.",
         )
 
 
-def sink_commands(notification: Mapping[str, Any]) -> list[str]:
+def sink_commands(notification: Notification) -> list[str]:
     """Return the shell commands that are told of a job's end and of hits in its output."""
-    named = [notification.get("notify_command"), *(watch["command"] for watch in watches_of(dict(notification)))]
+    named = [notification.notify_command, *(watch.command for watch in notification.every_watch)]
     return list(dict.fromkeys(command for command in named if command))
 
 
 def sandbox_of(definition: Definition) -> str:
     """Return the mode of the sandbox that a job runs in."""
-    return definition.sandbox["mode"] if definition.sandbox else "off"
+    return definition.sandbox.mode if definition.sandbox else "off"
+
+
+def git_of(definition: Definition) -> str:
+    """Return what a job may do to git repositories: without a sandbox everything."""
+    return definition.sandbox.git if definition.sandbox else "write"
 
 
 def _of_sinks(ctx: Context, policy: Policy, definition: Definition, commands: list[str]) -> list[Decision]:
-    place = Place(definition.cwd, path=ctx.env.get("PATH") or os.defpath, sandbox=sandbox_of(definition))
+    place = Place(
+        definition.cwd, path=ctx.env.get("PATH") or os.defpath, sandbox=sandbox_of(definition), git=git_of(definition)
+    )
     shell = list(definition.shell or ctx.shell)
     return [one for command in commands for one in decide.decided(policy, [command], shell, place)]
 
 
-def _unless_denied(policy: Policy, found: list[Decision]) -> Decision:
-    strictest = decide.strictest(found)
+def _unless_denied(policy: Policy, decisions: list[Decision]) -> Decision:
+    strictest = decide.strictest(decisions)
     if strictest.decision == DENY:
         raise denied(strictest, "the policy denies")
     if strictest.decision == ASK and not policy.ask_timeout_ms:

@@ -8,13 +8,16 @@ line. Imported only for jobs that have an approval.
 from __future__ import annotations
 
 from outlive.core.ids import short_id
+from outlive.core.records import Approval, Ending, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import starting
-from outlive.jobs.permission.person import is_in_job
+from outlive.jobs import auditing
+from outlive.jobs.permission import commands, facts
+from outlive.jobs.permission.person import is_person
+from outlive.jobs.starting import making
 from outlive.jobs.waiting import drive
 from outlive.store import approval, history
-from outlive.store.inspect import Inspection, inspect_job
+from outlive.store.inspection.inspect import Inspection, inspect_job
 from outlive.store.job_dir import Locks
 from outlive.system import fault_points
 
@@ -50,29 +53,54 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> Waiting[socket
             locks.close()
             _end(ctx, job, {"state": approval.DENIED, "reason": FORGOTTEN})
             return None
-        plan = plan or starting.plan_of_created(ctx, job)
+        plan = plan or making.plan_of_created(ctx, job)
+        if _has_changed(plan):
+            locks.close()
+            _end(ctx, job, {"state": approval.DENIED, "reason": _CHANGED})
+            return None
         if not history.has(job, history.APPROVED):
             given = approval.read(job) or {}
             history.record(job, history.APPROVED, by=given.get("by"), reason=given.get("reason"))
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
-        sock = yield from starting.begin(ctx, plan, job, locks)
+        sock = yield from making.begin(ctx, plan, job, locks)
         try:
-            yield from starting.started(job, sock, locks)
+            yield from making.started(job, sock, locks)
         except BaseException:
             if sock is not None:
                 sock.close()
             raise
         return sock
     except OutliveError as error:
-        ctx.note_unstarted(job.job_id, error)
+        auditing.note_unstarted(ctx, job.job_id, error)
         raise
     finally:
         locks.close()
 
 
+def require_answered(job: JobDir) -> None:
+    """Raise invalid_state if a person is being asked about the job: what was shown stays as it is."""
+    if approval.read(job) is None:
+        raise OutliveError(
+            "invalid_state",
+            f"job {short_id(job.job_id)} waits for the user's approval, which is about the job as it is",
+            hint="Change it after the answer, or withdraw it with kill and start it anew.",
+        )
+
+
 # Masked values and a caller's own stdin are in no file
 FORGOTTEN = "only the process that made the job knew its masked variables or its input, and that process has ended"
+
+
+_CHANGED = "its env files have changed since it was asked about"
+
+
+def _has_changed(plan: Plan) -> bool:
+    """Return whether the env files of a job hold other variables than a person was shown."""
+    approval_asked = plan.definition.approval
+    if approval_asked is None or approval_asked.env_sha256 is None:
+        return False
+    return commands.digest(plan.overrides) != approval_asked.env_sha256
 
 
 def needs_asker(definition: Definition) -> bool:
@@ -86,23 +114,23 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
     What was refused or has expired ends here. What was approved is started by a command line only,
     because its environment is a person's.
     """
-    found = inspect_job(ctx.store, job)
-    if found.state.state != "created" or found.supervised:
-        return found
+    inspection = inspect_job(ctx.store, job)
+    if inspection.state.state != "created" or inspection.supervised:
+        return inspection
     given = approval.read(job)
     try:
-        if given is None and not approval.seconds_left(found.definition):
+        if given is None and not approval.seconds_left(inspection.definition):
             given, _ = approval.answer(job, approval.EXPIRED)
         if given is None:
-            return found
+            return inspection
         if given["state"] != approval.APPROVED:
             _end(ctx, job, given)
-        elif ctx.face == "cli" and not approval.is_held(job) and not is_in_job():
+        elif ctx.face == "cli" and not approval.is_held(job) and is_person(ctx.store):
             sock = drive(start(ctx, job))
             if sock is not None:
                 sock.close()
     except (OSError, OutliveError):  # a read-only store, or no process can be made: the next look tries again
-        return found
+        return inspection
     return inspect_job(ctx.store, job)
 
 
@@ -115,14 +143,15 @@ def _end(ctx: Context, job: JobDir, given: dict[str, Any]) -> None:
         if state is None or state.state != "created":
             return
         by, withdrawn = given.get("by"), given["state"] == approval.WITHDRAWN
-        ended = state.replace(
+        ended = State.replace(
+            state,
             state="failed",
             phase="finished",
             reason="kill" if withdrawn else "denied",
             message=_message(given),
             started_at=job.read_meta().created_at,  # as of every job that never ran
             finished_at=timestamp(),
-            ending={"cause": "kill", "by": by} if withdrawn else None,
+            ending=Ending(cause="kill", by=by) if withdrawn else None,
         )
         history.record(job, history.DENIED, by=by, reason=given.get("reason"), state=given["state"])
         history.record(job, history.FINISHED, **history.outcome_of(ended))
@@ -144,15 +173,16 @@ def _message(given: dict[str, Any]) -> str:
     return said.get(given["state"], f"it was denied{by}{why}") + "; it never ran"
 
 
-def hint(job: JobDir, found: Inspection) -> str | None:
+def hint(job: JobDir, inspection: Inspection) -> str | None:
     """Return what to do about a job that has not started for want of an approval."""
-    if found.state.state != "created":
+    if inspection.state.state != "created":
         return None
     if approval.read(job) is not None:
         return "It is approved and about to start."
-    name, about = short_id(job.job_id), found.definition.approval or {}
-    why = f": {about['reason']}" if about.get("reason") else ""
+    name, about = short_id(job.job_id), inspection.definition.approval or Approval()
+    why = f": {about.reason}" if about.reason else ""
+    long = "" if facts.fits_a_form(inspection.definition) else " It is too long for a form."
     return (
-        f"It waits for the user's approval ({about.get('rule')}{why}); nothing has run. Tell the user: "
+        f"It waits for the user's approval ({about.rule}{why}); nothing has run.{long} Tell the user: "
         f"`outlive approve {name}` or `outlive deny {name}` in a terminal. wait answers when it has ended or was denied."
     )

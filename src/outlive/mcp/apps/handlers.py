@@ -6,6 +6,7 @@ and take no notice from the model, which shares the connection with it.
 
 from __future__ import annotations
 
+import base64
 import importlib
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -44,7 +45,12 @@ class ViewRequests:
         """Return the answer to a call of one of the two tools of the view."""
         reads = params.name == VIEW
         found = encodable(await self._asked.answer(restored(params.arguments or {}), caller, reads=reads))
-        return types.CallToolResult(content=[], structured_content=found, is_error=not found["ok"])
+        masker = self._calls.secrets.masker(found)
+        answer = found if masker is None else masker.value(found)
+        if masker is not None and "data" in found:  # what a terminal printed
+            drawn = base64.b64decode(found["data"]).decode("utf-8", "surrogateescape")
+            answer["data"] = base64.b64encode(masker.text(drawn).encode("utf-8", "surrogateescape")).decode("ascii")
+        return types.CallToolResult(content=[], structured_content=answer, is_error=not answer["ok"])
 
     def document(self) -> types.ReadResourceResult:
         """Return the document of the view."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 import ipaddress
 from urllib.parse import urlsplit
 
+from outlive import limits
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from starlette.types import Scope
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -43,12 +47,30 @@ class AllowedHosts:
         return bool(mark) and scheme in ("http", "https") and self.allows(host, local)
 
 
+def fault_of(scope: Scope, hosts: AllowedHosts) -> tuple[int, str] | None:
+    """Return status and sentence of the refusal of a request that no server of ours takes: its headers
+    are too large, or it is addressed to another host. None if the request may pass."""
+    headers = scope["headers"]
+    if sum(len(name) + len(value) for name, value in headers) > limits.HTTP_HEADER_BYTES:
+        return 431, "The headers are too large."  # they came in one piece, else h11 would have refused them
+    given = [value.decode("latin-1") for name, value in headers if name == b"host"]
+    if len(given) != 1 or not hosts.allows(given[0], local_address(scope)):
+        return 421, "This server is not known under this host name."
+    return None
+
+
+def local_address(scope: Scope) -> str | None:
+    """Return the address at which a connection came in, None for a Unix socket."""
+    server = scope.get("server")
+    return server[0] if server and server[1] is not None else None
+
+
 def _split(host: str) -> tuple[str, int | None]:
     """Return a host's name and port. Errors: ValueError."""
-    found = urlsplit(f"//{host}")
-    if not found.hostname or found.netloc != host or "@" in host:
+    parts = urlsplit(f"//{host}")
+    if not parts.hostname or parts.netloc != host or "@" in host:
         raise ValueError(f"not a host: {host!r}")
-    return _plain(found.hostname), found.port
+    return _plain(parts.hostname), parts.port
 
 
 def _plain(name: str) -> str:

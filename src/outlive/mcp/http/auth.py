@@ -13,8 +13,8 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuth
 from mcp.server.auth.provider import AccessToken
 from starlette.middleware.authentication import AuthenticationMiddleware
 
-from outlive import limits
 from outlive.errors import OutliveError
+from outlive.mcp.http.allowed_hosts import fault_of, local_address
 from outlive.mcp.http.quotas import TokenQuotas
 from outlive.mcp.http.refusal import refused
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from outlive.store.tokens import Tokens
 
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+_MISDIRECTED = 421
 MESSAGES = "/messages"  # clients of SSE post here; that protocol puts their session into the URL
 
 
@@ -45,12 +46,12 @@ class TokenVerifier:
         self._tokens = tokens
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        found = self._tokens.match(token)
-        if found is None or found.expired:
+        known = self._tokens.match(token)
+        if known is None or known.expired:
             return None
         # The hash stands in for the secret, which nothing after this point needs
         return Admission(
-            token=found.hash, client_id=found.name, subject=found.hash, scopes=[found.scope], rights=found.rights
+            token=known.hash, client_id=known.name, subject=known.hash, scopes=[known.scope], rights=known.rights
         )
 
 
@@ -112,17 +113,14 @@ class RequestChecks:
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that must not pass, None for one that may."""
-        headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
-        if sum(len(name) + len(value) for name, value in headers) > limits.HTTP_HEADER_BYTES:
+        fault = fault_of(scope, self._hosts)
+        if fault is not None:
+            status, sentence = fault
             return refused(
-                431, "The headers are too large."
-            )  # they came in one piece, else h11 would have refused them
-        hosts = [value for name, value in headers if name == b"host"]
-        local = scope["server"][0] if scope.get("server") and scope["server"][1] is not None else None
-        if len(hosts) != 1 or not self._hosts.allows(hosts[0], local):
-            return refused(421, "This server is not known under this host name (outlive serve --allow-host NAME).")
-        for name, value in headers:
-            if name == b"origin" and not self._hosts.allows_origin(value, local):
+                status, sentence if status != _MISDIRECTED else f"{sentence[:-1]} (outlive serve --allow-host NAME)."
+            )
+        for name, value in scope["headers"]:
+            if name == b"origin" and not self._hosts.allows_origin(value.decode("latin-1"), local_address(scope)):
                 return refused(403, "Pages of this origin may not use this server.")
         if scope["query_string"] and not (scope["path"].endswith(MESSAGES) and _is_session(scope["query_string"])):
             # URLs end up in logs, histories and proxies

@@ -34,14 +34,14 @@ class Decodable:
 
 async def _body(receive: Receive) -> list[Message]:
     """Return the messages of the rest of a body: one, unless the body is too long or breaks off."""
-    found: list[Message] = []
+    messages: list[Message] = []
     size = 0
     while True:
         message = await receive()
-        found.append(message)
+        messages.append(message)
         size += len(message.get("body", b""))
         if message["type"] != "http.request" or size > limits.HTTP_BODY_BYTES:
-            return found
+            return messages
         if not message.get("more_body", False):
-            body = b"".join(part.get("body", b"") for part in found)
+            body = b"".join(part.get("body", b"") for part in messages)
             return [{"type": "http.request", "body": decodable(body), "more_body": False}]

@@ -14,7 +14,7 @@ from outlive import limits
 from outlive.mcp.http.connections import IS_LOST, UNSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,7 +26,7 @@ _SESSION = re.compile(rb"session_id=([0-9a-f]+)")
 _LOOK_S = 0.05
 
 
-def when_over(scope: Scope, request_id: Any, then: Then) -> None:
+def when_over(scope: Scope, request_id: object, then: Then) -> None:
     """Call `then` once the answer to this request has been written, or never will be."""
     delivery = scope.get("state", {}).get(_DELIVERY)
     if delivery is None:  # another ASGI server than ours
@@ -60,7 +60,7 @@ class Deliveries:
             delivery.over(written=False)
 
 
-def with_delivery(scope: Scope, delivery: Any) -> Scope:
+def with_delivery(scope: Scope, delivery: object) -> Scope:
     return {**scope, "state": {**scope.get("state", {}), _DELIVERY: delivery}}
 
 
@@ -87,7 +87,7 @@ class _OfAnswer:
         self._waiting: list[Then] = []
         self._is_over = False
 
-    def when_over(self, _request_id: Any, then: Then) -> None:
+    def when_over(self, _request_id: object, then: Then) -> None:
         if self._is_over:  # the client has gone, and the call went on
             then(False)
         else:
@@ -113,8 +113,8 @@ class SseDeliveries:
     def with_stream(self, scope: Scope) -> Scope:
         """Return the scope of a POST with the delivery of the stream that its answer comes on."""
         (session,) = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("session_id", [""])[:1]
-        found = self._streams.get(session)
-        return scope if found is None else with_delivery(scope, found)
+        streams = self._streams.get(session)
+        return scope if streams is None else with_delivery(scope, streams)
 
 
 class OfStream:
@@ -126,7 +126,7 @@ class OfStream:
         self._session: str | None = None
         self._waiting: dict[Any, Then] = {}
 
-    def when_over(self, request_id: Any, then: Then) -> None:
+    def when_over(self, request_id: object, then: Then) -> None:
         self._waiting[request_id] = then
 
     async def send(self, message: Message) -> None:
@@ -142,7 +142,7 @@ class OfStream:
                 if line.startswith(b"data: {"):
                     self._written(json.loads(line.removeprefix(b"data: ")))
 
-    def _written(self, message: dict[str, Any]) -> None:
+    def _written(self, message: Mapping[str, object]) -> None:
         if "method" not in message:
             then = self._waiting.pop(message.get("id"), None)
             if then is not None:

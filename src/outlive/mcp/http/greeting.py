@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from contextlib import suppress
@@ -11,6 +12,7 @@ from outlive.errors import OutliveError
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Mapping
     from typing import Any
 
     from outlive.store.root import Store
@@ -36,7 +38,7 @@ def log(line: str) -> None:
     sys.stderr.flush()
 
 
-def url(asked: dict[str, Any], listener: socket.socket) -> str:
+def url(asked: Mapping[str, object], listener: socket.socket) -> str:
     scheme = "https" if asked["certfile"] else "http"
     if asked["socket"]:
         return f"{scheme}://localhost/mcp (socket {asked['socket']})"
@@ -77,7 +79,5 @@ def _show(client_url: str, store: Store, first: str) -> None:
 
 
 def _snippet(url: str, token: str) -> str:
-    import json
-
     entry = {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
     return json.dumps({"mcpServers": {"outlive": entry}}, indent=2)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import os
 import resource
 import socket
+import stat
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
@@ -36,7 +38,7 @@ def listen(asked: dict[str, Any]) -> socket.socket:
     io_error."""
     try:
         if asked["socket"]:
-            return _listen_local(asked["socket"])
+            return listen_local(asked["socket"])
         host = asked["host"] or "127.0.0.1"
         where = socket.getaddrinfo(host, asked["port"], type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         family, address = where[0], where[4]
@@ -59,7 +61,7 @@ def listen(asked: dict[str, Any]) -> socket.socket:
         ) from error
 
 
-def _listen_local(path: str) -> socket.socket:
+def listen_local(path: str) -> socket.socket:
     """Return a Unix socket that only this user may connect to (mode 0600).
 
     The file of a server that has ended is replaced. Errors: OSError.
@@ -84,8 +86,6 @@ def _listen_local(path: str) -> socket.socket:
 
 
 def _is_abandoned(path: str) -> bool:
-    import stat
-
     if not stat.S_ISSOCK(os.lstat(path).st_mode):
         return False
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
@@ -97,8 +97,6 @@ def _is_abandoned(path: str) -> bool:
 
 
 def _is_this_machine(address: str) -> bool:
-    import ipaddress
-
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 

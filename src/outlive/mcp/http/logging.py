@@ -35,10 +35,10 @@ class _Mistakes(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        if error is None or record.name == QUOTING_LOGGER or not (found := list(_mistakes(error))):
+        if error is None or record.name == QUOTING_LOGGER or not (mistakes := list(_mistakes(error))):
             return
         said = [f"{record.name}: {record.msg}"]  # without its arguments, which come from the client
-        for one in found:
+        for one in mistakes:
             said += [
                 "Traceback (most recent call last):",
                 "".join(traceback.format_tb(one.__traceback__)) + type(one).__name__,

@@ -115,8 +115,8 @@ class TokenQuotas:
     def _expired(self, given: bytes | None) -> str | None:
         """Return the sentence about an expired token in an Authorization header; else None."""
         kind, _, secret = (given or b"").decode("latin-1").partition(" ")
-        found = self._tokens.match(secret.strip()) if kind.lower() == "bearer" else None
-        return f"the token {found.name} expired at {found.expires_at}" if found is not None and found.expired else None
+        known = self._tokens.match(secret.strip()) if kind.lower() == "bearer" else None
+        return f"the token {known.name} expired at {known.expires_at}" if known is not None and known.expired else None
 
     async def _served(self, token: str, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:

@@ -8,13 +8,18 @@ import signal
 import socket
 import sys
 from contextlib import ExitStack, closing, suppress
-from functools import partial
 
-from outlive import limits
+from outlive import config, limits, verbs
 from outlive.errors import invalid
+from outlive.launch.fork_server_client import start
+from outlive.mcp.caller import Caller, session_of
 from outlive.mcp.http import greeting
 from outlive.mcp.http import listener as listener_module
+from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.offer import offered, process_verbs
+from outlive.store.root import Store
+from outlive.store.tokens import EVERYTHING, Tokens
+from outlive.system import pid1 as first_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,27 +29,27 @@ if TYPE_CHECKING:
 
     import uvicorn
     from mcp.server.context import ServerRequestContext
+    from starlette.types import ASGIApp
 
     from outlive.config import Config
-    from outlive.mcp.caller import Caller
-    from outlive.mcp.http.connections import Server
-    from outlive.mcp.job_environment import JobEnvironment
-    from outlive.store.root import Store
-    from outlive.store.tokens import Tokens
+    from outlive.launch.fork_server_client import Launcher
+    from outlive.mcp.http.allowed_hosts import AllowedHosts
+    from outlive.mcp.tools.call import Calls
+    from outlive.verbs.spec import GlobalOptions
 
     # Takes the application for MCP, calls, store, tokens, hosts, and whether TLS is used
-    Beside = Callable[[Any, Any, Store, Tokens, Any, bool], Any]
+    Beside = Callable[[ASGIApp, Calls, Store, Tokens, AllowedHosts, bool], ASGIApp]
 
 
-def main(values: dict[str, Any], options: dict[str, Any], beside: Beside | None = None) -> int:
+def main(values: dict[str, Any], options: GlobalOptions, beside: Beside | None = None) -> int:
     """Serve until a signal ends the process. `values` are the arguments of the verb, `options` the
     global ones. `beside` puts another application beside the one for MCP.
 
     Errors: invalid_argument, config_error, io_error, store_unsafe.
     """
     asked = _checked(values)
-    asked |= {"root": options["root"], "config": options["config"], "beside": beside}
-    return _serve(asked, verbose=bool(options.get("verbose")))
+    asked |= {"root": options.root, "config": options.config, "beside": beside}
+    return _serve(asked, verbose=bool(options.verbose))
 
 
 def _checked(values: dict[str, Any]) -> dict[str, Any]:
@@ -68,14 +73,10 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
-    from outlive import config
-    from outlive.launch.fork_server_client import start
-    from outlive.store.root import Store
-    from outlive.store.tokens import Tokens
-    from outlive.system import pid1 as first_process
-
     first_process.leave_it()
-    found = config.load(os.environ, asked["config"])
+    configuration = config.load(os.environ, asked["config"])
+    for line in configuration.ignored:
+        greeting.log(line)
     ended_by: int | None = None
     try:
         with ExitStack() as stack:
@@ -87,7 +88,7 @@ def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
             launcher = start()
             stack.callback(launcher.close)
             listener_module.more_files()
-            ended_by = _run(asked | {"verbose": verbose}, found, store, tokens, listener, launcher)
+            ended_by = _run(asked | {"verbose": verbose}, configuration, store, tokens, listener, launcher)
     except* _Terminated:
         ended_by = signal.SIGTERM
     sys.stderr.flush()
@@ -132,41 +133,42 @@ def _unlink(path: str) -> None:
 
 def _run(
     asked: dict[str, Any],
-    found: Config,
+    configuration: Config,
     store: Store,
     tokens: Tokens,
     listener: socket.socket,
-    launcher: Any,
+    launcher: Launcher,
 ) -> int | None:
     """Serve until a signal comes, and return its number."""
-    # Before garbage collection is put off: imported later, the end of a connection that takes no
-    # answers came too late in test_who_was_refused_is_not_waited_for
-    import anyio
-
-    from outlive.mcp.job_environment import JobEnvironment
-
     environment = JobEnvironment(os.environ)
     environment.start()
     gc.disable()  # as in `outlive mcp`
-    from outlive import verbs
+    import anyio  # late, as the next: loading the SDK takes long, and clients can connect meanwhile
+
     from outlive.mcp import server
-    from outlive.mcp.http import app, logging
+    from outlive.mcp.http import app, logging, runner
     from outlive.mcp.http.allowed_hosts import LOCAL, AllowedHosts
     from outlive.mcp.tools.call import Calls, Tools
 
     gc.enable()
     gc.freeze()
     logging.keep_mistakes(greeting.log)
-    tools = Tools(verbs.load("run"), process_verbs(), asked["tools"], found)
-    workdir = asked["workdir"] or found.get("serve", "workdir")
-    calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher, directory=lambda env: workdir)
+    tools = Tools(verbs.load("run"), process_verbs(), asked["tools"], configuration)
+    workdir = asked["workdir"] or configuration.get("serve", "workdir")
+    calls = Calls(
+        tools, configuration, environment, root=asked["root"], launcher=launcher, directory=lambda env: workdir
+    )
     try:
         hosts = AllowedHosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *asked["allow_host"]])
     except ValueError as error:
         raise invalid("allow_host", str(error)) from error
-    application: Any = app.app(
+    application: ASGIApp = app.app(
         server.build(
-            calls, found, os.environ, caller_of=by_token, workdir_required=workdir is None, answers=asked["answers"]
+            calls,
+            configuration,
+            by_token,
+            workdir_required=workdir is None,
+            answers=asked["answers"],
         ),
         tokens,
         hosts,
@@ -177,7 +179,9 @@ def _run(
     )
     if asked["beside"] is not None:
         application = asked["beside"](application, calls, store, tokens, hosts, bool(asked["certfile"]))
-    serving = _serving(asked, application)
+    serving = runner.server(
+        application, lifespan=True, prefix=asked["prefix"], certfile=asked["certfile"], keyfile=asked["keyfile"]
+    )
     calls.is_stopping = lambda: serving.should_exit
     # An exception would be lost in the loop, whose callbacks raise none of ours
     signal.signal(signal.SIGTERM, serving.handle_exit)
@@ -191,40 +195,6 @@ def _run(
     return serving.ended_by
 
 
-def _serving(asked: dict[str, Any], application: Any) -> Server:
-    """Return the HTTP server. Errors: invalid_argument for a certificate that cannot be read."""
-    import uvicorn
-
-    from outlive.mcp.http.connections import Connection, SecureConnection, Server
-    from outlive.mcp.private_parts import terminate_tls_with
-
-    found = uvicorn.Config(
-        application,
-        http=Connection,
-        ws="none",
-        loop="asyncio",
-        lifespan="on",
-        log_config=None,
-        access_log=False,  # it would log query strings
-        proxy_headers=False,  # any client can send them
-        server_header=False,
-        date_header=False,
-        root_path=asked["prefix"],
-        ssl_certfile=asked["certfile"],
-        ssl_keyfile=asked["keyfile"],
-        h11_max_incomplete_event_size=limits.HTTP_HEADER_BYTES,
-        timeout_keep_alive=int(limits.HTTP_IDLE_S),
-        timeout_graceful_shutdown=limits.HTTP_SHUTDOWN_S,
-    )
-    try:
-        found.load()
-    except OSError as error:  # ssl.SSLError is one
-        raise invalid("certfile", f"while reading the certificate: {error}") from error
-    if found.ssl is not None:
-        terminate_tls_with(found, lambda context: partial(SecureConnection, context))
-    return Server(found)
-
-
 async def _until_stopped(serving: uvicorn.Server, listener: socket.socket, environment: JobEnvironment) -> None:
     try:
         await serving.serve(sockets=[listener])
@@ -235,15 +205,12 @@ async def _until_stopped(serving: uvicorn.Server, listener: socket.socket, envir
 def by_token(ctx: ServerRequestContext[Any]) -> Caller:
     """Return the caller that a request's token names. What the client says of itself does not
     count."""
-    from outlive.mcp.caller import Caller, session_of
-    from outlive.store.tokens import EVERYTHING
-
     user: Any = ctx.request.user  # type: ignore[union-attr]  # set by the token check
     (scope,) = user.access_token.scopes
     # No name of a token contains a colon, so no caller of another transport is called like this
     client = f"token:{user.username}"
-    # A protocol without sessions has no connections either: then all is told to the token
-    session = session_of(ctx.meta) or ctx.request.headers.get("mcp-session-id", "")  # type: ignore[union-attr]
+    # A protocol without sessions has no connections either: then the token is the session
+    session = session_of(ctx.meta) or ctx.request.headers.get("mcp-session-id") or client  # type: ignore[union-attr]
     return Caller(
         user.username,
         client,

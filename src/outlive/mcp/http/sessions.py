@@ -100,9 +100,9 @@ class Sessions:
         async def noted(message: Message) -> None:
             nonlocal made
             if message["type"] == "http.response.start" and message["status"] < 400 and made is None:
-                found = dict(message.get("headers", ())).get(_SESSION)
-                if found is not None:
-                    made = found.decode("latin-1"), _Session(opened_by, busy=1)
+                session_id = dict(message.get("headers", ())).get(_SESSION)
+                if session_id is not None:
+                    made = session_id.decode("latin-1"), _Session(opened_by, busy=1)
                     self._open[made[0]] = made[1]
                     self._opening -= 1
             await send(message)

@@ -19,13 +19,13 @@ from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
-from outlive.jobs import lookup, read_cursor
+from outlive.jobs import lookup, ownership, read_cursor
 from outlive.mcp.introduction import CHANNEL
 from outlive.mcp.json_safe import encodable
 from outlive.mcp.push import follow
 from outlive.mcp.tools.call import SPAWNING
 from outlive.mcp.tools.text import sentences
-from outlive.render import window
+from outlive.render import ends
 from outlive.store import history
 from outlive.store.output.merged import Output
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
     from outlive.verbs.spec import Verb
 
-    Found = dict[str, Any]
+    Answer = dict[str, Any]
 
 _CHANNEL_EVERY_S = 0.5  # a message waits this long for an answer that says the same
 
@@ -77,17 +77,17 @@ class Channel:
             if verb.name in SPAWNING and call.job_id is not None:
                 self._begin(ctx, caller, call.job_id)
 
-    def told(self, ctx: ServerRequestContext[Any], caller: Caller, found: Found) -> None:
+    def answered(self, ctx: ServerRequestContext[Any], caller: Caller, answer: Answer) -> None:
         """Take note of an answer: an end that it tells needs no message."""
-        if found.get("deduplicated") and found.get("state") not in FINISHED:
-            self._begin(ctx, caller, found["job_id"])
-        for job in (found, *(found.get("jobs") or ()), *(found.get("notices") or ())):
+        if answer.get("deduplicated") and answer.get("state") not in FINISHED:
+            self._begin(ctx, caller, answer["job_id"])
+        for job in (answer, *(answer.get("jobs") or ()), *(answer.get("notices") or ())):
             followed = self._followed.get((caller, str(job.get("job_id"))))
             if followed is None:
                 continue
-            if job.get("state") in FINISHED or (job is found and found["type"] == "remove"):
+            if job.get("state") in FINISHED or (job is answer and answer["type"] == "remove"):
                 followed.scope.cancel()
-            elif job is found and found["type"] == "kill":
+            elif job is answer and answer["type"] == "kill":
                 followed.signalled = True
 
     def _begin(self, ctx: ServerRequestContext[Any], caller: Caller, job_id: str) -> None:
@@ -107,48 +107,49 @@ class Channel:
             self._followed.pop((caller, job_id), None)
 
     async def _until_its_end(self, caller: Caller, job_id: str, followed: _Followed) -> None:
-        found: Found = {}
+        status: Answer = {}
         with lookup.open_by_id(self._calls.observer(caller), job_id) as job:
             async with aclosing(follow.changes(job, output=False, every_s=_CHANNEL_EVERY_S)) as changes:
                 async for _ in changes:
                     now = await self._status(caller, job)
-                    found |= now
+                    status |= now
                     if now["state"] == REMOVED:
                         break
-                    await self._tell_hits(caller, found, job, followed)
-                    if found["state"] in FINISHED:
+                    await self._tell_hits(caller, status, job, followed)
+                    if status["state"] in FINISHED:
                         break
             # Another session of the client has the same name as owner
-            inbox = self._calls.observer(caller).inbox
+            ctx = self._calls.observer(caller)
+            inbox = ctx.inbox
             followed.signalled |= inbox is not None and job.job_id in inbox.killed
-            # A call that waits for the job is answered in this moment; `told` then cancels this
+            # A call that waits for the job is answered in this moment; `answered` then cancels this
             # task
             await anyio.sleep(_CHANNEL_EVERY_S)
             asked = (
-                found.get("ended_by") == caller.owner
-                or found.get("reason") == "signal"
-                or found.get("state") == REMOVED
+                (status.get("ended_by") is not None and status["ended_by"] == ownership.actor(ctx, job.read_meta()))
+                or status.get("reason") == "signal"
+                or status.get("state") == REMOVED
             )
-            if "name" in found and not (followed.signalled and asked):
-                await _send(followed.session, self._words(found, job), _meta(found, history.FINISHED))
+            if "name" in status and not (followed.signalled and asked):
+                await self._send(followed.session, job, self._words(status, job), _meta(status, history.FINISHED))
 
-    async def _status(self, caller: Caller, job: JobDir) -> Found:
+    async def _status(self, caller: Caller, job: JobDir) -> Answer:
         """Return the answer of status, or the state REMOVED alone if the job was removed before
         or during the look."""
         try:
-            found = await self._calls.show("status", caller, job_id=job.job_id)
+            status = await self._calls.show("status", caller, job_id=job.job_id)
         except OutliveError:
             if job.is_in_place():
                 raise
             return {"state": REMOVED}
-        return found if job.is_in_place() else {"state": REMOVED}
+        return status if job.is_in_place() else {"state": REMOVED}
 
-    def _words(self, found: Found, job: JobDir) -> str:
-        if found["state"] == REMOVED:
-            return f"{_name(found)} was removed, with its output."
-        return f"{_name(found)}: {sentences.ended(found)}{_last_line(job)} {self._next(job.job_id)}"
+    def _words(self, status: Answer, job: JobDir) -> str:
+        if status["state"] == REMOVED:
+            return f"{_name(status)} was removed, with its output."
+        return f"{_name(status)}: {sentences.ended(status)}{self._last_line(job)} {self._next(job.job_id)}"
 
-    async def _tell_hits(self, caller: Caller, found: Found, job: JobDir, followed: _Followed) -> None:
+    async def _tell_hits(self, caller: Caller, status: Answer, job: JobDir, followed: _Followed) -> None:
         """Send one message for all watch hits since the last look, except lines that the client
         has read itself."""
         ctx = self._calls.observer(caller)
@@ -160,10 +161,22 @@ class Channel:
             return
         last = hits[-1]
         more = f", {len(hits)} times" if len(hits) > 1 else ""
-        line = repr(last["line"][: limits.LAST_LINE_CHARS])
-        words = f"{_name(found)} printed what {last['watch']} watches for{more}: {line}. {self._next(job.job_id)}"
+        line = repr(self._calls.secrets.masked(last["line"], job.job_id)[: limits.LAST_LINE_CHARS])
+        words = f"{_name(status)} printed what {last['watch']} watches for{more}: {line}. {self._next(job.job_id)}"
         meta = {"watch": last["watch"], "seq": str(last["seq"]), "hits": str(len(hits))}
-        await _send(followed.session, words, _meta(found, history.WATCH_HIT) | meta)
+        await self._send(followed.session, job, words, _meta(status, history.WATCH_HIT) | meta)
+
+    async def _send(self, session: ServerSession, job: JobDir, content: str, meta: dict[str, str]) -> None:
+        params = self._calls.secrets.masked(encodable({"content": content, "meta": meta}), job.job_id)
+        await session.send_notification(types.Notification[dict[str, Any], str](method=METHOD, params=params))  # type: ignore[arg-type]
+
+    def _last_line(self, job: JobDir) -> str:
+        try:
+            with Output(job) as output:
+                last = self._calls.secrets.masked(ends.last_line(output), job.job_id)
+        except OSError:  # removed since it ended
+            return ""
+        return f" Last line: {last!r}." if last else " It printed nothing."
 
     def _next(self, job_id: str) -> str:
         if self._calls.tools.exec_alone:
@@ -171,27 +184,13 @@ class Channel:
         return f"process action=poll job_id={job_id} shows what is new."
 
 
-def _name(found: Found) -> str:
-    return f"Job {found['short_id']} ({found['name']})"
+def _name(status: Answer) -> str:
+    return f"Job {status['short_id']} ({status['name']})"
 
 
-def _last_line(job: JobDir) -> str:
-    try:
-        with Output(job) as output:
-            last = window.last_line(output)
-    except OSError:  # removed since it ended
-        return ""
-    return f" Last line: {last!r}." if last else " It printed nothing."
-
-
-def _meta(found: Found, event: str) -> dict[str, str]:
+def _meta(status: Answer, event: str) -> dict[str, str]:
     """Return the metadata of a message. Clients make attributes of it, so names are plain and
     values are strings."""
     names = ("job_id", "name", "state", "reason", "exit_code", "signal")
-    told = {name: found[name] for name in names if found.get(name) is not None}
-    return {"event": event} | {name: str(value) for name, value in told.items()}
-
-
-async def _send(session: ServerSession, content: str, meta: dict[str, str]) -> None:
-    params = encodable({"content": content, "meta": meta})
-    await session.send_notification(types.Notification[dict[str, Any], str](method=METHOD, params=params))  # type: ignore[arg-type]
+    values = {name: status[name] for name in names if status.get(name) is not None}
+    return {"event": event} | {name: str(value) for name, value in values.items()}

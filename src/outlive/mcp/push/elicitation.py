@@ -21,8 +21,9 @@ from pydantic import ValidationError
 
 from outlive.core.records import EXEC
 from outlive.errors import OutliveError
-from outlive.jobs import lookup
+from outlive.jobs import lookup, ownership
 from outlive.jobs.permission import approval as asking
+from outlive.jobs.permission import facts
 from outlive.jobs.permission.person import is_in_job
 from outlive.mcp.json_safe import encodable
 from outlive.store import approval
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 KEY = "approval"  # of the question in a result or a task, and of its answer
 _APPROVE, _ALWAYS, _DENY = _CHOICES = ("approve", "approve always", "deny")
-_SHOWN_CHARS = 2_000  # of a command
 
 
 @cache
@@ -53,19 +53,12 @@ def is_by_answer(ctx: ServerRequestContext[Any]) -> bool:
     return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-def question(definition: Definition) -> types.ElicitRequestFormParams:
-    """Return the form that asks about a job."""
-    asked = definition.approval or {}
-    command = " ".join(definition.command)
-    lines = ["Run this command?", "", command[:_SHOWN_CHARS] + ("…" if len(command) > _SHOWN_CHARS else "")]
-    if " ".join(asked.get("command") or ()) not in command:  # a notification command
-        lines.append(f"It names another command that has to be approved: {' '.join(asked['command'])[:_SHOWN_CHARS]}")
-    lines += ["", f"In {definition.cwd}.", f"Asked by {asked.get('rule')}" + _because(asked) + "."]
-    return types.ElicitRequestFormParams(message=encodable("\n".join(lines)), requested_schema=_SCHEMA)
-
-
-def _because(asked: dict[str, Any]) -> str:
-    return f": {asked['reason'].rstrip('.')}" if asked.get("reason") else ""
+def question(definition: Definition) -> types.ElicitRequestFormParams | None:
+    """Return the form that asks about a job; None if it cannot show all that is asked about."""
+    if not facts.fits_a_form(definition):
+        return None
+    message = f"Run this command?\n\n{facts.text(definition)}"
+    return types.ElicitRequestFormParams(message=encodable(message), requested_schema=_SCHEMA)
 
 
 _SCHEMA: dict[str, Any] = {
@@ -74,7 +67,7 @@ _SCHEMA: dict[str, Any] = {
         "decision": {
             "type": "string",
             "title": "Decision",
-            "description": "Always: the same command in the same directory from now on.",
+            "description": "Always: exactly this, with all that is shown, from now on.",
             "enum": list(_CHOICES),
         },
         "reason": {"type": "string", "title": "Reason", "description": "A sentence that the agent is told."},
@@ -83,40 +76,44 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
-def answer_of(found: object) -> tuple[str, bool, str | None] | None:
+def answer_of(result: object) -> tuple[str, bool, str | None] | None:
     """Return the state that the user's answer means, whether it is for always, and the reason; None
     for a form that was closed without an answer."""
-    if not isinstance(found, types.ElicitResult) or found.action == "cancel":
+    if not isinstance(result, types.ElicitResult) or result.action == "cancel":
         return None
-    content = found.content or {}
+    content = result.content or {}
     reason = content.get("reason")
-    told = reason.strip() or None if isinstance(reason, str) else None
-    decision = content.get("decision") if found.action == "accept" else _DENY
+    reason_given = reason.strip() or None if isinstance(reason, str) else None
+    decision = content.get("decision") if result.action == "accept" else _DENY
     if decision not in _CHOICES:
         return None
-    return approval.DENIED if decision == _DENY else approval.APPROVED, decision == _ALWAYS, told
+    return approval.DENIED if decision == _DENY else approval.APPROVED, decision == _ALWAYS, reason_given
 
 
 def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, Any]:
     """Return the `inputRequests` of a task whose job has not started for want of an approval. They
-    are empty if it was answered, and for another client than the one that started the job."""
-    if not has_user():
+    are empty if it was answered, for another client than the starter of the job, and for one
+    that approves nothing."""
+    rights = about.rights
+    if rights is None or not has_user() or not rights.allows(EXEC) or not rights.approves:
         return {}
-    may_run = about.rights is not None and about.rights.allows(EXEC)
-    if not may_run or definition.owner != about.owner or approval.read(job) is not None:
+    if definition.owner != about.owner or not ownership.is_own(about, definition) or approval.read(job) is not None:
         return {}
-    request = types.ElicitRequest(params=question(definition))
+    form = question(definition)
+    if form is None:
+        return {}
+    request = types.ElicitRequest(params=form)
     return {KEY: request.model_dump(by_alias=True, mode="json", exclude_none=True)}
 
 
 def answer_to_task(response: object) -> tuple[str, bool, str | None] | None:
     """Return what an entry of `inputResponses` says, as `answer_of` does. Errors: -32602."""
     try:
-        found = types.ElicitResult.model_validate(response)
+        result = types.ElicitResult.model_validate(response)
     except ValidationError as error:
         raise MCPError(types.INVALID_PARAMS, f"inputResponses: {KEY!r} is no answer to a form") from error
-    said = answer_of(found)
-    if said is None and found.action == "accept":
+    said = answer_of(result)
+    if said is None and result.action == "accept":
         choices = ", ".join(map(repr, _CHOICES))
         raise MCPError(types.INVALID_PARAMS, f"inputResponses: an accepted form has `decision`, one of {choices}")
     return said
@@ -138,6 +135,8 @@ async def ask(ctx: ServerRequestContext[Any], call: Context, definition: Definit
 
 async def _ask(ctx: ServerRequestContext[Any], call: Context, definition: Definition, job: JobDir) -> None:
     form = question(definition)
+    if form is None:
+        return
     # What belongs to a request ends with it; over HTTP a request of ours needs the stream of one
     related = None if ctx.request is None else ctx.request_id
     try:

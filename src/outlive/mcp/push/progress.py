@@ -14,7 +14,7 @@ from outlive.core.ids import short_id
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.mcp.tools.call import SPAWNING, waiting_argument
-from outlive.render import window
+from outlive.render import ends
 from outlive.store.output.merged import Output
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from outlive.jobs.context import Context
+    from outlive.mcp.masks.secrets import Secrets
     from outlive.verbs.spec import Verb
 
     # Takes the seconds so far, the seconds at most or None, and a message
@@ -41,14 +42,16 @@ def reporter(ctx: ServerRequestContext[Any]) -> Report | None:
 
 
 @asynccontextmanager
-async def reported(report: Report, verb: Verb, ctx: Context, args: dict[str, Any]) -> AsyncIterator[None]:
+async def reported(
+    report: Report, verb: Verb, ctx: Context, args: dict[str, Any], secrets: Secrets
+) -> AsyncIterator[None]:
     """Report while the action in the block runs, and never after it."""
     if verb.name not in SPAWNING and "job" not in args and not verb.slow:
         yield
         return
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
-        group.start_soon(_report, report, verb, ctx, args)
+        group.start_soon(_report, report, verb, ctx, args, secrets)
         try:
             yield
         except Exception as error:  # noqa: BLE001 - raised below: a task group would wrap it
@@ -58,19 +61,19 @@ async def reported(report: Report, verb: Verb, ctx: Context, args: dict[str, Any
         raise failure
 
 
-async def _report(report: Report, verb: Verb, ctx: Context, args: dict[str, Any]) -> None:
+async def _report(report: Report, verb: Verb, ctx: Context, args: dict[str, Any], secrets: Secrets) -> None:
     began = time.monotonic()
     total = total_s(verb, args)
-    told, told_at = "", began
+    reported, reported_at = "", began
     while True:
         await anyio.sleep(limits.PROGRESS_EVERY_S)
         now = time.monotonic()
-        message = message_of(ctx, args) if verb.name in SPAWNING or "job" in args else _how_far(ctx)
+        message = message_of(ctx, args, secrets) if verb.name in SPAWNING or "job" in args else _how_far(ctx)
         if not message:  # it does not say how far it is
             continue
-        if message == told and now - told_at < limits.PROGRESS_HEARTBEAT_S:
+        if message == reported and now - reported_at < limits.PROGRESS_HEARTBEAT_S:
             continue
-        told, told_at = message, now
+        reported, reported_at = message, now
         try:
             await report(round(now - began, 3), total, message)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
@@ -85,14 +88,15 @@ def _how_far(ctx: Context) -> str:
     return f"{done:,} {what}" if total is None else f"{done:,} of {total:,} {what}"
 
 
-def message_of(ctx: Context, args: dict[str, Any]) -> str:
-    """Return the last line of the job that the call is about; of several jobs that of the one that
-    printed last, behind its short id."""
+def message_of(ctx: Context, args: dict[str, Any], secrets: Secrets) -> str:
+    """Return the last line of the job that the call is about, with secrets masked; of several jobs
+    that of the job that printed last, behind its short id."""
     jobs = [ctx.job_id] if ctx.job_id else ctx.awaited[:_LOOKED_AT] or [str(args.get("job"))]
-    found = [line for line in (_last_line(ctx, job) for job in jobs) if line is not None]
-    if not found:
+    last_lines = [line for line in (_last_line(ctx, job) for job in jobs) if line is not None]
+    if not last_lines:
         return NOTHING_YET
-    _, job_id, line = max(found)
+    _, job_id, line = max(last_lines)
+    line = secrets.masked(line, job_id)
     return f"{short_id(job_id)}: {line}" if len(jobs) > 1 else line
 
 
@@ -102,7 +106,7 @@ def _last_line(ctx: Context, named: str) -> tuple[float, str, str] | None:
         with lookup.open_job(ctx, named) as job, Output(job) as output:
             if not output.end:
                 return None
-            return output.last_time() or 0.0, job.job_id, window.last_line(output) or "running"
+            return output.last_time() or 0.0, job.job_id, ends.last_line(output) or "running"
     except (OSError, OutliveError):  # not made yet, or removed
         return None
 

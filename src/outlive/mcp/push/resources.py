@@ -14,6 +14,7 @@ from outlive import limits
 from outlive.errors import OutliveError
 from outlive.mcp.apps.declaration import VIEW_URI
 from outlive.mcp.json_safe import encodable
+from outlive.mcp.masks.secrets import COUNT, masked_answer
 from outlive.mcp.tools.text import sentences
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _URI = re.compile(
     r"job://(?P<job>[0-9A-Za-z]+)(?:/(?P<part>output|events))?/?(?:\?(?P<query>[a-z_]+=[0-9]{1,18}(?:&[a-z_]+=[0-9]{1,18})*))?"
 )
 _TAKES = {STATUS: (), OUTPUT: ("since_seq",), EVENTS: ("since_seq", "since_event")}
-_POSITION = ("since_seq", "next_seq", "truncated", "gaps", "state")
+_BESIDES = ("since_seq", "next_seq", "truncated", "gaps", "state", COUNT)  # what _meta says of the output
 _NOWHERE = frozenset({"job_not_found", "ambiguous_job_id", "invalid_argument"})
 
 TEMPLATES = [
@@ -68,13 +69,13 @@ def place_of(uri: str) -> Place:
     """Return what a URI names. Errors: MCPError, as the protocol wants for a resource that does
     not exist."""
     # Clients that parse URIs write them again with a lower-case host, or with a slash at the end
-    found = _URI.fullmatch(uri)
-    if found is not None:
-        part = found["part"] or STATUS
-        pairs = [pair.split("=") for pair in (found["query"] or "").split("&") if pair]
+    match = _URI.fullmatch(uri)
+    if match is not None:
+        part = match["part"] or STATUS
+        pairs = [pair.split("=") for pair in (match["query"] or "").split("&") if pair]
         since = {name: int(value) for name, value in pairs}
         if since.keys() <= set(_TAKES[part]) and len(since) == len(pairs):
-            return Place(found["job"], part, since)
+            return Place(match["job"], part, since)
     known = ", ".join(template.uri_template for template in TEMPLATES)
     raise MCPError(types.INVALID_PARAMS, f"Not a resource: {uri[:200]}. Resources: {known}.", {"uri": uri})
 
@@ -109,15 +110,15 @@ class Resources:
     ) -> types.ListResourcesResult:
         """Return the caller's jobs in the order of `list`: running ones first, then the newest."""
         with refusing("job://"):
-            found = await self._calls.show("list", self._caller_of(ctx), limit=limits.LIST_JOBS)
-        return types.ListResourcesResult(resources=[_resource(job) for job in encodable(found["jobs"])])
+            answer = self._masked(await self._calls.show("list", self._caller_of(ctx), limit=limits.LIST_JOBS))
+        return types.ListResourcesResult(resources=[_resource(job) for job in answer["jobs"]])
 
     async def read(
         self, ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        found_view = self._view() if params.uri.rstrip("/") == VIEW_URI else None
-        if found_view is not None:
-            return found_view
+        view = self._view() if params.uri.rstrip("/") == VIEW_URI else None
+        if view is not None:
+            return view
         place = place_of(params.uri)
         given: dict[str, Any] = {
             "job_id": place.job,
@@ -126,14 +127,17 @@ class Resources:
         }
         with refusing(params.uri):
             verb = "poll" if place.part == OUTPUT else place.part
-            found = encodable(await self._calls.show(verb, self._caller_of(ctx), **given))
+            answer = self._masked(await self._calls.show(verb, self._caller_of(ctx), **given))
         if place.part == OUTPUT:
             content = _contents(
-                params.uri, PLAIN, found["output"], {name: found[name] for name in _POSITION if name in found}
+                params.uri, PLAIN, answer["output"], {name: answer[name] for name in _BESIDES if name in answer}
             )
         else:
-            content = _contents(params.uri, JSON, json.dumps(found, ensure_ascii=False), None)
+            content = _contents(params.uri, JSON, json.dumps(answer, ensure_ascii=False), None)
         return types.ReadResourceResult(contents=[content])
+
+    def _masked(self, answer: dict[str, Any]) -> dict[str, Any]:
+        return masked_answer(encodable(answer), self._calls.secrets.masker(answer))
 
 
 def _resource(job: dict[str, Any]) -> types.Resource:

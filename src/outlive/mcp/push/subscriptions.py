@@ -94,13 +94,13 @@ class Followers:
         """
         ctx = self._calls.observer(caller)
         with refusing(uri), lookup.open_by_id(ctx, place_of(uri).job) as job:
-            found = adoption.inspect_and_adopt(ctx, job)
+            inspection = adoption.inspect_and_adopt(ctx, job)
         followed = sum(wall == caller.wall for wall, _ in self._held)  # a share for each side of a wall
         if (caller.wall, uri) not in self._held and followed >= limits.FOLLOWED_RESOURCES:
             raise MCPError(types.INTERNAL_ERROR, f"{limits.FOLLOWED_RESOURCES} resources are followed already")
         follower = self._held.setdefault((caller.wall, uri), _Follower())
         follower.holders += 1
-        if found.state.finished and not found.supervised:
+        if inspection.state.finished and not inspection.supervised:
             group.start_soon(self.bus(caller).publish, ResourceUpdated(uri))
         elif follower.scope is None:
             follower.scope = anyio.CancelScope()
@@ -149,13 +149,13 @@ class Followers:
         if not job.is_in_place():
             return "removed", True
         try:
-            found = adoption.inspect_and_adopt(self._calls.observer(caller), job)
-            state = found.state
+            inspection = adoption.inspect_and_adopt(self._calls.observer(caller), job)
+            state = inspection.state
             if part == OUTPUT:
                 return (job.log_size(0), job.log_size(1), state.finished), state.finished
             if part == EVENTS:
                 return (history.size(job), state.state), state.finished
-            return (state.to_dict(), found.definition.to_dict(), found.supervised), state.finished
+            return (state.to_dict(), inspection.definition.to_dict(), inspection.supervised), state.finished
         except (OSError, OutliveError):  # removed or damaged meanwhile
             return "unreadable", True
 

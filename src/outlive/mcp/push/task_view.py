@@ -26,10 +26,11 @@ from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.units import duration_ms, seconds_of, timestamp
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, job_answer, run_answer
+from outlive.jobs import adoption, job_answer
+from outlive.jobs.starting import answer as start_answer
 from outlive.jobs.waiting import drive
 from outlive.mcp.tools.text import answers
-from outlive.render import window
+from outlive.render import ends
 from outlive.store.output.merged import Output
 from outlive.verbs import envelope
 
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.store.inspect import Inspection
+    from outlive.mcp.masks.secrets import Secrets
+    from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 _MESSAGE_CHARS = 500  # of the statusMessage of a task that cannot be read
@@ -54,85 +56,98 @@ class TaskView:
     """Makes tasks of the jobs of one server.
 
     `result` makes a tool's result of an envelope. `show` says how `exec` shows output by default:
-    max_bytes, tail_lines and raw of run_answer.
+    max_bytes, tail_lines and raw of jobs/starting/answer.py. `secrets` are masked.
     """
 
-    def __init__(self, result: Callable[[dict[str, Any]], types.CallToolResult], show: dict[str, Any]) -> None:
+    def __init__(
+        self, result: Callable[[dict[str, Any]], types.CallToolResult], show: dict[str, Any], secrets: Secrets
+    ) -> None:
         self._result = result
         self._show = show
+        self._secrets = secrets
 
     def of(self, ctx: Context, job: JobDir, *, asks: bool) -> dict[str, Any]:
         """Return a DetailedTask as JSON. `asks`: the client can put a question to its user."""
-        found = adoption.inspect_and_adopt(ctx, job)
+        inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
-            last = window.last_line(output)
+            last = ends.last_line(output)
             changed_at = output.last_time()
-            asked = questions(ctx, found, job, output) if asks else None
-            waits = job_answer.waiting(found, output)["waiting_for_input"]
-        status = INPUT_REQUIRED if asked else _status(found)
-        message = _sendable(_message(found, job, status, last, waits=waits) or "")
+            asked = questions(ctx, inspection, job, output) if asks else None
+            waits = job_answer.waiting(inspection, output).waiting_for_input
+        status = INPUT_REQUIRED if asked else _status(inspection)
+        message = self._secrets.masked(
+            _sendable(_message(inspection, job, status, last, waits=waits) or ""), job.job_id
+        )
+        if asked and not is_unapproved(inspection):  # who approves has to see all of it
+            asked = {key: self._secrets.masked(question, job.job_id) for key, question in asked.items()}
         return {
             "taskId": job.job_id,
             "status": status,
             **({"statusMessage": message} if message else {}),
-            "createdAt": found.definition.created_at,
-            "lastUpdatedAt": _updated_at(found, changed_at),
-            "ttlMs": _ttl_ms(ctx, found),
-            **({} if status in OVER else {"pollIntervalMs": _poll_interval_ms(found)}),
+            "createdAt": inspection.definition.created_at,
+            "lastUpdatedAt": _updated_at(inspection, changed_at),
+            "ttlMs": _ttl_ms(ctx, inspection),
+            **({} if status in OVER else {"pollIntervalMs": _poll_interval_ms(inspection)}),
             **({"inputRequests": asked} if asked else {}),
-            **self._ending(ctx, found, job, status),
+            **self._ending(ctx, inspection, job, status),
         }
 
-    def _ending(self, ctx: Context, found: Inspection, job: JobDir, status: str) -> dict[str, Any]:
+    def _ending(self, ctx: Context, inspection: Inspection, job: JobDir, status: str) -> dict[str, Any]:
         if status == FAILED:
-            return {"error": {"code": types.INTERNAL_ERROR, "message": _sendable(found.state.message or "")}}
+            message = self._secrets.masked(_sendable(inspection.state.message or ""), job.job_id)
+            return {"error": {"code": types.INTERNAL_ERROR, "message": message}}
         if status != COMPLETED:
             return {}
         try:
-            answer = drive(run_answer.run_answer(ctx, found, job, began=time.monotonic(), **self._show))
-            told = envelope.answer("run", {**answer, "waited_ms": answer["elapsed_ms"]})  # the same at each request
+            answer = drive(
+                start_answer.made(
+                    ctx, inspection, job, began=time.monotonic(), wanted=start_answer.Wanted(**self._show)
+                )
+            )
+            answer.waited_ms = answer.elapsed_ms  # the same at each request
+            answer_shown = envelope.answer("run", answer.to_dict())
         except OutliveError as error:
-            told = envelope.failure(error)
-        return {"result": self._result(told).model_dump(by_alias=True, mode="json", exclude_none=True)}
+            answer_shown = envelope.failure(error)
+        return {"result": self._result(answer_shown).model_dump(by_alias=True, mode="json", exclude_none=True)}
 
 
-def _status(found: Inspection) -> str:
-    state = found.state
+def _status(inspection: Inspection) -> str:
+    state = inspection.state
     if state.state == "unknown":
-        return WORKING if found.supervised else FAILED  # what is damaged now may be written anew by its supervisor
+        return WORKING if inspection.supervised else FAILED  # what is damaged now may be written anew by its supervisor
     if not state.finished:
         return WORKING
     return CANCELLED if state.reason == "kill" else COMPLETED
 
 
-def is_unapproved(found: Inspection) -> bool:
+def is_unapproved(inspection: Inspection) -> bool:
     """Return whether the job has not started for want of an approval."""
-    return found.definition.approval is not None and found.state.state == "created"
+    return inspection.definition.approval is not None and inspection.state.state == "created"
 
 
-def questions(ctx: Context, found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
+def questions(ctx: Context, inspection: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
     """Return the `inputRequests` of a job, empty if it has no question."""
-    if not is_unapproved(found):
-        return _of_prompt(found, output)
+    if not is_unapproved(inspection):
+        return _of_prompt(inspection, output)
     from outlive.mcp.push import elicitation  # late: few jobs are asked about
 
-    return elicitation.of_task(ctx, found.definition, job)
+    return elicitation.of_task(ctx, inspection.definition, job)
 
 
-def _of_prompt(found: Inspection, output: Output) -> dict[str, Any]:
+def _of_prompt(inspection: Inspection, output: Output) -> dict[str, Any]:
     """Return the `inputRequests` of a job that waits at a prompt, empty if it does not.
 
     Each prompt has a key of its own. The job must ask for a line that may be seen: a key press fits
     no form, and the protocol forbids forms for passwords, which a person types with `outlive
     attach`.
     """
-    waits, record = job_answer.waiting(found, output), found.state.waiting
-    if record is None or not waits.get("prompt") or waits.get("echo") is False or record.get("canonical") is False:
+    waits, record = job_answer.waiting(inspection, output), inspection.state.waiting
+    if record is None or not waits.prompt or waits.echo is False or record.canonical is False:
         return {}
-    definition = found.definition
+    definition = inspection.definition
     asked = types.ElicitRequestFormParams(
         # Job output is data: the form names the command before it quotes the prompt
-        message=f"The command {_sendable(definition.name)!r} (job {short_id(definition.job_id)}) asks:\n{waits['prompt']}",
+        message=f"The command {_sendable(definition.name)!r} (job {short_id(definition.job_id)}) asks:\n{waits.prompt}",
         requested_schema={
             "type": "object",
             "properties": {ANSWER: {"type": "string", "description": "One line, without the line break."}},
@@ -140,20 +155,21 @@ def _of_prompt(found: Inspection, output: Output) -> dict[str, Any]:
         },
     )
     request = types.ElicitRequest(params=asked).model_dump(by_alias=True, mode="json", exclude_none=True)
-    return {f"input-{record['seq']}-{record['at']}": request}
+    return {f"input-{record.seq}-{record.at}": request}
 
 
-def _message(found: Inspection, job: JobDir, status: str, last: str | None, *, waits: bool) -> str | None:
+def _message(inspection: Inspection, job: JobDir, status: str, last: str | None, *, waits: bool) -> str | None:
     """Return the status message: the last line of output, where the output says it all."""
-    if is_unapproved(found):
+    if is_unapproved(inspection):
         from outlive.jobs.permission import pending
 
-        return pending.hint(job, found)
+        return pending.hint(job, inspection)
     if status == FAILED:
-        return str(found.state.message)[:_MESSAGE_CHARS]
+        return str(inspection.state.message)[:_MESSAGE_CHARS]
     if status == CANCELLED:
-        ended = {**job_answer.outcome(found), "finished_at": None}
-        return answers.render({"ok": True, "type": "status", "state": found.state.state, **ended}, process=False)
+        outcome = job_answer.outcome(inspection)
+        ended = {**(outcome.to_dict() if outcome else {}), "finished_at": None}
+        return answers.render({"ok": True, "type": "status", "state": inspection.state.state, **ended}, process=False)
     if waits and status == WORKING:
         return f"waiting for input{': ' + last if last else ''}"
     return last
@@ -165,26 +181,26 @@ def _sendable(words: str) -> str:
     return words.encode("utf-8", "replace").decode("utf-8")
 
 
-def _updated_at(found: Inspection, output_s: float | None) -> str:
-    state = found.state
-    known = [found.definition.created_at, state.updated_at, state.finished_at, state.started_at]
-    told = [stamp for stamp in known if stamp]
-    newest: str = max(told if output_s is None else [*told, timestamp(output_s)])
+def _updated_at(inspection: Inspection, output_s: float | None) -> str:
+    state = inspection.state
+    known = [inspection.definition.created_at, state.updated_at, state.finished_at, state.started_at]
+    stamps = [stamp for stamp in known if stamp]
+    newest: str = max(stamps if output_s is None else [*stamps, timestamp(output_s)])
     return newest
 
 
-def _ttl_ms(ctx: Context, found: Inspection) -> int:
+def _ttl_ms(ctx: Context, inspection: Inspection) -> int:
     """Return the time to live, from creation: `gc` counts from the end of a job, and deletes no
     running one."""
     retention = duration_ms(ctx.config.get("gc", "older_than"), "gc.older_than")
-    return _age_ms(found) + retention
+    return _age_ms(inspection) + retention
 
 
-def _age_ms(found: Inspection) -> int:
-    end = seconds_of(found.state.finished_at) if found.state.finished_at else time.time()
-    return max(0, round((end - seconds_of(found.definition.created_at)) * 1000))
+def _age_ms(inspection: Inspection) -> int:
+    end = seconds_of(inspection.state.finished_at) if inspection.state.finished_at else time.time()
+    return max(0, round((end - seconds_of(inspection.definition.created_at)) * 1000))
 
 
-def _poll_interval_ms(found: Inspection) -> int:
+def _poll_interval_ms(inspection: Inspection) -> int:
     low, high = limits.RETRY_MS
-    return min(high, max(low, _age_ms(found) // _POLL_SHARE))
+    return min(high, max(low, _age_ms(inspection) // _POLL_SHARE))

@@ -126,7 +126,7 @@ class Tasks(Extension):
 
     @cached_property
     def _view(self) -> TaskView:
-        return TaskView(self._result, self._calls.tools.shown_by_default())
+        return TaskView(self._result, self._calls.tools.shown_by_default(), self._calls.secrets)
 
     def methods(self) -> Sequence[MethodBinding]:
         return (
@@ -143,14 +143,14 @@ class Tasks(Extension):
         answer = await call_next(ctx)
         if not isinstance(answer, types.CallToolResult) or params.name not in self._tools:
             return answer
-        found, alone = answer.structured_content, self._calls.tools.exec_alone
-        if not isinstance(found, dict) or not is_task(ctx, params.arguments or {}, found, exec_alone=alone):
+        started, alone = answer.structured_content, self._calls.tools.exec_alone
+        if not isinstance(started, dict) or not is_task(ctx, params.arguments or {}, started, exec_alone=alone):
             return answer
-        task = self._of(self._context(ctx), found["job_id"], ctx)
+        task = self._of(self._context(ctx), started["job_id"], ctx)
         if "result" in task:  # it has ended since
             ended: dict[str, Any] = task["result"]
             return ended
-        asks = found.get("waiting_for_input") or is_pending(found)
+        asks = started.get("waiting_for_input") or is_pending(started)
         if not alone and asks and "inputRequests" not in task:
             return answer
         return {"resultType": "task", **{key: value for key, value in task.items() if key not in OF_ITS_STATUS}}
@@ -184,10 +184,10 @@ class Tasks(Extension):
         answering = self._answering.setdefault(params.task_id, anyio.Lock())
         async with answering:  # the same answer sent twice is typed once
             with _opened(about, params.task_id) as job, Output(job) as output:
-                found = adoption.inspect_and_adopt(about, job)
-                asked = questions(about, found, job, output)
+                inspection = adoption.inspect_and_adopt(about, job)
+                asked = questions(about, inspection, job, output)
                 for key in asked.keys() & params.input_responses.keys():
-                    if is_unapproved(found):
+                    if is_unapproved(inspection):
                         await self._decide(ctx, params.task_id, params.input_responses[key])
                     else:
                         await _type(about, job, params.input_responses[key])
@@ -231,15 +231,15 @@ class Tasks(Extension):
                         group.start_soon(self._follow, ctx, about, job)
 
                 session: Any = _Acknowledging(ctx.session, list(jobs), acknowledged)
-                found = await others(replace(ctx, session=session), params)
+                result = await others(replace(ctx, session=session), params)
                 group.cancel_scope.cancel()
-            return found
+            return result
 
         return listen
 
     async def _follow(self, ctx: Request, about: Context, job: JobDir) -> None:
         """Notify of one job until it is over, at most four times a second."""
-        told: tuple[Any, ...] = ()
+        sent: tuple[Any, ...] = ()
         async with aclosing(follow.changes(job, output=True, every_s=_FOLLOW_EVERY_S)) as changes:
             async for _ in changes:
                 try:
@@ -249,8 +249,8 @@ class Tasks(Extension):
                 if not job.is_in_place():
                     return
                 news = (task["status"], task.get("statusMessage"), task.get("inputRequests"))
-                if news != told:
-                    told = news
+                if news != sent:
+                    sent = news
                     await _notify(ctx, task)
                 if task["status"] in OVER:
                     return
@@ -273,7 +273,7 @@ class Tasks(Extension):
                 if not job.is_in_place():
                     raise _unknown(task_id) from error
                 raise MCPError(types.INTERNAL_ERROR, f"while reading job {task_id}: {error}") from error
-            if not job.is_in_place():  # removed during this look, which may have found half of it
+            if not job.is_in_place():  # removed during this look, which may have seen half of it
                 raise _unknown(task_id)
             if task["status"] in OVER:
                 self._calls.mark_told(about, {"job_id": task_id, "state": "exited"})
@@ -292,20 +292,20 @@ def declared(ctx: Request) -> bool:
     return capabilities is not None and TASKS in (capabilities.extensions or {})
 
 
-def is_task(ctx: Request, arguments: Mapping[str, Any], found: Mapping[str, Any], *, exec_alone: bool) -> bool:
-    """Return whether a call with these arguments, which made the job of the answer `found`, is
+def is_task(ctx: Request, arguments: Mapping[str, Any], answer: Mapping[str, Any], *, exec_alone: bool) -> bool:
+    """Return whether a call with these arguments, which made the job of this answer, is
     answered with a task. A job that waits for input may still be none (see above)."""
-    pending = is_pending(found)
-    if not (pending or found.get("state") == "running") or not declared(ctx):
+    pending = is_pending(answer)
+    if not (pending or answer.get("state") == "running") or not declared(ctx):
         return False
     if exec_alone:
         return True
     return not _in_background(arguments) and (not pending or can_ask(ctx))
 
 
-def is_pending(found: Mapping[str, Any]) -> bool:
+def is_pending(answer: Mapping[str, Any]) -> bool:
     """Return whether the job of an answer waits for approval."""
-    return found.get("state") == "created" and (found.get("approval") or {}).get("state") == "pending"
+    return answer.get("state") == "created" and (answer.get("approval") or {}).get("state") == "pending"
 
 
 def require(ctx: Request) -> None:
@@ -426,11 +426,11 @@ async def _type(about: Context, job: JobDir, response: Any) -> None:
         await _doing(typing, unless="stdin_closed")
 
 
-async def _doing(found: Any, *, unless: str) -> None:
+async def _doing(waiting: Any, *, unless: str) -> None:
     """Drive an action. The error code `unless` means that nothing was left to do. Errors:
     -32603."""
     try:
-        await async_driver.drive(found)
+        await async_driver.drive(waiting)
     except OutliveError as error:
         if error.code != unless:
             raise MCPError(types.INTERNAL_ERROR, error.message) from error

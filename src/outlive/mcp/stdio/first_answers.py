@@ -161,11 +161,11 @@ class FirstAnswers:
                 "_meta": {_SERVER: self._about.server},
             }
         view = declaration.is_declared(meta[CAPABILITIES])
-        found = self._list(method, client["name"] if CLIENT in meta else None, view)
-        if found is None:
+        listed = self._list(method, client["name"] if CLIENT in meta else None, view)
+        if listed is None:
             return None
         ttl_ms, scope = introduction.TOOLS_CACHE if method == "tools/list" else (0, "private")
-        members = {"cacheScope": scope, "resultType": "complete", **found, "ttlMs": ttl_ms}
+        members = {"cacheScope": scope, "resultType": "complete", **listed, "ttlMs": ttl_ms}
         return {**_sorted(members), "_meta": {_SERVER: self._about.server}}
 
     def _list(self, method: str, client: str | None, view: bool) -> dict[str, Any] | None:
@@ -177,7 +177,7 @@ class FirstAnswers:
 
     def _listed(self, client: str | None, view: bool) -> list[dict[str, Any]]:
         """Return the tools with their members in the order of the SDK's models, the alphabet."""
-        found = []
+        tools = []
         for tool in self._tools(client, view):
             tool = _sorted(tool)
             for name, first in _FIRST_OF_SCHEMAS[bool(self._modern)].items():
@@ -187,8 +187,8 @@ class FirstAnswers:
                     tool[name] = {**ordered, **schema}
             if "annotations" in tool:
                 tool["annotations"] = _sorted(tool["annotations"])
-            found.append(tool)
-        return found
+            tools.append(tool)
+        return tools
 
 
 def _sorted(members: dict[str, Any], without: str = "") -> dict[str, Any]:
@@ -212,23 +212,23 @@ def _shakes_hands(params: dict[str, Any]) -> bool:
     )
 
 
-def _is_client(found: Any) -> bool:
+def _is_client(client: Any) -> bool:
     return (
-        isinstance(found, dict)
-        and {"name", "version"} <= found.keys() <= {"name", "version", "title", "description", "websiteUrl"}
-        and all(isinstance(value, str) for value in found.values())
+        isinstance(client, dict)
+        and {"name", "version"} <= client.keys() <= {"name", "version", "title", "description", "websiteUrl"}
+        and all(isinstance(value, str) for value in client.values())
     )
 
 
-def _is_capabilities(found: Any) -> bool:
+def _is_capabilities(capabilities: Any) -> bool:
     """Return whether these are capabilities of a client: objects of objects. `tasks` is deeper."""
     return (
-        isinstance(found, dict)
-        and "tasks" not in found
-        and all(isinstance(one, dict) for one in found.values())
+        isinstance(capabilities, dict)
+        and "tasks" not in capabilities
+        and all(isinstance(one, dict) for one in capabilities.values())
         and all(
             isinstance(value, dict) or (name == "roots" and isinstance(value, bool))
-            for name, one in found.items()
+            for name, one in capabilities.items()
             for value in one.values()
         )
     )
@@ -237,12 +237,12 @@ def _is_capabilities(found: Any) -> bool:
 def refusal(line: bytes, message: str) -> bytes:
     """Return an error as the answer to a request, b"" to anything else."""
     try:
-        found = fastjson.loads(line)
+        request = fastjson.loads(line)
     except ValueError:
         return b""
-    if not isinstance(found, dict) or "method" not in found or type(found.get("id")) not in (int, str):
+    if not isinstance(request, dict) or "method" not in request or type(request.get("id")) not in (int, str):
         return b""
-    return _error(found["id"], _INTERNAL_ERROR, message)
+    return _error(request["id"], _INTERNAL_ERROR, message)
 
 
 def id_in(line: TooLong) -> int | str | None:
@@ -253,9 +253,9 @@ def id_in(line: TooLong) -> int | str | None:
     text, string = line.decode("utf-8", "replace"), r'"(?:[^"\\]|\\.)*"'
     number = rf'"id"\s*:\s*(-?\d+|{string})'
     others = rf'(?:"(?:jsonrpc|method)"\s*:\s*{string}\s*,\s*)*'
-    found = re.match(rf"\s*\{{\s*{others}{number}\s*,", text)
-    found = found or re.search(rf',\s*{number}\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}}\s*\Z', text)
-    return fastjson.loads(found[1]) if found else None
+    match = re.match(rf"\s*\{{\s*{others}{number}\s*,", text)
+    match = match or re.search(rf',\s*{number}\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}}\s*\Z', text)
+    return fastjson.loads(match[1]) if match else None
 
 
 def _error(number: int | str | None, code: int, message: str) -> bytes:

@@ -35,17 +35,16 @@ def serve(session: Session) -> None:
         calls.close()
 
 
-def build(session: Session) -> tuple[Calls, Server[Any]]:
+def build(session: Session) -> tuple[Calls, server.OutliveServer]:
     """Return the SDK's server, and what runs its calls, which is to be closed."""
-    asked, found = session.asked, session.config
-    tools = Tools(verbs.load(RUN), process_verbs(), asked["tools"], found)
-    calls = Calls(tools, found, session.environment, root=asked["root"], launcher=session.launcher)
+    asked, configuration = session.asked, session.config
+    tools = Tools(verbs.load(RUN), process_verbs(), asked["tools"], configuration)
+    calls = Calls(tools, configuration, session.environment, root=asked["root"], launcher=session.launcher)
     return calls, server.build(
         calls,
-        found,
-        os.environ,
+        configuration,
+        server.of_client(os.environ, isolate=asked["isolate"]),
         channel=asked["channel"],
-        isolate=asked["isolate"],
         answers=asked["answers"],
         workdir_required=introduction.in_plugin(os.environ),
     )

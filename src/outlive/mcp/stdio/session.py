@@ -1,4 +1,4 @@
-"""`outlive mcp`: the MCP server of one client over stdin and stdout.
+"""The connection of `outlive mcp` until the SDK serves it.
 
 A client that waits for our tools shall not wait for the SDK, and many sessions never call a tool.
 So the first requests are answered from the declarations alone (first_answers.py). Then the fork
@@ -7,7 +7,6 @@ server and the login shell start. The SDK is imported at the first request that 
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from contextlib import closing
@@ -17,13 +16,14 @@ from outlive.mcp import shown
 from outlive.mcp.introduction import Introduction, in_plugin
 from outlive.mcp.stdio import first_answers
 from outlive.mcp.stdio.wire import Wire
-from outlive.mcp.tools.offer import EXEC, PROCESS, offered
+from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.answers.listing import List
     from outlive.config import Config
 
 _TOGETHER_MS = 20  # a client that asks for tools soon after something else does so within this time
@@ -31,37 +31,6 @@ _MANY = 100  # requests that wait for the SDK; a client that sends so many has a
 _MANY_BYTES = 1_048_576  # of them
 _FEW_JOBS = 1000  # so many are read in a tenth of a second
 _QUIET_MS = 1000  # a client that shook hands and then asks nothing for so long waits for nothing
-_GONE = (
-    "outlive was updated or removed while this server waited for its first call, and what a call needs cannot be "
-    "loaded any more ({}). Start the server again. Jobs are not affected."
-)
-
-
-def main(values: dict[str, Any], options: dict[str, Any]) -> int:
-    """Serve until the client closes stdin, and return 0. `values` are the arguments of the verb,
-    `options` the global ones. Errors: invalid_argument, config_error, io_error."""
-    from outlive import config
-    from outlive.system import pid1
-
-    asked = {**values, "tools": offered(values["tools"]), "root": options["root"]}
-    found = config.load(os.environ, options["config"])
-    pid1.leave_it()
-    # Until the first request nothing needs a clean-up
-    for number in Session.ENDING:
-        signal.signal(number, signal.SIG_DFL)
-    session = Session(asked, found, Wire.of_stdio())
-    try:
-        if session.serve_first():
-            session.serve_rest()
-    except (BrokenPipeError, ConnectionResetError):
-        pass  # the client went away during a write: an end like any other
-    finally:
-        session.close()
-    sys.stdout.flush()
-    threading = sys.modules.get("threading")
-    if threading and threading.active_count() > 1:  # the interpreter would wait for a slow action that was abandoned
-        os._exit(0)
-    return 0
 
 
 class Session:
@@ -73,9 +42,9 @@ class Session:
 
     ENDING = (signal.SIGINT, signal.SIGTERM)
 
-    def __init__(self, asked: dict[str, Any], found: Config, wire: Wire) -> None:
+    def __init__(self, asked: dict[str, Any], configuration: Config, wire: Wire) -> None:
         self.asked = asked
-        self.config = found
+        self.config = configuration
         self.wire = wire
         self.launcher: Any = None  # None until `prepare`
         self.environment: Any = None
@@ -148,20 +117,8 @@ class Session:
         self.environment = JobEnvironment(os.environ)
         self.environment.start()
 
-    def serve_rest(self) -> None:
-        """Let the SDK serve the connection from here on, until the client closes it."""
-        self.prepare()
-        gc.disable()  # the imports make half a million objects and keep them: collecting in between costs 50 ms
-        try:
-            from outlive.mcp.stdio import serving
-        except Exception as error:  # noqa: BLE001 - files that are being replaced: whatever comes of that
-            self._refuse_rest(_GONE.format(f"{type(error).__name__}: {error}"))
-        else:
-            gc.enable()
-            gc.freeze()
-            serving.serve(self)
-
-    def _refuse_rest(self, message: str) -> None:
+    def refuse(self, message: str) -> None:
+        """Answer every further request with this error, until the client closes the connection."""
         sys.stderr.write(f"outlive mcp: {message}\n")
         while True:
             for line in self.wire.lines:
@@ -178,16 +135,19 @@ class Session:
         offers = self.asked["tools"]
         process = offer.process_verbs() if PROCESS in offers else {}
         schema = shown.has_output_schema(client, self.asked["answers"])
-        return listing.tools(verbs.load(offer.RUN), process, offers, self.config, output_schema=schema, view=view)
+        audience = listing.Audience(output_schema=schema, view=view, workdir_required=in_plugin(os.environ))
+        return listing.tools(verbs.load(offer.RUN), process, offers, self.config, audience)
 
     def _has_jobs(self, client: str | None) -> bool:
         """Return whether this client may have a job to list. It has one if that is not quickly
         found out."""
         from outlive import verbs
+        from outlive.core.ids import new_id
         from outlive.errors import OutliveError
         from outlive.jobs import context, lookup
-        from outlive.jobs.waiting import drive
         from outlive.mcp.caller import on_stdio
+        from outlive.mcp.job_environment import job_directory
+        from outlive.store.inbox import Inbox
         from outlive.store.root import Store
 
         caller = on_stdio(client, os.environ, isolate=self.asked["isolate"])
@@ -199,6 +159,7 @@ class Session:
                     face="mcp",
                     owner=caller.owner,
                     client=None,
+                    inbox=Inbox.of(store, caller.program, job_directory(os.environ), caller.session or new_id()),
                     scope=caller.scope,
                     wall=caller.wall,
                     cwd=None,
@@ -208,10 +169,10 @@ class Session:
                 )
                 if sum(1 for _ in islice(lookup.job_ids(ctx), _FEW_JOBS + 1)) > _FEW_JOBS:
                     return True
-                found = drive(verbs.load("list").run(ctx, limit=1))
+                listed: List = verbs.load("list").answer(ctx, limit=1)
         except (OSError, OutliveError):  # the SDK's server says which
             return True
-        return bool(found["jobs"] or found["skipped"])
+        return bool(listed.jobs or listed.skipped)
 
     def close(self) -> None:
         if self.launcher is not None:

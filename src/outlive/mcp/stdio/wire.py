@@ -43,12 +43,12 @@ class Wire:
         From here on fd 0 is /dev/null and fd 1 is stderr, so that nothing else in this process
         reads what the client sends, or writes between our answers.
         """
-        found = cls(*(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE_FD) for fd in (0, 1)))
+        wire = cls(*(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE_FD) for fd in (0, 1)))
         null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         os.dup2(null, 0)
         os.dup2(2, 1)
         os.close(null)
-        return found
+        return wire
 
     def can_read(self, timeout_ms: int | None = 0) -> bool:
         """Return whether `read` would not wait. None: wait until then."""

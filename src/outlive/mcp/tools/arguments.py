@@ -89,14 +89,15 @@ class Reader:
 
     def _named(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values by the declared names of their arguments."""
+        unknown = [name for name, value in given.items() if value is not None and fold(name) not in self._names]
+        if unknown:
+            raise self._unknown(unknown)
         sent: dict[str, Any] = {}
         spelled: dict[str, str] = {}
         for name, value in given.items():
             if value is None:
                 continue
-            arg = self._names.get(fold(name))
-            if arg is None:
-                raise self._unknown(name)
+            arg = self._names[fold(name)]
             if arg.mcp in sent and sent[arg.mcp] != value:
                 both = f"{spelled[arg.mcp]} and {name}"
                 raise invalid(name, f"{both} mean the same argument and have different values", hint="Send one.")
@@ -123,8 +124,16 @@ class Reader:
         hint = "`process` action=list shows the jobs." if name == "job_id" else values.example(self._args[name])
         return invalid(name, f"{self.shown} needs {name}", hint=hint)
 
-    def _unknown(self, name: str) -> OutliveError:
-        return invalid(name, f"{name} is not an argument of {self.shown}", hint=self._advice(name))
+    def _unknown(self, names: list[str]) -> OutliveError:
+        if len(names) == 1:
+            return invalid(names[0], f"{names[0]} is not an argument of {self.shown}", hint=self._advice(names[0]))
+        told = names[:_MOST_UNKNOWN]
+        listed = ", ".join(told) + (f" and {len(names) - len(told)} more" if len(names) > len(told) else "")
+        advice: dict[str, list[str]] = {}
+        for name in told:
+            advice.setdefault(self._advice(name), []).append(name)
+        hint = " ".join(f"{', '.join(alike)}: {said}" for said, alike in advice.items())
+        return invalid(names[0], f"{listed} are not arguments of {self.shown}", hint=hint)
 
     def _advice(self, name: str) -> str:
         from outlive.verbs import meaning  # late, as in every error
@@ -141,6 +150,7 @@ class Reader:
         return f"Did you mean {near} ({unit})?" if unit else f"Did you mean {near}?"
 
 
+_MOST_UNKNOWN = 10  # named in an error
 _FIELD = "arg_"  # before names, which may be those of methods of BaseModel: json, schema, copy
 
 

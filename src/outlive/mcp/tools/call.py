@@ -17,14 +17,16 @@ from outlive.core.records import CONTROL, READ
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
-from outlive.jobs import adoption, ending, lookup, run_answer
+from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.news.notices import Notices
+from outlive.jobs.news import notices
+from outlive.jobs.starting.call import StartCall
 from outlive.mcp import async_driver
 from outlive.mcp.job_environment import job_directory
+from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, WRITING, accepted, defaults_of, shell_of
-from outlive.store.pending_notices import Inbox
+from outlive.store.inbox import LEFT, Inbox
 from outlive.store.root import Store
 from outlive.verbs import shared_args
 from outlive.verbs.envelope import answer
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
+    from outlive.answers import Answer
     from outlive.config import Config
     from outlive.core.records import Definition
     from outlive.jobs.permission.approval import Given
@@ -124,7 +127,9 @@ class Tools:
 
     def _action(self, given: Any) -> str:
         if given is None:
-            raise invalid("action", "process needs an action", hint='For example action="list"; "help" lists them all.')
+            raise invalid(
+                "action", "process needs an action", hint='For example action="list"; action="help" lists them all.'
+            )
         wanted = fold(str(given).strip()).replace(" ", "")
         if wanted in self._actions:
             return self._actions[wanted]
@@ -138,8 +143,6 @@ class Tools:
         """Return what to send instead of an unknown action; all names only if they are asked for."""
         from outlive.verbs import meaning  # late, as in every error
 
-        if wanted in ("help", "?", "actions", "usage"):
-            return f"Actions: {', '.join(self._allowed())}."
         known = [*self.process, RUN] if EXEC in self.offers else self._allowed()
         near = RUN if wanted == EXEC else meaning.verb(given[:60], known)
         if near == RUN and EXEC in self.offers:
@@ -152,13 +155,13 @@ class Tools:
 
     def _owners_of_arguments(self) -> dict[str, list[str]]:
         """Return the calls that take an argument, by the fold of its name."""
-        found: dict[str, list[str]] = {}
+        owners: dict[str, list[str]] = {}
         calls = [(EXEC, self.run)] if EXEC in self.offers else []
         for shown, verb in [*calls, *((f"process {name}", verb) for name, verb in self.process.items())]:
             for arg in accepted(verb):
                 for name in {fold(arg.mcp), *map(fold, arg.aliases)}:
-                    found.setdefault(name, []).append(shown)
-        return found
+                    owners.setdefault(name, []).append(shown)
+        return owners
 
 
 def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
@@ -210,8 +213,7 @@ class Calls:
         launcher: Any,
         directory: Callable[[Mapping[str, str]], str | None] = job_directory,
     ) -> None:
-        """`directory(environment)` is where a job runs that names no directory, None if it must
-        name one."""
+        """`directory(environment)` is where a job runs that names none, None if it must name one."""
         self.tools = tools
         self._config = config
         self._environment = environment
@@ -219,7 +221,7 @@ class Calls:
         self._launcher = launcher
         self._directory = directory
         self._store: Store | None = None
-        self._notices = Notices()
+        self.secrets = Secrets(config.get("mcp", "mask"), environment.current, lambda: self._store)
         self._connection = new_id()
         self._inboxes: dict[tuple[str | None, ...], Inbox] = {}
         self._unsent: dict[int | str, Callable[[bool], None]] = {}
@@ -253,14 +255,14 @@ class Calls:
             ctx.later = partial(start_soon, async_driver.drive_on)
         if asks is not None:
             ctx.asks = partial(asks, ctx)
-        self._notices.begin(ctx)
+        notices.begin(ctx)
         try:
             result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))
             await anyio.lowlevel.checkpoint_if_cancelled()  # an answer that a cancellation crosses is not sent
         except anyio.get_cancelled_exc_class():
             await self._leave(ctx, ends=cancelled() and self._ends_cancelled)
             raise
-        return answer(verb.type, ctx.warned({**result, **report}))
+        return answer(verb.type, ctx.warned({**result.to_dict(), **report}))
 
     async def go_on(
         self, tool: str, given: Mapping[str, Any], caller: Caller, job_id: str, said: Given | None, by: str
@@ -271,12 +273,12 @@ class Calls:
         args, report = clamp(verb, args)
         ctx = self._context(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
         ctx.verb, ctx.detail = verb.name, self.tools.detail(given)
-        reply = run_answer.Reply.taken_from(args)
+        call = StartCall.taken_from(args)
         try:
-            result = await async_driver.drive(run_answer.go_on(ctx, job_id, said, by, reply))
+            result = await async_driver.drive(call.go_on(ctx, job_id, said, by))
         except OutliveError as error:
             raise spelled(error, MCP, verb.args) from error.__cause__
-        return answer(verb.type, {**result, **report})
+        return answer(verb.type, {**result.to_dict(), **report})
 
     async def decide(self, caller: Caller, job_id: str, said: Given, by: str) -> None:
         """Take the answer of the client's user about a job that waits for approval. Errors:
@@ -289,8 +291,7 @@ class Calls:
 
     @property
     def _ends_cancelled(self) -> bool:
-        """Whether a job ends with the call that started it. Without the tool process nothing else
-        could end it."""
+        """Whether a job ends with its call. Without the tool process nothing else could end it."""
         return (self._config.get("exec", "on_cancel") or (KILL if self.tools.exec_alone else None)) == KILL
 
     async def _leave(self, ctx: Context, *, ends: bool) -> None:
@@ -298,7 +299,7 @@ class Calls:
         `ends`: end the job too, unless it waits for approval: the question outlives the call."""
         if ctx.job_id is None or ctx.inbox is None:
             return
-        ctx.inbox.leave(ctx.job_id)
+        ctx.inbox.set_call(ctx.job_id, LEFT)
         if ends:
             with (
                 anyio.CancelScope(shield=True),
@@ -314,7 +315,7 @@ class Calls:
         """Return what happened to this caller's jobs since its last call, except what the answer
         `answered` tells itself, and what is to be called with whether both were sent."""
         try:
-            return self._notices.collect(self.context(caller, READ, "a notice"), answered)
+            return notices.collect(self.context(caller, READ, "a notice"), answered)
         except (OSError, OutliveError):  # no store, or a damaged one: the answer to the call says so
             return [], None
 
@@ -333,25 +334,25 @@ class Calls:
         for key in [key for key in self._inboxes if key[1] == session]:
             self._inboxes.pop(key).close()
 
-    def mark_told(self, ctx: Context, found: dict[str, Any]) -> None:
+    def mark_told(self, ctx: Context, answered: dict[str, Any]) -> None:
         """Note that the client of `ctx` knows this of a job, so that no notice tells it again."""
-        then = self._notices.known(ctx, found)
+        then = notices.known(ctx, answered)
         if then is not None:
             then(True)
 
     def known(self, caller: Caller, answered: dict[str, Any]) -> Callable[[bool], None] | None:
         """Return what is to be called with whether an answer without notices was sent."""
         try:
-            return self._notices.known(self.context(caller, READ, "a notice"), answered)
+            return notices.known(self.context(caller, READ, "a notice"), answered)
         except (OSError, OutliveError):
             return None
 
     async def _result(
         self, verb: Verb, ctx: Context, args: dict[str, Any], alongside: Alongside | None, written: Mapping[str, str]
-    ) -> dict[str, Any]:
+    ) -> Answer:
         try:
             async with nullcontext() if alongside is None else alongside(verb, ctx, args):
-                result: dict[str, Any] = await async_driver.run(verb, ctx, args)
+                result: Answer = await async_driver.run(verb, ctx, args)
             return result
         except OutliveError as error:
             raise spelled(error, MCP, verb.args, written) from error.__cause__
@@ -377,7 +378,8 @@ class Calls:
         args = self._readers[name].read(given)
         args.pop("detail", None)
         try:
-            return answer(verb.type, await async_driver.run(verb, self.observer(caller), args))
+            result: Answer = await async_driver.run(verb, self.observer(caller), args)
+            return answer(verb.type, result.to_dict())
         except OutliveError as error:
             raise spelled(error, MCP, verb.args) from error.__cause__
         except OSError as error:
@@ -438,8 +440,8 @@ class Calls:
         program = caller.program or caller.client
         key = (program, caller.session, caller.wall, directory)
         if key not in self._inboxes:
-            found = Inbox(store, program, directory, caller.session, self._connection, before=caller.client)
-            self._inboxes[key] = found
+            session = self._connection if caller.session is None else caller.session
+            self._inboxes[key] = Inbox.of(store, program, directory, session)
         return self._inboxes[key]
 
     def _close_inboxes(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from outlive.core.records import CONTROL, READ
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
@@ -23,33 +25,42 @@ if TYPE_CHECKING:
 _MOST_CHARS = MAX_SHOWN_BYTES + 20_000
 
 
+class Audience(NamedTuple):
+    """For whom the list is made. `output_schema`: the client gets answers as objects. `level`: its right; it is offered
+    nothing beyond. `limited`: the sections of the configuration in which it has a limit of its own. `view`: it shows views.
+    `workdir_required`: the server has no directory in which a job could run."""
+
+    output_schema: bool = True
+    level: str = EXEC_RIGHT
+    limited: tuple[str, ...] = ()
+    view: bool = False
+    workdir_required: bool = False
+
+
 def tools(
-    run: Verb,
-    process: Mapping[str, Verb],
-    offers: Collection[str],
-    config: Config,
-    *,
-    output_schema: bool = True,
-    level: str = EXEC_RIGHT,
-    limited: Collection[str] = (),
-    view: bool = False,
+    run: Verb, process: Mapping[str, Verb], offers: Collection[str], config: Config, audience: Audience | None = None
 ) -> list[dict[str, Any]]:
     """Return the tools among `offers`: exec, which is the verb `run`, and process, which is the
-    verbs `process` by their actions. `output_schema`: the client gets answers as objects. `level`:
-    the right of the client, which is offered nothing beyond it. `limited`: the sections of the
-    configuration in which the client has a limit of its own. `view`: the client shows views."""
-    found = []
-    of_answers = {"outputSchema": schemas.of_answer()} if output_schema else {}
+    verbs `process` by their actions."""
+    audience = audience or Audience()
+    offered = []
+    of_answers = {"outputSchema": schemas.of_answer()} if audience.output_schema else {}
     alone = PROCESS not in offers
-    rights = Rights(level=level).within(EXEC_RIGHT if EXEC in offers else CONTROL)
+    rights = Rights(level=audience.level).within(EXEC_RIGHT if EXEC in offers else CONTROL)
     runs = rights.allows(EXEC_RIGHT)
     if runs:
-        found.append(
+        offered.append(
             {
                 "name": EXEC,
                 "title": "Run a command",
                 "description": instructions.EXEC_ALONE_DESCRIPTION if alone else instructions.EXEC_DESCRIPTION,
-                "inputSchema": schemas.of_verb(run, config, without=WAIT_ARGUMENTS if alone else (), limited=limited),
+                "inputSchema": schemas.of_verb(
+                    run,
+                    config,
+                    without=WAIT_ARGUMENTS if alone else (),
+                    limited=audience.limited,
+                    workdir_required=audience.workdir_required,
+                ),
                 **of_answers,
                 "annotations": _annotations(open_world=True),
                 "_meta": _meta(instructions.EXEC_SEARCH),
@@ -58,20 +69,20 @@ def tools(
     if PROCESS in offers:
         reads = rights.level == READ
         allowed = {action: verb for action, verb in process.items() if rights.allows(verb.right)}
-        found.append(
+        offered.append(
             {
                 "name": PROCESS,
                 "title": "Follow jobs" if reads else "Follow and control jobs",
                 "description": instructions.process_description(rights.level),
-                "inputSchema": schemas.of_actions(allowed, run if runs else None, config, limited),
+                "inputSchema": schemas.of_actions(allowed, run if runs else None, config, audience.limited),
                 **of_answers,
                 "annotations": _annotations(open_world=False, reads=reads),
                 "_meta": _meta(instructions.PROCESS_SEARCH),
             }
         )
-    if view and PROCESS in offers:  # without it there is nothing that the view could ask
-        return declaration.with_view(found, controls=rights.allows(CONTROL))
-    return found
+    if audience.view and PROCESS in offers:  # without it there is nothing that the view could ask
+        return declaration.with_view(offered, controls=rights.allows(CONTROL))
+    return offered
 
 
 def _annotations(*, open_world: bool, reads: bool = False) -> dict[str, bool]:

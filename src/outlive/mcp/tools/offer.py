@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from outlive import verbs as verbs_module
 from outlive.errors import invalid
+from outlive.sandbox import bubblewrap
 from outlive.system import shells
 from outlive.verbs import spec
 
@@ -23,6 +24,7 @@ EXEC, PROCESS = TOOLS = ("exec", "process")
 RUN = "run"
 STARTING = frozenset({RUN, "create", "start", "restart"})  # take defaults from [exec] of the configuration
 WRITING = frozenset({"write", "send-keys", "submit", "paste"})  # they answer with the job's reaction, as poll would
+_OFFERED_WHERE_POSSIBLE = frozenset({"sandbox", "network"})  # without a word of the configuration too
 WAIT_ARGUMENTS = ("yield_ms", "background")  # not for `--tools exec`, which answers at the end of a command
 
 
@@ -51,11 +53,12 @@ def listed(verb: Verb, config: Config, limited: Collection[str] = ()) -> list[Ar
     """Return the arguments that the schema shows to a model: those that are not hidden, and of
     which the configuration makes use. `limited`: the sections of it in which the client has a limit
     of its own."""
-    return [
-        arg
-        for arg in accepted(verb)
-        if not arg.hidden and (arg.section is None or arg.section in limited or config.uses(arg.section))
-    ]
+    shown = [arg for arg in accepted(verb) if not arg.hidden]
+    useful = [arg for arg in shown if arg.section is None or arg.section in limited or config.uses(arg.section)]
+    possible = [arg for arg in shown if arg.name in _OFFERED_WHERE_POSSIBLE and arg not in useful]
+    if possible and bubblewrap.can_work(config.get("sandbox", "bwrap")):
+        useful = [arg for arg in shown if arg in useful or arg in possible]
+    return useful
 
 
 def default_of(arg: Arg) -> Any:

@@ -26,6 +26,7 @@ _AS_IN_EXEC = "as in exec"
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 _TYPES: dict[str, dict[str, Any]] = {
     spec.STR: {"type": "string"},
+    spec.RUN: {"type": "string"},
     spec.PATH: {"type": "string"},
     spec.INT: {"type": "integer"},
     spec.MS: {"type": "integer"},
@@ -42,17 +43,24 @@ _TYPES: dict[str, dict[str, Any]] = {
 
 
 def of_verb(
-    verb: Verb, config: Config, *, without: Iterable[str] = (), limited: Collection[str] = ()
+    verb: Verb,
+    config: Config,
+    *,
+    without: Iterable[str] = (),
+    limited: Collection[str] = (),
+    workdir_required: bool = False,
 ) -> dict[str, Any]:
     """Return the input schema of a tool that is one verb, without the arguments in `without`.
-    `limited`: see `listed`."""
+    `limited`: see `listed`. `workdir_required`: there is no directory for jobs that name none."""
     args = [arg for arg in listed(verb, config, limited) if arg.mcp not in set(without)]
     defaults = defaults_of(verb, config)
     # Of this server's own environment: the list does not wait for the login shell
     shell = shell_of(config, os.environ)[0].rpartition("/")[2]
     texts = {arg.mcp: _sentence_of(arg).replace("shell string", f"{shell} string") for arg in args}
+    if workdir_required:
+        texts["workdir"] = "Absolute path; `cd` and `export` do not last"
     properties = {arg.mcp: of_argument(arg, texts[arg.mcp], defaults) for arg in args}
-    return _object(properties, [arg.mcp for arg in args if arg.required])
+    return _object(properties, [arg.mcp for arg in args if arg.required or (workdir_required and arg.mcp == "workdir")])
 
 
 def of_actions(
@@ -66,12 +74,20 @@ def of_actions(
     starts a job it is not even listed, since that takes almost all of them.
     """
     verbs = {action: verb for action, verb in verbs.items() if verb.section is None or config.has(verb.section)}
-    known = {_alike(arg) for arg in listed(elsewhere, config, limited)} if elsewhere else set()
+    others = listed(elsewhere, config, limited) if elsewhere else []
+    known = {_alike(arg) for arg in others}
+    told = {
+        (arg.mcp, arg.kind): arg.mcp_help for arg in others if arg.mcp_help and len(arg.mcp_help) > len(_AS_IN_EXEC)
+    }
     union: dict[str, list[tuple[str, Arg, str]]] = {}
     for action, verb in verbs.items():
         for arg in listed(verb, config, limited):
             if _alike(arg) not in known:
-                union.setdefault(arg.mcp, []).append((action, arg, _shown(arg, _sentence(arg.help))))
+                text = _shown(arg, _sentence(arg.help))
+                begins = told.get((arg.mcp, arg.kind))  # the same, and more
+                if begins and text.startswith(begins):
+                    text = text.replace(begins, _AS_IN_EXEC, 1)
+                union.setdefault(arg.mcp, []).append((action, arg, text))
             elif action not in STARTING:
                 union.setdefault(arg.mcp, []).append((action, arg, _AS_IN_EXEC))
     properties: dict[str, Any] = {"action": {"type": "string", "enum": list(verbs)}}
@@ -106,12 +122,10 @@ def of_argument(arg: Arg, text: str, defaults: Mapping[str, Any], *, bare: bool 
     default = defaults.get(arg.mcp, default_of(arg))
     if default and not bare and "default" not in text:
         text = f"{text} (default {_written(arg, default)})".lstrip()
-    found = {**_TYPES[arg.kind], **({"description": text} if text else {})}
+    schema = {**_TYPES[arg.kind], **({"description": text} if text else {})}
     if arg.choices:
-        found["enum"] = list(arg.choices)
-    if arg.minimum:
-        found["minimum"] = arg.minimum
-    return found
+        schema["enum"] = list(arg.choices)
+    return schema
 
 
 def _written(arg: Arg, default: Any) -> str:
@@ -143,8 +157,8 @@ def _sentence(text: str) -> str:
 
 
 def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": "object", "properties": properties}
-    return {**found, "required": required} if required else found
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    return {**schema, "required": required} if required else schema
 
 
 def of_answer() -> dict[str, Any]:
@@ -152,11 +166,9 @@ def of_answer() -> dict[str, Any]:
     schema` has all."""
     properties: dict[str, Any] = {
         "ok": {"type": "boolean"},
-        "type": {"type": "string"},
         "job_id": {"type": "string"},
         "state": {"type": "string"},
         "exit_code": {"type": ["integer", "null"]},
         "output": {"type": "string"},
-        "error": {"type": "object"},
     }
-    return {"type": "object", "properties": properties, "required": ["ok", "type"]}
+    return {"type": "object", "properties": properties, "required": ["ok"]}

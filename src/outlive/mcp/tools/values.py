@@ -22,6 +22,7 @@ _SHOWN_CHARS = 60
 
 _WANTED = {
     spec.STR: "a string",
+    spec.RUN: "true or a string",
     spec.PATH: "a path (a string)",
     spec.INT: "a whole number",
     spec.FLOAT: "a number",
@@ -55,8 +56,8 @@ _EXAMPLES_OF = {
 
 def annotation(arg: Arg) -> Any:
     """Return the pydantic type of an argument."""
-    found = _annotated(arg)
-    return Annotated[found, AfterValidator(lambda value: _chosen(arg, value))] if arg.choices else found
+    type_ = _annotated(arg)
+    return Annotated[type_, AfterValidator(lambda value: _chosen(arg, value))] if arg.choices else type_
 
 
 def _annotated(arg: Arg) -> Any:
@@ -72,6 +73,8 @@ def _annotated(arg: Arg) -> Any:
         return Annotated[number, bounds, BeforeValidator(lambda value: _no_boolean(arg, value))]
     if arg.kind == spec.BOOL:
         return bool
+    if arg.kind == spec.RUN:
+        return Annotated[str | None, BeforeValidator(_run)]
     if arg.kind == spec.STRS:
         return Annotated[list[str], BeforeValidator(_listed)]
     if arg.kind == spec.ITEMS:
@@ -133,6 +136,12 @@ def _chosen(arg: Arg, value: Any) -> Any:
     raise invalid(arg.name, f"{argument(arg.name)} must be one of {known}; got {_short(value)}", hint=hint)
 
 
+def _run(value: Any) -> Any:
+    """Return what true and false, also as texts, mean for a run: the one before, and none."""
+    text = str(value).lower()
+    return {"true": "previous", "false": None}.get(text, value) if isinstance(value, (bool, str)) else value
+
+
 def _no_boolean(arg: Arg, value: Any) -> Any:
     if isinstance(value, bool):  # for Python, true is the number 1
         raise wrong_kind(arg, value)
@@ -183,32 +192,32 @@ def _decoded(value: Any, kind: type) -> Any:
     itself."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
-            found = json.loads(value)
+            decoded = json.loads(value)
         except ValueError:
             return value
-        if isinstance(found, kind):
-            return found
+        if isinstance(decoded, kind):
+            return decoded
     return value
 
 
 def _listed(value: Any) -> Any:
-    found = _decoded(value, list)
-    return [found] if isinstance(found, (str, int, float)) and not isinstance(found, bool) else found
+    decoded = _decoded(value, list)
+    return [decoded] if isinstance(decoded, (str, int, float)) and not isinstance(decoded, bool) else decoded
 
 
 def _items(value: Any) -> Any:
-    found = _decoded(value, list)
-    return [found] if isinstance(found, (str, dict)) else found
+    decoded = _decoded(value, list)
+    return [decoded] if isinstance(decoded, (str, dict)) else decoded
 
 
 def _variables(arg: Arg, value: Any) -> dict[str, str]:
-    found = _decoded(value, dict)
-    if not isinstance(found, dict):
+    decoded = _decoded(value, dict)
+    if not isinstance(decoded, dict):
         raise wrong_kind(arg, value)
-    for name in found:
+    for name in decoded:
         if not isinstance(name, str) or not name or "=" in name:
             raise invalid(arg.name, f"{argument(arg.name)}: {_short(name)} cannot be the name of a variable")
-    return {name: _variable(arg, name, text) for name, text in found.items()}
+    return {name: _variable(arg, name, text) for name, text in decoded.items()}
 
 
 def _variable(arg: Arg, name: str, value: Any) -> str:

@@ -29,12 +29,12 @@ class Reader:
         """Yield every entry. Errors: OSError."""
         for path in self.paths:
             for line in _lines(path):
-                found = self._entry(line)
-                if found is None:
+                entry = self._entry(line)
+                if entry is None:
                     continue
-                if found.get("verb") == END:
-                    self._ends.setdefault(str(found.get("job_id")), found)
-                yield found
+                if entry.get("verb") == END:
+                    self._ends.setdefault(str(entry.get("job_id")), entry)
+                yield entry
 
     def end_of(self, job_id: str) -> dict[str, Any] | None:
         """Return the entry of a job's end, if it is newer than the entries read so far."""
@@ -45,12 +45,12 @@ class Reader:
             return None
         cut = line.rfind(BEGINNING)  # behind the rest of a line that met a full disk
         try:
-            found = fastjson.loads(line[max(0, cut) :])
+            entry = fastjson.loads(line[max(0, cut) :])
         except ValueError:
-            found = None
-        whole = isinstance(found, dict) and isinstance(found.get("id"), str) and isinstance(found.get("verb"), str)
+            entry = None
+        whole = isinstance(entry, dict) and isinstance(entry.get("id"), str) and isinstance(entry.get("verb"), str)
         self.unreadable += (not whole) + (cut > 0)
-        return found if whole else None
+        return entry if whole else None
 
 
 def _lines(path: str) -> Iterator[bytes]:

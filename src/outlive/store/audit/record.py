@@ -12,6 +12,7 @@ import time
 from outlive import fastjson
 from outlive.core.ids import new_id
 from outlive.core.units import timestamp
+from outlive.store.audit import rotation
 from outlive.system import fds
 
 TYPE_CHECKING = False
@@ -57,12 +58,10 @@ def _cut(entry: dict[str, Any], most: int) -> None:
 def _write(target: dict[str, Any], line: bytes) -> None:
     fd = _opened(target["directory"])
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             raise PermissionError(1, "not a file of this user", os.path.join(target["directory"], NAME))
-        if found.st_size and found.st_size + len(line) > target["max_bytes"]:
-            from outlive.store.audit import rotation  # late: rare
-
+        if status.st_size and status.st_size + len(line) > target["max_bytes"]:
             rotation.rotate(os.path.join(target["directory"], NAME), target["max_bytes"], target["files"])
             os.close(fd)
             fd = -1

@@ -15,12 +15,12 @@ import time
 from outlive.core.ids import id_time_ms
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.store import inspect
-from outlive.store.cleanup import delete, due
+from outlive.store.cleanup import delete, disk_use, due
 from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.policy import GRACE_S, Ended, Share, surplus
+from outlive.store.inbox import waiting_ids
+from outlive.store.inspection import completion, inspect
 from outlive.store.job_dir import JobDir
-from outlive.store.pending_notices import waiting_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def collect(store: Store, bounds: Bounds, audit: dict[str, Any] | None = None) -
         last.write(stamp)
         if paused:
             return 0
-        with Deletions(store, "automatic", audit) as told:
-            deleted, last.cut_short = _sweep(store, bounds, now, last, told)
+        with Deletions(store, "automatic", audit) as deletions:
+            deleted, last.cut_short = _sweep(store, bounds, now, last, deletions)
         last.write(stamp)
         return deleted
     except OSError:  # locked, or read-only since
@@ -72,15 +72,15 @@ def collect(store: Store, bounds: Bounds, audit: dict[str, Any] | None = None) -
         os.close(stamp)
 
 
-def _sweep(store: Store, bounds: Bounds, now: float, last: due.Last, told: Deletions) -> tuple[int, bool]:
+def _sweep(store: Store, bounds: Bounds, now: float, last: due.Last, deletions: Deletions) -> tuple[int, bool]:
     """Return the number of jobs deleted, and whether there was no time for all. `last` takes in
     what the store was measured at."""
     began = time.monotonic()
     delete.clean(store, dry_run=False)
-    limit, free = due.room(store.fd, bounds.max_percent)
-    used = 0 if limit is None else due.disk_bytes(store.path, store.fd, store.ids())
+    limit = due.share(store.fd, bounds.max_percent)
+    used = 0 if limit is None else disk_use.of_jobs(store.path, store.fd, store.ids())
     if limit is not None and used <= limit:
-        last.measured(used, free, began)
+        last.measured(used, began)
         limit = None
     survey = _Survey(store, bounds, now, sizes=limit is not None)
     # Begun here: a survey that takes longer must not end every sweep before its first job
@@ -95,19 +95,19 @@ def _sweep(store: Store, bounds: Bounds, now: float, last: due.Last, told: Delet
         if 0 <= now - one.at < GRACE_S:
             continue
         try:
-            used -= _delete(store, one.job_id, why, told)
+            used -= _delete(store, one.job_id, why, deletions)
         except (OSError, OutliveError):  # held again, or deleted by another process
             continue
         deleted += 1
     if limit is not None:
-        last.measured(used, due.room(store.fd, None)[1], began)
+        last.measured(used, began)
     return deleted, cut_short
 
 
-def _delete(store: Store, job_id: str, why: str, told: Deletions) -> int:
+def _delete(store: Store, job_id: str, why: str, deletions: Deletions) -> int:
     with JobDir.open(store, job_id) as job:
         scope = job.read_meta().scope
-        return delete.delete(store, job, note=lambda freed: told.note(job_id, scope, why, freed))
+        return delete.delete(store, job, note=lambda freed: deletions.note(job_id, scope, why, freed))
 
 
 class _Survey:
@@ -140,7 +140,7 @@ class _Survey:
         foreign = False
         try:
             with JobDir.open(self._store, job_id) as job:
-                size = job.disk_bytes() if self._sizes else 0
+                size = disk_use.of_job(job) if self._sizes else 0
                 state = _final(self._store, job)
                 foreign = self._share and inspect.is_foreign(job.read_meta(), state)
                 at = _ended_at(state)
@@ -177,4 +177,4 @@ def _ended_at(state: State) -> float | None:
 def _is_needed(store: Store, job: JobDir) -> bool:
     """Return whether processes of the job still run, or its sinks are still to be notified of the
     end."""
-    return job.is_supervised() or inspect.is_end_untold(store, job, job.read_meta())
+    return job.is_supervised() or completion.is_end_untold(store, job, job.read_meta())

@@ -10,8 +10,9 @@ import time
 
 from outlive import limits
 from outlive.store.atomic_file import NotOurs
+from outlive.store.cleanup import disk_use
+from outlive.store.inbox import forget_removed
 from outlive.store.job_dir import BYTES, LOCK, SUPERVISOR_BYTE, JobDir
-from outlive.store.pending_notices import forget_removed
 from outlive.store.root import TEMPORARY, trash_name
 from outlive.system import fault_points, locks
 
@@ -34,7 +35,7 @@ def delete(store: Store, job: JobDir, size: int | None = None, note: Callable[[i
     """
     lock = _locked(job)
     try:
-        freed = job.disk_bytes() if size is None else size
+        freed = disk_use.of_job(job) if size is None else size
         if note is not None:
             os.stat(job.job_id, dir_fd=store.fd, follow_symlinks=False)  # else another process has deleted it
             note(freed)
@@ -85,8 +86,8 @@ def clean(store: Store, *, dry_run: bool) -> int:
 
 def _abandoned(store: Store, name: str) -> bool:
     try:
-        found = os.stat(name, dir_fd=store.fd, follow_symlinks=False)
-        if time.time() - found.st_mtime < limits.TMP_AGE_S:
+        status = os.stat(name, dir_fd=store.fd, follow_symlinks=False)
+        if time.time() - status.st_mtime < limits.TMP_AGE_S:
             return False
         fd = os.open(name, _DIRECTORY, dir_fd=store.fd)
     except OSError:
@@ -135,8 +136,8 @@ def _remove(parent_fd: int, name: str, fd: int) -> None:
 def _empty(fd: int) -> None:
     """Delete everything in a directory. An entry that vanishes was deleted by another process at
     the same work."""
-    with os.scandir(fd) as found:
-        entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
+    with os.scandir(fd) as listing:
+        entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in listing]
     for name, is_directory in entries:
         with contextlib.suppress(FileNotFoundError):
             if is_directory:

@@ -1,7 +1,9 @@
-"""What gc deleted, and why: `.deleted`, a line of JSON for each job.
+"""What gc deleted, and why, and which jobs another session or a person removed: `.deleted`, a
+line of JSON for each job.
 
 A client may come back for a job that is gone. It is told when the job was deleted and for which
-bound, and `doctor` says what was deleted of late. A file that is full becomes `.deleted.1`.
+bound, or by whom, and `doctor` says what was deleted of late. A file that is full becomes
+`.deleted.1`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from outlive import fastjson
 from outlive.core.ids import is_id_part
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
+from outlive.store.audit import record
 from outlive.system import locks
 
 TYPE_CHECKING = False
@@ -23,14 +26,15 @@ if TYPE_CHECKING:
 
     from outlive.store.root import Store
 
+REMOVED = "remove"  # in the place of a bound: a caller removed the job
 DELETED, OLDER = ".deleted", ".deleted.1"
 _MOST_BYTES = 512 * 1024  # of one file: 4,000 jobs
 _BYTE = 0  # of a full file: locked by the process that renames it
 
 
 class Deletions:
-    """Writes down which jobs were deleted. `by`: gc, or automatic. `audit`: where automatic gc
-    records it besides. A context manager."""
+    """Writes down which jobs were deleted. `by`: gc, automatic, or the caller who removed them.
+    `audit`: where automatic gc records it besides. A context manager."""
 
     def __init__(self, store: Store, by: str, audit: dict[str, Any] | None = None) -> None:
         self._store = store
@@ -49,10 +53,11 @@ class Deletions:
         if self._fd >= 0:
             os.close(self._fd)
 
-    def note(self, job_id: str, scope: str | None, bound: str, freed: int) -> None:
-        """Write down that a job is deleted because of a bound, which gives back `freed` bytes. Any
-        thread may call this. Never raises: the job is deleted all the same."""
+    def note(self, job_id: str, scope: str | None, bound: str, freed: int, **more: str) -> None:
+        """Write down that a job is deleted because of a bound, which gives back `freed` bytes, with
+        `more` members. Any thread may call this. Never raises: the job is deleted all the same."""
         entry = {"job_id": job_id, "at": timestamp(), "by": self._by, "bound": bound, "bytes": freed, "scope": scope}
+        entry |= more
         with self._appending, suppress(OSError):  # full, or another kind of file in its place
             self._append(fastjson.dumps(entry).encode() + b"\n")
         if self._audit is not None:
@@ -91,8 +96,6 @@ class Deletions:
         return atomic_file.open_regular(self._store.fd, DELETED, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def _record(self, target: dict[str, Any], job_id: str, bound: str) -> None:
-        from outlive.store.audit import record  # late: few configure it
-
         try:
             record.append(target, "gc", job_id=job_id, root=self._store.path, rule=f"[gc] {bound}")
         except OSError:
@@ -108,11 +111,11 @@ def entries(store: Store) -> Iterator[dict[str, Any]]:
             continue
         for line in reversed(lines):
             try:
-                found = fastjson.loads(line)
+                entry = fastjson.loads(line)
             except (ValueError, RecursionError):  # cut by a full disk
                 continue
-            if isinstance(found, dict) and {"job_id", "at", "by", "bound", "bytes"} <= found.keys():
-                yield found
+            if isinstance(entry, dict) and {"job_id", "at", "by", "bound", "bytes"} <= entry.keys():
+                yield entry
 
 
 def find(store: Store, text: str, wall: str | None) -> dict[str, Any] | None:

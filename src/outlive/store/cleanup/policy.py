@@ -38,9 +38,11 @@ class Bounds:
         return (self.older_than_s, self.max_jobs, self.max_bytes) != (None, None, None)
 
     @classmethod
-    def of(cls, found: dict[str, Any]) -> Bounds:
+    def of(cls, content: dict[str, Any]) -> Bounds:
         """Return the bounds that `to_dict` gave."""
-        return cls(found.get("older_than_s"), found.get("max_jobs"), found.get("max_bytes"), found.get("max_percent"))
+        return cls(
+            content.get("older_than_s"), content.get("max_jobs"), content.get("max_bytes"), content.get("max_percent")
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -85,17 +87,17 @@ def surplus(
     """
     oldest_first = sorted(ended, key=lambda job: (job.at, job.job_id))
     jobs, used = len(oldest_first), other_bytes + sum(job.bytes for job in oldest_first)
-    found = []
+    chosen = []
     for job in oldest_first:
         why = _why(job, bounds, now, jobs, used)
         if why is None:  # all others ended later, and no bound is exceeded any more
             break
-        found.append((job, why))
+        chosen.append((job, why))
         jobs -= 1
         used -= job.bytes
     if share is not None:
-        found += [(job, "max_percent") for job in _beyond(oldest_first[len(found) :], share, now)]
-    return found
+        chosen += [(job, "max_percent") for job in _beyond(oldest_first[len(chosen) :], share, now)]
+    return chosen
 
 
 def _why(job: Ended, bounds: Bounds, now: float, jobs: int, used: int) -> str | None:
@@ -118,7 +120,7 @@ def _beyond(oldest_first: list[Ended], share: Share, now: float) -> list[Ended]:
     used = share.kept_bytes + sum(job.bytes for job in own)
     if used <= share.limit_bytes:
         return []
-    found: list[Ended] = []
+    chosen: list[Ended] = []
     spared = set(map(id, young))
     ranked = [(_rank(job, now), at, job) for at, job in enumerate(own) if id(job) not in spared]
     for rank, _, job in sorted(ranked):
@@ -126,9 +128,9 @@ def _beyond(oldest_first: list[Ended], share: Share, now: float) -> list[Ended]:
         # What cannot be deleted may be more than the share: then these would be lost for nothing
         if used <= enough or (rank == _LAST_DAY and kept > share.limit_bytes):
             break
-        found.append(job)
+        chosen.append(job)
         used -= job.bytes
-    return found
+    return chosen
 
 
 def _rank(job: Ended, now: float) -> int:

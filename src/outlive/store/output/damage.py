@@ -38,11 +38,11 @@ def record(job: JobDir, stream: int, start: int, stop: int) -> None:
 
 def read(job: JobDir) -> tuple[Spans, Spans]:
     """Return the missing spans of each log, in order and without overlaps."""
-    found: tuple[Spans, Spans] = ([], [])
+    spans: tuple[Spans, Spans] = ([], [])
     try:
         fd = job.open_file(MISSING)
     except OSError:
-        return found
+        return spans
     try:
         data = os.pread(fd, _MOST * _RECORD.size, 0)
     finally:
@@ -50,19 +50,19 @@ def read(job: JobDir) -> tuple[Spans, Spans]:
     for at in range(0, len(data) - _RECORD.size + 1, _RECORD.size):
         stream, start, stop, _ = _RECORD.unpack_from(data, at)
         if stream in (0, 1) and start < stop:
-            found[stream].append((start, stop))
-    return merge(found[0]), merge(found[1])
+            spans[stream].append((start, stop))
+    return merge(spans[0]), merge(spans[1])
 
 
 def merge(spans: Spans) -> Spans:
     """Return the spans in order; spans that overlap or touch become one."""
-    found: Spans = []
+    merged: Spans = []
     for start, stop in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(stop, found[-1][1])
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(stop, merged[-1][1])
         else:
-            found.append((start, stop))
-    return found
+            merged.append((start, stop))
+    return merged
 
 
 def without(data: bytes, offset: int, spans: Spans) -> bytes:

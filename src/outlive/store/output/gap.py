@@ -134,10 +134,10 @@ class GapFile:
             if data == self._data:
                 break
             slots = [unpacked(data[: _SLOT.size]), unpacked(data[_SLOT.size :])]
-            found = [slot for slot in slots if slot is not None]
-            if found:
+            whole = [slot for slot in slots if slot is not None]
+            if whole:
                 self._data = data
-                self._gap = max(found, key=lambda one: one.merged.stop)
+                self._gap = max(whole, key=lambda one: one.merged.stop)
                 break
         return self._gap
 

@@ -146,13 +146,13 @@ class Lines:
         at = max(start, low * _BLOCK)
         missing = line - self._before(at)
         data = self.read(at, min((low + 1) * _BLOCK, stop))
-        found = -1
+        newline = -1
         while missing:
-            found = data.find(b"\n", found + 1)
-            if found < 0:
+            newline = data.find(b"\n", newline + 1)
+            if newline < 0:
                 return stop
             missing -= 1
-        return at + found + 1
+        return at + newline + 1
 
     def _upto(self, block: int) -> int:
         """Return the newlines in the first `block` whole MiB. Their end must not be in the gap."""

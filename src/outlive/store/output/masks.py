@@ -53,16 +53,16 @@ class Mask:
                 high = middle
             else:
                 low = middle + 1
-        found = None
+        masked = None
         for index in range(low, count):
             first, behind = self._pair(index)
             if first >= stop:
                 break
             first, behind = max(first, offset), min(behind, stop)
             if first < behind:
-                found = bytearray(data) if found is None else found
-                found[first - offset : behind - offset] = b"*" * (behind - first)
-        return data if found is None else bytes(found)
+                masked = bytearray(data) if masked is None else masked
+                masked[first - offset : behind - offset] = b"*" * (behind - first)
+        return data if masked is None else bytes(masked)
 
     def _header(self) -> tuple[int, int]:
         searched, longest = HEADER.unpack(os.pread(self._fd, HEADER.size, 0).ljust(HEADER.size, b"\0"))

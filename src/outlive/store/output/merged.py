@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import errno
 import os
-import struct
 import time
 
-from outlive import limits
-from outlive.store.atomic_file import NotOurs
+from outlive.store.atomic_file import NotOurs, open_to_write
 from outlive.store.job_dir import LOGS, ORDER
+from outlive.store.output import damage, order
 from outlive.store.output.gap import NO_GAP, GapFile
+from outlive.store.output.sparse import output_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     _R = TypeVar("_R")
 
 STDOUT, STDERR = 0, 1
-_RECORD = struct.Struct("<QQQQ")
+_RECORD = order.RECORD
 _BLOCK = 1 << 20  # read in one go
 # What is read besides the two logs: records of `order`, positions of the merged stream
 _ORDER, _MERGED = 2, 3
@@ -46,7 +46,7 @@ class OrderWriter:
     def __init__(self, job: JobDir) -> None:
         """Continue where the last writer stopped: the sizes of the files say all that has to be
         known."""
-        self._fd = job.open_file(ORDER, os.O_RDWR | os.O_CREAT)
+        self._fd = open_to_write(job.fd, ORDER, os.O_RDWR)
         self._count = os.fstat(self._fd).st_size // _RECORD.size
         self._stream = -1
         self._start = self._offset = 0
@@ -84,7 +84,7 @@ class Output:
 
     Bytes in the gap (store/output/gap.py) are left out of what is read. The gap may grow over bytes
     while they are read; then they are read again with the new gap, `gap` becomes another object,
-    and `end` is at least where the gap ends.
+    and `end` is at least where the gap ends. `damage`: what is wrong with `order`.
     """
 
     def __init__(self, job: JobDir, *, stored: bool = False) -> None:
@@ -93,18 +93,16 @@ class Output:
         # Sizes first, records second: a record may be newer than a size, never the other way round.
         # (Records first contradicted the final stream in 143 of 9,776 reads, sizes first in none of
         # 9,775.)
-        lengths = [job.stored_size(stream) for stream in (STDOUT, STDERR)]
+        lengths = [output_size(job, stream) for stream in (STDOUT, STDERR)]
         self.missing = _missing(job)
         ends = [max((stop for _, stop in spans), default=0) for spans in self.missing]
         self.sizes = [max(lengths[stream], job.least_size(stream), ends[stream]) for stream in (STDOUT, STDERR)]
         for stream, spans in enumerate(self.missing):
             # Cut or deleted, and not yet restored to its length by the supervisor
             if lengths[stream] < self.sizes[stream]:
-                from outlive.store.output import damage
-
                 spans[:] = damage.merge([*spans, (lengths[stream], self.sizes[stream])])
         self._logs = [-1, -1]
-        self._order = _order(job, self.sizes)
+        self._order, self.damage = order.opened(job, self.sizes)
         self._gaps = GapFile(job)
         self._touched = _UNTOUCHED[:]  # what was read behind the gap: (first, one behind the last)
         self.gap: Gap = NO_GAP
@@ -159,8 +157,8 @@ class Output:
     def pieces(self, start: int, stop: int, only: int | None = None) -> list[tuple[int, bytes]]:
         """Return the runs of [start, stop) in order, as (stream, bytes), without missing bytes.
         `only`: of one stream."""
-        found = self._sure(lambda: self._pieces(start, min(stop, self.end), only))
-        return [(stream, _without(data, at, self.missing[stream])) for stream, at, data in found]
+        pieces = self._sure(lambda: self._pieces(start, min(stop, self.end), only))
+        return [(stream, _without(data, at, self.missing[stream])) for stream, at, data in pieces]
 
     def placed(self, start: int, stop: int) -> list[tuple[int, int, bytes]]:
         """Return the runs of [start, stop) in order, as (stream, position in its log, bytes).
@@ -179,10 +177,6 @@ class Output:
         spans = _around(hole, start, min(stop, self.sizes[stream]))
         parts = [_without(self.read_stream(stream, *span), span[0], self.missing[stream]) for span in spans]
         return b"".join(parts)
-
-    def copied(self, start: int, stop: int) -> list[tuple[int, int, bytes]]:
-        """Return the runs of [start, stop) in order, as (stream, where in its log, bytes)."""
-        return self._sure(lambda: self._pieces(start, min(stop, self.end), None))
 
     def read_stream(self, stream: int, start: int, stop: int) -> bytes:
         """Return bytes [start, stop) of one stream's own log, each in its place: missing bytes are
@@ -210,9 +204,9 @@ class Output:
         """Return `read(*values)`, repeated until the gap stays the same while it runs."""
         while True:
             gap = self.gap
-            found = self._sure(lambda: read(*values))
+            value = self._sure(lambda: read(*values))
             if self.gap is gap:
-                return found
+                return value
 
     def touch(self, stream: int | None, position: int) -> None:
         """Note that a fact was used that holds for this position only while it is not in the
@@ -268,12 +262,12 @@ class Output:
         outer = self._touched
         while True:
             self._touched = _UNTOUCHED[:]
-            found = read()
+            value = read()
             # What used no position of the output cannot have lost it
             newest = self.gap if self._touched == _UNTOUCHED else self._gaps.newest()
             if newest is self.gap or not self._lost_to(newest):
                 self._touched = outer
-                return found
+                return value
             self._use(newest)
 
     def _lost_to(self, gap: Gap) -> bool:
@@ -293,13 +287,13 @@ class Output:
 
     def _pieces(self, start: int, stop: int, only: int | None) -> list[tuple[int, int, bytes]]:
         """Return the runs as (stream, where in its log, bytes)."""
-        found: list[tuple[int, int, bytes]] = []
+        pieces: list[tuple[int, int, bytes]] = []
         for low, high in _around(self.gap.merged, start, stop):
-            found += self._runs(low, high, only)
-        return found
+            pieces += self._runs(low, high, only)
+        return pieces
 
     def _runs(self, start: int, stop: int, only: int | None) -> list[tuple[int, int, bytes]]:
-        found: list[tuple[int, int, bytes]] = []
+        pieces: list[tuple[int, int, bytes]] = []
         index = self._run_at(start)
         while start < stop and index < self._count:
             run_start, stream, offset, _ = self._record(index)
@@ -308,31 +302,31 @@ class Output:
             if take > 0:
                 if only is None or only == stream:
                     at = offset + start - run_start
-                    found.append((stream, at, self._read_log(stream, at, take)))
+                    pieces.append((stream, at, self._read_log(stream, at, take)))
                 start += take
             index += 1
-        return found
+        return pieces
 
     def _offsets_at(self, seq: int) -> list[int]:
         if self.gap.merged.holds(seq):
             return [hole.start if seq == self.gap.merged.start else hole.stop for hole in self.gap.streams]
         if seq >= self.end:
             return list(self.sizes)
-        found = [-1, -1]
+        offsets = [-1, -1]
         index = self._run_at(seq)
         if self._count:
             start, stream, offset, _ = self._record(index)
-            found[stream] = offset + max(0, seq - start)
-        while min(found) < 0 and index + 1 < self._count:
+            offsets[stream] = offset + max(0, seq - start)
+        while min(offsets) < 0 and index + 1 < self._count:
             index += 1
             start, stream, offset, _ = self._record(index)
             if seq < self.gap.merged.start <= start:
                 break
-            if found[stream] < 0:
-                found[stream] = offset
+            if offsets[stream] < 0:
+                offsets[stream] = offset
         # A stream that was not found has its next byte in the gap or behind it, or has none
         rest = [hole.start for hole in self.gap.streams] if seq < self.gap.merged.start else self.sizes
-        return [other if own < 0 else own for own, other in zip(found, rest, strict=True)]
+        return [other if own < 0 else own for own, other in zip(offsets, rest, strict=True)]
 
     def _seq_of(self, stream: int, offset: int) -> int:
         hole = self.gap.streams[stream]
@@ -378,12 +372,12 @@ class Output:
     def _record(self, index: int) -> tuple[int, int, int, int]:
         number = self._physical(index)
         self._touch(_ORDER, number, number + 1)
-        found: tuple[int, int, int, int] = _RECORD.unpack(
+        record: tuple[int, int, int, int] = _RECORD.unpack(
             os.pread(self._order, _RECORD.size, number * _RECORD.size).ljust(_RECORD.size, b"\0")
         )
-        if found[1] > STDERR or max(found[0], found[2]) > limits.MAX_QUOTA_BYTES:
+        if not order.makes_sense(record):
             raise NotOurs(f"{ORDER} holds a record that makes no sense")
-        return found
+        return record
 
     def _read_log(self, stream: int, offset: int, count: int) -> bytes:
         self._touch(stream, offset, offset + count)
@@ -407,23 +401,10 @@ class Output:
         return self._masks[stream].applied(first, data) if self._masks else data
 
 
-def _order(job: JobDir, sizes: list[int]) -> int:
-    """Open `order`; return -1 if it is missing because the launcher was killed before it made the
-    files of the output."""
-    try:
-        return job.open_file(ORDER)
-    except FileNotFoundError:
-        if any(sizes):
-            raise
-        return -1
-
-
 def _missing(job: JobDir) -> tuple[Spans, Spans]:
     """Return the missing spans of each log."""
     if not job.has_missing():
         return [], []
-    from outlive.store.output import damage  # late, here and elsewhere: few jobs have some
-
     return damage.read(job)
 
 
@@ -431,8 +412,6 @@ def _without(data: bytes, offset: int, spans: Spans) -> bytes:
     """Return `data`, which stands at `offset` of a log, without its missing spans."""
     if not spans:
         return data
-    from outlive.store.output import damage
-
     return damage.without(data, offset, spans)
 
 
@@ -440,10 +419,10 @@ def _masks(job: JobDir) -> list[Mask]:
     """Return the masked places of both logs, nothing for a job without masked values."""
     if not job.has_masks():
         return []
-    from outlive.store.output.masks import Mask  # late: few jobs have some
+    from outlive.store.output.masks import Mask  # late: few jobs have masked values
 
-    found = [Mask.of(job, stream) for stream in (STDOUT, STDERR)]
-    return [mask for mask in found if mask is not None]
+    masks = [Mask.of(job, stream) for stream in (STDOUT, STDERR)]
+    return [mask for mask in masks if mask is not None]
 
 
 def _around(hole: Hole, start: int, stop: int) -> list[tuple[int, int]]:

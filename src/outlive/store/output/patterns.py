@@ -9,6 +9,8 @@ and each state of a progress line is a line of its own.
 
 from __future__ import annotations
 
+import re
+
 from outlive import limits
 from outlive.core.records import CONTAINS, REGEX
 from outlive.errors import invalid
@@ -81,30 +83,30 @@ class Pattern:
                 yield hit
 
     def _plain(self, text: bytes) -> Iterator[Hit]:
-        for start, end, found in self._lines(text):
-            yield Hit(start, end, (text, start, end, found))
+        for start, end, span in self._lines(text):
+            yield Hit(start, end, (text, start, end, span))
 
     def _lines(self, text: bytes) -> Iterator[tuple[int, int, tuple[int, int]]]:
         """Yield (start, end, (from, to) of the match) of each line that matches."""
         at = 0
         if self.match_type != CONTAINS:
-            text = _valid(text)
+            text = valid(text)
         while at <= len(text):
-            found = self._find(text, at)
-            if found is None:
+            span = self._find(text, at)
+            if span is None:
                 return
-            start = text.rfind(b"\n", 0, found[0]) + 1
-            end = text.find(b"\n", found[1])
+            start = text.rfind(b"\n", 0, span[0]) + 1
+            end = text.find(b"\n", span[1])
             end = len(text) if end < 0 else end
             # `$` also matches behind the last newline, where there is no line yet
             if start < len(text):
-                yield start, end, found
+                yield start, end, span
             at = end + 1
 
     def _find(self, text: bytes, at: int) -> tuple[int, int] | None:
         if self.match_type == CONTAINS:
-            found = text.find(self._needle, at)
-            return None if found < 0 else (found, found + len(self._needle))
+            start = text.find(self._needle, at)
+            return None if start < 0 else (start, start + len(self._needle))
         match = self._regex.search(text, at)
         return (match.start(), match.end()) if match else None
 
@@ -115,26 +117,24 @@ class Pattern:
         for line in text.split(b"\n"):
             starts.append(starts[-1] + len(line) + 1)
         clean = seen(text)
-        found: dict[int, Hit] = {}
+        hits: dict[int, Hit] = {}
         number = at = 0
         for start, end, span in self._lines(clean):
             number += clean.count(b"\n", at, start)
             at = start
-            found[number] = Hit(starts[number], starts[number + 1] - 1, (clean, start, end, span))
+            hits[number] = Hit(starts[number], starts[number + 1] - 1, (clean, start, end, span))
         number = at = 0
         for start, end, span in self._lines(text):
             number += text.count(b"\n", at, start)
             at = start
-            found.setdefault(number, Hit(start, end, (text, start, end, span)))
-        for number in sorted(found):
-            yield found[number]
+            hits.setdefault(number, Hit(start, end, (text, start, end, span)))
+        for number in sorted(hits):
+            yield hits[number]
 
 
 def seen(data: bytes) -> bytes:
     """Return `data` without escape sequences and control characters other than newline, carriage
     return and tab."""
-    import re
-
     return re.sub(_UNSEEN, b"", data)
 
 
@@ -168,7 +168,7 @@ def compiled(pattern: str, field: str) -> Any:
         ) from error
 
 
-def _valid(data: bytes) -> bytes:
+def valid(data: bytes) -> bytes:
     """Return `data` with a question mark for each byte that is no UTF-8: to RE2 such a byte is no
     character, and `.` does not match it."""
     return data if data.isascii() else data.decode("utf-8", "surrogateescape").encode("utf-8", "replace")
@@ -177,9 +177,7 @@ def _valid(data: bytes) -> bytes:
 def _of_a_line(pattern: str) -> str:
     """Return the pattern with ^ and $ for \\A and \\z: a pattern is matched against a line, not
     against the piece of output in which it was searched."""
-    import re
-
-    return re.sub(r"(?<!\\)((?:\\\\)*)\\([Az])", lambda found: found[1] + {"A": "^", "z": "$"}[found[2]], pattern)
+    return re.sub(r"(?<!\\)((?:\\\\)*)\\([Az])", lambda match: match[1] + {"A": "^", "z": "$"}[match[2]], pattern)
 
 
 def _text(data: bytes) -> str:

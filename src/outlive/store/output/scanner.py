@@ -9,6 +9,7 @@ import time
 from outlive import limits
 from outlive.store.job_dir import LOGS
 from outlive.store.output.gap import GapFile
+from outlive.store.output.masks import Mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ class Scanner:
         self._gaps = GapFile(job)
         self._mask = None
         if job.has_masks():
-            from outlive.store.output.masks import Mask  # late: few jobs have some
-
             self._mask = Mask.of(job, stream)
         self.skipped = 0  # bytes that were gone before they could be handed out
         self._size = _SCAN_BYTES[0] * 16

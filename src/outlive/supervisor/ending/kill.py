@@ -28,8 +28,8 @@ class Killer:
 
     `hang_up`: the job has a terminal. Interactive shells ignore TERM, so HUP is sent with it, as
     when the window of the terminal is closed (systemd.kill(5), SendSIGHUP). `on_kill` is called
-    when the grace is over and KILL follows. `told`: this process gets SIGCHLD when one ends. An
-    adopter does not, and looks at intervals.
+    when the grace is over and KILL follows. `gets_sigchld`: when one ends. An adopter does not, and
+    looks at intervals.
     """
 
     def __init__(
@@ -38,23 +38,26 @@ class Killer:
         members: Callable[[bool], list[Member]],
         on_gone: Callable[[], None],
         *,
-        told: bool,
+        gets_sigchld: bool,
         hang_up: bool = False,
         on_kill: Callable[[], None] = lambda: None,
     ) -> None:
         self._on_kill = on_kill
-        self._told = told
+        self._gets_sigchld = gets_sigchld
         self._hang_up = hang_up
-        self._loop = loop
         self._members = members
         self._on_gone = on_gone
+        self._grace = loop.timer(self._grace_over)  # set: TERM was sent, and KILL follows
+        self._next_sweep = loop.timer(self._sweep)
+        self._next_check = loop.timer(self.check)
+        self._next_look = loop.timer(self._look)
         self._clean = 0
         self._asked: set[tuple[int, int]] = set()
         self._give_up_at = self._kill_at = 0.0
 
     @property
     def busy(self) -> bool:
-        return self._loop.is_set("grace") or self._loop.is_set("sweep")
+        return self._grace.is_set or self._next_sweep.is_set
 
     def send(self, number: int, group: int | None) -> None:
         """Send one signal, to the job's process group while its leader exists, otherwise to all
@@ -75,12 +78,12 @@ class Killer:
             self._start_sweeps()
             return
         self._polite()
-        if not self._loop.is_set("sweep"):
+        if not self._next_sweep.is_set:
             kill_at = time.monotonic() + grace_s
-            self._kill_at = min(kill_at, self._kill_at) if self._loop.is_set("grace") else kill_at
-            self._loop.at("grace", self._kill_at, self._grace_over)
-            if not self._told:
-                self._loop.after("kill-look", _GRACE_CHECK_S, self._look)
+            self._kill_at = min(kill_at, self._kill_at) if self._grace.is_set else kill_at
+            self._grace.at(self._kill_at)
+            if not self._gets_sigchld:
+                self._next_look.after(_GRACE_CHECK_S)
         fault_points.at("kill_sent")
 
     def resume(self, kill_at: float) -> None:
@@ -88,7 +91,7 @@ class Killer:
         seconds).
         """
         self._kill_at = kill_at
-        self._loop.at("grace", kill_at, self._grace_over)
+        self._grace.at(kill_at)
 
     def check(self) -> None:
         """See after a death whether all have ended before the grace is over, and ask those that
@@ -97,21 +100,21 @@ class Killer:
         One look that finds nothing proves nothing: it can miss a process that has just lost its
         parent.
         """
-        if not self._loop.is_set("grace"):
+        if not self._grace.is_set:
             return
         members = self._members(True)
         self._ask([member for member in members if (member.pid, member.start) not in self._asked])
         self._clean = 0 if members else self._clean + 1
         if self._clean >= CLEAN_SWEEPS:
-            self._loop.cancel("grace")
+            self._grace.cancel()
             self._on_gone()
         elif not members:
-            self._loop.after("recheck", limits.SWEEP_INTERVAL_S, self.check)
+            self._next_check.after(limits.SWEEP_INTERVAL_S)
 
     def _look(self) -> None:
         self.check()
-        if self._loop.is_set("grace"):
-            self._loop.after("kill-look", _GRACE_CHECK_S, self._look)
+        if self._grace.is_set:
+            self._next_look.after(_GRACE_CHECK_S)
 
     def _polite(self) -> None:
         self._clean = 0
@@ -131,7 +134,7 @@ class Killer:
         self._start_sweeps()
 
     def _start_sweeps(self) -> None:
-        self._loop.cancel("grace")
+        self._grace.cancel()
         self._clean = 0
         self._give_up_at = time.monotonic() + limits.UNKILLABLE_S
         self._sweep()
@@ -147,7 +150,7 @@ class Killer:
         if self._clean >= CLEAN_SWEEPS or time.monotonic() > self._give_up_at:
             self._on_gone()
             return
-        self._loop.after("sweep", limits.SWEEP_INTERVAL_S, self._sweep)
+        self._next_sweep.after(limits.SWEEP_INTERVAL_S)
 
 
 def _send_group(group: int, number: int) -> bool:

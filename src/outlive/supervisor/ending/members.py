@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
+from outlive.core.records import Applied, Sources, State, Usage
 from outlive.system import prctl, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.core.records import State
+    from outlive.core.records import OwnGroup
     from outlive.supervisor.events.sinks import Sinks
+    from outlive.supervisor.job_record import JobRecord
     from outlive.system.job_group import JobGroup
     from outlive.system.prctl import Used
     from outlive.system.process_use import Use
@@ -22,30 +22,41 @@ _RUSAGE, _CGROUP = "rusage", "cgroup"  # the first where a state names no source
 _SLACK = 16
 
 
-def living(state: State, job_id: str, sinks: Sinks, *, full: bool, parent: bool) -> list[Member]:
-    """Return the living processes of the job.
-
-    `full` also looks for the cookie, for processes that are not below this one. `parent`: the
-    command is below this process. Process 1 of a sandbox is no part of the job.
+class Members:
+    """The living processes of a job. Process 1 of a sandbox is no part of it. `parent`: the command
+    is below this process.
     """
-    found = tree.below(os.getpid(), sinks.pids)
-    if not parent:  # the command is not below us, and may have dropped its cookie
-        found += _command_tree(state)
-    if full or not parent:
-        found += tree.with_cookie(job_id)
-    first = None if state.init is None else state.init["pid"]
-    members = {member.pid: member for member in found if member.pid != first}
-    if sinks.started:  # what a notification command left behind is no part of the job
-        members = {pid: member for pid, member in members.items() if not tree.is_sink(pid)}
-    return list(members.values())
 
+    def __init__(self, record: JobRecord, sinks: Sinks, *, parent: bool) -> None:
+        self._record = record
+        self._sinks = sinks
+        self._parent = parent
 
-def first_of_sandbox(state: State) -> list[Member]:
-    """Return process 1 of the job's sandbox, if it lives. Its death is that of all that are left
-    inside, whatever they call themselves.
-    """
-    first = tree.running(state.init)
-    return [] if first is None else [first]
+    def living(self, full: bool) -> list[Member]:
+        """`full` also looks for the cookie, for processes that are not below this one."""
+        state = self._record.state
+        processes = tree.below(os.getpid(), self._sinks.pids)
+        if not self._parent:  # the command is not below us, and may have dropped its cookie
+            processes += _command_tree(state)
+        if full or not self._parent:
+            processes += tree.with_cookie(state.job_id)
+        first = None if state.init is None else state.init.pid
+        members = {member.pid: member for member in processes if member.pid != first}
+        if self._sinks.started:  # what a notification command left behind is no part of the job
+            members = {pid: member for pid, member in members.items() if not tree.is_sink(pid)}
+        return list(members.values())
+
+    def killable(self, full: bool) -> list[Member]:
+        """After the end of the command process 1 of its sandbox is one of them: its death is that of
+        all that are left inside, whatever they call themselves. Before, it would take the outcome
+        with it.
+        """
+        state = self._record.state
+        first = tree.running(state.init) if state.finished else None
+        return [*self.living(full), *([] if first is None else [first])]
+
+    def pids(self) -> list[int]:
+        return [member.pid for member in self.living(False)]
 
 
 def _command_tree(state: State) -> list[Member]:
@@ -80,21 +91,31 @@ class Reaper:
         self._whole = parent and state.usage is not None and state.finished
         # A predecessor may have started the command: what it had in memory counts as our own
         self._least = prctl.own_peak_bytes(-1) if state.adopted else 0
-        known = state.usage or {}
-        self._user_us = 1000 * (known.get("user_ms") or 0)
-        self._system_us = 1000 * (known.get("system_ms") or 0)
-        self._peak_bytes = known.get("peak_memory_bytes") or 0
+        known = state.usage or Usage()
+        self._user_us = 1000 * known.user_ms
+        self._system_us = 1000 * known.system_ms
+        self._peak_bytes = known.peak_memory_bytes or 0
 
     def status(self, pid: int) -> int | None:
         """Return the wait(2) status of the command, None while it runs. It is not reaped: a
         successor of this process must find it too. Errors: ChildProcessError."""
-        found = prctl.ended_child(pid, leave=True)
-        if found is None:
+        ended = prctl.ended_child(pid, leave=True)
+        if ended is None:
             return None
+        status, used = ended
         if not self._whole:
             self._whole = True
-            self._add(found[1], least=max(self._least, _own_peak_bytes(found[1])))
-        return found[0]
+            self._add(used, least=max(self._least, _own_peak_bytes(used)))
+        return status
+
+    def reap(self, pid: int | None) -> None:
+        """Reap the command, which has ended."""
+        if not self._parent or pid is None:
+            return
+        try:
+            os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            return
 
     def orphans(self, command: int | None, sinks: Sinks) -> bool:
         """Reap descendants that lost their parent, but not the command. Return whether one of them
@@ -106,15 +127,16 @@ class Reaper:
             if pid == command:
                 continue
             try:
-                found = prctl.ended_child(pid, leave=False)
+                ended = prctl.ended_child(pid, leave=False)
             except ChildProcessError:
                 continue
-            if found is None:
+            if ended is None:
                 continue
+            status, used = ended
             if pid not in sinks.pids:
-                self._add(found[1])
+                self._add(used)
                 more = True
-            sinks.reaped(pid, found[0])
+            sinks.reaped(pid, status)
         return more
 
     def _add(self, used: Used | None, *, least: int = 0) -> None:
@@ -130,19 +152,19 @@ class Reaper:
         times = None if self.group is None else self.group.times_us()
         return sum(times) if times is not None else self._user_us + self._system_us + living.user_us + living.system_us
 
-    def said(self, ended: State) -> State:
+    def with_refused_forks(self, ended: State) -> State:
         """Return the state of a job that failed, with a message if processes were refused to it."""
         refused = 0 if self.group is None or ended.message or not ended.exit_code else self.group.refused_forks()
         if not refused:
             return ended
-        limit = (ended.resources or {}).get("processes", {}).get("value")
-        return ended.replace(message=f"fork failed in it: its limit of processes is {limit}")
+        limit = (ended.resources or {}).get("processes", Applied()).value
+        return State.replace(ended, message=f"fork failed in it: its limit of processes is {limit}")
 
     def remove_group(self) -> None:
         if self.group is not None:
             self.group.remove()
 
-    def usage(self) -> dict[str, Any] | None:
+    def usage(self) -> Usage | None:
         """Return what the ended processes of the job used, as a state keeps it; None where that is
         not known, as of a command that is not a child of this process."""
         times = None if self.group is None else self.group.times_us()
@@ -150,20 +172,20 @@ class Reaper:
         if times is None and not self._parent:
             return self._known
         user_us, system_us = (self._user_us, self._system_us) if times is None else times
-        return {
-            "user_ms": user_us // 1000,
-            "system_ms": system_us // 1000,
-            "peak_memory_bytes": (self._peak_bytes or None) if peak is None else peak,
-            **({} if times is None and peak is None else {"source": _sources(times, peak)}),
-        }
+        return Usage(
+            user_ms=user_us // 1000,
+            system_ms=system_us // 1000,
+            peak_memory_bytes=(self._peak_bytes or None) if peak is None else peak,
+            source=None if times is None and peak is None else _sources(times, peak),
+        )
 
 
-def _sources(times: object, peak: object) -> dict[str, str]:
+def _sources(times: object, peak: object) -> Sources:
     """Return the sources of figures that are not all rusage's."""
-    return {"time": _RUSAGE if times is None else _CGROUP, "memory": _RUSAGE if peak is None else _CGROUP}
+    return Sources(time=_RUSAGE if times is None else _CGROUP, memory=_RUSAGE if peak is None else _CGROUP)
 
 
-def _group_of(recorded: dict[str, Any]) -> JobGroup | None:
+def _group_of(recorded: OwnGroup) -> JobGroup | None:
     from outlive.system.job_group import JobGroup  # late: few jobs have one
 
     return JobGroup.of(recorded)

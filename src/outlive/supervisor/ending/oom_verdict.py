@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from outlive.core.records import Ending, State
 from outlive.system import cgroup, oom, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from outlive.core.records import State
 
 # Of a job in an allocation: asks its engine why the command was ended by a signal that is not ours.
 # Returns the reason and a sentence; None if the engine knows of nothing
@@ -29,8 +28,8 @@ def judged(ended: State) -> State:
     """
     if ask_engine is not None and ended.reason == "signal" and (told := ask_engine()) is not None:
         reason, message = told
-        ending = {"cause": reason, "by": "engine", "signal": ended.signal, "at": ended.finished_at, "kill_at_ns": None}
-        return ended.replace(reason=reason, message=message, ending=ending)
+        ending = Ending(cause=reason, by="engine", signal=ended.signal, at=ended.finished_at)
+        return State.replace(ended, reason=reason, message=message, ending=ending)
     by_signal = ended.signal == "SIGKILL" and ended.reason == "signal"
     if not by_signal and ended.exit_code != _KILLED:
         return ended
@@ -38,20 +37,24 @@ def judged(ended: State) -> State:
     if not kills or group is None:
         return ended
     if by_signal and (_is_its_own(group.path, ended.job_id) or _is_named(ended)):
-        return ended.replace(reason="oom", message=_reached(ended) or "the kernel ended it because memory ran out")
+        return State.replace(
+            ended, reason="oom", message=_reached(ended) or "the kernel ended it because memory ran out"
+        )
     own = ended.job_group is not None or _is_its_own(group.path, ended.job_id)
     if ended.reason == "exit" and own and (reached := _reached(ended)):
-        return ended.replace(reason="oom", message=reached)  # 137 is what a shell says of it
+        return State.replace(ended, reason="oom", message=reached)  # 137 is what a shell says of it
     processes = "a process" if kills == 1 else f"{kills} processes"
-    return ended.replace(message=f"memory ran out: the kernel ended {processes} of its control group while it ran")
+    return State.replace(
+        ended, message=f"memory ran out: the kernel ended {processes} of its control group while it ran"
+    )
 
 
 def _reached(ended: State) -> str | None:
     """Return the sentence about a job that was ended at its own limit of memory; None for others."""
-    limit = (ended.resources or {}).get("memory", {})
-    if limit.get("applied") not in ("cgroup", "engine"):
+    limit = (ended.resources or {}).get("memory")
+    if limit is None or limit.applied not in ("cgroup", "engine"):
         return None
-    return f"the kernel ended it: its processes took all of the {limit['value']:,} bytes of memory that it may have"
+    return f"the kernel ended it: its processes took all of the {limit.value:,} bytes of memory that it may have"
 
 
 def _is_its_own(path: str, job_id: str) -> bool:

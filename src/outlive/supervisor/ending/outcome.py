@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import time
 
+from outlive.core.records import Ending, State
 from outlive.core.units import timestamp
 from outlive.system import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from outlive.core.records import State
 
 
 def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None = None) -> State:
@@ -26,9 +25,9 @@ def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None =
     else:
         found |= {"state": "exited", "exit_code": os.WEXITSTATUS(status), "reason": "exit"}
     if state.ending and _answers(state.ending, found):
-        found["reason"] = state.ending["cause"]
-        if "message" in state.ending:
-            found["message"] = state.ending["message"]
+        found["reason"] = state.ending.cause
+        if state.ending.message is not None:
+            found["message"] = state.ending.message
     elif found["signal"] == "SIGXCPU" and "cpu_time" in (state.resources or {}):
         found |= {"reason": "limit", "message": "one of its processes used more than its cpu_time"}
     return _finished(state, ended_ns, dropped_bytes=dropped, **found)
@@ -44,13 +43,25 @@ def lost(state: State, message: str, reason: str = "lost") -> State:
     return _finished(state, state="failed", reason=reason, message=message)
 
 
+def asked_for(
+    old: Ending | None, cause: str, by: str, signal_name: str, grace_ms: int, message: str | None = None
+) -> Ending | None:
+    """Return the member `ending` of a state: an end was asked for, and `old` stood there. None if
+    that does not change. The first cause stays, and the grace only becomes shorter."""
+    kill_at = time.monotonic_ns() + grace_ms * 1_000_000 if signal_name in ("SIGTERM", "SIGKILL") else None
+    if old is None or old.kill_at_ns is None:
+        return Ending(cause=cause, by=by, signal=signal_name, at=timestamp(), kill_at_ns=kill_at, message=message)
+    return None if kill_at is None else Ending.replace(old, kill_at_ns=min(old.kill_at_ns, kill_at))
+
+
 def _finished(before: State, ended_ns: int | None = None, /, **values: Any) -> State:
     end = time.monotonic_ns() if ended_ns is None else ended_ns
     finished_at = timestamp(time.time() - (time.monotonic_ns() - end) / 1e9)
     duration = None
     if before.started_ns is not None and values.get("reason") not in ("lost", "reboot"):
         duration = max(0, (end - before.started_ns) // 1_000_000)
-    return before.replace(
+    return State.replace(
+        before,
         **{
             "phase": "finished",
             "finished_at": finished_at,
@@ -58,15 +69,15 @@ def _finished(before: State, ended_ns: int | None = None, /, **values: Any) -> S
             "stdin": "closed",
             "waiting": None,
             **values,
-        }
+        },
     )
 
 
-def _answers(ending: dict[str, Any], found: dict[str, Any]) -> bool:
+def _answers(ending: Ending, found: dict[str, Any]) -> bool:
     """Return whether the job ended because that was asked for. TERM and KILL always ask for it; of
     another signal the end must show it.
     """
-    if ending["cause"] != "kill" or ending["signal"] in ("SIGTERM", "SIGKILL"):
+    if ending.cause != "kill" or ending.signal in ("SIGTERM", "SIGKILL"):
         return True
-    number = signals.number_of(ending["signal"])
-    return found["signal"] == ending["signal"] or (number is not None and found["exit_code"] == 128 + number)
+    number = signals.number_of(ending.signal or "")
+    return found["signal"] == ending.signal or (number is not None and found["exit_code"] == 128 + number)

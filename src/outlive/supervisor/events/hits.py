@@ -13,16 +13,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.core import records
     from outlive.store.output.patterns import Hit
     from outlive.supervisor.events.watcher import Watch
 
 
 class _Count:
-    """What was told of a watch in this minute, and what was not. `span`: (stream, offset) of the
+    """What was reported of a watch in this minute, and what was not. `span`: (stream, offset) of the
     first and the last of the suppressed hits."""
 
     def __init__(self) -> None:
-        self.told = self.suppressed = 0
+        self.reported = self.suppressed = 0
         self.span: tuple[tuple[int, int], tuple[int, int]] | None = None
         self.last: Hit | None = None
 
@@ -32,36 +33,36 @@ class HitReporter(Watcher):
 
     def __init__(self, *args: Any, **how: Any) -> None:
         self._counts: dict[tuple[str, str], _Count] = {}
-        self._told = 0  # of all watches, in this minute
+        self._all_reported = 0  # of all watches, in this minute
         super().__init__(*args, **how)
 
     def _count(self, watch: Watch) -> _Count:
         return self._counts.setdefault(watch.key, _Count())
 
     def _reported(self) -> set[tuple[str, str, int]]:
-        found, _ = history.read(self._job, kinds=(history.WATCH_HIT,))
-        return {(event["watch"], event["pattern"], event["seq"]) for event in found}
+        events, _ = history.read(self._job, kinds=(history.WATCH_HIT,))
+        return {(event["watch"], event["pattern"], event["seq"]) for event in events}
 
     def _chosen(self, stream: int, at: int, text: bytes, *, unfinished: bool) -> list[tuple[int, Watch, Hit]]:
-        found: list[tuple[int, Watch, Hit]] = []
-        left = limits.JOB_HITS_A_MINUTE - self._told
+        chosen: list[tuple[int, Watch, Hit]] = []
+        left = limits.JOB_HITS_A_MINUTE - self._all_reported
         for watch, hits in self._hits(stream, at, text):
-            room = min(left, limits.HITS_A_MINUTE - self._count(watch).told)
+            room = min(left, limits.HITS_A_MINUTE - self._count(watch).reported)
             for start, hit in hits:
-                if room > 0 or watch.spec["once"]:
-                    found.append((start, watch, hit))
+                if room > 0 or watch.spec.once:
+                    chosen.append((start, watch, hit))
                     room -= 1
                     left -= 1
-                    if watch.spec["once"]:
+                    if watch.spec.once:
                         break
                 elif not unfinished:
                     self._suppress(watch, stream, start, hit)
-        return sorted(found, key=lambda one: one[0])  # of one line in the order of the watches
+        return sorted(chosen, key=lambda one: one[0])  # of one line in the order of the watches
 
     def _report(self, watch: Watch, hit: dict[str, Any], output: Output, end: int) -> None:
         self._start_minute()
-        self._count(watch).told += 1
-        self._told += 1
+        self._count(watch).reported += 1
+        self._all_reported += 1
         self._tell(history.WATCH_HIT, **hit)
 
     def _suppress(self, watch: Watch, stream: int, start: int, hit: Hit) -> None:
@@ -72,11 +73,11 @@ class HitReporter(Watcher):
 
     def _new_minute(self) -> None:
         self._summarize()
-        self._told = 0
+        self._all_reported = 0
         self._counts.clear()
 
-    def _failed(self, spec: dict[str, Any], error: Exception) -> None:
-        self._tell(history.WATCH_FAILED, watch=spec["id"], message=str(error))
+    def _failed(self, spec: records.Watch, error: Exception) -> None:
+        self._tell(history.WATCH_FAILED, watch=spec.id, message=str(error))
 
     def _skipped(self, stream: str, count: int) -> None:
         self._tell(history.WATCH_SKIPPED, stream=stream, bytes=count)
@@ -96,7 +97,7 @@ class HitReporter(Watcher):
                 history.WATCH_SUPPRESSED,
                 seq=last,
                 watch=watch.id,
-                pattern=watch.spec["pattern"],
+                pattern=watch.spec.pattern,
                 count=count.suppressed,
                 from_seq=first,
                 to_seq=last,

@@ -15,21 +15,22 @@ from itertools import accumulate
 from outlive import fastjson, limits
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import NOTIFICATIONS
+from outlive.supervisor.events.sinks import Delivery
 from outlive.system import fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Callable, Sequence
 
     from outlive.store.job_dir import JobDir
+    from outlive.supervisor.events.sinks import Event, Result
 
-    Event = dict[str, Any]
-    Result = dict[str, Any]
     Key = tuple[str, int]
+    Place = tuple[int, int]
 
 _RESULTS = b'"delivery_results": '  # as a key, never in a string: there the quotes are escaped
 _ERROR_CHARS = 160  # no error is longer
+_LONGEST = {"success": False, "attempted_at": "x" * 30, "exit_code": 255, "error": "x" * _ERROR_CHARS}
 
 
 class NotificationLog:
@@ -39,33 +40,32 @@ class NotificationLog:
     def __init__(self, job: JobDir, tell: Callable[..., None]) -> None:
         self._job = job
         self._tell = tell
-        # Of events that are not delivered yet: where the rest of the line begins, its length, and
-        # how many sinks will be told
-        self._places: dict[Key, tuple[int, int, int]] = {}
+        # Of events that are not delivered yet: where the rest of the line begins, and its length
+        self._places: dict[Key, Place] = {}
 
-    def add(self, event: Event, sinks: list[Result]) -> None:
-        """Add a hit before its delivery. `sinks`: {sink_type, target} of each that will be told."""
-        longest = [{**sink, "success": False, "attempted_at": "x" * 30, "exit_code": 255} for sink in sinks]
-        width = len(_rest([{**result, "error": "x" * _ERROR_CHARS} for result in longest], delivered=False))
+    def add(self, event: Event, targets: dict[str, str]) -> Delivery:
+        """Add a hit before its delivery to `targets`, and return that delivery."""
+        longest = [{"sink_type": kind, "target": target, **_LONGEST} for kind, target in targets.items()]
+        width = len(_rest(longest, delivered=False))
         head = fastjson.dumps(event, ensure_ascii=True).encode()[:-1] + b", "
         at = self._append(head + _rest([], delivered=False).ljust(width) + b"\n")
-        if at is not None and sinks:
-            self._places[_key(event)] = (at + len(head), width, len(sinks))
+        if at is not None and targets:
+            self._places[_key(event)] = (at + len(head), width)
+        return Delivery(event, targets, [], self.record)
 
-    def record(self, event: Event, results: list[Result]) -> None:
-        """Record what became of a delivery so far. It is delivered when every sink was told."""
-        short = [_shortened(result) for result in results]
+    def record(self, delivery: Delivery) -> None:
+        """Record what became of a delivery so far."""
+        event = delivery.event
+        short = [_shortened(result) for result in delivery.results]
         place = self._places.get(_key(event))
         if place is None:  # the disk was full
             return
-        at, width, count = place
-        over = len(results) >= count
-        delivered = over and all(result["success"] for result in results)
-        if over:
-            del self._places[_key(event)]
-        rest = _rest(short, delivered=delivered)
-        if len(rest) > width:  # the line of an older version has no room
-            content = {**event, "delivery_results": short, "delivered": delivered}
+        at, width = place
+        if not delivery.left:
+            self.forget(delivery)
+        rest = _rest(short, delivered=delivery.is_delivered)
+        if len(rest) > width:  # the watch has got more sinks since
+            content = {**event, "delivery_results": short, "delivered": delivery.is_delivered}
             self._append(fastjson.dumps(content, ensure_ascii=True).encode() + b"\n")
             return
         try:
@@ -77,12 +77,13 @@ class NotificationLog:
         except OSError:  # removed
             return
 
-    def load(self) -> tuple[set[tuple[str, str, int]], list[tuple[Event, list[Result]]]]:
+    def load(self) -> tuple[set[tuple[str, str, int]], list[Delivery]]:
         """Return the hits that a killed supervisor recorded, as (watch, pattern, seq), and those
-        that were not delivered, with the results so far. Each of these needs `expect` or `forget`.
+        deliveries that it did not end, without their targets. Those of them that have nothing left
+        are to be forgotten.
         """
         known: set[tuple[str, str, int]] = set()
-        found: dict[Key, tuple[Event, list[Result]]] = {}
+        deliveries: dict[Key, Delivery] = {}
         # A supervisor that was killed in the middle of a turn had not cut the file down yet
         at, data = self._tail(2 * limits.EVENTS_BYTES)
         for line in data.splitlines(keepends=True):
@@ -90,24 +91,19 @@ class NotificationLog:
             if event is not None:
                 known.add((event["watch"], event.get("pattern", ""), event["seq"]))
                 results, delivered = event.pop("delivery_results", []), event.pop("delivered", True)
-                rest = line.find(_RESULTS)
                 if delivered:
-                    found.pop(_key(event), None)
+                    deliveries.pop(_key(event), None)
                 else:
-                    found[_key(event)] = (event, results)
-                    self._places[_key(event)] = (at + rest, len(line) - rest - 1, 0)
+                    deliveries[_key(event)] = Delivery(event, {}, results, self.record)
+                    rest = line.find(_RESULTS)
+                    self._places[_key(event)] = (at + rest, len(line) - rest - 1)
             at += len(line)
-        self._places = {key: place for key, place in self._places.items() if key in found}
-        return known, list(found.values())
+        self._places = {key: place for key, place in self._places.items() if key in deliveries}
+        return known, list(deliveries.values())
 
-    def expect(self, event: Event, count: int) -> None:
-        """Say how many sinks of a loaded event there are in all."""
-        at, width, _ = self._places[_key(event)]
-        self._places[_key(event)] = (at, width, count)
-
-    def forget(self, event: Event) -> None:
-        """Leave a loaded event as it is: it has no sink any more, or all were told."""
-        self._places.pop(_key(event), None)
+    def forget(self, delivery: Delivery) -> None:
+        """Leave the line of a delivery as it is."""
+        self._places.pop(_key(delivery.event), None)
 
     def _append(self, line: bytes) -> int | None:
         """Append a line and return its position; None if the disk is full, or the job removed."""
@@ -130,8 +126,7 @@ class NotificationLog:
     # --- the bound ---
 
     def _tail(self, most: int) -> tuple[int, bytes]:
-        """Return the last bytes of the file, and where they begin. An older version's file may have
-        grown for weeks."""
+        """Return the last bytes of the file, and where they begin."""
         try:
             fd = self._job.open_file(NOTIFICATIONS)
         except OSError:
@@ -162,20 +157,20 @@ class NotificationLog:
         begins = list(accumulate((len(line) for line in older), initial=first))
         kept = [
             (key, older[bisect_right(begins, rest) - 1])
-            for key, (rest, _, _) in sorted(self._places.items(), key=lambda one: one[1])
+            for key, (rest, _) in sorted(self._places.items(), key=lambda one: one[1])
             if first <= rest < first + at
         ]
-        said = _left_out(older[0])
-        count = len(older) - len(kept) + (said - 1 if said else 0)
+        before = _left_out(older[0])
+        count = len(older) - len(kept) + (before - 1 if before else 0)
         content = fastjson.dumps({"event_type": history.LEFT_OUT, "count": count}).encode() + b"\n"
-        places: dict[Key, tuple[int, int, int]] = {}
+        places: dict[Key, Place] = {}
         for key, line in kept:
-            places[key] = (len(content) + line.find(_RESULTS), *self._places[key][1:])
+            places[key] = (len(content) + line.find(_RESULTS), self._places[key][1])
             content += line
         shift = len(content) - (first + at)
-        for key, (rest, width, expected) in self._places.items():
+        for key, (rest, width) in self._places.items():
             if rest >= first + at:
-                places[key] = (rest + shift, width, expected)
+                places[key] = (rest + shift, width)
         atomic_file.write_atomic(self._job.fd, NOTIFICATIONS, content + data[at:])
         self._places = places
         self._tell(history.LEFT_OUT, file=NOTIFICATIONS, count=count)
@@ -185,10 +180,9 @@ def _key(event: Event) -> Key:
     return event["watch"], event["seq"]
 
 
-def _rest(results: list[Result], *, delivered: bool) -> bytes:
+def _rest(results: Sequence[object], *, delivered: bool) -> bytes:
     """Return the rest of a line, from the results on."""
-    said = fastjson.dumps({"delivery_results": results, "delivered": delivered}, ensure_ascii=True)
-    return said.encode()[1:]
+    return fastjson.dumps({"delivery_results": results, "delivered": delivered}, ensure_ascii=True).encode()[1:]
 
 
 def _shortened(result: Result) -> Result:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 
-from outlive.core.records import watches_of
 from outlive.store import history
 from outlive.supervisor.events.sinks import Sinks
 from outlive.system import fault_points
@@ -71,16 +70,16 @@ class EventRecorder:
         self._adopted = bool(state.adopted)
         known = set()
         if self._adopted:
-            from outlive.store import adoptions  # late: few jobs are adopted
+            from outlive.store.inspection import adoptions  # late: few jobs are adopted
 
-            found, _ = history.read(self._job, kinds=(history.STARTED, history.FINISHED))
-            known = {event["type"] for event in found}
+            events, _ = history.read(self._job, kinds=(history.STARTED, history.FINISHED))
+            known = {event["type"] for event in events}
         if state.pid is not None and history.STARTED not in known:
             self._history.add(history.STARTED, 0, pid=state.pid)
         if self._adopted:
             self.tell_faults()
             self._history.add(history.ADOPTED, self._end(), by=os.getpid())
-            self._loop.after("adopted", adoptions.SURVIVED_S, lambda: adoptions.survived(self._job))
+            self._loop.timer(adoptions.survived, self._job).after(adoptions.SURVIVED_S)
         self._end_told = history.FINISHED in known
 
     def fault(self, error: Exception) -> None:
@@ -102,6 +101,14 @@ class EventRecorder:
     def signal_sent(self, signal_name: str, by: str, cause: str) -> None:
         self.tell(history.SIGNAL, signal=signal_name, by=by, cause=cause)
 
+    def workspace(self, definition: Definition, state: State) -> State:
+        """Return the state with a message about what a sandboxed job made in its workspace."""
+        if definition.sandbox is None:
+            return state
+        from outlive.sandbox import after  # late: few jobs have a sandbox
+
+        return after.looked_at(self._job.fd, definition.sandbox, state, self.tell)
+
     def left_behind(self, count: int) -> None:
         self.tell_faults()  # of the guardian, or of a fork server
         if count and not self._silent:
@@ -111,11 +118,7 @@ class EventRecorder:
 
     def look_for(self, definition: Definition) -> None:
         """Watch the output for what this definition asks for."""
-        try:
-            wanted = watches_of(definition.notification)
-        except (KeyError, TypeError, AttributeError) as error:  # whatever the job has made of its own definition
-            self.tell(history.WATCH_FAILED, message=f"{type(error).__name__}: {error}")
-            return
+        wanted = definition.notification.every_watch
         if self._silent or not (self._watchers or wanted):
             return
         if not self._watchers:
@@ -169,11 +172,11 @@ class EventRecorder:
 
         facts = {"state": state.state, "exit_code": state.exit_code, "signal": state.signal, "reason": state.reason}
         facts |= {"finished_at": state.finished_at, "duration_ms": state.duration_ms}
-        if state.ending and state.reason == state.ending["cause"]:
-            facts["ended_by"] = state.ending["by"]
-        told = {name: value for name, value in facts.items() if value is not None}
+        if state.ending and state.reason == state.ending.cause:
+            facts["ended_by"] = state.ending.by
+        outcome = {name: value for name, value in facts.items() if value is not None}
         try:
-            record.append(self._target, record.END, job_id=self._job.job_id, **told)
+            record.append(self._target, record.END, job_id=self._job.job_id, **outcome)
         except OSError:
             return
 
@@ -188,6 +191,6 @@ class EventRecorder:
         """Close the history: the work is done."""
         self._history.close()
         if self._adopted:
-            from outlive.store import adoptions
+            from outlive.store.inspection import adoptions
 
             adoptions.survived(self._job)

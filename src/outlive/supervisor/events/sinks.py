@@ -2,10 +2,10 @@
 recorded.
 
 Two lanes, so that a slow command for a watch never holds up the word that the job ended. Each event
-is on disk before its first delivery, and with the results after the last: in
+is on disk before its first delivery, and with its results after each sink: in
 `completion_event.json` for the end of the job, in `notification_events.ndjson`
-(`notification_log.py`) for the hits of watches. A supervisor that takes over sees what is left to
-do: delivery is at least once.
+(`notification_log.py`) for the hits of watches. A supervisor that takes over goes on with the sinks
+that have no result: delivery is at least once.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import stat
 import time
 
 from outlive import fastjson, limits
+from outlive.core.records import Sandbox
 from outlive.core.units import timestamp
-from outlive.store import atomic_file, history
+from outlive.store import atomic_file, history, own_files
 from outlive.store.job_dir import COMPLETION, NOTIFICATIONS
 from outlive.system import fault_points, fds, process, spawn, tree
 from outlive.system.signals import signal
@@ -25,24 +26,35 @@ from outlive.system.signals import signal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, NotRequired, TypedDict
 
     from outlive.core.records import Definition, State
     from outlive.store.job_dir import JobDir
     from outlive.supervisor.event_loop import EventLoop
     from outlive.supervisor.request import Request
 
-    Event = dict[str, Any]
-    Result = dict[str, Any]
+    Event = dict[str, Any]  # as it is sent
+
+    class Result(TypedDict):
+        """What became of an event at one sink."""
+
+        sink_type: str
+        target: str
+        success: bool
+        attempted_at: str
+        exit_code: NotRequired[int | None]
+        error: NotRequired[str]
+
 
 _MINUTE_S = 60.0
 _NO_COMMAND = 127  # sh(1)
 _NOT_FOUND = ": a command was not found on the PATH of the notification's shell; write its absolute path"
 _TOO_OFTEN = "not run: it was killed for taking too long several times in a row"
-_IN_ROOT = "refused: the file is inside the job root, whose files are outlive's own"
 _REMOVED = "not run: its watch was removed"
 _GIVEN_UP = f"given up: it was begun {limits.DELIVERIES} times, and the supervisor ended each time before it was done"
 FINISHED, MATCHED = "job.finished", "job.output.matched"
+FILE, COMMAND = SINKS = ("file", "command")  # in the order in which they are told
+_OUTCOME = ("started_at", "finished_at", "duration_ms", "exit_code", "signal", "reason")  # of a state
 _WRITING_S = 0.001  # longer than the write of one line takes
 # Without O_NONBLOCK, opening a FIFO without a reader would block the supervisor for ever (open(2),
 # fifo(7))
@@ -51,40 +63,53 @@ _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
 
 def event_of(definition: Definition, state: State, job: JobDir) -> Event:
     """Return the job.finished event."""
-    return {
-        "schema_version": limits.SCHEMA_VERSION,
-        "event_type": FINISHED,
-        "job_id": definition.job_id,
-        "state": state.state,
-        "command": definition.command,
-        "cwd": definition.cwd,
-        "started_at": state.started_at,
-        "finished_at": state.finished_at,
-        "duration_ms": state.duration_ms,
-        "exit_code": state.exit_code,
-        "signal": state.signal,
-        "reason": state.reason,
-        "name": definition.name,
-        "tags": definition.tags,
-        "stdout_log_path": job.log_path(0),
-        "stderr_log_path": job.log_path(1),
-    }
+    outcome = {name: getattr(state, name) for name in _OUTCOME}
+    about = {"state": state.state, "command": definition.command, "cwd": definition.cwd, **outcome}
+    return _event(FINISHED, job, {**about, "name": definition.name, "tags": definition.tags})
 
 
-def matched_event(definition: Definition, job: JobDir, found: dict[str, Any]) -> Event:
+def matched_event(definition: Definition, job: JobDir, hit: dict[str, Any]) -> Event:
     """Return the job.output.matched event of a hit {seq, watch, pattern, match_type, stream, line,
     match, snippet}.
     """
-    return {
-        "schema_version": limits.SCHEMA_VERSION,
-        "event_type": MATCHED,
-        "job_id": definition.job_id,
-        **found,
-        "name": definition.name,
-        "at": timestamp(),
-        "stdout_log_path": job.log_path(0),
-        "stderr_log_path": job.log_path(1),
-    }
+    return _event(MATCHED, job, {**hit, "name": definition.name, "at": timestamp()})
+
+
+def _event(kind: str, job: JobDir, content: dict[str, Any]) -> Event:
+    head = {"schema_version": limits.SCHEMA_VERSION, "event_type": kind, "job_id": job.job_id}
+    return {**head, **content, "stdout_log_path": job.log_path(0), "stderr_log_path": job.log_path(1)}
+
+
+class Delivery:
+    """One event on its way to its sinks: first the file, then the command.
+
+    `targets` is {sink type: target}; `results` are of those sinks that were told, also by a killed
+    supervisor. `record(delivery)` is called after each.
+    """
+
+    def __init__(
+        self, event: Event, targets: dict[str, str], results: list[Result], record: Callable[[Delivery], None]
+    ) -> None:
+        self.event = event
+        self.watch: str = event.get("watch", "")  # its id; empty for the end of the job
+        self.targets = targets
+        self.results = results
+        self._record = record
+
+    @property
+    def left(self) -> dict[str, str]:
+        """The sinks that are still to be told."""
+        told = [result.get("sink_type") for result in self.results]
+        return {kind: target for kind, target in self.targets.items() if kind not in told}
+
+    @property
+    def is_delivered(self) -> bool:
+        """Whether each sink took the event."""
+        return not self.left and all(result["success"] for result in self.results)
+
+    def add(self, result: Result) -> None:
+        self.results.append(result)
+        self._record(self)
 
 
 class Sinks:
@@ -99,9 +124,9 @@ class Sinks:
         self._request = request
         self._on_done = on_done
         self._tell = tell
-        self._sandbox: dict[str, Any] | None = request.definition.get("sandbox")
-        self._lanes = [_Lane(job, loop, request, kind, self._refused) for kind in (FINISHED, MATCHED)]
-        self._told: dict[tuple[str, str], tuple[float, int]] = {}  # watch and sink → since when, and how often
+        self._lanes = [_Lane(job, loop, request, kind, self) for kind in (FINISHED, MATCHED)]
+        # Watch and sink → since when, and how many deliveries the history got
+        self._recorded: dict[tuple[str, str], tuple[float, int]] = {}
         self._dropped: set[str] = set()  # watches that were removed
         self._strikes: dict[str, int] = {}  # watch → how often in a row its command ran into the time limit
 
@@ -118,50 +143,77 @@ class Sinks:
         """Return whether any command was run."""
         return any(lane.started for lane in self._lanes)
 
-    # --- the end of the job ---
+    @property
+    def room(self) -> int:
+        """How many more commands for hits may wait for their turn."""
+        return limits.SINK_QUEUE - len(self._lanes[1].queue)
+
+    # --- delivery ---
 
     def finished(self, definition: Definition, state: State) -> None:
         """Deliver job.finished, unless that was done before."""
-        sinks = [(kind, definition.notification.get(f"notify_{kind}")) for kind in ("file", "command")]
-        if not any(target for _, target in sinks):
+        targets = definition.notification.targets
+        if not targets:
             return
-        delivered, results, tries = self._begun()
-        if delivered:
+        is_over, results, tries = self._begun()
+        if is_over:
             return
         if tries:
             self.end_predecessors()
         event = event_of(definition, state, self._job)
-        told = {result.get("sink_type") for result in results}
-        left = {kind: target for kind, target in sinks if target and kind not in told}
+        delivery = Delivery(event, targets, results, lambda delivery: self._record_end(delivery, tries + 1))
+        self._record_end(delivery, tries + 1)
         if tries >= limits.DELIVERIES:
-            given_up = [self._said(event, _not_run(target, _GIVEN_UP, kind)) for kind, target in left.items()]
-            self._finished_told(event, [*results, *given_up])
+            for kind, target in delivery.left.items():
+                self._add(delivery, _not_run(target, _GIVEN_UP, kind))
             return
-        self._write_completion(event, results, done=False, tries=tries + 1)
         fault_points.at("end_owing")
-        if "file" in left:
-            results = [*results, self._said(event, append(event, left["file"], self._request.root, self._sandbox))]
-        if "command" not in left:
-            self._finished_told(event, results)
-            return
-        if "file" in left:  # a successor does not repeat it
-            self._write_completion(event, results, done=False, tries=tries + 1)
-        self._run(self._lanes[0], event, definition.cwd, left["command"], results, self._finished_told)
+        self._deliver(delivery, self._lanes[0])
 
-    def _finished_told(self, event: Event, results: list[Result]) -> None:
-        fault_points.at("end_told")
-        self._write_completion(event, results, done=True)
-        fault_points.at("end_done")
+    def matched(self, delivery: Delivery) -> None:
+        """Deliver one hit of a watch."""
+        self._deliver(delivery, self._lanes[1])
 
-    def _begun(self) -> tuple[bool, list[Result], int]:
-        """Return whether the end was delivered, what became of each sink so far, and how often the
-        delivery was begun."""
-        try:
-            found = fastjson.loads(atomic_file.read(self._job.fd, COMPLETION))
-            results = [result for result in found.get("delivery_results", []) if isinstance(result, dict)]
-            return bool(found.get("delivered")), results, int(found.get("tries", 1))
-        except (OSError, ValueError, AttributeError, TypeError, RecursionError):  # missing, cut off, or edited
-            return False, [], 0
+    def _deliver(self, delivery: Delivery, lane: _Lane) -> None:
+        """Tell the sinks that are left."""
+        left = delivery.left
+        if FILE in left:
+            own = [self._request.root, *self._request.own]
+            self._add(delivery, append(delivery.event, left[FILE], own, self._request.definition.sandbox))
+        if COMMAND in left:
+            why = self.refused(delivery)
+            if why:
+                self._add(delivery, _not_run(left[COMMAND], why))
+            else:
+                lane.run(delivery)
+
+    def ended(self, delivery: Delivery, result: Result, *, too_long: bool | None = None) -> None:
+        """Take note of a command that has ended. `too_long` is None if it was not run."""
+        if too_long is not None:
+            self._strikes[delivery.watch] = self._strikes.get(delivery.watch, 0) + 1 if too_long else 0
+        self._add(delivery, result)
+        self._on_done()
+
+    def _add(self, delivery: Delivery, result: Result) -> None:
+        """Record what became of a delivery, and put it into the history: of the hits of a watch, so
+        many a minute as the history has hits."""
+        if self._is_for_history(delivery, result):
+            content = {"sink_type": result["sink_type"], "target": result["target"]}
+            content["event_type"] = delivery.event["event_type"]
+            content |= {"watch": delivery.watch} if delivery.watch else {}
+            failure = {} if result["success"] else {"error": result.get("error")}
+            self._tell(history.NOT_NOTIFIED if failure else history.NOTIFIED, **content, **failure)
+        delivery.add(result)
+
+    def _is_for_history(self, delivery: Delivery, result: Result) -> bool:
+        if not delivery.watch:
+            return True
+        key, now = (delivery.watch, result["sink_type"]), time.monotonic()
+        began, count = self._recorded.get(key, (now, 0))
+        if now - began >= _MINUTE_S:
+            began, count = now, 0
+        self._recorded[key] = began, count + 1
+        return count < limits.HITS_A_MINUTE
 
     def end_predecessors(self) -> None:
         """Kill the command that a killed supervisor had started: it will run once more, and nothing
@@ -170,96 +222,50 @@ class Sinks:
         for member in tree.with_cookie(self._job.job_id, sinks=True):
             process.send_signal(member.pid, member.start, signal.SIGKILL)
 
-    def _write_completion(self, event: Event, results: list[Result], *, done: bool, tries: int = 1) -> None:
-        content = {**event, "delivery_results": results, "delivered": done, **({"tries": tries} if tries > 1 else {})}
+    # --- completion_event.json ---
+
+    def _begun(self) -> tuple[bool, list[Result], int]:
+        """Return whether no sink is left, what became of each so far, and how often the delivery was
+        begun."""
+        try:
+            record = fastjson.loads(atomic_file.read(self._job.fd, COMPLETION))
+            results: list[Any] = [result for result in record.get("delivery_results", []) if isinstance(result, dict)]
+            return not record.get("pending"), results, int(record.get("tries", 1))
+        except (OSError, ValueError, AttributeError, TypeError, RecursionError):  # missing, cut off, or edited
+            return False, [], 0
+
+    def _record_end(self, delivery: Delivery, tries: int) -> None:
+        pending = bool(delivery.left)
+        content = {
+            **delivery.event,
+            "delivery_results": delivery.results,
+            "delivered": delivery.is_delivered,
+            "pending": pending,
+            **({"tries": tries} if pending and tries > 1 else {}),
+        }
+        if not pending:
+            fault_points.at("end_told")
         try:
             atomic_file.write_atomic(
                 self._job.fd, COMPLETION, fastjson.dumps(content, ensure_ascii=True).encode() + b"\n"
             )
         except OSError:
             return  # full or removed: the deliveries themselves still count
+        if not pending:
+            fault_points.at("end_done")
 
-    # --- hits of watches ---
-
-    @property
-    def room(self) -> int:
-        """How many more commands for hits may wait for their turn."""
-        return limits.SINK_QUEUE - len(self._lanes[1].queue)
-
-    def matched(
-        self,
-        event: Event,
-        cwd: str,
-        command: str | None,
-        path: str | None,
-        results: list[Result],
-        done: Callable[[Event, list[Result]], None],
-    ) -> None:
-        """Deliver one hit of a watch. `done` gets `results` and what became of it, after each sink."""
-        if path:
-            results = [*results, self._said(event, append(event, path, self._request.root, self._sandbox))]
-            done(event, results)
-        if command and (why := self._refused(event)):
-            done(event, [*results, self._said(event, _not_run(command, why))])
-        elif command:
-            self._run(self._lanes[1], event, cwd, command, results, done)
-
-    # --- delivery ---
-
-    def _run(
-        self,
-        lane: _Lane,
-        event: Event,
-        cwd: str,
-        command: str,
-        results: list[Result],
-        done: Callable[[Event, list[Result]], None],
-    ) -> None:
-        def ended(result: Result) -> None:
-            watch = event.get("watch", "")
-            too_long = result.pop("too_long", None)
-            if too_long is not None:  # the command was run
-                self._strikes[watch] = self._strikes.get(watch, 0) + 1 if too_long else 0
-            done(event, [*results, self._said(event, result)])
-            self._on_done()
-
-        lane.run(event, command, cwd, ended)
-
-    def _said(self, event: Event, result: Result) -> Result:
-        """Put into the history what became of a delivery: of the hits of a watch, so many a minute
-        as the history has hits."""
-        if not self._may_tell(event, result):
-            return result
-        content = {name: result.get(name) for name in ("sink_type", "target")} | {"event_type": event["event_type"]}
-        if "watch" in event:
-            content["watch"] = event["watch"]
-        if result["success"]:
-            self._tell(history.NOTIFIED, **content)
-        else:
-            self._tell(history.NOT_NOTIFIED, **content, error=result.get("error"))
-        return result
-
-    def _may_tell(self, event: Event, result: Result) -> bool:
-        if "watch" not in event:
-            return True
-        key, now = (event["watch"], result["sink_type"]), time.monotonic()
-        began, count = self._told.get(key, (now, 0))
-        if now - began >= _MINUTE_S:
-            began, count = now, 0
-        self._told[key] = began, count + 1
-        return count < limits.HITS_A_MINUTE
+    # --- commands ---
 
     def drop(self, watch: str) -> None:
         """Run no command for this watch any more. The commands that wait for their turn are dropped
         too."""
         self._dropped.add(watch)
 
-    def _refused(self, event: Event) -> str | None:
-        """Return why the command of this event is not run, None if it is."""
-        watch = event.get("watch", "")
-        if watch in self._dropped:
+    def refused(self, delivery: Delivery) -> str | None:
+        """Return why the command of this delivery is not run, None if it is."""
+        if delivery.watch in self._dropped:
             return _REMOVED
-        return _TOO_OFTEN if self._strikes.get(watch, 0) >= limits.SINK_STRIKES else None
+        return _TOO_OFTEN if self._strikes.get(delivery.watch, 0) >= limits.SINK_STRIKES else None
 
     def reaped(self, pid: int, status: int) -> None:
         """Take note of a child that ended. If it was the command of a sink, the next one may run."""
@@ -277,42 +283,41 @@ class Sinks:
 class _Lane:
     """Runs commands one after the other, each beside the loop and killed after its own time limit."""
 
-    def __init__(
-        self, job: JobDir, loop: EventLoop, request: Request, kind: str, refused: Callable[[Event], str | None]
-    ) -> None:
+    def __init__(self, job: JobDir, loop: EventLoop, request: Request, kind: str, sinks: Sinks) -> None:
         self._job = job
-        self._refused = refused
-        self._loop = loop
+        self._sinks = sinks
+        self._time_limit = loop.timer(self._overdue)
         self._request = request
         self._kind = kind
         self._too_long = False
-        self._result: Result = {}
-        self._done: Callable[[Result], None] | None = None
-        self.queue: list[tuple[Event, str, str, Callable[[Result], None]]] = []
+        self._running: tuple[Delivery, Result] | None = None
+        self.queue: list[Delivery] = []
         self.pid: int | None = None
         self.started = False
 
-    def run(self, event: Event, command: str, cwd: str, done: Callable[[Result], None]) -> None:
-        """Run a command now, or when those before it have ended."""
-        self.queue.append((event, command, cwd, done))
+    def run(self, delivery: Delivery) -> None:
+        """Run the command now, or when those before it have ended."""
+        self.queue.append(delivery)
         self._next()
 
     def _next(self) -> None:
         while self.pid is None and self.queue:
-            event, command, cwd, done = self.queue.pop(0)
-            if why := self._refused(event):  # since it waits, for example those before it took too long
-                done(_not_run(command, why))
+            delivery = self.queue.pop(0)
+            command = delivery.targets[COMMAND]
+            if why := self._sinks.refused(delivery):  # since it waits, for example those before it took too long
+                self._sinks.ended(delivery, _not_run(command, why))
                 continue
-            self._result, self._done, self._too_long = _result("command", command), done, False
+            result = _result(COMMAND, command)
+            self._running, self._too_long = (delivery, result), False
             try:
-                self.pid = self._spawn(event, command, cwd)
+                self.pid = self._spawn(delivery.event, command)
             except OSError as error:
-                done({**self._result, "error": f"could not start: {error.strerror}"})
+                self._sinks.ended(delivery, {**result, "error": f"could not start: {error.strerror}"})
                 continue
             self.started = True
-            self._loop.after(f"sink-{self._kind}", limits.SINK_TIMEOUT_S, self._overdue)
+            self._time_limit.after(limits.SINK_TIMEOUT_S)
 
-    def _spawn(self, event: Event, command: str, cwd: str) -> int:
+    def _spawn(self, event: Event, command: str) -> int:
         env = {
             **self._request.environment,
             tree.COOKIE: self._request.job_id,
@@ -325,8 +330,9 @@ class _Lane:
         try:
             words = [*self._request.sink_shell, command]
             stdio = {0: data, 1: null, 2: null}
-            cwd = cwd if os.path.isdir(cwd) else "/"
-            sandbox = self._request.definition.get("sandbox")
+            definition = self._request.definition
+            cwd = definition.cwd if os.path.isdir(definition.cwd) else "/"
+            sandbox = definition.sandbox
             if sandbox is not None:
                 from outlive.sandbox import session
 
@@ -337,20 +343,23 @@ class _Lane:
             os.close(null)
 
     def reaped(self, status: int) -> None:
-        self._loop.cancel(f"sink-{self._kind}")
+        self._time_limit.cancel()
         self.pid = None
-        code = os.waitstatus_to_exitcode(status)
-        result = {**self._result, "exit_code": code if code >= 0 else None, "success": code == 0, "too_long": False}
-        if code < 0:
-            result["error"] = f"ended by signal {-code}"
-        elif code:
-            result["error"] = f"exited with code {code}" + (_NOT_FOUND if code == _NO_COMMAND else "")
-        if self._too_long:
-            result |= {"error": f"killed after {limits.SINK_TIMEOUT_S:.0f} s", "success": False, "too_long": True}
-        done, self._done = self._done, None
-        if done is not None:  # before the next command: this result may be the one that stops them
-            done(result)
+        if self._running is not None:  # before the next command: this result may stop them
+            (delivery, result), self._running = self._running, None
+            self._sinks.ended(delivery, self._ended(result, status), too_long=self._too_long)
         self._next()
+
+    def _ended(self, result: Result, status: int) -> Result:
+        """Return what became of a command with this wait status."""
+        code = os.waitstatus_to_exitcode(status)
+        result["exit_code"], result["success"] = (code if code >= 0 else None), code == 0
+        if self._too_long:
+            result["success"], result["error"] = False, f"killed after {limits.SINK_TIMEOUT_S:.0f} s"
+        elif code:
+            because = f"ended by signal {-code}" if code < 0 else f"exited with code {code}"
+            result["error"] = because + (_NOT_FOUND if code == _NO_COMMAND else "")
+        return result
 
     def _overdue(self) -> None:
         self._too_long = True
@@ -363,21 +372,20 @@ class _Lane:
             process.send_signal(member.pid, member.start, signal.SIGKILL)
 
 
-def append(event: Event, path: str, root: str, sandbox: dict[str, Any] | None = None) -> Result:
+def append(event: Event, path: str, own: list[str], sandbox: Sandbox | None = None) -> Result:
     """Add one line by one write to a file opened for appending, so that lines of several jobs do
-    not mix. A file inside the job root is refused.
+    not mix. A file that is `own` of outlive, or in such a directory, is refused.
     """
-    from outlive.store.root import is_inside  # late: few jobs have such a file
-
     result = _result("file", path)
     line = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
     try:
-        if is_inside(path, root):
-            return {**result, "error": _IN_ROOT}
+        owner = own_files.owner_of(path, own)
+        if owner is not None:
+            return {**result, "error": own_files.refusal(owner)}
         fd = _opened(path, sandbox)
         try:
-            if is_inside(f"/proc/self/fd/{fd}", root):  # by a link that was made in between
-                return {**result, "error": _IN_ROOT}
+            if why := own_files.why_refused(fd, own):  # by a link that was made in between, too
+                return {**result, "error": why}
             fds.write_all(fd, b"\n" + line if _is_cut(fd) else line)
         finally:
             os.close(fd)
@@ -412,7 +420,7 @@ def _has_end(fd: int) -> bool:
     return os.pread(fd, 1, max(0, os.fstat(fd).st_size - 1)) in (b"", b"\n")
 
 
-def _opened(path: str, sandbox: dict[str, Any] | None) -> int:
+def _opened(path: str, sandbox: Sandbox | None) -> int:
     if sandbox is not None:
         from outlive.sandbox import sink_file
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from outlive.core import records
     from outlive.store.job_dir import JobDir
     from outlive.store.output.patterns import Hit
     from outlive.supervisor.event_loop import EventLoop
@@ -39,40 +40,36 @@ NAMES = ("stdout", "stderr")
 class Watch:
     """One watch. `first`: for each stream, where the first line begins that counts."""
 
-    def __init__(self, spec: dict[str, Any], first: list[int]) -> None:
+    def __init__(self, spec: records.Watch, first: list[int]) -> None:
         self.spec = spec
-        self.pattern = Pattern(spec["pattern"], spec["match_type"])
-        self.streams = _STREAMS[spec["stream"]]
+        self.id: str = spec.id
+        self.pattern = Pattern(spec.pattern, spec.match_type)
+        self.streams = _STREAMS[spec.stream]
         self.first = first
         self.done = False
 
     @property
-    def id(self) -> str:
-        found: str = self.spec["id"]
-        return found
-
-    @property
     def key(self) -> tuple[str, str]:
-        return self.id, self.spec["pattern"]
+        return self.id, self.spec.pattern
 
 
 class Watcher:
     """One search. `tell(type, seq=…, **content)` puts an event into the history; `on_done` is
     called when the search is over.
 
-    A subclass names the file of its positions and its timers, chooses hits in `_chosen` and reports
+    A subclass names the file of its positions, chooses hits in `_chosen` and reports
     them in `_report`.
     """
 
     positions = WATCHED
-    timer = "watch"
 
     def __init__(self, job: JobDir, loop: EventLoop, *, tell: Callable[..., None], on_done: Callable[[], None]) -> None:
         self._job = job
-        self._loop = loop
         self._tell = tell
         self._on_done = on_done
-        self._quiet, self._minute = f"{self.timer}-quiet", f"{self.timer}-minute"
+        self._next_slice = loop.timer(self._slice)
+        self._quiet = loop.timer(self._look_at_prompt)
+        self._minute = loop.timer(self._new_minute)
         self._watches: list[Watch] = []
         self._scanners: dict[int, Scanner] = {}
         self._ending = self._held = False
@@ -102,7 +99,7 @@ class Watcher:
         """Say that so many bytes were gone before they were searched."""
         raise NotImplementedError
 
-    def _failed(self, spec: dict[str, Any], error: Exception) -> None:
+    def _failed(self, spec: records.Watch, error: Exception) -> None:
         """Say that the pattern of a watch does not work."""
         raise NotImplementedError
 
@@ -112,7 +109,7 @@ class Watcher:
 
     # --- which ---
 
-    def configure(self, specs: list[dict[str, Any]]) -> None:
+    def configure(self, specs: list[records.Watch]) -> None:
         """Look for these from now on. A watch that was there goes on; errors of a pattern go into
         the history.
         """
@@ -120,7 +117,7 @@ class Watcher:
         self._watches = []
         new = []
         for spec in specs:
-            old = known.get(spec["id"])
+            old = known.get(spec.id)
             if old is not None and old.spec == spec:
                 self._watches.append(old)
                 continue
@@ -132,17 +129,17 @@ class Watcher:
         self._open_scanners()
         self._rewind([watch for watch in new if watch.id not in self._covered])
         self._covered.clear()
-        self._loop.after(self.timer, 0, self._slice)
+        self._next_slice.after(0)
 
-    def _new(self, spec: dict[str, Any]) -> Watch:
+    def _new(self, spec: records.Watch) -> Watch:
         with Output(self._job) as output:
-            first = output.offsets_at(spec.get("from_seq", 0))
+            first = output.offsets_at(spec.from_seq)
         watch = Watch(spec, first)
         for stream in watch.streams:
             scanner = Scanner(self._job, stream, 0)
             watch.first[stream] = scanner.line_start(first[stream])
             scanner.close()
-        watch.done = bool(spec["once"]) and any(known[:2] == watch.key for known in self._known)
+        watch.done = spec.once and any(known[:2] == watch.key for known in self._known)
         return watch
 
     def _open_scanners(self) -> None:
@@ -172,19 +169,19 @@ class Watcher:
 
     @property
     def busy(self) -> bool:
-        return self._held or self._loop.is_set(self.timer) or self._loop.is_set(self._quiet)
+        return self._held or self._next_slice.is_set or self._quiet.is_set
 
     def go_on(self) -> None:
         """Search again if there was no room for more hits."""
         if self._held:
             self._held = False
-            self._loop.after(self.timer, 0, self._slice)
+            self._next_slice.after(0)
 
     def output(self) -> None:
         """Take note of new output."""
-        if self._scanners and not self._held and not self._loop.is_set(self.timer):
-            self._loop.cancel(self._quiet)
-            self._loop.after(self.timer, 0, self._slice)
+        if self._scanners and not self._held and not self._next_slice.is_set:
+            self._quiet.cancel()
+            self._next_slice.after(0)
 
     def finish(self) -> None:
         """Search what the command wrote last: for a moment at once, and the rest without pauses."""
@@ -199,15 +196,15 @@ class Watcher:
                 break
             if time.monotonic() > until:
                 break
-        self._loop.cancel(self._quiet)
-        self._loop.after(self.timer, 0, self._slice)  # which also sees whether there was room
+        self._quiet.cancel()
+        self._next_slice.after(0)  # which also sees whether there was room
 
     def stop(self) -> None:
         """Stop searching."""
         self._watches, self._held = [], False
         self._open_scanners()
-        for timer in (self.timer, self._quiet, self._minute):
-            self._loop.cancel(timer)
+        for timer in (self._next_slice, self._quiet, self._minute):
+            timer.cancel()
 
     def _slice(self) -> None:
         self._guarded(self._look)
@@ -227,10 +224,10 @@ class Watcher:
         if self._search_some():
             # A costly pattern gets half of the time, and moving the output the other half
             pause = 0.0 if self._ending else time.monotonic() - began
-            self._loop.after(self.timer, pause, self._slice)
+            self._next_slice.after(pause)
         elif not self._ending:
             if any(scanner.behind for scanner in self._scanners.values()):
-                self._loop.after(self._quiet, _UNFINISHED_QUIET_S, self._look_at_prompt)
+                self._quiet.after(_UNFINISHED_QUIET_S)
         else:
             self._search_unfinished()
             self._summarize()
@@ -238,18 +235,18 @@ class Watcher:
 
     def _search_some(self) -> bool:
         """Search one piece of each stream. Return False if no whole line is left."""
-        found = False
+        any_text = False
         for scanner in self._open():
             at, text = scanner.whole_lines()
             if text:
-                found = True
+                any_text = True
                 self._search(scanner.stream, at, text)
                 scanner.searched()
-        if found:
+        if any_text:
             self._save()
         if any(scanner.skipped for scanner in self._open()):
             self._start_minute()
-        return found
+        return any_text
 
     def _look_at_prompt(self) -> None:
         if self._has_room():
@@ -267,7 +264,7 @@ class Watcher:
 
     def _search_unfinished(self) -> None:
         """Search the unfinished last lines. `_known` remembers a hit, so that the finished line is
-        not told again.
+        not reported again.
         """
         for scanner in self._open():
             at, text = scanner.unfinished()
@@ -275,11 +272,11 @@ class Watcher:
                 self._search(scanner.stream, at, text, unfinished=True)
 
     def _search(self, stream: int, at: int, text: bytes, *, unfinished: bool = False) -> None:
-        found = self._chosen(stream, at, text, unfinished=unfinished)
-        if not found:
+        chosen = self._chosen(stream, at, text, unfinished=unfinished)
+        if not chosen:
             return
         with Output(self._job) as output:
-            for start, watch, hit in found:
+            for start, watch, hit in chosen:
                 self._hit(output, watch, stream, start, hit, unfinished=unfinished)
 
     def _hits(self, stream: int, at: int, text: bytes) -> Iterator[tuple[Watch, Iterator[tuple[int, Hit]]]]:
@@ -306,20 +303,20 @@ class Watcher:
         event = {
             "seq": seq,
             "watch": watch.id,
-            "pattern": spec["pattern"],
-            "match_type": spec["match_type"],
+            "pattern": spec.pattern,
+            "match_type": spec.match_type,
             "stream": NAMES[stream],
             "line": hit.line,
             "match": hit.match,
         }
         self._report(watch, event, output, seq + hit.end - hit.start)
-        if spec["once"]:
+        if spec.once:
             watch.done = True
             self._open_scanners()
 
     def _start_minute(self) -> None:
-        if not self._loop.is_set(self._minute):
-            self._loop.after(self._minute, _HIT_WINDOW_S, self._new_minute)
+        if not self._minute.is_set:
+            self._minute.after(_HIT_WINDOW_S)
 
     def _new_minute(self) -> None:
         self._summarize()
@@ -334,11 +331,8 @@ class Watcher:
     # --- how far it came ---
 
     def _load(self) -> list[int] | None:
-        return self._load_from(self.positions)
-
-    def _load_from(self, name: str) -> list[int] | None:
         try:
-            fd = self._job.open_file(name)
+            fd = self._job.open_file(self.positions)
         except OSError:
             return None
         try:
@@ -351,7 +345,7 @@ class Watcher:
             os.close(fd)
 
     def _save(self) -> None:
-        """Record how far the search came, after its hits were told: a takeover finds those in the
+        """Record how far the search came, after its hits were reported: a takeover finds those in the
         history and goes on here.
         """
         self._saved = [

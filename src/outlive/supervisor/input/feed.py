@@ -53,6 +53,7 @@ class Feed(ABC):
         self._way: int | None = way
         self._on_input = on_input
         self._queue: list[_Write] = []
+        self._expiry = loop.timer(self._expire)
         os.set_blocking(way, False)
 
     def put(self, data: bytes, *, eof: bool, connection: Connection | None = None, wait_s: float | None = None) -> None:
@@ -116,9 +117,9 @@ class Feed(ABC):
     def _set_timer(self) -> None:
         ends = [write.until for write in self._queue if write.until is not None]
         if ends:
-            self._loop.at("feed", min(ends), self._expire)
+            self._expiry.at(min(ends))
         else:
-            self._loop.cancel("feed")
+            self._expiry.cancel()
 
     def _expire(self) -> None:
         now = time.monotonic()
@@ -140,7 +141,7 @@ class Feed(ABC):
         for write in self._queue:
             write.answer(closed=True)
         self._queue = []
-        self._loop.cancel("feed")
+        self._expiry.cancel()
 
 
 class PipeFeed(Feed):
@@ -171,7 +172,7 @@ class PipeFeed(Feed):
             self._gone()
 
     def _gone(self) -> None:
-        self._loop.cancel("feed")
+        self._expiry.cancel()
         self._escrow.empty()
         self._on_closed()
 
@@ -183,6 +184,7 @@ class TerminalFeed(Feed):
 
     def __init__(self, loop: EventLoop, master: int, on_input: Callable[[], None]) -> None:
         super().__init__(loop, os.dup(master), on_input)
+        self._next_try = loop.timer(self._retry)
         self._line_begun = False
 
     def _move(self, write: _Write, way: int) -> None:
@@ -229,4 +231,4 @@ class TerminalFeed(Feed):
         if self._queue and self._way is not None:
             self._push()
         if self._queue:
-            self._loop.after("feed-retry", _TERMINAL_RETRY_S, self._retry)
+            self._next_try.after(_TERMINAL_RETRY_S)

@@ -16,6 +16,7 @@ import re
 import time
 
 from outlive import limits
+from outlive.core.records import InputWait
 from outlive.core.units import timestamp
 from outlive.store.output.patterns import seen
 from outlive.system import blocked_reads
@@ -23,12 +24,10 @@ from outlive.system import blocked_reads
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
 
     from outlive.supervisor.event_loop import EventLoop
+    from outlive.supervisor.output.pump import Pump
     from outlive.system.pty import Modes
-
-    Waiting = dict[str, Any]
 
 _QUIET_S = 0.3  # silence before it is determined which threads are blocked, ...
 _INSPECT_EVERY_S = (0.3, 2.0)  # ... then again at growing intervals
@@ -41,88 +40,84 @@ class PromptDetector:
     """Keeps `waiting` up to date and calls `on_change(waiting, prompt)` when it becomes true or
     false.
 
-    `pids` returns the processes of the job. `last_bytes`: the end of its output. `end`: the length
-    of its output. `modes`: of its terminal, None if it has none. `quiet_since`: of the last output
-    (time.monotonic).
+    `pids` returns the processes of the job, `modes` those of its terminal, None if it has none.
     """
 
     def __init__(
         self,
         loop: EventLoop,
         target: blocked_reads.Target,
+        pump: Pump,
         *,
         pids: Callable[[], Iterable[int]],
-        last_bytes: Callable[[int], bytes],
-        end: Callable[[], int],
         modes: Callable[[], Modes | None],
-        quiet_since: Callable[[], float],
-        on_change: Callable[[Waiting | None, str], None],
+        on_change: Callable[[InputWait | None, str], None],
     ) -> None:
-        self._loop = loop
+        self._next_look = loop.timer(self._look)
         self._target = target
+        self._pump = pump
         self._pids = pids
-        self._last_bytes = last_bytes
-        self._end = end
         self._modes = modes
-        self._quiet_since = quiet_since
         self._on_change = on_change
-        self._waiting: Waiting | None = None
+        self._waiting: InputWait | None = None
         self._input_at = 0.0
         self._wait_s = _INSPECT_EVERY_S[0]
         self._enough_s = _QUIET_S if blocked_reads.supported() else _PROMPT_QUIET_S
 
     def start(self) -> None:
-        self._loop.after("input", self._enough_s, self._look)
+        self._next_look.after(self._enough_s)
 
     def input(self) -> None:
         """Take note of input: what was asked is being answered."""
         self._input_at = time.monotonic()
         self._set(None)
         self._wait_s = _INSPECT_EVERY_S[0]
-        if self._loop.is_set("input"):
-            self._loop.after("input", self._enough_s, self._look)
+        if self._next_look.is_set:
+            self._next_look.after(self._enough_s)
 
     def output(self) -> None:
         """Take note of output."""
         if self._waiting is not None or self._wait_s > _INSPECT_EVERY_S[0]:
             self._set(None)
             self._wait_s = _INSPECT_EVERY_S[0]
-            self._loop.after("input", self._enough_s, self._look)
+            self._next_look.after(self._enough_s)
 
     def stop(self) -> None:
-        self._loop.cancel("input")
+        self._next_look.cancel()
         self._waiting = None
 
     def _look(self) -> None:
-        left = self._enough_s - (time.monotonic() - max(self._quiet_since(), self._input_at))
+        left = self._enough_s - (time.monotonic() - max(self._pump.last_output, self._input_at))
         if left > 0:
-            self._loop.after("input", left, self._look)
+            self._next_look.after(left)
             return
         self._set(self._found())
-        self._loop.after("input", self._wait_s, self._look)
+        self._next_look.after(self._wait_s)
         self._wait_s = min(self._wait_s * 1.5, _INSPECT_EVERY_S[1])
 
-    def _set(self, found: Waiting | None) -> None:
-        if (found is None) != (self._waiting is None) or (found and self._waiting and _other(found, self._waiting)):
-            self._waiting = found
-            self._on_change(found, self._last_line().decode("utf-8", "replace")[-limits.PROMPT_CHARS :])
+    def _set(self, waiting: InputWait | None) -> None:
+        if (waiting is None) != (self._waiting is None) or (
+            waiting and self._waiting and _other(waiting, self._waiting)
+        ):
+            self._waiting = waiting
+            self._on_change(waiting, self._last_line().decode("utf-8", "replace")[-limits.PROMPT_CHARS :])
 
-    def _found(self) -> Waiting | None:
+    def _found(self) -> InputWait | None:
         modes = self._modes()
         if not self._is_waiting(modes):
             return None
         echo, canonical = (modes.echo, modes.canonical) if modes else (None, None)
-        return {"seq": self._end(), "at": timestamp(), "echo": echo, "canonical": canonical}
+        return InputWait(seq=self._pump.end, at=timestamp(), echo=echo, canonical=canonical)
 
     def _is_waiting(self, modes: Modes | None) -> bool:
         if not blocked_reads.supported():
             return bool(_PROMPT.search(self._last_line()))
-        found = blocked_reads.inspect_threads(self._pids(), self._target)
-        if found.reading:
+        states = blocked_reads.inspect_threads(self._pids(), self._target)
+        if states.reading:
             return True
-        if found.polling and not found.busy:
-            return bool(self._last_line()) or (modes is not None and not modes.canonical and not found.others)
-        if found.unreadable and modes is not None:
+        if states.polling and not states.busy:
+            return bool(self._last_line()) or (modes is not None and not modes.canonical and not states.others)
+        if states.unreadable and modes is not None:
             return modes.canonical and not modes.echo and bool(self._last_line())
         return False
 
@@ -130,9 +125,9 @@ class PromptDetector:
         """Return the visible text of an unfinished last line, empty if the output ends with a whole
         line.
         """
-        text = seen(self._last_bytes(limits.PROMPT_BYTES))
+        text = seen(self._pump.last_bytes(limits.PROMPT_BYTES))
         return text.rpartition(b"\n")[2].strip()
 
 
-def _other(one: Waiting, two: Waiting) -> bool:
-    return any(one[name] != two[name] for name in ("seq", "echo", "canonical"))
+def _other(one: InputWait, two: InputWait) -> bool:
+    return (one.seq, one.echo, one.canonical) != (two.seq, two.echo, two.canonical)

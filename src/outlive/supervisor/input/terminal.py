@@ -12,6 +12,8 @@ import os
 import re
 import time
 
+from outlive.core import records
+from outlive.store import fault_report
 from outlive.store.job_dir import LOGS
 from outlive.store.output.gap import GapFile
 from outlive.system import daemonize, pty, tree
@@ -61,10 +63,10 @@ class _Cursor:
         return b"\x1b[%s1;1R" % self.prefix
 
 
-def new_record(master: int) -> dict[str, Any]:
+def new_record(master: int) -> records.Terminal:
     """Return the record of a terminal that no program has used yet."""
     cols, rows = pty.size(master)
-    return {"cols": cols, "rows": rows, "sizes": [[0, cols, rows]], "modes": dict.fromkeys(_NAMES, False), "scanned": 0}
+    return records.Terminal(cols=cols, rows=rows, sizes=[[0, cols, rows]], modes=dict.fromkeys(_NAMES, False))
 
 
 class Terminal:
@@ -73,12 +75,14 @@ class Terminal:
     """
 
     def __init__(
-        self, job: JobDir, loop: EventLoop, master: int, record: dict[str, Any] | None, on_change: Callable[[], None]
+        self, job: JobDir, loop: EventLoop, master: int, record: records.Terminal | None, on_change: Callable[[], None]
     ) -> None:
         """`on_change` is called when modes or size differ from the record."""
         self._job = job
         self._loop = loop
         self._master = master
+        self._change = loop.timer(on_change)
+        self._guess = loop.timer(self._cursor_found)
         self._on_change = on_change
         self._log = job.open_file(LOGS[0])
         self.modes: dict[str, bool] = dict.fromkeys(_NAMES, False)
@@ -88,16 +92,16 @@ class Terminal:
         self._answers: list[bytes | _Cursor] = []
         self._allowed, self._since = _ANSWERS_A_SECOND, 0.0
         self._finder: int | None = None  # read end of the fork that looks for the cursor
-        if record:
+        if record is not None:
             self._resume(record)
 
-    def _resume(self, record: dict[str, Any]) -> None:
+    def _resume(self, record: records.Terminal) -> None:
         """Go on after a takeover. What was asked before may have been answered, so nothing of it is
         answered.
         """
-        self.modes.update(record.get("modes") or {})
-        self._sizes = record.get("sizes") or self._sizes
-        self._scanned = int(record.get("scanned") or 0)
+        self.modes.update(record.modes)
+        self._sizes = record.sizes or self._sizes
+        self._scanned = record.scanned
         gaps = GapFile(self._job)
         hole = gaps.newest().streams[0]
         gaps.close()
@@ -105,9 +109,9 @@ class Terminal:
             self._scanned = hole.stop
         self.look(answer=False)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> records.Terminal:
         cols, rows = self.size
-        return {"cols": cols, "rows": rows, "sizes": self._sizes, "modes": dict(self.modes), "scanned": self._scanned}
+        return records.Terminal(cols=cols, rows=rows, sizes=self._sizes, modes=dict(self.modes), scanned=self._scanned)
 
     def facts(self) -> dict[str, Any]:
         """Return what a client that types has to know now."""
@@ -145,22 +149,22 @@ class Terminal:
             if used < len(data) and len(data) < _BLOCK:
                 break  # an unfinished sequence: the rest of it comes
         self._flush()
-        if self.modes != before and not self._loop.is_set("modes"):
-            self._loop.after("modes", _MODES_EVERY_S, self._on_change)
+        if self.modes != before and not self._change.is_set:
+            self._change.after(_MODES_EVERY_S)
 
     def _scan(self, data: bytes, *, answer: bool) -> int:
         """Return how many bytes need not be scanned again."""
         if b"\x1b" not in data:
             return len(data)
-        for found in _SEQUENCE.finditer(data):
-            self._obey(found)
+        for match in _SEQUENCE.finditer(data):
+            self._obey(match)
             if answer:
-                self._answer(found, self._scanned + found.start())
+                self._answer(match, self._scanned + match.start())
         begun = _UNFINISHED.search(data, max(0, len(data) - _LONGEST))
         return begun.start() if begun else len(data)
 
-    def _obey(self, found: re.Match[bytes]) -> None:
-        prefix, parameters, between, final, _, _, short = found.groups()
+    def _obey(self, match: re.Match[bytes]) -> None:
+        prefix, parameters, between, final, _, _, short = match.groups()
         if final in (b"h", b"l") and prefix == b"?":
             for number in parameters.split(b";"):
                 name = "alternate_screen" if number in _ALTERNATE else _MODES.get(number)
@@ -175,8 +179,8 @@ class Terminal:
 
     # --- what it asks ---
 
-    def _answer(self, found: re.Match[bytes], at: int) -> None:
-        words = self._words(found)
+    def _answer(self, match: re.Match[bytes], at: int) -> None:
+        words = self._words(match)
         if words == b"":
             return
         now = time.monotonic()
@@ -186,16 +190,16 @@ class Terminal:
             return
         self._allowed -= 1
         if words is None:
-            question = _Cursor(at, found[1])
+            question = _Cursor(at, match[1])
             waiting = sum(isinstance(one, _Cursor) for one in self._answers)
             self._answers.append(question if waiting < _CURSOR_QUERIES else question.guess())
             self._find_cursor()
         else:
             self._answers.append(words)
 
-    def _words(self, found: re.Match[bytes]) -> bytes | None:
+    def _words(self, match: re.Match[bytes]) -> bytes | None:
         """Return the answer; empty if it was no question, None if an emulator has to be asked."""
-        prefix, parameters, between, final, colour, setting, short = found.groups()
+        prefix, parameters, between, final, colour, setting, short = match.groups()
         if colour:
             return b"\x1b]%s;rgb:%s\x1b\\" % (colour, _COLOURS[colour])
         if setting:  # "not known", which ends the waiting
@@ -259,8 +263,6 @@ class Terminal:
             try:
                 look()
             except Exception as error:
-                from outlive.store import fault_report
-
                 fault_report.write(self._job, "cursor", error)
                 raise
             return 0
@@ -273,7 +275,7 @@ class Terminal:
             os.close(write_end)
         self._finder = read_end
         self._loop.read(read_end, self._cursor_found)
-        self._loop.after("cursor", _CURSOR_ANSWER_S, self._cursor_found)
+        self._guess.after(_CURSOR_ANSWER_S)
 
     def _cursor_found(self) -> None:
         """Take the answer of the fork, or a guess if the fork died or takes too long."""
@@ -283,7 +285,7 @@ class Terminal:
             words = os.read(self._finder, 64)
         except BlockingIOError:
             words = b""
-        self._loop.cancel("cursor")
+        self._guess.cancel()
         self._forget_finder()
         first = self._answers[0]
         assert isinstance(first, _Cursor)

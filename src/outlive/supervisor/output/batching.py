@@ -39,7 +39,7 @@ class Batching:
         self._paused += self._pause
         return self._pause
 
-    def found(self, count: int) -> None:
+    def moved(self, count: int) -> None:
         """The turn moved `count` bytes. A pipe that is nearly full may have made its writer wait
         for us.
         """

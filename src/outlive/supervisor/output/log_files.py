@@ -9,8 +9,10 @@ import stat
 import time
 
 from outlive.store import history
+from outlive.store.atomic_file import open_to_write
 from outlive.store.job_dir import LOGS
 from outlive.store.output import damage
+from outlive.store.output.sparse import output_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,13 +30,13 @@ class LogFiles:
 
     def __init__(self, job: JobDir, tell: Callable[..., None], on_new_file: Callable[[], None]) -> None:
         """Errors: OSError. A log that was deleted is made again."""
-        self._job = job
+        self.job = job
         self._tell = tell
         self._on_new_file = on_new_file
-        self.fds = [job.open_file(name, os.O_WRONLY | os.O_CREAT) for name in LOGS]
+        self.fds = [open_to_write(job.fd, name) for name in LOGS]
         known = damage.read(job)
         ends = [max((stop for _, stop in spans), default=0) for spans in known]
-        self.sizes = [max(os.fstat(fd).st_size, end) for fd, end in zip(self.fds, ends, strict=True)]
+        self.sizes = [max(output_size(job, stream), end) for stream, end in enumerate(ends)]
         self._synced = [0, 0]  # the lengths that `unsynced` saw
         self._look_at = time.monotonic() + _IN_PLACE_CHECK_S
 
@@ -53,7 +55,7 @@ class LogFiles:
         if there >= end:
             return
         try:
-            damage.record(self._job, stream, there, end)
+            damage.record(self.job, stream, there, end)
             os.ftruncate(self.fds[stream], end)
         except OSError:  # full, or the directory is gone: the next look tries again
             return
@@ -75,20 +77,29 @@ class LogFiles:
                 self._open_again(stream)
             if self.was_cut(stream):
                 self.mend(stream)
+            elif os.lseek(self.fds[stream], 0, os.SEEK_END) > self.sizes[stream]:
+                self._shorten(stream)
+
+    def _shorten(self, stream: int) -> None:
+        """Cut off what another program has put behind the output: the output goes on there."""
+        try:
+            os.ftruncate(self.fds[stream], self.sizes[stream])
+        except OSError:  # the next look tries again
+            return
 
     def _is_in_place(self, stream: int) -> bool:
         here = os.fstat(self.fds[stream])
         try:
-            there = os.stat(LOGS[stream], dir_fd=self._job.fd, follow_symlinks=False)
+            there = os.stat(LOGS[stream], dir_fd=self.job.fd, follow_symlinks=False)
         except OSError:
             return False
         return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
 
     def _open_again(self, stream: int) -> None:
-        if not self._job.is_in_place():  # the whole job was deleted: nothing is to be made there
+        if not self.job.is_in_place():  # the whole job was deleted: nothing is to be made there
             return
         try:
-            fd = self._job.open_file(LOGS[stream], os.O_WRONLY | os.O_CREAT)
+            fd = self.job.open_file(LOGS[stream], os.O_WRONLY | os.O_CREAT)
         except OSError:  # a link or a directory in its place: what we hold goes on
             return
         if stat.S_ISREG(os.fstat(fd).st_mode):

@@ -111,11 +111,11 @@ class _Search:
 
 def _all(data: bytes, value: bytes) -> list[int]:
     """Return where a value begins, overlapping places too."""
-    found, at = [], data.find(value)
+    places, at = [], data.find(value)
     while at >= 0:
-        found.append(at)
+        places.append(at)
         at = data.find(value, at + 1)
-    return found
+    return places
 
 
 def _beginning(data: bytes, value: bytes) -> int:

@@ -11,7 +11,7 @@ from outlive import limits
 from outlive.store.job_dir import LOGS
 from outlive.store.output.merged import OrderWriter
 from outlive.supervisor.output.batching import Batching
-from outlive.supervisor.output.log_files import LogFiles
+from outlive.supervisor.output.drop_counter import DropCounter
 from outlive.supervisor.output.quota import Quota
 from outlive.system import fds, splice
 
@@ -19,53 +19,58 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from outlive.store.job_dir import JobDir
     from outlive.supervisor.event_loop import EventLoop
     from outlive.supervisor.job_fds import FifoSource, TerminalSource
+    from outlive.supervisor.output.log_files import LogFiles
     from outlive.supervisor.output.masking import Masking
 
 _PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after this long without output
 
 # The log cannot take more; the job must not be blocked or killed for it.
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS})
+# EBADF: the log was opened when the disk was read-only already (atomic_file.open_to_write)
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS, errno.EBADF})
 
 
 class Pump:
     """Moves the output: two FIFOs, one terminal, or (of a terminal that went with its supervisors)
-    nothing. `dropped` counts the bytes that no disk would take, or that are beyond a quota where
+    nothing. `drops` counts the bytes that no disk would take, or that are beyond a quota where
     nothing can be given back.
     """
 
     def __init__(
         self,
-        job: JobDir,
         loop: EventLoop,
         sources: list[FifoSource | TerminalSource],
+        files: LogFiles,
+        drops: DropCounter,
+        quota: Quota,
         on_output: Callable[[], None],
         on_end: Callable[[], None],
-        on_drop: Callable[[], None],
-        quota: Quota,
-        tell: Callable[..., None],
     ) -> None:
-        self._job = job
+        self._job = files.job
         self._loop = loop
         self._sources = sources
         self._on_output = on_output
         self._on_end = on_end
-        self._on_drop = on_drop
         self._quota = quota
-        self._files = LogFiles(job, tell, quota.close)
+        self._files = files
         self._logs, self._sizes = self._files.fds, self._files.sizes
-        self._order = OrderWriter(job)
+        self._order = OrderWriter(files.job)
         self._masking: Masking | None = None
         # All that a quota costs before it is reached: two comparisons and a subtraction for each
         # splice
         self._room, self._most = quota.full_at - sum(self._sizes), quota.turn_bytes
         self._capacity = [limits.PIPE_BYTES for _ in sources]
+        self._shrinks = [loop.timer(self._shrink, stream) for stream in range(len(sources))]
         self._open = [True for _ in sources]
         self._batching = Batching()
-        self.dropped = 0
+        self._drops = drops
         self.last_output = time.monotonic()
+
+    @property
+    def dropped(self) -> int:
+        """How many bytes are in no log."""
+        return self._drops.bytes
 
     @property
     def ended(self) -> bool:
@@ -138,7 +143,7 @@ class Pump:
             self._wait_for_more(stream, pause)
         self._enlarge_if_full(stream)
         moved = self._move(stream, self._capacity[stream])
-        self._batching.found(moved)
+        self._batching.moved(moved)
         if moved == 0:  # end of file: the last writer is gone
             self._loop.forget(self._sources[stream].fd)
             self._open[stream] = False
@@ -152,9 +157,9 @@ class Pump:
         """Mask these texts in the output, if there are any."""
         if not masked:
             return
-        from outlive.supervisor.output.masking import Masking  # late: few jobs have some
-
         try:
+            from outlive.supervisor.output.masking import Masking  # late: few jobs mask values
+
             self._masking = Masking(self._job, masked)
         except OSError:  # readers then show nothing of what comes
             return
@@ -202,13 +207,9 @@ class Pump:
 
     def _drop(self, stream: int, count: int) -> int:
         try:
-            gone = splice.discard(self._sources[stream].pipe, count)
+            return self._drops.drop(self._sources[stream].pipe, count)
         except BlockingIOError:
             return -1
-        if gone:
-            self.dropped += gone
-            self._on_drop()
-        return gone
 
     def _enlarge_if_full(self, stream: int) -> None:
         """Pipes stay at 64 KiB until one is found full: the 65th large one of a user makes all his
@@ -219,15 +220,14 @@ class Pump:
             return
         if source.enlarge():
             self._capacity[stream] = limits.PIPE_FULL_BYTES
-            self._loop.after(f"shrink{stream}", _PIPE_QUIET_S, lambda: self._shrink(stream))
+            self._shrinks[stream].after(_PIPE_QUIET_S)
 
     def _shrink(self, stream: int) -> None:
         quiet = time.monotonic() - self.last_output
         if quiet >= _PIPE_QUIET_S and self._sources[stream].shrink():
             self._capacity[stream] = limits.PIPE_BYTES
             return
-        wait = max(0.1, _PIPE_QUIET_S - quiet)
-        self._loop.after(f"shrink{stream}", wait, lambda: self._shrink(stream))
+        self._shrinks[stream].after(max(0.1, _PIPE_QUIET_S - quiet))
 
     @property
     def sizes(self) -> list[int]:

@@ -114,9 +114,9 @@ class Quota:
         """Asked where nothing is lost by it: behind the end of our own file."""
         if self._gap is not NO_GAP:
             return True
-        assert self._writer is not None
         from outlive.system import hole_punch  # late: few jobs reach their quota
 
+        assert self._writer is not None
         try:
             hole_punch.punch(self._writer.fd, _BLOCK, 2 * _BLOCK)
         except OSError as error:
@@ -149,8 +149,7 @@ class Quota:
         start = old.merged.start if old is not NO_GAP else self._head(output)
         begin = max(start, old.merged.stop)
         wanted = end - (self._quota - self._step - start)
-        # There may be much after a takeover from a version without quotas: a step at a time, so
-        # that output goes on
+        # There may be much after a takeover: a step at a time, so that output goes on
         stop = self._between_lines(output, max(begin, min(wanted, begin + 4 * self._step)), end)
         offsets = output.offsets_at(stop)
         first = [hole.start for hole in old.streams] if old is not NO_GAP else output.offsets_at(start)

@@ -11,6 +11,7 @@ import os
 import resource
 
 from outlive.core import resources
+from outlive.core.records import Applied, OwnGroup, Resources
 from outlive.core.resources import (
     CGROUP,
     CPU_TIME,
@@ -45,26 +46,27 @@ _NO_ENGINE = "no engine on this machine takes it"
 class Limits:
     """The limits of one job. `told` says of each resource how it is applied."""
 
-    def __init__(self, asked: dict[str, Any], job_id: str, *, sandboxed: bool, engine: bool = False) -> None:
+    def __init__(self, asked: Resources, job_id: str, *, sandboxed: bool, engine: bool = False) -> None:
         """`engine`: the job runs in an allocation of an engine, which was told of the rest."""
-        self.told: dict[str, dict[str, Any]] = {}
+        self.told: dict[str, Applied] = {}
         self.group: JobGroup | None = None
         self._asked = asked
         self._sandboxed = sandboxed
         self._of_engine = _OF_ENGINE if engine else frozenset()
         self._why = "it needs a control group"
-        mine = asked.keys() - self._of_engine
+        named = asked.to_dict()
+        mine = named.keys() - self._of_engine
         wanted = [controller for name, controller in _CONTROLLERS.items() if name in mine]
         if wanted:
             try:
                 self.group = job_group.made(job_id, wanted)
             except NoGroup as error:
                 self._why = str(error)
-        for name, value in asked.items():
+        for name, value in named.items():
             applied, why = self._applied(name, value)
-            self.told[name] = {"value": value, "applied": applied, **({"why": why} if why else {})}
+            self.told[name] = Applied(value=value, applied=applied, why=why)
 
-    def record(self) -> dict[str, Any] | None:
+    def record(self) -> OwnGroup | None:
         return None if self.group is None else self.group.record()
 
     def _applied(self, name: str, value: Any) -> tuple[str, str | None]:
@@ -105,18 +107,22 @@ class Limits:
         """Take the limits on, in the process that becomes the command. Errors: OSError."""
         if self.group is not None:
             self.group.enter()
-        if CPU_TIME in self._asked:
-            _limit_cpu_time(resources.milliseconds(self._asked))
-        if NICE in self._asked and self.told[NICE]["applied"] == KERNEL:
-            _set_nice(self._asked[NICE])
+        if self._asked.cpu_time is not None:
+            _limit_cpu_time(resources.milliseconds(self._asked.cpu_time))
+        if self._asked.nice is not None and self._is_applied(NICE, KERNEL):
+            _set_nice(self._asked.nice)
 
-    def started(self, pid: int) -> dict[str, dict[str, Any]]:
+    def _is_applied(self, name: str, how: str) -> bool:
+        return name in self.told and self.told[name].applied == how
+
+    def started(self, pid: int) -> dict[str, Applied]:
         """Return what is applied, now that the command runs."""
-        if self._sandboxed and self.group is not None and self.told.get(PROCESSES, {}).get("applied") == CGROUP:
-            self.group.limit_processes(self._asked[PROCESSES] + _OF_SANDBOX)
+        if self._sandboxed and self.group is not None and self._is_applied(PROCESSES, CGROUP):
+            self.group.limit_processes((self._asked.processes or 0) + _OF_SANDBOX)
         # None: it has ended already
-        if self.told.get(NICE, {}).get("applied") == KERNEL and _nice_of(pid) not in (None, self._asked[NICE]):
-            self.told[NICE] |= {"applied": NOT_SUPPORTED, "why": "the kernel refused it"}
+        if self._is_applied(NICE, KERNEL) and _nice_of(pid) not in (None, self._asked.nice):
+            why = "the kernel refused it"
+            self.told[NICE] = Applied.replace(self.told[NICE], applied=NOT_SUPPORTED, why=why)
         return self.told
 
     def discard(self) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 
 from outlive.core import resources
-from outlive.core.resources import CPU_TIME, CPUS, MEMORY, SAMPLED
+from outlive.core.records import Resources
+from outlive.core.resources import CPU_TIME, MEMORY, SAMPLED
 from outlive.system import process_use
 
 TYPE_CHECKING = False
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 LIMIT, OOM = "limit", "oom"
 _MEMORY_EVERY_S = 0.2
 _LEAST_S = 0.05
-TIMER = "limits"
 
 
 class LimitWatch:
@@ -39,13 +39,14 @@ class LimitWatch:
         over: Callable[[str, str], None],
     ) -> None:
         told = state.resources or {}
-        self._loop = loop
+        self._next_look = loop.timer(self._look)
         self._pids = pids
         self._reaper = reaper
         self._over = over
-        self._cpu_ms = resources.milliseconds({name: one["value"] for name, one in told.items()})
-        self._memory = told[MEMORY]["value"] if told.get(MEMORY, {}).get("applied") == SAMPLED else 0
-        self._cpus = told.get(CPUS, {}).get("value") or os.cpu_count() or 1
+        asked = Resources.of({name: one.value for name, one in told.items()})
+        self._cpu_ms = resources.milliseconds(asked.cpu_time)
+        self._memory = asked.memory or 0 if MEMORY in told and told[MEMORY].applied == SAMPLED else 0
+        self._cpus = asked.cpus or os.cpu_count() or 1
         if self._cpu_ms or self._memory:
             self._look()
 
@@ -68,4 +69,4 @@ class LimitWatch:
             if taken > self._memory:
                 self._over(OOM, f"its processes took {taken:,} bytes of memory, and its limit is {self._memory:,}")
                 return
-        self._loop.after(TIMER, max(_LEAST_S, left_s), self._look)
+        self._next_look.after(max(_LEAST_S, left_s))

@@ -1,7 +1,7 @@
 // The page around everything: header, addresses, keys, light and dark.
 
 import { base, begin, call, connected, forget, login, onConnection } from "./api.js";
-import { fill, h, toast } from "./dom.js";
+import { fill, h, toast, visible } from "./dom.js";
 import { about, begin as beginJobs, jobs, onJobs } from "./jobs.js";
 import { show as showList } from "./list.js";
 import { show as showJob } from "./job.js";
@@ -11,6 +11,7 @@ const main = document.getElementById("main");
 let control = new AbortController();
 let keys = {};
 let help = null;
+const byToken = document.querySelector('meta[name="outlive-login"]').content === "token";
 
 const page = {
   base,
@@ -61,7 +62,7 @@ function follow(event, to) {
 function showConnection() {
   const place = document.getElementById("connection");
   if (place) {
-    place.textContent = connected ? "" : "no connection to the server: trying again";
+    place.textContent = connected ? "" : `no connection to the server: trying again${byToken ? "" : "; if it has ended, run outlive ui"}`;
     place.className = connected ? "" : "lost-connection";
   }
   document.body.classList.toggle("offline", !connected);
@@ -135,11 +136,14 @@ function turnTheme() {
 
 function stranger(error) {
   document.title = "outlive";
-  if (document.querySelector('meta[name="outlive-login"]').content === "token") return askToken();
-  return fill(main, h("div", { class: "empty stranger" }, h("h1", {}, "This browser has not been let in"),
-    h("p", {}, "Run this on the machine whose jobs you want to see; it opens the page with a new one-time link:"),
-    h("p", {}, h("code", {}, "outlive ui")),
-    error?.code === "denied" && location.pathname.includes("/open/") ? h("p", { class: "dim" }, "The link that you opened was used before, or is older than ten minutes.") : null));
+  if (byToken && error.code === "denied" && crypto.subtle) return askToken();
+  const title = error.code === "ended" ? "The server of this page has ended" : "This browser has not been let in";
+  const again = byToken ? ["Load this page again to give a token of the server."] : ["Run this on the machine whose jobs you want to see; it opens the page with a new one-time link:"];
+  return fill(main, h("div", { class: "empty stranger" }, h("h1", {}, title),
+    h("p", {}, again),
+    byToken ? null : h("p", {}, h("code", {}, "outlive ui")),
+    error.code === "ended" ? h("p", { class: "dim" }, "If it still runs, another program has taken its place at this address. It learned nothing from this page.") : null,
+    error.code === "denied" && error.message ? h("p", { class: "dim" }, `${visible(error.message)}. ${visible(error.hint ?? "")}`) : null));
 }
 
 function askToken() {
@@ -164,11 +168,12 @@ try {
   if (theme) document.documentElement.dataset.theme = theme;
 } catch { /* the system's */ }
 
-const key = begin();
+addEventListener("ended", () => { control.abort(); stranger({ code: "ended" }); });
 onConnection((now) => { showConnection(); if (now) toast("Connected again", "good"); });
-if (!key || document.querySelector('meta[name="outlive-status"]').content !== "200") {
+const refused = await begin().then(() => null, (error) => error);
+if (refused) {
   header();
-  stranger({ code: "denied" });
+  stranger(refused.error ?? { code: "ended" });
 } else {
   addEventListener("popstate", route);
   const forGood = new AbortController().signal;

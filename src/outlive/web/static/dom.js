@@ -35,8 +35,10 @@ export function fill(element, ...children) {
 
 // --- texts ---
 
-// Characters that are invisible, or that reorder what stands beside them, are shown as what they are
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+// Characters that are invisible, or that reorder what stands beside them, are shown as what they are; but
+// not the two that choose between a letter and a picture
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|(?![\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
+const MOST_IN_LINE = 5000;
 
 export function visible(text) {
   return String(text).replace(HIDDEN, (char) => {
@@ -47,8 +49,13 @@ export function visible(text) {
   });
 }
 
+// The text as far as there is room for it
+export function cut(text, most) {
+  return text.length > most ? `${text.slice(0, most)} … ${number(text.length - most)} more characters` : text;
+}
+
 export function one(text) {
-  return visible(String(text ?? "").replace(/\s+/g, " ").trim());
+  return visible(cut(String(text ?? "").replace(/\s+/g, " ").trim(), MOST_IN_LINE));
 }
 
 export function bytes(count) {

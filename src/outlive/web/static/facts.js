@@ -1,6 +1,6 @@
 // What stands beside the output of a job: [name, value], without what is not known.
 
-import { bytes, clock, duration, number } from "./dom.js";
+import { bytes, clock, duration, number, one } from "./dom.js";
 
 const OVER = new Set(["exited", "failed", "killed"]);
 const at = (time) => time && clock(Date.parse(time));
@@ -20,4 +20,12 @@ export function factsOf(job, end, lines) {
     ["output", end === undefined ? null : bytes(end)], ["lines", lines && number(lines)],
     ["adopted", job.adopted && `${job.adopted} times`], ["restarted from", job.restarted_from?.slice(-8).toLowerCase()],
   ].filter(([name, value]) => value || (value === 0 && name === "exit code"));
+}
+
+// An event in one line
+export function said(event) {
+  const words = [event.type.replaceAll("_", " ")];
+  if (event.type === "finished") words.push(event.exit_code !== null && event.exit_code !== undefined ? `exit ${event.exit_code}` : event.signal ?? event.reason ?? "");
+  for (const name of ["line", "prompt", "signal", "by", "reason", "sink", "error"]) if (event[name] && event.type !== "finished") words.push(String(event[name]));
+  return one(words.join(" · ")).slice(0, 160);
 }

@@ -3,10 +3,12 @@
 import { base, call, run } from "./api.js";
 import { plain } from "./ansi.js";
 import { age, badge, bytes, clock, condition, fill, h, number, one, toast, visible } from "./dom.js";
-import { factsOf } from "./facts.js";
+import { previousRun, showChanges } from "./changes.js";
+import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
 import { Refused, forever, watchHidden } from "./polling.js";
 import { Rows } from "./rows.js";
+import { Terminal } from "./terminal.js"; // nothing is loaded later on: another program may listen then
 import { CPU, Curves, MEMORY, OUTPUT, rates, watchUsage } from "./usage.js";
 
 // What programs call an error; RE2
@@ -107,14 +109,20 @@ export function show(main, signal, page, id) {
   function showNotice() {
     const pending = job.approval?.state === "pending";
     const parts = [];
-    if (pending) parts.push(h("strong", {}, "This command waits for your approval. "), visible(job.approval.reason ?? ""), h("pre", {}, visible(Array.isArray(job.command) ? job.command.join(" ") : job.command ?? "")));
+    if (pending) parts.push(h("strong", {}, "This command waits for your approval. "), visible(job.approval.reason ?? ""), askedFacts());
     else if (job.waiting_for_input && view !== "terminal") parts.push( // that shows it, and its size must not change with it
       h("strong", {}, "It waits for input"), job.prompt ? [": ", h("code", {}, one(job.prompt))] : ".", " ", h("button", { onclick: () => (job.pty ? showView("terminal") : write()) }, job.pty ? "Open the terminal" : "Answer…"));
     else if (job.message && OVER.has(job.state)) parts.push(visible(job.message));
     else if (job.hint && (job.dropped_bytes || job.missing_bytes)) parts.push(visible(job.hint));
+    if (job.previous && OVER.has(job.state)) parts.push(h("p", { class: "previous" }, previousRun(job, page, compare)));
     notice.hidden = !parts.length;
     notice.className = `notice ${pending || job.waiting_for_input ? "asks" : "bad"}`;
     fill(notice, parts);
+  }
+
+  // Everything that decides what runs, one fact a line
+  function askedFacts() {
+    return h("dl", { class: "asked" }, (job.approval?.facts ?? []).map((fact) => [h("dt", {}, visible(fact.label)), h("dd", {}, visible(fact.value))]));
   }
 
   // --- beside the output ---
@@ -309,6 +317,11 @@ export function show(main, signal, page, id) {
     }
   }
 
+  async function compare() {
+    showView("output");
+    try { await showChanges(found, id, (line) => toLine(line).catch(refused), signal); } catch (error) { refused(error); }
+  }
+
   let typing = 0;
   search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(find, 250); });
   search.addEventListener("keydown", (event) => {
@@ -319,7 +332,7 @@ export function show(main, signal, page, id) {
   // --- actions ---
 
   function refused(error) {
-    if (signal.aborted || error.name === "AbortError") return;
+    if (signal.aborted || error.name === "AbortError" || error.error?.code === "ended") return;
     if (error instanceof Refused && error.status === 404) {
       fill(main, h("div", { class: "empty" }, h("h1", {}, "This job is gone"), h("p", {}, visible(error.message)), h("button", { onclick: () => page.go("") }, "All jobs")));
       return;
@@ -377,7 +390,7 @@ export function show(main, signal, page, id) {
   }
 
   async function approve() {
-    const answer = await ask("Approve this command?", [h("pre", {}, visible(Array.isArray(job.command) ? job.command.join(" ") : job.command)), h("p", { class: "dim" }, one(job.cwd)), h("label", { class: "check" }, h("input", { type: "checkbox", name: "always" }), "Always, in this directory")], "Approve", "good");
+    const answer = await ask("Approve this command?", [askedFacts(), h("label", { class: "check" }, h("input", { type: "checkbox", name: "always" }), "Always, exactly this")], "Approve", "good");
     if (answer) await act(() => call("approve", { job_id: id, always: answer.always }), "Approved");
   }
 
@@ -428,7 +441,7 @@ export function show(main, signal, page, id) {
     fill(tabs, [["output", "Output"], ["terminal", "Terminal"]].map(([name, text]) => h("button", { role: "tab", "aria-selected": String(view === name), onclick: () => showView(name) }, text)));
   }
 
-  async function showView(name) {
+  function showView(name) {
     if (view === name) return;
     view = name;
     showTabs();
@@ -437,8 +450,6 @@ export function show(main, signal, page, id) {
     terminal?.close();
     terminal = null;
     if (name === "terminal") {
-      const { Terminal } = await import("./terminal.js");
-      if (view !== "terminal" || signal.aborted) return;
       rows.element.hidden = true;
       found.hidden = true;
       terminal = new Terminal(id, job, { refused });
@@ -485,11 +496,4 @@ export function show(main, signal, page, id) {
   addEventListener("themechange", showCurves, { signal });
   addEventListener("resize", showCurves, { signal });
   rows.element.focus({ preventScroll: true });
-}
-
-function said(event) {
-  const words = [event.type.replaceAll("_", " ")];
-  if (event.type === "finished") words.push(event.exit_code !== null && event.exit_code !== undefined ? `exit ${event.exit_code}` : event.signal ?? event.reason ?? "");
-  for (const name of ["line", "prompt", "signal", "by", "reason", "sink", "error"]) if (event[name] && event.type !== "finished") words.push(String(event[name]));
-  return one(words.join(" · ")).slice(0, 160);
 }

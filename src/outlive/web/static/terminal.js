@@ -1,11 +1,9 @@
 // The terminal of a job: to watch, or to type into.
 
-import { call, useStyles } from "./api.js";
+import { call } from "./api.js";
 import { ago, h, one } from "./dom.js";
 import { forever, watchHidden } from "./polling.js";
 import { Terminal as Emulator } from "./vendor/xterm.mjs";
-
-let styled = false;
 
 export class Terminal {
   constructor(id, job, { refused }) {
@@ -29,10 +27,6 @@ export class Terminal {
   }
 
   begin() {
-    if (!styled) {
-      useStyles("vendor/xterm.css");
-      styled = true;
-    }
     this.emulator = new Emulator({
       cols: 120, rows: 30, scrollback: 5000, disableStdin: true, fontSize: 13, screenReaderMode: matchMedia("(prefers-reduced-motion: reduce)").matches,
       fontFamily: 'ui-monospace, "SFMono-Regular", "DejaVu Sans Mono", Menlo, Consolas, monospace', theme: colours(), allowProposedApi: false,

@@ -6,100 +6,110 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from outlive.core.ids import short_id
 from outlive.core.records import FINISHED
+from outlive.render.failures import other_run
 
 if TYPE_CHECKING:
     from typing import Any
 
-    Found = dict[str, Any]
+    Members = dict[str, Any]
 
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
 _FOLLOW_UP = "Use process poll/log/wait/write/kill."
 
 
-def entry(job: Found) -> str:
+def entry(job: Members) -> str:
     """Return a job of a list in one line: its command and its state."""
     return f"{command_line(job.get('command'))} ({short_state(job)})"
 
 
-def ended(found: Found) -> str:
+def ended(answer: Members) -> str:
     """Return how a finished job ended, as a sentence with a full stop."""
-    return ending(found).rstrip(".") + "."
+    return ending(answer).rstrip(".") + "."
 
 
-def output(found: Found) -> str:
-    return str(found.get("output") or "").rstrip("\r\n")
+def output(answer: Members) -> str:
+    return str(answer.get("output") or "").rstrip("\r\n")
 
 
-def succeeded(found: Found) -> bool:
-    return found.get("state") == "exited" and found.get("exit_code") == 0 and found.get("reason") in (None, "exit")
+def succeeded(answer: Members) -> bool:
+    return answer.get("state") == "exited" and answer.get("exit_code") == 0 and answer.get("reason") in (None, "exit")
 
 
-def state_line(found: Found, process: bool) -> str:
+def state_line(answer: Members, process: bool) -> str:
     """Return the state of a job in one line: how it ended, or that it runs and what can be done."""
-    state = found.get("state")
+    state = answer.get("state")
     if state == "running":
-        return _running(found, process)
-    if state == "created" and found.get("approval"):
-        waits = "waits for the user's approval" if found["approval"].get("state") == "pending" else "is about to start"
-        return f"Job {found.get('job_id')} {waits}; nothing has run yet."
+        return _running(answer, process)
+    if state == "created" and answer.get("approval"):
+        waits = "waits for the user's approval" if answer["approval"].get("state") == "pending" else "is about to start"
+        return f"Job {answer.get('job_id')} {waits}; nothing has run yet."
     if state == "created":
-        return f"Job {found.get('job_id')} is created, not started. process action=start starts it."
+        return f"Job {answer.get('job_id')} is created, not started. process action=start starts it."
     if state == "unknown":
-        return f"The state of job {found.get('job_id')} cannot be read."
-    return "rc=0" if succeeded(found) and not found.get("message") else ending(found)
+        return f"The state of job {answer.get('job_id')} cannot be read."
+    return "rc=0" if succeeded(answer) and not answer.get("message") else ending(answer)
 
 
-def _running(found: Found, process: bool) -> str:
-    about = [f"job {found.get('job_id')}"]
-    if found.get("pid"):
-        about.append(f"pid {found['pid']}")
+def sandbox(answer: Members) -> list[str]:
+    """Return the line about the sandbox of a job."""
+    its = answer.get("sandbox")
+    if not its:
+        return []
+    return [f"sandbox: {its['mode']}, network {its['network']}" + (", git write" if its["git"] == "write" else "")]
+
+
+def _running(answer: Members, process: bool) -> str:
+    about = [f"job {answer.get('job_id')}"]
+    if answer.get("pid"):
+        about.append(f"pid {answer['pid']}")
     line = f"Command still running ({', '.join(about)}"
-    if found.get("timeout_ms"):
-        line += f"; ends after {found['timeout_ms'] / 1000:g} s"
+    if answer.get("timeout_ms"):
+        line += f"; ends after {answer['timeout_ms'] / 1000:g} s"
     line += ")."
-    if found.get("waiting_for_input"):
-        prompt = f" (prompt: {quoted(found['prompt'].strip())})" if found.get("prompt") else ""
+    if answer.get("waiting_for_input"):
+        prompt = f" (prompt: {quoted(answer['prompt'].strip())})" if answer.get("prompt") else ""
         asks = f"It is waiting for input{prompt}."
-        if "bytes_written" in found and not found.get("hint"):  # the caller has just answered this job
+        if "bytes_written" in answer and not answer.get("hint"):  # the caller has just answered this job
             return asks
         line += f" {asks}"
-        if found.get("hint"):  # and that names the call to answer with
+        if answer.get("hint"):  # and that names the call to answer with
             return line
     return f"{line} {_FOLLOW_UP}" if process else line
 
 
-def ending(found: Found) -> str:
+def ending(answer: Members) -> str:
     """Return how a job ended, as a sentence."""
-    reason, signal, message = found.get("reason"), found.get("signal"), found.get("message")
-    how = signal or (None if found.get("exit_code") is None else f"exit code {found['exit_code']}")
+    reason, signal, message = answer.get("reason"), answer.get("signal"), answer.get("message")
+    how = signal or (None if answer.get("exit_code") is None else f"exit code {answer['exit_code']}")
     with_signal = f" ({how})" if how else ""
-    by = f" of {found['ended_by']}" if found.get("ended_by") else ""
-    limit = f" after {found['timeout_ms'] / 1000:g} s" if found.get("timeout_ms") else ""
+    by = f" of {answer['ended_by']}" if answer.get("ended_by") else ""
+    limit = f" after {answer['timeout_ms'] / 1000:g} s" if answer.get("timeout_ms") else ""
     sentences = {
         "timeout": f"Command timed out{limit} and was ended{with_signal}. What it did until then may have taken effect.",
         "idle_timeout": f"Command was ended{with_signal} because it printed nothing for longer than idle_timeout_ms.",
         "kill": f"Command was killed on request{by}{with_signal}{f': {message}' if message else ''}.",
         "oom": f"Command was killed because memory ran out{with_signal}{f': {message}' if message else ''}.",
         "limit": f"Command reached a limit of its resources and was ended{with_signal}{f': {message}' if message else ''}.",
-        "launch": f"Command could not be started: {message or found.get('errno') or 'exec failed'}.",
+        "launch": f"Command could not be started: {message or answer.get('errno') or 'exec failed'}.",
         "lost": f"The outcome is lost: {message or 'nothing was left to read it from'}. It may have run to its end.",
         "denied": f"Command was not run: {message or 'it was denied'}.",
         "reboot": f"The machine was restarted while it ran; the outcome is lost{f': {message}' if message else ''}.",
     }
-    if found.get("exit_code") is not None and reason in (None, "exit", "kill", "signal"):
+    if answer.get("exit_code") is not None and reason in (None, "exit", "kill", "signal"):
         asked = " after a kill request" if reason == "kill" else ""
-        return f"Command exited with code {found['exit_code']}{asked}" + (f"; {message}" if message else "")
-    if reason == "kill" and found.get("state") == "failed":  # before it started
+        return f"Command exited with code {answer['exit_code']}{asked}" + (f"; {message}" if message else "")
+    if reason == "kill" and answer.get("state") == "failed":  # before it started
         return f"Command was not run: {message or 'its start was cancelled'}."
     if reason in sentences:
         return sentences[reason].replace("..", ".")
     if signal:
         return f"Command was ended by signal {signal}{f'; {message}' if message else ''}."
-    return f"Command ended ({found.get('state')})."
+    return f"Command ended ({answer.get('state')})."
 
 
-def short_state(job: Found) -> str:
+def short_state(job: Members) -> str:
     state = str(job.get("state"))
     if job.get("reason") in ("timeout", "idle_timeout", "oom", "limit") or (state == "failed" and job.get("reason")):
         return f"{state} ({job['reason']})"
@@ -110,22 +120,25 @@ def short_state(job: Found) -> str:
     return f"{state} {job['signal']}" if state == "killed" and job.get("signal") else state
 
 
-def gap(found: Found, process: bool) -> list[str]:
+def gap(answer: Members, process: bool) -> list[str]:
     """Return the lines about output that was left out, with the call that shows it."""
-    gap = found.get("truncated")
+    gap = answer.get("truncated")
     if not isinstance(gap, dict):
-        return removed_by_quota(found)
+        return removed_by_quota(answer)
     size = f"{counted(gap['lines'], 'line')}, " if gap.get("lines") else ""
     line = f"{size}{gap.get('bytes') or 0:,} bytes in the middle of the output are not shown"
     if process:
-        call = f"process action=log job_id={found.get('job_id')}"
+        call = f"process action=log job_id={answer.get('job_id')}"
+        if gap.get("gaps"):  # the output says where, and which call shows each
+            line = f"{size}{gap.get('bytes') or 0:,} bytes are left out where the output says so"
+            return [f"{line}; {call} search=PATTERN finds lines.", *removed_by_quota(answer)]
         ways = f"{call} since_seq={gap.get('from_seq')} shows them, search=PATTERN finds lines"
-        return [f"{line}; {ways}.", *removed_by_quota(found)]
-    where = found.get("stdout_log_path")
-    whole = "they are" if found.get("gaps") else "all of it is"
+        return [f"{line}; {ways}.", *removed_by_quota(answer)]
+    where = answer.get("stdout_log_path")
+    whole = "they are" if answer.get("gaps") else "all of it is"
     return [
         f"{line}; {whole} in {where} (and stderr.log beside it)." if where else f"{line}.",
-        *removed_by_quota(found),
+        *removed_by_quota(answer),
     ]
 
 
@@ -137,9 +150,28 @@ def size(body: str) -> list[str]:
     return [f"{counted(lines, 'line')}, {len(body):,} characters follow:"]
 
 
-def masked(found: Found) -> list[str]:
+def previous(answer: Members, process: bool) -> list[str]:
+    """Return the line about the run before a job that failed, with the call that shows what is new."""
+    said = other_run.previous(answer, duration)
+    if said is None:
+        return []
+    if not process or other_run.is_same(answer["previous"]):
+        return [f"{said}."]
+    return [f"{said}; process action=log job_id={answer.get('job_id')} compare=true shows what is new."]
+
+
+def compared(answer: Members) -> list[str]:
+    """Return with which run a log is compared, and how much differs."""
+    run = answer.get("compared")
+    if not run:
+        return []
+    kinds = f"{counted(run['new'], 'kind')} of lines new, {run['gone']:,} gone"
+    return [f"compared with job {short_id(run['job_id'])} ({other_run.how(run, duration)}): {kinds}"]
+
+
+def masked(answer: Members) -> list[str]:
     """Return the line about variables whose values are masked."""
-    names = [text.removesuffix("=***") for text in found.get("env_vars") or [] if text.endswith("=***")]
+    names = [text.removesuffix("=***") for text in answer.get("env_vars") or [] if text.endswith("=***")]
     if not names:
         return []
     return [f"mask: if the job prints {' or '.join(names)}, it is shown as ****; the log file has it as it is."]
@@ -150,55 +182,64 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def drawn(found: Found) -> list[str]:
+def drawn(answer: Members) -> list[str]:
     """Return the line that says that the output ends with a screen, and where its cursor is."""
-    if not found.get("cursor"):
+    if not answer.get("cursor"):
         return []
-    return ["; ".join(["The output ends with the screen of a full-screen program", *cursor(found["cursor"])])]
+    return ["; ".join(["The output ends with the screen of a full-screen program", *cursor(answer["cursor"])])]
 
 
-def cursor(where: Found | None) -> list[str]:
+def cursor(where: Members | None) -> list[str]:
     if not where:
         return []
     hidden = "" if where.get("visible", True) else " (hidden)"
     return [f"cursor at row {where.get('row')}, column {where.get('column')} (from 0){hidden}"]
 
 
-def removed_by_quota(found: Found) -> list[str]:
+def removed_by_quota(answer: Members) -> list[str]:
     """Return the lines about output that no call can show any more."""
     return [
         f"{counted(gap['lines'], 'line')}, {gap['bytes']:,} bytes of output are gone: it passed the job's quota, and only its head "
         f"and tail are kept."
-        for gap in found.get("gaps") or []
+        for gap in answer.get("gaps") or []
     ]
 
 
-def left_behind(found: Found, process: bool) -> list[str]:
+def left_behind(answer: Members, process: bool) -> list[str]:
     """Return the line about descendants that outlived the command."""
-    left = found.get("descendants")
+    left = answer.get("descendants")
     count = len(left) if isinstance(left, (list, dict)) else left
-    if not count or found.get("hint") or found.get("state") in ("running", "created"):
+    if not count or answer.get("hint") or answer.get("state") in ("running", "created"):
         return []
     them = "it" if count == 1 else "them"
-    end = f" process action=kill job_id={found.get('job_id')} ends {them}." if process else ""
+    end = f" process action=kill job_id={answer.get('job_id')} ends {them}." if process else ""
     return [f"{counted(count, 'process')} it started still {'runs' if count == 1 else 'run'}.{end}"]
 
 
-def clamped(found: Found) -> list[str]:
+def clamped(answer: Members) -> list[str]:
     """Return the line about a wait that was cut and ended for no other reason."""
-    if found.get("requested_ms") is None or found.get("state") in FINISHED or found.get("fired"):
+    if answer.get("requested_ms") is None or answer.get("state") in FINISHED or answer.get("fired"):
         return []
-    if found.get("waited_ms", found["effective_ms"]) < found["effective_ms"]:  # it was woken before
+    if answer.get("waited_ms", answer["effective_ms"]) < answer["effective_ms"]:  # it was woken before
         return []
-    asked, got = duration(found["requested_ms"]), duration(found["effective_ms"])
+    asked, got = duration(answer["requested_ms"]), duration(answer["effective_ms"])
     return [f"[one call lasts at most {got}; {asked} were asked for. Call again to go on.]"]
 
 
-def notices(found: Found, process: bool) -> list[str]:
-    return [_notice(notice, process) for notice in found.get("notices") or []]
+def secrets(answer: Members) -> list[str]:
+    """Return the line about secrets that are masked in this answer."""
+    count = answer.get("masked_secrets")
+    if not count:
+        return []
+    are = "is" if count == 1 else "are"
+    return [f"{counted(count, 'secret')} {are} masked in what is shown (not in the log); [mcp] mask changes that."]
 
 
-def _notice(notice: Found, process: bool) -> str:
+def notices(answer: Members, process: bool) -> list[str]:
+    return [_notice(notice, process) for notice in answer.get("notices") or []]
+
+
+def _notice(notice: Members, process: bool) -> str:
     """Return what happened to another job, in brackets, since it does not belong to the answer."""
     last = f": {quoted(notice['last_line'])}" if notice.get("last_line") else ""
     job = f"job {notice.get('job_id')} ({command_line(notice.get('name') or '')})"
@@ -208,7 +249,8 @@ def _notice(notice: Found, process: bool) -> str:
         times = f", {notice['hits']} times" if notice.get("hits", 1) > 1 else ""
         return f"[{job} matched {notice['pattern']} at seq {notice['seq']}{times}{last}]"
     if notice.get("event") != "unanswered":
-        return f"[{job}: {short_state(notice)}{last}]"
+        by = f" by {notice['ended_by']}" if notice.get("ended_by") else ""
+        return f"[{job}: {short_state(notice)}{by}{last}]"
     call = "a call that was cancelled or cut off"
     if notice.get("state") in FINISHED:
         return f"[{job}, started by {call}: {short_state(notice)}{last}]"
@@ -218,10 +260,15 @@ def _notice(notice: Found, process: bool) -> str:
     return f"[{call} left {job} running; {follow}{last}]"
 
 
-def hint(found: Found) -> list[str]:
-    hint = str(found.get("hint") or "")
-    # The line about a running job already names the calls
-    return [] if not hint or hint.startswith("It still runs.") else [hint]
+def hint(answer: Members) -> list[str]:
+    # The line about a running job already names the calls, which stand last in a hint
+    hint = str(answer.get("hint") or "").partition("It still runs.")[0].rstrip()
+    return [hint] if hint else []
+
+
+def tells_silence(answer: Members) -> bool:
+    """Return whether the hint says how long the job has been silent."""
+    return "Silent for " in (answer.get("hint") or "")  # of another session's job something stands before it
 
 
 def without_process(hint: str) -> str:
@@ -233,26 +280,29 @@ def is_exit(fired: Any) -> bool:
     return fired == "exit" or (isinstance(fired, dict) and fired.get("condition") == "exit")
 
 
-def came_true(found: Found) -> list[str]:
+def came_true(answer: Members) -> list[str]:
     """Return the line about the condition that came true, unless the state line tells it."""
-    fired = found.get("fired")
-    if not fired or is_exit(fired) or (fired.get("condition") == "input" and found.get("waiting_for_input")):
+    fired = answer.get("fired")
+    if not fired or is_exit(fired) or (fired.get("condition") == "input" and answer.get("waiting_for_input")):
+        return []
+    if fired.get("condition") == "idle_ms" and tells_silence(answer):
         return []
     line = condition(fired)
     if fired.get("earlier"):
-        line += f" (printed before this call; since_seq={found.get('next_seq')} waits for the next)"
+        line += f" (printed before this call; since_seq={answer.get('next_seq')} waits for the next)"
     return [line]
 
 
-def condition(fired: Found) -> str:
+def condition(fired: Members) -> str:
     """Return the condition that came true, as a sentence."""
     name = fired.get("condition")
     if name in ("regex", "fail_regex"):
         what = "The output matched" if name == "regex" else "The output matched what was to be a failure:"
         return f"{what} {fired['pattern']} at seq {fired['seq']} ({fired['stream']}): {quoted(fired['line'])}"
     if name == "port":
-        owner = f"the job (pid {fired['pid']})" if fired.get("owned") else "a process that is not this job's"
-        return f"Port {fired['port']} is open; {owner} listens on it."
+        whose = f"the job (pid {fired['pid']})" if fired.get("owned") else "a process that is not this job's"
+        listens = "by whom is not known" if fired.get("owned", False) is None else f"{whose} listens on it"
+        return f"Port {fired['port']} is open; {listens}."
     known = {
         "output": "There is new output.",
         "input": "It waits for input.",
@@ -274,8 +324,8 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
-def duration_of(found: Found, key: str) -> str:
-    return duration(found.get(key) or 0)
+def duration_of(answer: Members, key: str) -> str:
+    return duration(answer.get(key) or 0)
 
 
 def duration(ms: float) -> str:

@@ -14,13 +14,16 @@ const open = new Map(); // id → { resolve, reject }
 const handlers = new Map(); // method → function of its parameters; what it returns is the answer to a request
 let last = 0;
 let failures = 0;
+let origin = "*"; // of the host, once it has answered: another page in its place is sent nothing
 export const host = { hostCapabilities: {}, hostContext: {} };
 
 addEventListener("message", (event) => {
   const message = event.data;
-  if (event.source !== parent || message?.jsonrpc !== "2.0") return;
+  if (event.source !== parent || parent === window || message?.jsonrpc !== "2.0") return;
+  if (origin !== "*" && event.origin !== origin) return;
   if (message.method) taken(message);
   else if (open.has(message.id)) {
+    if (event.origin !== "null") origin = event.origin;
     const { resolve, reject } = open.get(message.id);
     if (message.error) reject(Object.assign(new Error(message.error.message ?? "refused"), { code: message.error.code }));
     else resolve(message.result);
@@ -29,13 +32,18 @@ addEventListener("message", (event) => {
 
 function taken({ id, method, params }) {
   const handler = handlers.get(method) ?? (method === "ping" ? () => ({}) : null);
-  if (id === undefined) return handler?.(params ?? {});
-  if (handler) return post({ id, result: handler(params ?? {}) ?? {} });
-  return post({ id, error: { code: -32601, message: "Method not found" } });
+  let result = null;
+  try {
+    result = handler?.(params ?? {}) ?? {};
+  } catch {
+    return id === undefined ? undefined : post({ id, error: { code: -32602, message: "Invalid params" } });
+  }
+  if (id === undefined) return undefined;
+  return post(handler ? { id, result } : { id, error: { code: -32601, message: "Method not found" } });
 }
 
 function post(message) {
-  parent.postMessage({ jsonrpc: "2.0", ...message }, "*"); // the view does not know the origin of its host
+  parent.postMessage({ jsonrpc: "2.0", ...message }, origin);
 }
 
 export function on(method, handler) {
@@ -114,5 +122,3 @@ function refusal(why) {
 export function run(action, given = {}, signal = undefined) {
   return call("process", { action, ...given }, signal);
 }
-
-export function useStyles() {} // they are in the document

@@ -1,13 +1,14 @@
 // The view of a job inside a chat: live where the host lets it ask the server, else the answer as it was given.
 
 import { parts, show as showParts } from "../ansi.js";
-import { age, badge, bytes, duration, fill, h, one, toast, visible } from "../dom.js";
+import { age, badge, bytes, cut, duration, fill, h, one, toast, visible } from "../dom.js";
 import { forever, sleep } from "../polling.js";
 import { Rows } from "../rows.js";
 import { asksServer, begin, call, host, notify, on, request, run } from "./bridge.js";
 
 const OVER = new Set(["exited", "failed", "killed"]);
 const WAIT_MS = 20_000; // of a long poll, unless the bridge has a lower bound
+const MOST_SHOWN = 200_000, MOST_LINES = 2000, MOST_JOBS = 500; // of an answer: characters, lines, jobs
 const LINES = 16; // of output inside the chat; the whole of it has the whole window
 const WIDEST_PX = 13, SMALLEST_PX = 6; // letters of a terminal
 // Answers that begin something; the view of another one is a line until it is opened
@@ -27,7 +28,7 @@ function adopt(context) {
   host.hostContext = { ...host.hostContext, ...context };
   const { theme, styles, displayMode, safeAreaInsets } = host.hostContext;
   if (theme) root.dataset.theme = theme;
-  for (const [name, value] of Object.entries(styles?.variables ?? {})) if (value) root.style.setProperty(name, value);
+  for (const [name, value] of Object.entries(styles?.variables ?? {})) if (value && name.startsWith("--")) root.style.setProperty(name, value);
   root.dataset.mode = displayMode === "fullscreen" ? "fullscreen" : "inline";
   told = 0;
   for (const side of ["top", "right", "bottom", "left"]) root.style.setProperty(`--safe-${side}`, `${safeAreaInsets?.[side] ?? 0}px`);
@@ -59,7 +60,14 @@ new ResizeObserver(() => {
 
 on("ui/notifications/host-context-changed", adopt);
 on("ui/notifications/tool-input", (params) => { input = params.arguments ?? {}; starting(); });
-on("ui/notifications/tool-result", (result) => { answered = true; showAnswer(result); });
+on("ui/notifications/tool-result", (result) => {
+  answered = true;
+  try {
+    showAnswer(result);
+  } catch {
+    plain("This answer cannot be shown.", true);
+  }
+});
 on("ui/notifications/tool-cancelled", (params) => { answered = true; cancelled(params.reason); });
 on("ui/resource-teardown", () => { control.abort(); return {}; });
 
@@ -78,13 +86,13 @@ function showAnswer(result) {
   if (result.isError || !found) return plain(found?.error ? `${found.error.message}. ${found.error.hint ?? ""}` : text, result.isError);
   if (Array.isArray(found.jobs)) return showJobs(found.jobs, found.jobs.length === 1 && found.type === "wait");
   if (found.job_id === shown?.id) return shown.answer(found, text); // it was found before its answer came
-  if (found.job_id) return showJob(found, { text, opened: OPEN.has(found.type) });
+  if (typeof found.job_id === "string") return showJob(found, { text, opened: OPEN.has(found.type) });
   return plain(text);
 }
 
 function plain(text, bad = false) {
   next();
-  fill(main, h("div", { class: bad ? "notice bad" : "notice" }, visible(text.trim() || "No answer.")));
+  fill(main, h("div", { class: bad ? "notice bad" : "notice" }, visible(cut(text.trim(), MOST_SHOWN) || "No answer.")));
 }
 
 function cancelled(reason) {
@@ -125,7 +133,7 @@ function showJobs(jobs, single) {
   if (single) return showJob(jobs[0], { opened: false });
   next();
   const open = (job) => showJob(job, { opened: true, back: () => showJobs(jobs, false) });
-  return fill(main, jobs.length ? h("ol", { class: "several" }, jobs.map((job) => h("li", {},
+  return fill(main, jobs.length ? h("ol", { class: "several" }, jobs.slice(0, MOST_JOBS).map((job) => h("li", {},
     h("button", { class: "quiet", disabled: !asksServer(), onclick: () => open(job) },
       badge(job), h("span", { class: "name" }, one(job.name ?? job.job_id)), h("span", { class: "dim last" }, one(job.last_line ?? "")))))) : h("div", { class: "notice" }, "No jobs."));
 }
@@ -157,7 +165,7 @@ function showJob(given, { text = "", opened, back = null }) {
     fill(top,
       back ? h("button", { class: "quiet", "aria-label": "All jobs", onclick: back }, "←") : null,
       badge(job),
-      h("code", { class: "name", title: visible(commandOf(job.command ?? input.command)) }, name),
+      h("code", { class: "name", title: visible(cut(commandOf(job.command ?? input.command), MOST_SHOWN)) }, name),
       h("span", { class: "dim when" }, when()),
       h("span", { class: "grow" }),
       job.state === "running" && live() ? ending() : null,
@@ -291,7 +299,7 @@ function showJob(given, { text = "", opened, back = null }) {
   function showGiven() {
     const output = given.output ?? given.snapshot?.stdout_tail ?? (given.stdout_tail !== undefined ? given.stdout_tail + given.stderr_tail : text);
     const style = { style: null };
-    const lines = output ? output.replace(/\n$/, "").split("\n") : [];
+    const lines = output ? String(output).slice(-MOST_SHOWN).replace(/\n$/, "").split("\n").slice(-MOST_LINES) : [];
     place.replaceChildren(h("pre", { class: "given" }, lines.map((line) => {
       const found = h("div", {});
       showParts(found, parts([0, line], style), null);

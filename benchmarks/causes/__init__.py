@@ -1,0 +1,1 @@
+"""Which share of the lines that name the cause of a failure an answer shows."""

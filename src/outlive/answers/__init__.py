@@ -1,0 +1,189 @@
+"""What the answers are made of: fields with their help, and the records that hold them.
+
+The classes of this room are the one place that knows the fields of answers. From them come the JSON and its order, the brief
+form, the order for a person, the JSON Schema and the reference pages. `jobs` makes the parts, `verbs` the answers.
+`typing.get_type_hints` gives the types to the schema; a call needs none, so nothing here imports `typing`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, dataclass_transform
+else:
+
+    def dataclass_transform(**_):
+        return lambda kind: kind
+
+
+# How `detail: brief` shows a field
+IF_SAID = "if it says something"  # not if it is null, false or empty
+FULL_ONLY = "not"  # it repeats another member, echoes the call, or is nothing to act on
+ALWAYS = "always"
+EVEN_FALSE = "if it says something, and false does"
+READABLE = "as text for reading"
+DECISIONS = ["allow", "ask", "deny"]  # of the policy
+TIME = "date-time"  # the format of a time stamp in JSON Schema
+# Where a field stands in the JSON. A client may cut an answer anywhere: how the job ended comes first, its output last
+FIRST, LAST = "first", "last"
+# How a person sees a field. A number: its place among the first; None: behind these, in the order of the JSON
+HIDDEN, BELOW = -1, -2  # BELOW: the output, which stands below all others
+
+
+_EXACT = ("enum", "pattern", "format", "const")  # what has one of these in its schema is no text
+_NO_SCHEMA = frozenset({"brief", "place", "human", "keep", "without", "entry", "verbatim"})
+
+
+ABSENT: Any = object()  # the value of a `maybe` field that is not there
+
+
+class Field:
+    """What is known of a field besides its type.
+
+    `how`: `brief`, `place` and `human` as above; `keep`, of a part: the fields that the brief form of this answer shows too;
+    `without`: the members of an object that only a full answer shows; `entry`: the record of the entries of a list; `verbatim`:
+    no secret is masked in it over MCP, because callers use it again. All else is for its JSON Schema. `inline`: the record whose fields stand in the place of this one.
+    """
+
+    __slots__ = ("default", "help", "hides_null", "how", "inline", "optional")
+
+    def __init__(
+        self,
+        help: str,
+        how: dict[str, Any],
+        *,
+        optional: bool = False,
+        hides_null: bool = False,
+        default: Any = None,
+        inline: type[Part] | None = None,
+    ) -> None:
+        self.help = help
+        self.how = how
+        self.optional = optional
+        self.hides_null = hides_null
+        self.default = default
+        self.inline = inline
+
+    @property
+    def brief(self) -> str:
+        return str(self.how.get("brief", IF_SAID))
+
+    @property
+    def place(self) -> str:
+        return str(self.how.get("place", ""))
+
+    @property
+    def human(self) -> int | None:
+        human: int | None = self.how.get("human")
+        return human
+
+    @property
+    def verbatim(self) -> bool:
+        return bool(self.how.get("verbatim")) or not self.how.keys().isdisjoint(_EXACT)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What its JSON Schema has besides the type and the help."""
+        return {name: value for name, value in self.how.items() if name not in _NO_SCHEMA}
+
+    def kept(self) -> Field:
+        """Return the field as the brief form shows it."""
+        how = {**self.how, "brief": IF_SAID}
+        return Field(self.help, how, optional=self.optional, hides_null=self.hides_null, default=self.default)
+
+
+def field(help: str, **how: Any) -> Any:
+    """Declare a field that is always there; None is null. `how`: as for Field."""
+    return Field(help, how)
+
+
+def optional(help: str, **how: Any) -> Any:
+    """Declare a field that is not there if it is None."""
+    return Field(help, how, optional=True, hides_null=True)
+
+
+def maybe(help: str, **how: Any) -> Any:
+    """Declare a field that is not there if it is not given; None is null."""
+    return Field(help, how, optional=True, default=ABSENT)
+
+
+def part(record: type[Part], **how: Any) -> Any:
+    """Declare a record whose fields stand in this place; if it is None, none of them does."""
+    return Field("", how, hides_null=True, inline=record)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, part))
+class Part:
+    """Fields of answers, or of an object in an answer, each declared as `name: type = field(help)`. The order of the class is
+    the order of the JSON.
+
+    To the type checker a subclass is a dataclass, so it finds a misspelt attribute or argument.
+    """
+
+    FIELDS: ClassVar[dict[str, Field]] = {}  # as declared
+    BRIEF: ClassVar[tuple[str, ...]] = ()  # of the entries of a list: what brief shows of one, in this order
+    BRIEF_OF_OTHERS: ClassVar[tuple[str, ...]] = ()  # ... and also of one with `others`
+    SCHEMA: ClassVar[dict[str, Any]] = {}  # what else the JSON Schema has
+    _OPTIONAL: ClassVar[dict[str, Any]] = {}  # name → default
+
+    def __init_subclass__(cls) -> None:
+        fields: dict[str, Field] = {}
+        for base in cls.__bases__:
+            fields |= getattr(base, "FIELDS", {})
+        fields |= {name: value for name, value in vars(cls).items() if type(value) is Field}
+        cls.FIELDS = fields
+        cls._OPTIONAL = {name: one.default for name, one in fields.items() if one.optional}
+
+    @classmethod
+    def shown_in_brief(cls, entry: dict[str, Any]) -> tuple[str, ...]:
+        """Return what brief shows of this entry of a list."""
+        return cls.BRIEF + (cls.BRIEF_OF_OTHERS if entry.get("others") else ())
+
+    @classmethod
+    def flat(cls) -> dict[str, Field]:
+        """Return the fields by their names in the JSON, those of its parts too, in their order."""
+        flat: dict[str, Field] = {}
+        for name, declared in cls.FIELDS.items():
+            if declared.inline is None:
+                flat[name] = declared
+                continue
+            keep = declared.how.get("keep", ())
+            flat |= {inner: one.kept() if inner in keep else one for inner, one in declared.inline.flat().items()}
+        return flat
+
+    def __init__(self, **values: Any) -> None:
+        if not values.keys() <= self.FIELDS.keys():  # the type checker does not see what `**` passes
+            raise TypeError(f"{type(self).__name__} has no {sorted(values.keys() - self.FIELDS.keys())}")
+        vars(self).update(self._OPTIONAL, **values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that are there, in the order of the class."""
+        values = vars(self)
+        members: dict[str, Any] = {}
+        for name, declared in self.FIELDS.items():
+            value = values.get(name, ABSENT)
+            if value is ABSENT or (value is None and declared.hides_null):
+                continue
+            if declared.inline is not None:
+                members |= value.to_dict()
+            elif isinstance(value, Part):
+                members[name] = value.to_dict()
+            elif type(value) is list and value and isinstance(value[0], Part):
+                members[name] = [one.to_dict() for one in value]
+            else:
+                members[name] = value
+        return members
+
+
+class Answer(Part):
+    """The answer of a verb."""
+
+    @classmethod
+    def flat(cls) -> dict[str, Field]:
+        rank: dict[Any, int] = {FIRST: 0, LAST: 2}
+        return dict(sorted(super().flat().items(), key=lambda one: rank.get(one[1].how.get("place"), 1)))
+
+
+def sentences(*parts: str | None) -> str | None:
+    """Return these sentences as one text, without those that are empty; None if all are."""
+    return " ".join(filter(None, parts)) or None

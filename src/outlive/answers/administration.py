@@ -1,0 +1,114 @@
+"""The answers of audit, token, host, doctor, schema and ui."""
+
+from __future__ import annotations
+
+from outlive.answers import ALWAYS, TIME, Answer, Part, field, optional, part
+from outlive.answers.job import HINT
+from outlive.core.host_settings import KINDS
+from outlive.core.records import LOCAL, NETWORKS, RIGHTS, SANDBOXES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.answers.shapes import Entry, Finding, OwnFinding
+
+
+class Help(Answer):  # of process help
+    actions: dict[str, str] = field("What each action of process does, and its arguments.", brief=ALWAYS)
+
+
+class Audit(Answer):  # of audit
+    to: str = field("Where it is recorded now who did what.", enum=["file", "syslog", "off"])
+    path: str = field("The file of the record.")
+    required: bool = field("Is what cannot be recorded not done?")
+    entries: list[Entry] = field("The entries, the newest first.")
+    next_before: str | None = field("Pass it as --before for older entries; null: there are none.")
+    unreadable: int = field("Lines met that are no entries: cut by a full disk, or written by another program.")
+    hint: str | None = HINT
+
+
+class Token(Part):
+    """One token, without its secret."""
+
+    name: str = field("The client it was made for.", human=9)
+    scope: str = field("Whose jobs it sees and touches; * means all jobs.")
+    rights: list[str] = field("What its client may do.", items={"enum": [*RIGHTS]})
+    workdir: str | None = field("The directory in which, or below which, the client's jobs run; null: any.")
+    sandbox: dict[str, Any] | None = field(
+        "The most that its client's jobs may do; null: what the configuration allows.",
+        properties={"mode": {"enum": [*SANDBOXES[:-1]]}, "network": {"enum": [*NETWORKS]}},
+        required=["mode"],
+    )
+    approves: bool = field("May forms of its client approve and deny the commands it runs?")
+    created_at: str = field("When it was made.", format=TIME)
+    expires_at: str | None = field("When it opens nothing any more; null: never.", format=TIME)
+    expired: bool = field("Does it open nothing any more because of its age?")
+
+
+class NamedToken(Token):
+    """The token of an answer."""
+
+    name: str = field("The client for which the token was made.", human=9)
+    scope: str = field("Whose jobs the token sees and touches; * means all jobs.")
+    created_at: str = field("When the token was made.", format=TIME)
+
+
+class TokenAdded(Answer):  # of token add
+    about: NamedToken = part(NamedToken)
+    token: str = field("The secret, shown this once.")
+    hint: str = field("What to do next.", human=HINT.human)
+
+
+class TokenRevoked(Answer):  # of token revoke
+    about: NamedToken = part(NamedToken)
+    revoked: bool = field("Does it open nothing any more?")
+    hint: str | None = HINT
+
+
+class TokenList(Answer):  # of token list
+    root: str = field("The job root.")
+    tokens: list[Token] = field("The tokens.")
+
+
+_CHECKS = "What was checked."
+_KIND = "What starts the jobs there."
+
+
+class Host(Part):
+    """One host."""
+
+    name: str = field("Its name, for `host`.")
+    kind: str = field(_KIND, enum=[LOCAL, *KINDS])
+    default: bool = field("Do jobs run there that name no host?")
+    target: str | None = optional("Of ssh: where that leads.")
+    healthy: bool | None = optional("Of a host that was checked: did no check fail?")
+    checks: list[Finding] | None = optional(_CHECKS)
+
+
+class Hosts(Answer):  # of host list
+    hosts: list[Host] = field("Where jobs can run.")
+
+
+class HostChecked(Answer):  # of host check and host setup
+    host: str = field("The host that was checked.")
+    kind: str = field(_KIND, enum=[LOCAL, *KINDS])
+    healthy: bool = field("Did no check fail? Warnings do not count.")
+    checks: list[OwnFinding] = field(_CHECKS)
+
+
+class Examined(Answer):  # of doctor
+    healthy: bool = field("Did no check fail? Warnings do not count.")
+    checks: list[OwnFinding] = field(_CHECKS)
+
+
+class SchemaDocument(Answer):  # of schema
+    schema_format: str = field("Which JSON Schema.", const="json-schema-2020-12")
+    schema: dict[str, Any] = field("The JSON Schema of every answer.")
+    generated_at: str = field("When the schema last changed.", format=TIME)
+
+
+class Ui(Answer):  # of ui
+    url: str = field("A one-time link to the page.")
+    root: str = field("The job root.")
+    serves: bool = field("Whether this process serves the page; false if another one does.")

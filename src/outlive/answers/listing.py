@@ -1,0 +1,70 @@
+"""The answers of list, tag set and notify set."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.answers import ALWAYS, FULL_ONLY, LAST, TIME, Answer, Part, field, maybe, optional, part
+from outlive.answers import job as known
+from outlive.answers.job import HowEnded, Job, Place, Stopped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.answers.shapes import Approval, Notification, Usage
+
+
+class Listed(Part):  # without a docstring, which would be the description of each entry
+    BRIEF = (
+        *("job_id", "state", "exit_code", "signal", "reason", "descendants", "name", "waiting_for_input", "started_at"),
+        *("last_line", "message", "approval", "host", "queue", "reachable", "machine", "supervisor_pid", "damage"),
+    )
+    BRIEF_OF_OTHERS = ("others", "owner", "session", "cwd")
+
+    job_id: str = known.JOB_ID
+    short_id: str = known.SHORT_ID
+    state: str = known.STATE
+    name: str = known.NAME
+    command: list[str] = known.COMMAND
+    cwd: str | None = known.CWD
+    owner: str = known.OWNER
+    session: str | None = optional("Which session of that client started it; absent for a person.")
+    tags: list[str] = known.TAGS
+    timeout_ms: int = known.TIMEOUT
+    ended: HowEnded = part(HowEnded)
+    created_at: str = field("When it was defined.", format=TIME)
+    finished_at: str | None = known.FINISHED_AT
+    updated_at: str | None = field("When its state was last written.", format=TIME)
+    waiting_for_input: bool = known.WAITING
+    last_line: str | None = field(
+        f"The line that says why it failed, else the last that it put out, at most {limits.LAST_LINE_CHARS} characters."
+    )
+    message: str | None = optional("One sentence about an end that was not a good one, where there is more to say.")
+    descendants: int | None = optional("Of a job that ended: its processes that live, if any do. It counts as running.")
+    others: bool | None = optional(
+        "Only in brief, which else names neither owner nor directory: it is another session's, or (CLI) another directory's."
+    )
+    stopped: Stopped | None = part(Stopped)
+    place: Place | None = part(Place)
+    approval: Approval | None = known.APPROVAL
+    usage: Usage | None = optional(known.USAGE)
+    started_at: str | None = maybe("When the command started.", format=TIME)
+    damage: str | None = known.DAMAGE
+
+
+class List(Answer):  # of list
+    root: str = field("The job root.", brief=FULL_ONLY, verbatim=True)
+    jobs: list[Listed] = field("The jobs.", place=LAST, brief=ALWAYS, entry=Listed)
+    truncated: bool = field("Are there more jobs than shown?")
+    skipped: int = field("Directories that could not be read.", brief=FULL_ONLY)
+    hint: str | None = known.HINT
+
+
+class Tagged(Answer):  # of tag set
+    job: Job = part(Job)
+    tags: list[str] = field("Its tags.", brief=ALWAYS, human=13)
+    hint: str | None = known.HINT
+
+
+class NotifySet(Answer):  # of notify set
+    job: Job = part(Job)
+    notification: Notification = field(known.NOTIFICATION)
+    hint: str | None = known.HINT

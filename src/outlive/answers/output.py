@@ -1,0 +1,58 @@
+"""What answers show of a job's output."""
+
+from __future__ import annotations
+
+from outlive.answers import BELOW, FULL_ONLY, HIDDEN, LAST, READABLE, Part, field, optional
+from outlive.answers.job import GAPS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from outlive.answers.spans import Cursor, Cut, Gap
+
+
+OUTPUT = (
+    "Both streams in the order of arrival, rendered for reading unless raw; with cursor it ends with the screen. "
+    "kill: the end of what the job printed after the signal."
+)
+ALTERNATE = "Does a program fill the whole screen, as editors do?"
+
+
+class Excerpt(Part):
+    """`output` shows [since_seq, next_seq), except for the span that `truncated` names (False: none) and except for `gaps`, of
+    which nothing is left."""
+
+    output: str = field(OUTPUT, place=LAST, human=BELOW)
+    since_seq: int = field("Position at which output starts.", brief=FULL_ONLY)
+    next_seq: int = field("Pass this as since_seq to go on.")
+    truncated: Cut | Literal[False] = field("What is not shown, as positions in the merged output.", without=("gaps",))
+    gaps: list[Gap] | None = GAPS
+
+
+class Shown(Excerpt):
+    """With `cursor` the output ends with the screen that a program fills, instead of what draws it
+    (jobs/interaction/screen.py); with `alternate_screen` that is the alternate screen."""
+
+    alternate_screen: bool | None = optional(ALTERNATE)
+    cursor: Cursor | None = optional("Where the cursor is.")
+
+
+class Tails(Part):
+    """The ends of both streams."""
+
+    stdout_tail: str = field("The end of stdout, exact text.", place=LAST, human=BELOW, brief=READABLE)
+    stderr_tail: str = field("The end of stderr, exact text.", place=LAST, human=BELOW, brief=READABLE)
+    truncated: bool = field("Is there more than is included?")
+    encoding: str = field(
+        "How the text was decoded; invalid bytes are U+FFFD.", brief=FULL_ONLY, human=HIDDEN, const="utf-8"
+    )
+    stdout_observed_bytes: int = field("Bytes of stdout there are.", brief=FULL_ONLY)
+    stderr_observed_bytes: int = field("Bytes of stderr there are.", brief=FULL_ONLY)
+    stdout_included_bytes: int = field("Bytes of stdout in stdout_tail.", brief=FULL_ONLY)
+    stderr_included_bytes: int = field("Bytes of stderr in stderr_tail.", brief=FULL_ONLY)
+    gaps: list[Gap] | None = GAPS
+
+
+SEEN = optional("The end of what it put out so far, when output is empty.", place=LAST, human=BELOW, brief=FULL_ONLY)
+SNIPPET = optional("The end of what it put out so far, when output is empty.", place=LAST, human=BELOW)

@@ -1,0 +1,78 @@
+"""The answers of approve, deny and policy."""
+
+from __future__ import annotations
+
+from outlive.answers import DECISIONS, FIRST, TIME, Answer, Part, field, maybe, optional, part
+from outlive.answers.job import COMMAND, CWD, MESSAGE, NAME, PID, SANDBOX, SHORT_ID, Job
+from outlive.core.records import REASONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.answers.shapes import Approval, Checked
+
+
+class Answered(Answer):  # of deny
+    job: Job = part(Job)
+    short_id: str = SHORT_ID
+    name: str = NAME
+    command: list[str] = COMMAND
+    cwd: str | None = CWD
+    pid: int | None = PID
+    approval: Approval = field("Of a job that needs a person's approval: what became of it.")
+    reason: str | None = maybe("Why it ended.", place=FIRST, human=5, enum=[*REASONS, None])
+    message: str | None = MESSAGE
+
+
+class Approved(Answered):  # of approve
+    always: bool = field("Is the same command, with everything that decides what it does, approved from now on?")
+
+
+class PolicyCheck(Answer):  # of policy check
+    decision: str = field("What is decided; of several commands, the strictest.", enum=DECISIONS)
+    rule: str | None = field(
+        "The rule that decided: its number and what it is about, or default; null without a policy."
+    )
+    reason: str | None = field("The reason that the rule has.", place=FIRST, human=5)
+    commands: list[Checked] = field("The commands that it consists of.")
+    config: str | None = field("The configuration file; null: there is none.")
+    cwd: str | None = CWD
+    host: str | None = optional("Where the job runs, or is to run; absent: on this machine.")
+    sandbox: dict[str, Any] | None = optional("The boundary it runs in; absent for a job without one.", **SANDBOX)
+
+
+class Rule(Part):
+    """One rule."""
+
+    rule: str = field("Its number and what it is about.")
+    decision: str = field("What it decides.", enum=DECISIONS)
+    reason: str | None = field("Its reason.")
+
+
+class Always(Part):
+    """One approval."""
+
+    id: str = field("What `outlive policy forget` takes.")
+    command: list[str] = field("The command.")
+    cwd: str = field("The directory in which it is approved.")
+    by: str = field("Who approved it.")
+    at: str = field("When.", format=TIME)
+
+
+_PATH = field("The file of the approvals for always.")
+
+
+class PolicyList(Answer):  # of policy list
+    config: str | None = field("The configuration file; null: there is none.")
+    default: str | None = field(
+        "What is decided where no rule matches; null: there is no policy.", enum=[*DECISIONS, None]
+    )
+    rules: list[Rule] = field("The rules, in their order.")
+    path: str = _PATH
+    approvals: list[Always] = field("What was approved for always.")
+
+
+class Forgotten(Answer):  # of policy forget
+    path: str = _PATH
+    forgotten: list[Always] = field("The approvals that were taken back.")

@@ -1,0 +1,177 @@
+"""The answers of the verbs that read a job: poll, log, tail, wait, events, screen, usage, notices."""
+
+from __future__ import annotations
+
+from outlive.answers import ALWAYS, FIRST, FULL_ONLY, LAST, Answer, Part, field, maybe, optional, part
+from outlive.answers import job as known
+from outlive.answers.job import HowEnded, Job, Losses, OtherRun, Outcome, Place, PortHolder, Prompt, Stopped
+from outlive.answers.output import ALTERNATE, SEEN, SNIPPET, Excerpt, Shown, Tails
+from outlive.answers.testing import Reported
+from outlive.core.records import STATES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.answers.shapes import Approval, Event, Fired, Notice, Resources, Usage
+    from outlive.answers.spans import Cursor
+
+
+class Reading(Part):
+    """What a job printed, and how it is."""
+
+    job: Job = part(Job)
+    shown: Shown = part(Shown)
+    asks: Prompt = part(Prompt)
+    stopped: Stopped | None = part(Stopped)
+    place: Place | None = part(Place)
+    idle_ms: int | None = field(known.IDLE, brief=FULL_ONLY)
+
+
+class Since(Part):
+    """What became of a job that is read."""
+
+    timeout_ms: int = known.TIMEOUT
+    outcome: Outcome | None = part(Outcome)
+    reported: Reported = part(Reported)
+    descendants: int | None = known.DESCENDANTS
+    message: str | None = known.MESSAGE
+    approval: Approval | None = known.APPROVAL
+    previous: OtherRun | None = known.PREVIOUS
+    hint: str | None = known.HINT
+    losses: Losses = part(Losses)
+
+
+class Polled(Answer):  # of poll
+    snippet: str | None = SEEN
+    reading: Reading = part(Reading)
+    retry_after_ms: int | None = field("When polling again makes sense; grows while it is quiet, null at the end.")
+    since: Since = part(Since)
+    waited_ms: int = known.WAITED
+    requested_ms: int | None = known.REQUESTED
+    effective_ms: int | None = known.EFFECTIVE
+
+
+class LogLines(Part):
+    """Lines of a log that are shown."""
+
+    shown: Excerpt = part(Excerpt)
+    first_line: int | None = field("Number of the first line shown, from 1.")
+    last_line: int | None = field("Number of the last line shown.")
+    total_lines: int = field("Lines there are; an unterminated last one counts.")
+    matches: int | None = optional("Lines that matched the search.")
+    compared: OtherRun | None = optional("The run that this one is compared with. gone and new count kinds of lines.")
+    hint: str | None = known.HINT
+
+
+class Log(Answer):  # of log
+    job: Job = part(Job)
+    ended: HowEnded | None = part(HowEnded)
+    timeout_ms: int = known.TIMEOUT
+    lines: LogLines = part(LogLines)
+    losses: Losses = part(Losses)
+    hint: str | None = known.HINT
+
+
+class Tail(Answer):  # of tail
+    job: Job = part(Job)
+    ended: HowEnded | None = part(HowEnded)
+    timeout_ms: int = known.TIMEOUT
+    tails: Tails = part(Tails)
+    stdout_log_path: str = known.STDOUT_LOG
+    stderr_log_path: str = known.STDERR_LOG
+    losses: Losses = part(Losses)
+    hint: str | None = known.HINT
+
+
+class Waited(Part):
+    """One job."""
+
+    BRIEF = ("job_id", "state", "exit_code", "signal", "reason", "name", "fired", "last_lines")
+
+    job_id: str = field("Its id.")
+    short_id: str | None = optional("The last 8 characters of its id, which name it too.")
+    name: str | None = optional("Its title, or else the first words of its command.")
+    state: str = field("Its state.", enum=[*STATES])
+    exit_code: int | None = maybe("Its exit code.", minimum=None)
+    signal: str | None = maybe("The signal that ended it.")
+    reason: str | None = maybe("Why it ended.")
+    fired: dict[str, Any] | None = maybe("What held for it.")
+    last_lines: str | None = optional("The end of its output, if the answer is about another job.")
+
+
+class Wait(Answer):  # of wait
+    jobs: list[Waited] | None = optional("All jobs that were waited for.", place=LAST, entry=Waited)
+    snippet: str | None = SNIPPET
+    job: Job = part(Job)
+    fired: Fired | None = field(known.FIRED, human=7)
+    held_by: PortHolder | None = known.HELD_BY
+    elapsed_ms: int = known.ELAPSED
+    exit_code: int | None = field(known.EXIT_CODE, place=FIRST, human=3, minimum=None)
+    shown: Shown = part(Shown)
+    idle_ms: int | None = field(known.IDLE, brief=FULL_ONLY)
+    asks: Prompt = part(Prompt)
+    stopped: Stopped | None = part(Stopped)
+    place: Place | None = part(Place)
+    timeout_ms: int = known.TIMEOUT
+    outcome: Outcome | None = part(Outcome)
+    reported: Reported = part(Reported)
+    descendants: int | None = known.DESCENDANTS
+    previous: OtherRun | None = known.PREVIOUS
+    hint: str | None = known.HINT
+    losses: Losses = part(Losses)
+    message: str | None = known.MESSAGE
+    approval: Approval | None = known.APPROVAL
+    name: str | None = optional("The title given, else the command's verb and target.", human=9)
+    waited_ms: int = known.WAITED
+    timed_out: bool = field(known.TIMED_OUT, human=8)
+    requested_ms: int | None = known.REQUESTED
+    effective_ms: int | None = known.EFFECTIVE
+
+
+class Events(Answer):  # of events
+    job: Job = part(Job)
+    events: list[Event] = field("In the order of the output.", place=LAST, brief=ALWAYS)
+    next_event: int = field("Pass this as since_event to go on.")
+    next_seq: int = known.NEXT_SEQ
+    truncated: bool = field("Are there more events than shown?")
+    damage: str | None = known.DAMAGE
+    hint: str | None = known.HINT
+
+
+class Screen(Answer):  # of screen
+    job: Job = part(Job)
+    timeout_ms: int = known.TIMEOUT
+    lines: list[str] = field("The rows of the terminal, without the blanks at their ends.", place=LAST, brief=ALWAYS)
+    cursor: Cursor = field("Where the cursor is.")
+    title: str | None = field("The window title that the program set.")
+    alternate_screen: bool = field(ALTERNATE)
+    cols: int = field("Columns of the terminal.")
+    rows: int = field("Rows of the terminal.")
+    next_seq: int = known.NEXT_SEQ
+    asks: Prompt = part(Prompt)
+    hint: str | None = known.HINT
+    first_row: int | None = optional("The first of the rows shown, from 0, where not all are.")
+    warnings: list[str] | None = optional("What was not as asked.")
+
+
+class Used(Answer):  # of usage
+    job: Job = part(Job)
+    ended: HowEnded | None = part(HowEnded)
+    usage: Usage = field(known.USAGE)
+    resources: Resources | None = optional(known.RESOURCES)
+    hint: str | None = known.HINT
+
+
+NOTICES = field("What happened to this client's other jobs since its last call; each is told once.")
+
+
+class Notices(Answer):  # of notices
+    notices: list[Notice] = NOTICES
+
+
+class Added(Part):
+    """What any answer over MCP may have too."""
+
+    notices: list[Notice] = NOTICES
+    masked_secrets: int = field("How many secrets are masked in this answer: the log has them as they are.")

@@ -1,0 +1,311 @@
+"""Objects in answers that other rooms make as dicts: their members, for the JSON Schema and the reference pages.
+
+A record names one of them as the type of a field; to the type checker it is a dict. No call of the command line loads this.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from outlive.answers import DECISIONS, TIME, Part, field, maybe, optional
+from outlive.core.records import APPROVALS, STATES
+from outlive.core.resources import APPLIED
+
+
+class _Source(Part):
+    """The source of each figure that has one."""
+
+    time: str | None = optional("Where it comes from.", enum=["cgroup", "rusage", "sampled"])
+    memory: str | None = optional("Where it comes from.", enum=["cgroup", "rusage", "sampled"])
+    processes: str | None = optional("Where it comes from.", enum=["cgroup", "rusage", "sampled"])
+
+
+class _Usage(Part):
+    """What a job uses or used."""
+
+    wall_ms: int = field("How long it has run.")
+    user_ms: int | None = field("Processor time in programs, all processes together.")
+    system_ms: int | None = field("Processor time in the kernel for them.")
+    peak_memory_bytes: int | None = field(
+        "The most memory. cgroup: of all processes together; rusage and sampled: of the largest."
+    )
+    source: Source = field("The source of each figure that has one.")
+    processes: int | None = maybe("Processes that are alive now; null: not known.")
+    output_bytes: int | None = optional("Bytes of output, both streams.")
+    memory_bytes: int | None = optional("Memory of the living processes; a page that several share counts in each.")
+    read_bytes: int | None = optional("Bytes that the living processes read from disks.")
+    written_bytes: int | None = optional("Bytes that the living processes wrote to disks.")
+
+
+class _Resource(Part):
+    """One of it."""
+
+    value: Any = field("How much: memory in bytes, cpu_time as a text with its unit.")
+    applied: str | None = optional("What applies it since the start; not_supported: nothing does.", enum=[*APPLIED])
+    why: str | None = optional("Why it is not supported, or what to know of how it is applied.")
+
+
+class _Resources(Part):
+    """What a job may use."""
+
+    cpus: Resource | None = optional("One of it.")
+    memory: Resource | None = optional("One of it.")
+    gpus: Resource | None = optional("One of it.")
+    cpu_time: Resource | None = optional("One of it.")
+    processes: Resource | None = optional("One of it.")
+    nice: Resource | None = optional("One of it.")
+    options: Resource | None = optional("One of it.")
+
+
+class _Keyboard(Part):
+    """Who types into a terminal."""
+
+    held_by: str = field("Who, and how: attach or the page.")
+    since: str = field("Since when.", format=TIME)
+
+
+class _Engine(Part):
+    """What started a job on another host."""
+
+    name: str = field("slurm: the scheduler of a cluster. ssh: outlive itself, on the other machine.")
+    job_id: str | None = maybe("The engine's own name for the job.")
+    state: str | None = maybe("The engine's word for its state; null: not known yet.")
+
+
+class _Queue(Part):
+    """A job's place in a queue of its host."""
+
+    state: str = field("The engine's word.")
+    since: str = field("When it was handed over.", format=TIME)
+    reason: str | None = maybe("Why it waits, in the engine's words.")
+    estimated_start: str | None = optional("When the engine means to start it.", format=TIME)
+
+
+class _Fact(Part):
+    """One fact."""
+
+    label: str = field("What it is about.")
+    value: str = field("What is asked for.")
+
+
+class _Approval(Part):
+    """What became of the approval of a job."""
+
+    state: str = field("pending: a person has not answered yet.", enum=[*APPROVALS])
+    rule: str | None = optional("The rule that asks.")
+    reason: str | None = optional("The reason of that rule.")
+    expires_at: str | None = optional("Until when a person can approve it.", format=TIME)
+    by: str | None = optional("Who answered.")
+    at: str | None = optional("When.", format=TIME)
+    answer: str | None = optional("What the person said.")
+    facts: list[Fact] | None = optional(
+        "Everything that decides what runs, for the person who answers; of pending jobs, approve and deny. "
+        "Values are on one line, and hold no invisible character.",
+        )  # fmt: skip
+
+
+class _Match(Part):
+    """A pattern."""
+
+    pattern: str = field("What a line has to hold.")
+    match_type: str = field("How.", enum=["regex", "contains"])
+    stream: str = field("Where.", enum=["both", "stdout", "stderr", "either"])
+    command: str | None = field("Shell command that gets each hit on its stdin.")
+    file: str | None = field("File that gets each hit as one line.")
+    from_seq: int = field("Lines that begin before this position do not count.")
+
+
+class _WatchEntry(_Match):
+    """A watch."""
+
+    id: str = field("w1, w2 …; remove_watch takes it.")
+    once: bool = field("Only the first hit?")
+
+
+class _Notification(Part):
+    """The sinks of a job."""
+
+    notify_command: str | None = maybe("Shell command that gets the event on its stdin.")
+    notify_file: str | None = maybe("File that gets the event as one line.")
+    watches: list[WatchEntry] | None = optional("Lines that are watched for.")
+    last_watch: int | None = optional("The number of the last watch it ever had.")
+    on_output_match: Match | None = optional("The one pattern of output_pattern.")
+
+
+class _Fault(Part):
+    """One."""
+
+    process: str = field("supervisor, guardian, fork-server, cursor or gc.")
+    at: str = field("When.", format=TIME)
+    error: str = field("The exception.")
+    path: str = field("The file with the traceback and the versions: what a bug report needs.")
+
+
+class _Fired(Part):
+    """A condition that came true."""
+
+    condition: str = field("Its name.")
+    job_id: str = field("The job for which it came true.")
+    pattern: str | None = optional("regex, fail_regex: the pattern that matched.")
+    match: str | None = optional("The text that matched.")
+    line: str | None = optional("The line it stands in; of input: the prompt.")
+    seq: int | None = optional("Where that line begins.")
+    earlier: bool | None = optional("Was it printed before this call?")
+    stream: str | None = optional("Where it stands.", enum=["stdout", "stderr"])
+    port: int | None = optional("The port that is listened on.")
+    host: str | None = maybe("As asked for.")
+    address: str | None = optional("What it is bound to.")
+    owned: bool | None = maybe("Does a process of the job listen? null: not known; `hint` says why.")
+    pid: int | None = maybe("Which.", minimum=None)
+    url: str | None = optional("What was asked.")
+    status: int | None = optional("What it answered.", minimum=None)
+    path: str | None = optional("The file.")
+    idle_ms: int | None = optional("How long it has been quiet.")
+
+
+class _Checked(Part):
+    """One command."""
+
+    command: list[str] = field("Its words; of a string that cannot be split, the string.")
+    decision: str = field("What is decided about it.", enum=DECISIONS)
+    rule: str = field("The rule that decided.")
+    reason: str | None = field("The reason of the rule.")
+    unknown: str | None = optional("Why it is not known what it runs.")
+
+
+class _Entry(Part):
+    """Something that was done: who, over which face and token, what, where."""
+
+    SCHEMA = {"additionalProperties": True}  # the members of each verb: docs/reference/configuration.md
+
+    id: str = field("The entry's own id.")
+    at: str = field("When.", format=TIME)
+    verb: str = field("The verb; end: a job ended.")
+    job_id: str | None = optional("The job.")
+    token: str | None = optional("The name of the token, over HTTP.")
+    outcome: dict[str, Any] | None = maybe("Of a start: how its job ended, or how it is now; null: not known any more.")
+
+
+class _Finding(Part):
+    """One check."""
+
+    name: str = field("What it is about.")
+    status: str = field("fail: jobs do not run there. warn: something to know.", enum=["ok", "warn", "fail"])
+    found: str = field("What there is, in one sentence.")
+    advice: str | None = optional("What to do about it.")
+
+
+class _OwnFinding(_Finding):
+    """One check."""
+
+    status: str = field(
+        "fail: outlive does not work as promised. warn: something to know.", enum=["ok", "warn", "fail"]
+    )
+    details: dict[str, Any] | None = optional("The same for a program; what is in it depends on the check.")
+
+
+class _Besides(Part):
+    """One member."""
+
+    member: str = field("Its name.")
+    value: Any = field("Its value.")
+    why: str = field("What it is there for.")
+
+
+# Type of an event → what else it holds
+_EVENTS = {
+    "started": ("pid",),
+    "adopted": ("by",),
+    "watch_hit": ("watch", "pattern", "match_type", "stream", "line", "match"),
+    "watch_suppressed": ("watch", "pattern", "count", "from_seq", "to_seq", "line"),
+    "watch_skipped": ("stream", "bytes"),
+    "watch_failed": ("watch", "message"),
+    "waiting_for_input": ("prompt", "echo"),
+    "signal_sent": ("signal", "by", "cause"),
+    "resized": ("cols", "rows"),
+    "output_dropped": ("bytes",),
+    "output_missing": ("stream", "from_byte", "to_byte", "bytes"),
+    "output_gap": ("from_seq", "to_seq", "bytes", "lines"),
+    "notification_delivered": ("event_type", "sink_type", "target", "watch"),
+    "notification_failed": ("event_type", "sink_type", "target", "watch", "error"),
+    "approval_asked": ("rule", "reason"),
+    "approved": ("by", "reason"),
+    "denied": ("by", "reason", "state"),
+    "submitted": ("host", "engine", "engine_job_id"),
+    "queued": ("state", "reason"),
+    "started_on": ("node",),
+    "requeued": ("state",),
+    "preempted": ("state",),
+    "unreachable": ("message",),
+    "reachable": (),
+    "finished": ("state", "exit_code", "signal", "reason", "duration_ms", "usage", "message"),
+    "descendants_left": ("count",),
+    "workspace_changed": ("found",),
+    "fault": ("process", "error", "file"),
+    "events_left_out": ("file", "count", "to_byte"),
+}
+_MEMBERS = sorted({name for members in _EVENTS.values() for name in members})
+
+
+class _Event(Part):
+    """One event; what else it holds depends on its type (docs/reference/events.md)."""
+
+    SCHEMA = {
+        "properties": {
+            name: {"description": f"Of {', '.join(kind for kind in _EVENTS if name in _EVENTS[kind])}."}
+            for name in _MEMBERS
+        }
+    }
+
+    n: int = field("Its number, from 1 in the order in which they were recorded.", minimum=1)
+    seq: int = field("How far the output was; of a watch hit: where its line begins.")
+    at: str = field("When.", format=TIME)
+    type: str = field("What happened.", enum=[*_EVENTS])
+
+
+class _Notice(Part):
+    """One notice."""
+
+    job_id: str = field("The job.")
+    name: str = field("Its name.")
+    state: str = field("Its state.", enum=[*STATES])
+    exit_code: int | None = field("Its exit code.", minimum=None)
+    signal: str | None = field("The signal that ended it.")
+    reason: str | None = field("Why it ended.")
+    last_line: str | None = field(
+        "The line that says why it failed, else the last that it put out; of a watch hit: the line."
+    )
+    at: str | None = field("When.", format=TIME)
+    event: str = field(
+        "What happened; unanswered: to its call.", enum=["finished", "removed", "unanswered", "watch_hit", "approved"]
+    )
+    watch: str | None = optional("Which watch.")
+    pattern: str | None = optional("Its pattern.")
+    seq: int | None = optional("Where the line begins.")
+    message: str | None = optional("Of a job that was approved, denied or removed: by whom, and why.")
+    ended_by: str | None = optional("Who asked for the end, if it was asked for.")
+    hits: int | None = optional("How many lines matched since the last call; this is the last of them.")
+
+
+# What the records name as types
+Source = Annotated[dict[str, Any], _Source]
+Usage = Annotated[dict[str, Any], _Usage]
+Resource = Annotated[dict[str, Any], _Resource]
+Resources = Annotated[dict[str, Any], _Resources]
+Keyboard = Annotated[dict[str, Any], _Keyboard]
+Engine = Annotated[dict[str, Any], _Engine]
+Queue = Annotated[dict[str, Any], _Queue]
+Fact = Annotated[dict[str, Any], _Fact]
+Approval = Annotated[dict[str, Any], _Approval]
+Match = Annotated[dict[str, Any], _Match]
+WatchEntry = Annotated[dict[str, Any], _WatchEntry]
+Notification = Annotated[dict[str, Any], _Notification]
+Fault = Annotated[dict[str, Any], _Fault]
+Fired = Annotated[dict[str, Any], _Fired]
+Checked = Annotated[dict[str, Any], _Checked]
+Entry = Annotated[dict[str, Any], _Entry]
+Finding = Annotated[dict[str, Any], _Finding]
+OwnFinding = Annotated[dict[str, Any], _OwnFinding]
+Besides = Annotated[dict[str, Any], _Besides]
+Event = Annotated[dict[str, Any], _Event]
+Notice = Annotated[dict[str, Any], _Notice]

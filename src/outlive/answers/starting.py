@@ -1,0 +1,46 @@
+"""The answers of run, start, restart and create."""
+
+from __future__ import annotations
+
+from outlive.answers import FULL_ONLY, HIDDEN, LAST, TIME, Answer, field, maybe, optional, part
+from outlive.answers import job as known
+from outlive.answers.job import Described, Job, OtherRun, PortHolder
+from outlive.answers.output import Shown, Tails
+from outlive.answers.testing import Reported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.answers.shapes import Fired
+
+
+class Started(Answer):  # of run, start and restart
+    job: Job = part(Job)
+    shown: Shown = part(Shown)
+    described: Described = part(Described)
+    reported: Reported = part(Reported)
+    started_at: str = optional("When the command started (or was about to).", brief=FULL_ONLY, human=15, format=TIME)
+    snapshot: Tails = field("The ends of both streams.", place=LAST, brief=FULL_ONLY, human=HIDDEN)
+    stdout_log_path: str = known.STDOUT_LOG
+    stderr_log_path: str = known.STDERR_LOG
+    waited_ms: int = known.WAITED
+    elapsed_ms: int = known.ELAPSED
+    env_vars: list[str] = known.ENV_VARS
+    descendants: int | None = known.DESCENDANTS
+    previous: OtherRun | None = known.PREVIOUS
+    hint: str | None = known.HINT
+    fired: Fired | None = maybe(known.FIRED, human=7)
+    held_by: PortHolder | None = known.HELD_BY
+    timed_out: bool | None = optional(known.TIMED_OUT, human=8)
+    deduplicated: bool | None = optional("A running job with the same dedupe_key was found and answered.")
+    requested_ms: int | None = known.REQUESTED
+    effective_ms: int | None = known.EFFECTIVE
+
+
+class Created(Answer):  # of create
+    job: Job = part(Job)
+    short_id: str = known.SHORT_ID
+    name: str = known.NAME
+    created_at: str = field("When it was defined.", brief=FULL_ONLY, format=TIME)
+    stdout_log_path: str = known.STDOUT_LOG
+    stderr_log_path: str = known.STDERR_LOG
+    hint: str = field("What to do next.", human=HIDDEN)

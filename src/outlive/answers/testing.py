@@ -1,0 +1,40 @@
+"""What answers say of the test report that a job wrote."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.answers import HIDDEN, Part, field, optional
+
+
+class FailedTest(Part):
+    """One test."""
+
+    name: str = field("Its name, with that of its class or package.")
+    place: str | None = optional("The file and the line where it failed, as far as the report has them.")
+    message: str | None = optional("The first lines of what it reported.")
+
+
+class Tests(Part):
+    """What the tests came to."""
+
+    passed: int = field("Tests that passed.")
+    failed: int = field("Tests that failed, errors included.")
+    skipped: int = field("Tests that were skipped, or were expected to fail.")
+    failures: list[FailedTest] = field(
+        f"The first {limits.REPORT_FAILURES} tests that failed; `failed` says how many did.", entry=FailedTest
+    )
+
+    @property
+    def total(self) -> int:
+        return self.passed + self.failed + self.skipped
+
+
+class Reported(Part):
+    """What the report says, and what of it could not be read."""
+
+    tests: Tests | None = optional("What the test report of the job says; absent if none was read.", human=HIDDEN)
+    report_problem: str | None = optional(
+        "What of the report is not in tests, and why: it is not there, older than the job, broken or too large.",
+        human=HIDDEN,
+    )
+    hint: str | None = None  # for the hint of the answer

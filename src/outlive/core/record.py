@@ -1,0 +1,169 @@
+"""What is stored as one JSON object: a class with a typed value for each member.
+
+`dataclasses` would cost every call of the command line about 8 ms, because it imports `inspect`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, ClassVar, ParamSpec, Self, TypeVar, dataclass_transform
+
+    _P = ParamSpec("_P")
+    _R = TypeVar("_R")
+else:
+
+    def dataclass_transform(**_: object) -> Callable[[type], type]:
+        return lambda kind: kind
+
+
+_UNION: type = type(int | None)
+
+
+class Layout:
+    """The types of a record's values. `types`: name, and its types in JSON. `held`: name; list, dict
+    or None; and what records it holds. `texts`: names of lists of strings."""
+
+    __slots__ = ("held", "texts", "types")
+
+    def __init__(
+        self,
+        types: list[tuple[str, tuple[type, ...]]],
+        held: list[tuple[str, type | None, type[Record]]],
+        texts: list[str],
+    ) -> None:
+        self.types = types
+        self.held = held
+        self.texts = texts
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Record:
+    """A frozen set of named values with defaults, each declared as `name: type = default` in the
+    class body. A value may be a record itself, or a list or a dict of records.
+
+    The types are read when the class is made, so a module that declares one does not import
+    `annotations` from `__future__`. To the type checker a subclass is a frozen dataclass.
+
+    `omitted`: names of values that are left out of the file when they are None. `required`: names of
+    those without which what a file holds makes no sense.
+    """
+
+    FIELDS: ClassVar[dict[str, Any]] = {}  # name → default, in the order of the file
+    _LAYOUT: ClassVar[Layout | None] = None  # worked out at the first use: a call uses few of the classes
+    _OMITTED: ClassVar[tuple[str, ...]]
+    _REQUIRED: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls, omitted: tuple[str, ...] = (), required: tuple[str, ...] = ()) -> None:
+        cls.FIELDS = {name: vars(cls)[name] for name in cls.__annotations__}
+        cls._OMITTED, cls._REQUIRED, cls._LAYOUT = omitted, required, None
+
+    @classmethod
+    def layout(cls) -> Layout:
+        """Return the types of the values."""
+        if cls._LAYOUT is not None:
+            return cls._LAYOUT
+        types: list[tuple[str, tuple[type, ...]]] = []
+        held: list[tuple[str, type | None, type[Record]]] = []
+        texts: list[str] = []
+        for name, declared in cls.__annotations__.items():
+            if type(declared) is str:
+                raise TypeError(f"{cls.__name__}.{name}: its module imports `annotations` from __future__")
+            kinds, is_union = [], type(declared) is _UNION
+            for option in declared.__args__ if is_union else (declared,):
+                container = getattr(option, "__origin__", None)  # list of list[str]
+                inner = option if container is None else option.__args__[-1]
+                is_record = type(inner) is type and issubclass(inner, Record)
+                kinds.append(container or (dict if is_record else option))
+                if is_record:
+                    held.append((name, container, inner))
+                elif container is list and inner is str:
+                    texts.append(name)
+            types.append((name, tuple(kinds)))
+        cls._LAYOUT = Layout(types, held, texts)
+        return cls._LAYOUT
+
+    def __init__(self, **values: Any) -> None:
+        unknown = values.keys() - self.FIELDS.keys()
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no {sorted(unknown)}")
+        # Attributes of the instance, because a list reads 24 of each of its jobs
+        vars(self).update(self.FIELDS, **values)
+
+    @classmethod
+    def of(cls, content: dict[str, Any]) -> Self:
+        """Return the record that a file holds.
+
+        A name that the file lacks has its default, because older writers did not know it. Unknown
+        names are ignored, because newer writers may add some.
+        """
+        record = cls.__new__(cls)
+        values = vars(record)
+        values.update({name: content.get(name, default) for name, default in cls.FIELDS.items()})
+        for name, container, kind in cls.layout().held:
+            if name in content and (value := values[name]) is not None:
+                if container is None:
+                    values[name] = kind.of(value)
+                elif container is list:
+                    values[name] = [kind.of(one) for one in value]
+                else:
+                    values[name] = {key: kind.of(one) for key, one in value.items()}
+        return record
+
+    @classmethod
+    def misfit(cls, content: dict[str, Any]) -> str | None:
+        """Return the name of a value that is missing, or has another type than it was written with;
+        None if all are right."""
+        for name in cls._REQUIRED:
+            if name not in content:
+                return name
+        layout = cls.layout()
+        for name, kinds in layout.types:
+            if name in content and type(content[name]) not in kinds:
+                return name
+        for name in layout.texts:
+            if (value := content.get(name)) and {*map(type, value)} != {str}:
+                return name
+        for name, container, kind in layout.held:
+            if (value := content.get(name)) is not None:
+                for one in [value] if container is None else value if container is list else value.values():
+                    if type(one) is not dict or kind.misfit(one) is not None:
+                        return name
+        return None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen; use {type(self).__name__}.replace")
+
+    @classmethod
+    def replace(cls: Callable[_P, _R], record: _R, *args: _P.args, **values: _P.kwargs) -> _R:
+        """Return a copy of a record with other values: `State.replace(state, exit_code=3)`. The type
+        checker takes for them what it takes for the constructor."""
+        copy = cls(*args, **values)
+        vars(copy).update({**vars(record), **values})
+        return copy
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that a file holds."""
+        content = dict(vars(self))
+        for name, container, _ in self.layout().held:
+            if (value := content[name]) is not None:
+                if container is None:
+                    content[name] = value.to_dict()
+                elif container is list:
+                    content[name] = [one.to_dict() for one in value]
+                else:
+                    content[name] = {key: one.to_dict() for key, one in value.items()}
+        for name in self._OMITTED:
+            if content[name] is None:
+                del content[name]
+        return content
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"

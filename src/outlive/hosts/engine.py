@@ -1,0 +1,112 @@
+"""What an engine does: the base class of those for the kinds of hosts that are not this machine.
+
+An engine knows a job by its directory. Nothing here is loaded for a job of this machine.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Generator, Mapping
+    from typing import Protocol
+
+    from outlive.config import Config
+    from outlive.core.host_settings import HostSettings
+    from outlive.core.records import Definition
+    from outlive.hosts.findings import Finding
+    from outlive.store.inspection.inspect import Inspection
+    from outlive.store.job_dir import JobDir, Locks
+    from outlive.store.root import Store
+    from outlive.supervisor import request
+
+    class Caller(request.Caller, Protocol):
+        """What an engine needs of a call (jobs/context.py)."""
+
+        store: Store
+        face: str
+        owner: str
+
+        @property
+        def config(self) -> Config: ...
+
+    class Host(Protocol):
+        """A host of the configuration (hosts/engines.py)."""
+
+        name: str
+        settings: HostSettings
+
+    class Start(Protocol):
+        """What is to be started (jobs/definition.Plan)."""
+
+        @property
+        def definition(self) -> Definition: ...
+        @property
+        def overrides(self) -> Mapping[str, str]: ...
+        @property
+        def stdin_data(self) -> bytes | None: ...
+
+
+class Engine(ABC):
+    """The engine of one kind of hosts."""
+
+    shares_files = True  # whether paths mean the same there
+    # Whether it knows ends that no process of ours has seen. Then `resumed` is called for a job that has ended too,
+    # because the engine's word for that comes later, and no process of ours notifies its sinks
+    tells_ends = False
+    # Whether the job's directory is a copy of another one. Then `resumed` is called also for a job that has ended and
+    # is still marked live, because the other one is still there
+    mirrors = False
+    # The verbs for which the other end is asked what a job uses: its connection takes `usage`, and answers with
+    # {usage, descendants} as they are there
+    tells_use: tuple[str, ...] = ()
+
+    def directory(self, host: Host, given: str | None) -> str | None:
+        """Return the working directory of a job for which the caller names `given` or None; None where
+        it is the same directory as here. Errors: invalid_argument."""
+        return None
+
+    @abstractmethod
+    def planned(self, host: Host, definition: Definition) -> Definition:
+        """Return the definition as it is to be stored. Nothing is made yet. Errors: what keeps such a
+        job from running there."""
+
+    @abstractmethod
+    def submit(
+        self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks
+    ) -> Generator[None, None, socket.socket | None]:
+        """Hand a job over; the caller holds its locks. Return a socket on which the start is reported
+        as a supervisor does it, or None. Errors: OutliveError; then nothing was handed over, and
+        nothing will run."""
+
+    @abstractmethod
+    def resumed(self, caller: Caller, job: JobDir, inspection: Inspection) -> Inspection:
+        """Return the inspection of a job that has not ended, with what the engine says of it. Every
+        reader calls this where it would adopt a job of this machine."""
+
+    @abstractmethod
+    def connect(self, job: JobDir) -> socket.socket:
+        """Return a connection to the job's control socket. Errors: OutliveError, retryable if the host
+        is out of reach."""
+
+    def advice(self, reason: str | None) -> str | None:
+        """Return what to do about a job that waits in a queue for this reason; None if there is nothing
+        but to wait."""
+        return None
+
+    @abstractmethod
+    def cancelled(
+        self, caller: Caller, job: JobDir, inspection: Inspection, by: str
+    ) -> Generator[None, None, Inspection]:
+        """End a job that waits, as `by` asks for, and return its inspection. Errors: io_error."""
+
+    @abstractmethod
+    def forget(self, job: JobDir) -> None:
+        """Give up what the engine holds of a job whose directory is about to be deleted. Errors:
+        OutliveError if the directory must stay."""
+
+    @abstractmethod
+    def checked(self, caller: Caller, host: Host, *, setup: bool = False) -> list[Finding]:
+        """Return the findings about the host. With `setup`, put there first what is missing."""

@@ -1,0 +1,23 @@
+"""`engine.json` of a job that Slurm has."""
+
+from outlive.core.record import Record
+from outlive.core.records import EngineState, Machine, Queue
+
+NAME = "slurm"
+
+
+class SlurmRecord(Record, omitted=("unreachable_since", "node", "machine", "ended_seen")):
+    """What is needed to reach the job again, and what Slurm said of it last."""
+
+    kind: str = NAME
+    host: str = ""
+    python: str = ""
+    programs: str | None = None  # the directory of Slurm's programs; None: on PATH
+    engine: EngineState = EngineState(name=NAME)
+    queue: Queue = Queue()
+    submitted: int | float = 0.0  # Unix seconds
+    request: dict[str, object] = {}  # members of a request that the configuration of its caller decided
+    unreachable_since: str | None = None
+    node: str | None = None  # where its batch script runs
+    machine: Machine | None = None
+    ended_seen: int | float | None = None  # Unix seconds: when Slurm was first heard to say that it has ended

@@ -1,0 +1,182 @@
+"""Whose a port of this machine is: the job's that is waited for, another program's, or not known."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import limits
+from outlive.answers.job import PortHolder
+from outlive.core.ids import is_id
+from outlive.core.records import EXEC
+from outlive.errors import OutliveError
+from outlive.jobs import lookup, processes
+from outlive.system import ports, process, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.core.records import Definition
+    from outlive.jobs.context import Context
+    from outlive.store.inspection.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+_FRESH_S = 0.1  # an answer about the same sockets is good for so long: all of /proc is read for it
+# They hold a port for what runs in a container, which may be the job's
+_PROXIES = frozenset((b"docker-proxy", b"rootlessport", b"slirp4netns", b"pasta", b"pasta.avx2", b"conmon", b"rootlesskit"))  # fmt: skip
+
+ELSEWHERE = "the job runs on another host"
+
+
+class Owner:
+    """Who listens on a port. `owned` is None where that is not known, and `why` says why it is not.
+    `holder` is another program."""
+
+    __slots__ = ("address", "holder", "owned", "pid", "why")
+
+    def __init__(
+        self,
+        *,
+        owned: bool | None,
+        address: str | None = None,
+        pid: int | None = None,
+        why: str | None = None,
+        holder: PortHolder | None = None,
+    ) -> None:
+        self.owned = owned
+        self.address = address
+        self.pid = pid
+        self.why = why
+        self.holder = holder
+
+    def members(self) -> dict[str, object]:
+        """Return what the answer says of it."""
+        about = {} if self.address is None else {"address": self.address}
+        return {**about, "owned": self.owned, "pid": self.pid}
+
+
+class PortOwner:
+    """Finds out whose a port is, for the wait for one job.
+
+    `held` is the program that has the port instead of the job, once that is certain: it was seen
+    for a moment, and the job could not listen beside it.
+    """
+
+    def __init__(self, ctx: Context, job: JobDir, port: int) -> None:
+        self._ctx = ctx
+        self._job = job
+        self._port = port
+        self._known: tuple[list[int], float, Owner] | None = None  # of which sockets, until when
+        self._since: tuple[int, float] | None = None  # pid of another program, since when it is seen
+        self.held: PortHolder | None = None
+
+    def of(self, inspection: Inspection, listening: list[ports.Listener]) -> Owner:
+        """Return whose these listeners are, at least one: the job's if any of them is."""
+        inodes = [one.inode for one in listening]
+        if self._known is not None and self._known[0] == inodes and time.monotonic() < self._known[1]:
+            return self._known[2]
+        owner = self._looked_up(inspection, listening)
+        self._known = (inodes, time.monotonic() + _FRESH_S, owner)
+        self._note(owner)
+        return owner
+
+    def not_listening(self) -> None:
+        """Note that no process listens."""
+        self._known = self._since = self.held = None
+
+    def _note(self, owner: Owner) -> None:
+        holder, now = owner.holder, time.monotonic()
+        if holder is None:
+            self._since = self.held = None
+            return
+        if self._since is None or self._since[0] != holder.pid:
+            self._since = (holder.pid, now)
+        # A job that ends because the port is taken does so by then: its own words say more
+        is_settled = now - self._since[1] >= limits.PORT_HELD_S
+        self.held = holder if is_settled and not ports.is_shared(holder.address, self._port) else None
+
+    def _looked_up(self, inspection: Inspection, listening: list[ports.Listener]) -> Owner:
+        address = listening[0].address
+        if inspection.elsewhere:
+            return Owner(owned=None, address=address, why=ELSEWHERE)
+        members = processes.survivors(inspection, self._job)
+        own = self._own(listening, members)
+        if own is not None:
+            return own
+        if members and all(_is_in_other_network(member.pid) for member in members):
+            return Owner(owned=None, address=address, why="the job is in a network of its own")
+        # Once more, with what survivors() does not see: a daemon that has overwritten its environment
+        own = self._own(listening, processes.known_to_kernel(inspection, self._job))
+        if own is not None:
+            return own
+        pids = [ports.holder(one.inode) for one in listening]
+        for one, pid in zip(listening, pids, strict=True):
+            why = _unknown(one, pid)
+            if why is not None:
+                return Owner(owned=None, address=one.address, why=why)
+        return Owner(owned=False, address=address, holder=self._described(address, pids[0] or 0))
+
+    def _own(self, listening: list[ports.Listener], members: list[tree.Member]) -> Owner | None:
+        for one in listening:
+            pid = ports.owner(one.inode, [member.pid for member in members])
+            if pid is not None:
+                return Owner(owned=True, address=one.address, pid=pid)
+        return None
+
+    def _described(self, address: str, pid: int) -> PortHolder:
+        definition = self._job_of(pid)
+        command = self._command_of(pid, definition)
+        found = PortHolder(port=self._port, address=address, pid=pid, command=command)
+        if definition is not None:
+            found.job_id, found.name = definition.job_id, definition.name
+        return found
+
+    def _job_of(self, pid: int) -> Definition | None:
+        """Return the job of outlive that a process is of, if it exists for this caller."""
+        mark = tree.COOKIE.encode() + b"="
+        job_id = next((word[len(mark) :] for word in tree.environment(pid) if word.startswith(mark)), b"").decode(
+            "latin-1"
+        )
+        try:
+            if not is_id(job_id):  # a process may set it to anything
+                return None
+            with lookup.open_known(self._ctx, job_id) as job:
+                return job.read_meta()
+        except (OSError, OutliveError):  # of another root, or of another caller behind a wall
+            return None
+
+    def _command_of(self, pid: int, definition: Definition | None) -> str:
+        """Return the command line, or the name alone for a caller who could not see it with ps(1)."""
+        ctx = self._ctx
+        is_bounded = ctx.face == "mcp" and bool(ctx.config.uses("sandbox") or ctx.ceiling or ctx.wall is not None)
+        if is_bounded or (ctx.rights is not None and not ctx.rights.allows(EXEC)):
+            return tree.comm(pid).decode("utf-8", "replace")
+        start = process.start_time(pid) or 0
+        masked = [] if definition is None else definition.mask
+        return processes.CommandLines(masked, [tree.Member(pid, start)]).of(pid)[: limits.COMMAND_CHARS]
+
+
+def sentence(holder: PortHolder) -> str:
+    """Return who has the port, and what to do about it."""
+    command = f" ({holder.command})" if holder.command else ""
+    whose = f" of job {holder.job_id} ({holder.name})" if holder.job_id else ""
+    instead = f"kill job {holder.job_id}" if holder.job_id else "end that process"
+    return (
+        f"Port {holder.port} is held by pid {holder.pid}{command}{whose}, which is not this job's. Give the job another "
+        f'port, or {instead}; "any": true in the condition waits for anybody\'s.'
+    )
+
+
+def _unknown(listener: ports.Listener, pid: int | None) -> str | None:
+    """Return why the owner of a listener that this process holds cannot be known; None if it can."""
+    if pid is None:
+        return f"a process of user {listener.user} listens, and its files may not be looked into"
+    name = tree.comm(pid)
+    return f"{name.decode()} (pid {pid}) listens for a container" if name in _PROXIES else None
+
+
+def _is_in_other_network(pid: int) -> bool:
+    try:
+        theirs, ours = os.stat(f"/proc/{pid}/ns/net"), os.stat("/proc/self/ns/net")
+    except OSError:
+        return False
+    return theirs.st_ino != ours.st_ino

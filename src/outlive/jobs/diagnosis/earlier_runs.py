@@ -1,0 +1,92 @@
+"""Find earlier runs of the same command, and what changed since.
+
+The same are command, directory, host and sandbox. Only jobs that ended and that exist for this caller count.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+
+from outlive import fastjson
+from outlive.answers.job import OtherRun
+from outlive.core.units import seconds_of
+from outlive.errors import OutliveError
+from outlive.jobs import lookup
+from outlive.store.output.merged import Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.core.records import Definition, State
+    from outlive.jobs.context import Context
+    from outlive.store.inspection.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+PREVIOUS, PASSED = "previous", "passed"
+_SEARCHED_JOBS = 500  # those made last before this one
+_NEVER_RAN = frozenset({"launch", "denied"})
+
+
+def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun | None:
+    """Return the run before this one, with how many failures of it are gone and how many are new here where either
+    reports any; None if there is none."""
+    job = find(ctx, inspection.definition)
+    if job is None:
+        return None
+    from outlive.render.failures import changes  # late: RE2, where there is a run before
+
+    with job, Output(job) as before:
+        run = described(job.job_id, job.read_state())
+        counted = changes.of_failures(before, output, ctx.config.get("output", "problem_matcher") or ())
+    if counted is not None:
+        run.gone, run.new = counted.gone, counted.new
+    return run
+
+
+def find(ctx: Context, definition: Definition, *, passed: bool = False) -> JobDir | None:
+    """Return the last run before the job with this definition, or with `passed` the last that ended with 0. The caller
+    closes it."""
+    before = (job_id for job_id in ctx.store.newest_ids() if job_id < definition.job_id)
+    command, cwd = (fastjson.dumps(one, separators=(",", ":")) for one in (definition.command, definition.cwd))
+    parts = (f'"command":{command}'.encode(), f'"cwd":{cwd}'.encode())
+    for job in lookup.defined_with(ctx, islice(before, _SEARCHED_JOBS), *parts):
+        if _is_run_of(definition, job, passed=passed):
+            return job
+        job.close()
+    return None
+
+
+def named(ctx: Context, definition: Definition, text: str) -> JobDir | None:
+    """Return the run that a caller means: `previous`, `passed`, or a job. None if there is no such run. Errors:
+    as lookup.open_job."""
+    if text in (PREVIOUS, PASSED):
+        return find(ctx, definition, passed=text == PASSED)
+    return lookup.open_job(ctx, text)
+
+
+def described(job_id: str, state: State | None) -> OtherRun:
+    """Return a run as answers have it, without what differs."""
+    run = OtherRun(job_id=job_id, exit_code=None, ago_ms=None)
+    if state is not None and state.finished_at:
+        run.exit_code = state.exit_code
+        run.ago_ms = max(0, round((time.time() - seconds_of(state.finished_at)) * 1000))
+    return run
+
+
+def _is_run_of(wanted: Definition, job: JobDir, *, passed: bool) -> bool:
+    try:
+        definition, state = job.read_meta(), job.read_state()
+    except (OSError, OutliveError):  # damaged, or removed meanwhile
+        return False
+    return (
+        _facts(definition) == _facts(wanted)
+        and state is not None
+        and state.finished
+        and state.reason not in _NEVER_RAN
+        and not (passed and state.ended_badly)
+    )
+
+
+def _facts(definition: Definition) -> tuple[object, ...]:
+    sandbox = definition.sandbox and definition.sandbox.shown
+    return definition.command, definition.cwd, definition.host, sandbox

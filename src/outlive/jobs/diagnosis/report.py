@@ -1,0 +1,61 @@
+"""What the test report of an ended job says, and what to make of it beside the exit code, which it never changes."""
+
+from __future__ import annotations
+
+from outlive.answers import sentences
+from outlive.answers.testing import Reported
+from outlive.core.units import seconds_of
+from outlive.reports import read
+from outlive.reports.find import Where
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.answers.testing import Tests
+    from outlive.store.inspection.inspect import Inspection
+
+_MASKED = "Which tests failed is not shown: the job has masked variables, whose values are not known here."
+
+
+def reported(inspection: Inspection) -> Reported:
+    """Return what the report says; nothing of a command that never ran."""
+    definition, state = inspection.definition, inspection.state
+    if definition.report is None or state.started_at is None:
+        return Reported()
+    if inspection.elsewhere:
+        return Reported(report_problem="The report is on the machine that ran the job: ask there.")
+    ended = None if state.finished_at is None else _ns(state.finished_at)
+    found = read.read(definition.report, Where(definition.cwd, definition.sandbox, _ns(state.started_at), ended))
+    problems = found.problems
+    if definition.mask:
+        problems = _without_words(found, definition.report)
+    said = Reported(tests=found.tests, report_problem=sentences(*problems))
+    if found.tests is not None:
+        said.hint = _hint(found.tests, state.exit_code, complete=not found.problems)
+    return said
+
+
+def _without_words(found: read.Read, given: str) -> list[str]:
+    """Take out of what a report says all that the job wrote but the counts: names of tests may hold a masked value as well
+    as messages do. Return the problems that remain. `given`: the report as the call named it."""
+    problems = [one for one in found.problems if "broken: " not in one and (given in one or one.startswith("The job"))]
+    if len(problems) < len(found.problems) or (found.tests is not None and found.tests.failures):
+        problems.append(_MASKED)
+    if found.tests is not None:
+        found.tests.failures = []
+    return problems
+
+
+def _ns(stamp: str) -> int:
+    return round(seconds_of(stamp) * 1_000) * 1_000_000
+
+
+def _hint(tests: Tests, exit_code: int | None, *, complete: bool) -> str | None:
+    """Return what a caller should know who looks at the exit code alone."""
+    if not tests.total:
+        return "Its report says that no test ran."
+    if tests.failed and exit_code == 0:
+        number = "1 failed test" if tests.failed == 1 else f"{tests.failed:,} failed tests"
+        return f"It exited with code 0, but its report has {number}."
+    if exit_code and not tests.failed and complete:
+        return "No test failed in its report: the exit code has another cause."
+    return None

@@ -1,0 +1,106 @@
+"""Whose a job is.
+
+A job belongs to the session that started it: two windows of one client are two sessions. What an
+ended session leaves belongs to every live session of the same client in the same directory. A
+person, who has no session, may name every job.
+"""
+
+from __future__ import annotations
+
+from outlive.core.origin import SESSION_VARIABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from outlive.jobs.context import Context
+
+    class Owned(Protocol):
+        """What tells whose a job is (core/records.py, core/origin.py)."""
+
+        @property
+        def owner(self) -> str: ...
+        @property
+        def session(self) -> str | None: ...
+
+
+_SHOWN_CHARS = 8
+
+
+def session_of(ctx: Context) -> str | None:
+    """Return the caller's session, by the name of its inbox; None for a person: in a shell that no
+    agent started, or at the page."""
+    if ctx.inbox is not None:
+        return ctx.inbox.name
+    if ctx.face == "cli" and ctx.env.get(SESSION_VARIABLE):
+        from outlive.store.inbox import Inbox  # late: for the shell of an agent
+
+        inbox = Inbox.of_shell(ctx.store, ctx.env, ctx.cwd)
+        return None if inbox is None else inbox.name
+    return None
+
+
+def is_own(ctx: Context, job: Owned) -> bool:
+    """Return whether a job is the caller's own: of its session, or of an ended session of its client
+    in its directory."""
+    mine = session_of(ctx)
+    if mine is None:
+        return True
+    if job.session is None:
+        return False
+    return _is_same(mine, job.session) or follows(ctx, job.session)
+
+
+def follows(ctx: Context, session: str) -> bool:
+    """Return whether the caller's session goes on for this one: an ended one of its client in its
+    directory."""
+    mine = session_of(ctx)
+    return mine is not None and _family(mine) == _family(session) and _has_ended(ctx, session)
+
+
+def whose(ctx: Context, job: Owned) -> str | None:
+    """Return whose a job is, for a sentence; None if it is the caller's own."""
+    if is_own(ctx, job):
+        return None
+    if job.session is None:
+        return "the command line" if job.owner == "cli" else job.owner
+    return _named(job.owner, job.session)
+
+
+def actor(ctx: Context, job: Owned) -> str:
+    """Return the name under which the end of a job is recorded that this caller asks for: it tells
+    the session that lost the job from the session that ended it: both may have the same owner."""
+    mine = session_of(ctx)
+    if mine is None or job.session is None or _is_same(mine, job.session):
+        return ctx.owner
+    return _named(ctx.owner, mine)
+
+
+def shown(session: str | None) -> str | None:
+    """Return the part of a session's name that answers show."""
+    return None if session is None else session.partition(".")[2][:_SHOWN_CHARS]
+
+
+def _named(owner: str, session: str) -> str:
+    return f"{owner.partition('/')[0]} (session {shown(session)})"
+
+
+def _family(session: str) -> str:
+    """Return what the sessions of one client in one directory have in common."""
+    return session.partition(".")[0]
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Return whether two inboxes are of one session, which may have started jobs in several
+    directories."""
+    return one.partition(".")[2] == other.partition(".")[2]
+
+
+def _has_ended(ctx: Context, session: str) -> bool:
+    """Return whether a session has no live connection. What is so is found out once in a call."""
+    ended = ctx.ended_sessions.get(session)
+    if ended is None:
+        from outlive.store import inbox  # late: a call about the jobs of its own session needs no lock
+
+        ended = ctx.ended_sessions[session] = not inbox.has_connection(ctx.store, session)
+    return ended

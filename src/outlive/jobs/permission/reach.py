@@ -1,0 +1,68 @@
+"""What a caller whose jobs are limited may have looked at for it: the server itself asks for ports,
+servers and files of a condition, and it is in no sandbox.
+
+Nothing here is loaded for callers without limits.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.errors import OutliveError
+from outlive.jobs.permission import boundary
+from outlive.sandbox import modes, view
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from outlive.core.records import Definition, Sandbox
+    from outlive.jobs.conditions.parse import Condition
+    from outlive.jobs.context import Context
+
+_INSTEAD = "Wait for a port of a job with a network of its own, or for a line of its output."
+
+
+class Reach:
+    """What the jobs of a caller could reach. `network`: the machine's; without it, a port is looked
+    for in the network of the job alone."""
+
+    def __init__(self, sandbox: Sandbox | None, *, network: bool) -> None:
+        self._sandbox = sandbox
+        self._network = network
+
+    def require(self, definition: Definition, conditions: Iterable[Condition]) -> None:
+        """Errors: denied for a condition that asks for more than the caller's jobs could."""
+        sandbox = definition.sandbox
+        apart = sandbox is not None and sandbox.network != "open"
+        for one in conditions:
+            if one.name == "http" or (one.name == "port" and not apart):
+                if not self._network:
+                    raise _denied(f"{one.name} asks in the network of this machine, which jobs of this caller may not")
+            elif one.name == "file":
+                path = os.path.join(definition.cwd or "/", one.value)
+                if not self.sees(path):
+                    raise _denied(f"jobs of this caller cannot see {path}", "Wait for a file in the workspace.")
+
+    def sees(self, path: str) -> bool:
+        """Return whether a job of the caller would see what is at this path now."""
+        if self._sandbox is None:
+            return True
+        try:
+            view.require_visible(self._sandbox, os.path.normpath(path), "until")
+        except OutliveError:
+            return False
+        return True
+
+
+def of(ctx: Context) -> Reach:
+    """Return what a caller may have looked at. Errors: sandbox_unavailable."""
+    limit = boundary.bounds(ctx)
+    if limit.most_mode == modes.OFF:
+        return Reach(None, network=True)
+    sandbox = boundary.resolved(ctx, modes.Granted(limit.most_mode, limit.most_network, limit.most_git), needed=False)
+    return Reach(sandbox, network=limit.most_network == "open")
+
+
+def _denied(message: str, hint: str = _INSTEAD) -> OutliveError:
+    return OutliveError("denied", message, hint=hint, details={"field": "until"})

@@ -1,0 +1,1 @@
+"""From a plan to a job that runs, and to the answer of its caller."""

@@ -1,0 +1,134 @@
+"""The answer of a call that started a job: what the job is, what it printed, and what to do next."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.answers import sentences
+from outlive.answers.job import Job
+from outlive.answers.starting import Started
+from outlive.core.ids import short_id
+from outlive.core.units import timestamp
+from outlive.jobs import job_answer
+from outlive.jobs.waiting import WORK
+from outlive.render import view, window
+from outlive.store.output.merged import Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.answers.output import Tails
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.inspection.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+
+class Wanted:
+    """What the call wants to see: `SHOWN` of verbs/shared_args.py."""
+
+    __slots__ = ("max_bytes", "raw", "show", "tail_lines")
+
+    def __init__(self, tail_lines: int, max_bytes: int | None, raw: bool, show: str | None = None) -> None:
+        self.tail_lines, self.max_bytes, self.raw, self.show = tail_lines, max_bytes, raw, show
+
+
+def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wanted: Wanted) -> Waiting[Started]:
+    """Return the answer of run, start and restart.
+
+    `began` is when the call came (time.monotonic seconds).
+    """
+    max_bytes = wanted.max_bytes
+    # Of a job that runs a brief answer does not show it
+    others = None if ctx.detail == "brief" and not inspection.state.finished else job_answer.living(inspection, job)
+    with Output(job) as output:
+        budget = None if max_bytes else _budget(ctx)
+        room = max_bytes or budget or limits.SHOWN_BYTES
+        if job_answer.takes_long(inspection, output, 0, room):
+            yield WORK
+        shape = view.asked_for(ctx.config, room, raw=wanted.raw, show=wanted.show)
+        shown = job_answer.new_output(inspection, job, output, 0, shape)
+        left = max(0, (budget or 0) - len(shown.output.encode("utf-8", "replace"))) // 2
+        snapshot = window.tails(output, wanted.tail_lines, max_bytes or (limits.TAIL_BYTES if budget is None else left))
+        lost = job_answer.losses(inspection, output)
+        asks = job_answer.waiting(inspection, output)
+        described = job_answer.describe(inspection, job, output, asks)
+        advised = job_answer.advice(ctx, inspection, job, output, asks, described.stopped)
+        previous = job_answer.previous(ctx, inspection, output)
+    reported = yield from job_answer.reported(inspection)
+    if ctx.client is not None:
+        from outlive.jobs import read_cursor
+
+        read_cursor.mark_seen(ctx, job, shown.next_seq)
+    hint = lost.hint or advised or next_step(inspection, others) or shell_hint(inspection, snapshot)
+    if inspection.definition.resources is not None:
+        from outlive.jobs.diagnosis import use  # late: most jobs have no resources
+
+        hint = sentences(use.not_limited(inspection), hint)
+    return Started(
+        job=Job(job_id=job.job_id, state=inspection.state.state),
+        shown=shown,
+        described=described,
+        reported=reported,
+        started_at=inspection.state.started_at or inspection.definition.created_at or timestamp(),
+        snapshot=snapshot,
+        stdout_log_path=job.log_path(0),
+        stderr_log_path=job.log_path(1),
+        waited_ms=round((time.monotonic() - began) * 1000),
+        elapsed_ms=job_answer.elapsed_ms(inspection),
+        env_vars=job_answer.env_vars(inspection),
+        descendants=others,
+        previous=previous,
+        hint=sentences(reported.hint, hint),
+    )
+
+
+def _budget(ctx: Context) -> int | None:
+    """Return the most bytes that an answer shows, the snapshot included; None where each view has
+    a bound of its own."""
+    most: int | None = ctx.config.get("exec", "max_output_bytes")
+    return limits.MCP_SHOWN_BYTES if most is None and ctx.face == "mcp" else most
+
+
+# What shells say of a command that was written for another one
+_SHELL_ERRORS = ("yntax error", "ad substitution", "unexpected EOF", "[[: not found", "unexpected operator",
+    "source: not found", "shopt: not found", "declare: not found", "Illegal option", "event not found")  # fmt: skip
+
+
+def shell_hint(inspection: Inspection, snapshot: Tails) -> str | None:
+    """Return which shell it was, if a failed command seems to have been written for another one."""
+    shell = inspection.definition.shell
+    if not shell or not inspection.state.exit_code:
+        return None
+    name = shell[0].rpartition("/")[2]
+    lines = f"{snapshot.stderr_tail}\n{snapshot.stdout_tail if inspection.definition.pty else ''}".splitlines()
+    errors = (line for line in lines if line.startswith((f"{name}: ", f"{shell[0]}: ")))
+    if any(error in line for line in errors for error in _SHELL_ERRORS):
+        return f"The shell was `{' '.join(shell)}`."
+    return None
+
+
+def next_step(inspection: Inspection, descendants: int | None) -> str | None:
+    """Return one sentence on what to do next, or None."""
+    state = inspection.state
+    if not state.finished:
+        if state.state == "created":
+            return "It was not started yet. Use wait to be told when it ends, kill to cancel it."
+        return "It still runs. Use wait to be told when it ends, poll or log to read on, kill to end it."
+    if descendants:
+        job = f"job {short_id(inspection.definition.job_id)}"
+        if descendants == 1:
+            return f"1 process that {job} started is still alive; kill ends it, and its output still arrives."
+        return f"{descendants} processes that {job} started are still alive; kill ends them, and their output still arrives."
+    if state.reason == "timeout":
+        return "Start it with a larger timeout (0: none) if it should run longer."
+    if state.reason in ("lost", "reboot"):
+        return "Its output up to then is complete. Check what it did before running it again."
+    if state.reason == "launch" and state.errno is not None:
+        words = inspection.definition.command
+        if inspection.definition.shell is None and len(words[0].split()) > 1:  # ["ls -la | head"]
+            return f"No shell ran: words in an array are a program and its arguments. Give one string: {words[0]}"
+        if state.errno == "E2BIG":
+            return "The command never ran: shorten its words and variables, or put the text into a file."
+        return "The command never ran: check its name and PATH."
+    return None

@@ -1,0 +1,227 @@
+"""A call that starts a job: when it is answered, and everything between the plan and the answer. For
+run, start and restart.
+"""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.answers import sentences
+from outlive.errors import OutliveError
+from outlive.jobs import adoption, auditing, job_answer, lookup
+from outlive.jobs.control_client import ControlClient
+from outlive.jobs.starting import answer, making
+from outlive.store.output.merged import Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+    from outlive.answers.starting import Started
+    from outlive.core.records import Definition
+    from outlive.jobs.conditions.parse import Condition
+    from outlive.jobs.context import Context
+    from outlive.jobs.definition import Plan
+    from outlive.jobs.permission.approval import Given
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.inspection.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+    from outlive.store.new_job import NewJob
+
+
+class StartCall:
+    """A call that starts a job, which its caller has planned. When it is answered, and how much output
+    the answer shows, say `WAITING` and `SHOWN` of verbs/shared_args.py."""
+
+    NAMES = (
+        "until",
+        "yield_ms",
+        "background",
+        "wait",
+        "follow",
+        "propagate",
+        "wait_poll_ms",
+        "tail_lines",
+        "max_bytes",
+        "raw",
+        "show",
+    )
+
+    def __init__(
+        self,
+        *,
+        yield_ms: int,
+        until: list[object] | tuple[object, ...] = (),
+        background: bool = False,
+        wait: bool = False,
+        follow: bool = False,
+        propagate: bool = False,
+        wait_poll_ms: int | None = None,
+        tail_lines: int = 0,
+        max_bytes: int | None = None,
+        raw: bool = False,
+        show: str | None = None,
+    ) -> None:
+        self.began = time.monotonic()
+        self.conditions = _conditions(until, stop_at_prompts=not wait) if until else []
+        patience_ms = limits.BACKGROUND_LOOK_MS if background and not until else yield_ms
+        self.deadline = None if wait else self.began + patience_ms / 1000
+        self.wanted = answer.Wanted(tail_lines, max_bytes, raw, show)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is nothing to wait for (any more)."""
+        return not self.conditions and self.deadline is not None and time.monotonic() >= self.deadline
+
+    @property
+    def waits_for_end(self) -> bool:
+        """Whether the end of the job is what the answer waits for."""
+        return not self.conditions and not self.is_due
+
+    def answer_now(self) -> None:
+        """Wait for nothing."""
+        self.conditions, self.deadline = [], time.monotonic()
+
+    def check(self, ctx: Context, definition: Definition) -> None:
+        """Check, before anything is started, what the conditions of the answer ask for. Errors: denied."""
+        if self.conditions:
+            from outlive.jobs.conditions import of_job
+
+            reach = of_job.reach_of(ctx, self.conditions)
+            if reach is not None:
+                reach.require(definition, self.conditions)
+
+    @classmethod
+    def taken_from(cls, args: dict[str, Any]) -> StartCall:
+        """Take the values out of the arguments of a call."""
+        return cls(**{name: args.pop(name) for name in cls.NAMES if name in args})
+
+    # --- from the plan to the answer ---
+
+    def run(self, ctx: Context, plan: Plan) -> Waiting[Started]:
+        """Make and start a job, and answer when it has ended or this is due."""
+        self.check(ctx, plan.definition)
+        new = making.make(ctx, plan, live=True)
+        return (yield from self.start(ctx, plan, new))
+
+    def start(self, ctx: Context, plan: Plan, new: NewJob) -> Waiting[Started]:
+        """Start a job whose directory is made, and answer.
+
+        If nothing could be run, the directory is deleted.
+        """
+        if plan.definition.approval is not None:
+            return (yield from self._ask(ctx, plan, new))
+        sock: socket.socket | None = None
+        assert new.locks is not None
+        try:
+            sock = yield from making.begin(ctx, plan, new.dir, new.locks, awaited=self.waits_for_end)
+            from outlive.jobs import processes  # noqa: F401 - what the answer needs, while the supervisor starts the command
+
+            yield from making.started(new.dir, sock, new.locks)
+        except OutliveError as error:
+            auditing.note_unstarted(ctx, plan.definition.job_id, error)
+            if sock is not None:
+                sock.close()
+            new.discard()
+            ctx.job_id = None
+            raise
+        except BaseException as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
+            if sock is not None:
+                sock.close()
+            elif isinstance(error, GeneratorExit) or (plan.definition.host is None and not new.locks.are_given):
+                new.discard()  # while it waited for its scope: no supervisor has the job
+                ctx.job_id = None
+            new.close()
+            raise
+        job_dir = lookup.open_known(ctx, plan.definition.job_id)
+        new.close()
+        with job_dir as job:
+            return (yield from self.answer(ctx, job, sock, hint=plan.hint))
+
+    def _ask(self, ctx: Context, plan: Plan, new: NewJob) -> Waiting[Started]:
+        """Wait for the approval of a job that was just made, start it, and answer."""
+        from outlive.store import approval  # late, as below: few jobs are asked about
+
+        job = lookup.open_known(ctx, plan.definition.job_id)
+        holder = approval.hold(new.dir)  # before the locks go: from here on it holds the job's environment
+        new.close()
+        return (yield from self.start_approved(ctx, plan, job, holder))
+
+    def start_approved(self, ctx: Context, plan: Plan, job: JobDir, holder: int) -> Waiting[Started]:
+        """Wait for the approval of a job, start it, and answer. Closes `job` and `holder`."""
+        from outlive.jobs.permission import approval
+
+        if ctx.asks is not None and ctx.asks(plan.definition):
+            self.answer_now()
+        with job:
+            sock = yield from approval.ask(ctx, plan, job, holder, self.deadline)
+            return (yield from self.answer(ctx, job, sock, hint=plan.hint))
+
+    def go_on(self, ctx: Context, job_id: str, given: Given | None, by: str) -> Waiting[Started]:
+        """Take the answer of the client's user, if there is one, and answer as the call that made the
+        job. Errors: job_not_found, invalid_state for a job that was never asked about."""
+        from outlive.jobs.permission import approval
+
+        with lookup.open_by_id(ctx, job_id) as job:
+            yield from approval.go_on(ctx, job, given, by, self.deadline)
+            return (yield from self.answer(ctx, job, None))
+
+    def answer(
+        self, ctx: Context, job: JobDir, sock: socket.socket | None, *, hint: str | None = None
+    ) -> Waiting[Started]:
+        """Wait for the end of a started job or until this is due, and answer.
+
+        On `sock` its supervisor reported the start, and will report the end.
+        """
+        if self.conditions:
+            if sock is not None:
+                sock.close()
+            made = yield from self._answer_on_condition(ctx, job)
+            made.hint = sentences(hint, made.hint)
+            return made
+        control = ControlClient(job, output=False, sock=sock)
+        try:
+            while True:
+                inspection = adoption.inspect_and_adopt(ctx, job)
+                if inspection.state.finished or (self.deadline is not None and time.monotonic() >= self.deadline):
+                    break
+                if self.deadline is not None and _waits_for_input(inspection, job):
+                    break  # nothing happens until its question is answered
+                yield from control.pause(self.deadline)
+            made = yield from answer.made(ctx, inspection, job, began=self.began, wanted=self.wanted)
+        finally:
+            control.close()  # not before: a supervisor that is heard does not sync the directory that is read here
+        made.hint = sentences(hint, made.hint)
+        return made
+
+    def _answer_on_condition(self, ctx: Context, job: JobDir) -> Waiting[Started]:
+        """Wait as the verb `wait` does, from the start of the job on, and answer."""
+        from outlive.jobs.conditions.job_wait import JobWait, wait_for
+
+        waited = JobWait(ctx, job, self.conditions, output_since=0, match_since=0)
+        try:
+            done = yield from wait_for(ctx, [waited], began=self.began, limit=self.deadline)
+            made = yield from answer.made(ctx, waited.found, job, began=self.began, wanted=self.wanted)
+            made.fired, made.timed_out, made.held_by = waited.fired, not done, waited.held_by
+            made.hint = sentences(waited.hint(), made.hint)
+            return made
+        finally:
+            waited.close()
+
+
+def _conditions(until: object, *, stop_at_prompts: bool) -> list[Condition]:
+    """Return the checked conditions, before anything is started. Errors: invalid_argument."""
+    from outlive.jobs.conditions import parse
+
+    conditions = parse.parsed(until)
+    asks = stop_at_prompts and all(one.name != "input" for one in conditions)
+    return [*conditions, parse.Condition("input")] if asks else conditions
+
+
+def _waits_for_input(inspection: Inspection, job: JobDir) -> bool:
+    if not inspection.state.waiting:
+        return False
+    with Output(job) as output:
+        return job_answer.waiting(inspection, output).waiting_for_input

@@ -1,0 +1,96 @@
+"""Keep one running job for each `dedupe_key` of an owner in a directory.
+
+The owner is meant by name, not the session: two windows of a client that start the same server are
+to share it. What ended sessions left counts too.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from outlive import limits
+from outlive.errors import OutliveError, from_os
+from outlive.jobs import adoption, lookup, ownership
+from outlive.jobs.waiting import Pause
+from outlive.store.inspection import engine_record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.core.records import Definition
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.inspection.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+
+def _is_same(ctx: Context, one: Definition, wanted: Definition) -> bool:
+    """Return whether two jobs have the same key, host and owner."""
+    if (one.dedupe_key, one.host) != (wanted.dedupe_key, wanted.host):
+        return False
+    is_left = wanted.session is not None and ownership.is_own(ctx, one)
+    return is_left or (one.owner, one.scope) == (wanted.owner, wanted.scope)
+
+
+def _is_in(job: JobDir, definition: Definition, cwd: str) -> bool:
+    """Return whether a job was started in a directory. Another machine may have told since what the
+    directory is called there."""
+    if definition.cwd == cwd or definition.host is None:
+        return definition.cwd == cwd
+    record = engine_record.read(job)
+    return record is not None and record.cwd == cwd
+
+
+def _goes_on(job: JobDir, inspection: Inspection) -> bool:
+    """Return whether the job runs, or waits for approval or for its start on another host."""
+    if inspection.state.state != "created":
+        return bool(inspection.state.state == "running")
+    handed_over = inspection.definition.host is not None and engine_record.read(job) is not None
+    return handed_over or inspection.definition.approval is not None
+
+
+class Deduplication:
+    """A lock around the starts of jobs with a key: two clients that start one at the same moment
+    get one job."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._fd = -1
+
+    def acquire(self) -> Waiting[None]:
+        """Take the lock. Errors: io_error, also if another process does not release it in time."""
+        until = time.monotonic() + limits.CONTROL_S
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._fd = os.open(".dedupe.lock", flags, 0o600, dir_fd=self._ctx.store.fd)
+            while True:
+                try:
+                    fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return
+                except BlockingIOError:
+                    if time.monotonic() >= until:
+                        raise
+                yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+        except OSError as error:
+            raise from_os(f"locking {self._ctx.store.path}/.dedupe.lock", error, on="store") from error
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def running(self, wanted: Definition) -> str | None:
+        """Return the id of the job with the same key, owner, host and directory that goes on; None
+        if there is none."""
+        for job_id in lookup.live_ids(self._ctx):
+            try:
+                with lookup.open_known(self._ctx, job_id) as job:
+                    other = job.read_meta()
+                    if not _is_same(self._ctx, other, wanted) or not _is_in(job, other, wanted.cwd):
+                        continue
+                    if _goes_on(job, adoption.inspect_and_adopt(self._ctx, job)):
+                        return job_id
+            except (OSError, OutliveError):
+                continue
+        return None

@@ -1,0 +1,298 @@
+"""Turn a plan into a job that runs. What its caller is told then is in answer.py.
+
+The order that must hold: directory and locks, definition, rename, start.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import fastjson, limits
+from outlive.core.env_files import read_env_files
+from outlive.core.records import LOCAL, State
+from outlive.errors import OutliveError, argument, from_os
+from outlive.jobs import auditing, lookup
+from outlive.jobs.control_client import refused
+from outlive.jobs.waiting import Pause
+from outlive.store import atomic_file
+from outlive.store.job_dir import META, STDIN_DATA, Locks
+from outlive.store.new_job import NewJob
+from outlive.supervisor.request import Request, of_caller
+from outlive.system import fault_points, fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+
+    from outlive.core.records import Definition
+    from outlive.jobs.context import Context
+    from outlive.jobs.definition import Plan
+    from outlive.jobs.waiting import Waiting
+    from outlive.launch import systemd_scope as scope_launch
+    from outlive.store.job_dir import JobDir
+
+
+def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
+    """Make the job's directory, complete and visible, with its locks held.
+
+    Errors: denied, io_error; nothing is left then.
+    """
+    if ctx.config.has("policy"):
+        from outlive.jobs.permission import commands  # late, as everywhere: most people have no policy
+
+        commands.require(ctx, plan, ask=live)
+    request = plan.definition.approval
+    new: NewJob | None = None
+    ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
+    try:
+        new = NewJob(ctx.store, plan.definition.job_id)
+        if plan.stdin_data is not None:
+            _write_new(new.dir, STDIN_DATA, plan.stdin_data)
+        _write_new(new.dir, META, atomic_file.dump(plan.definition.to_dict()))
+        fault_points.at("make_meta")
+        if live:
+            ctx.store.mark_live(plan.definition.job_id)
+        if not live or request is not None or plan.definition.host is not None:
+            new.dir.make_logs()
+            new.dir.reserve()  # a supervisor does it for a job that it starts now
+            new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
+        if request is not None:
+            from outlive.store import approval
+
+            approval.record_asked(new.dir, request)
+        if ctx.inbox is not None:
+            watched = bool(plan.definition.notification.every_watch)
+            ctx.inbox.add(plan.definition.job_id, watched=watched)
+            lookup.remember(ctx, plan.definition.job_id, plan.definition)
+        fault_points.at("make_live")
+        new.publish()
+    except OSError as error:
+        ctx.job_id = None
+        if new is not None:
+            new.discard()
+        raise from_os(f"creating the job directory under {ctx.store.path}", error, on="root") from error
+    return new
+
+
+def _write_new(job: JobDir, name: str, data: bytes) -> None:
+    """Write a file in a directory that is not visible yet, so it needs no rename."""
+    fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
+    try:
+        fds.write_all(fd, data)
+    finally:
+        os.close(fd)
+
+
+def begin(
+    ctx: Context, plan: Plan, job: JobDir, locks: Locks, *, created: bool = False, awaited: bool = False
+) -> Waiting[socket.socket | None]:
+    """Hand the job to a supervisor, or to the engine of its host, and return the socket on which
+    the start is reported; None for a job that waits for its start there. `awaited`: the caller
+    waits for the end.
+
+    Errors: launch_failed, and io_error if it has to be recorded and cannot be.
+    """
+    definition = plan.definition
+    doing = "start" if created else "restart" if definition.restarted_from else "run"
+    if definition.host is not None:
+        from outlive.hosts import engines
+
+        if engines.of_job(job, definition) is not None:  # another process has handed it over
+            return None
+        auditing.note_start(ctx, doing, plan)
+        host = engines.host_of(ctx.config, definition.host)
+        reporter: socket.socket | None = yield from host.engine.submit(ctx, host, job, plan, locks)
+        return reporter
+    request = Request(
+        root=ctx.store.path,
+        job_id=definition.job_id,
+        definition=definition,
+        environment=_inherited(ctx, definition),
+        overrides=plan.overrides,
+        masked=_masked(ctx, plan) if definition.mask else [],
+        umask=_umask(),
+        awaited=awaited,
+        created=created,
+        **of_caller(ctx, definition) | {"audit": auditing.note_start(ctx, doing, plan)},
+    )
+    here = there = scope = None
+    memory = -1
+    try:
+        if definition.systemd_scope:
+            scope = yield from _entered(ctx, definition.job_id)
+        elif definition.resources is not None:
+            scope = yield from _entered_for_limits(ctx, definition)
+        here, there = fds.pair()
+        memory = request.to_file()
+        sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
+        if plan.stdin_fd is not None:
+            sent["stdin"] = plan.stdin_fd
+        fault_points.at("send_request")
+        locks.are_given = True
+        (scope or ctx.launcher).send(sent)
+        fault_points.at("send_done")
+        _make_logs(job)
+    except OSError as error:
+        if here is not None:
+            here.close()
+        raise from_os("starting a supervisor", error, code="launch_failed", on="process") from error
+    finally:
+        if there is not None:
+            there.close()
+        if scope is not None:
+            scope.close()
+        for fd in (memory, plan.stdin_fd):
+            if fd is not None and fd >= 0:
+                os.close(fd)
+    return here
+
+
+def _make_logs(job: JobDir) -> None:
+    """Make the files of the output while the supervisor wakes up, which makes those that are missing
+    or reports why it cannot."""
+    try:
+        job.make_logs()
+    except OSError:
+        return
+
+
+def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
+    if definition.sandbox is None:
+        return ctx.env
+    from outlive.jobs.permission import boundary
+
+    return boundary.inherited(definition, ctx.env)
+
+
+def _entered(ctx: Context, job_id: str) -> Waiting[scope_launch.Launcher]:
+    """Make a systemd scope for the job and return a launcher in it.
+
+    Errors: launch_failed; then nothing was started.
+    """
+    from outlive.launch import systemd_scope as scope_launch
+
+    launcher: scope_launch.Launcher | None = None
+    deadline = time.monotonic() + limits.LAUNCH_S
+    try:
+        launcher = scope_launch.Launcher(job_id, ctx.env)
+        while not launcher.is_there():
+            if time.monotonic() >= deadline:
+                raise OSError(f"systemd-run made no scope within {limits.LAUNCH_S:.0f} s")
+            yield Pause((launcher.fileno(),), deadline)
+    except BaseException as error:
+        if launcher is not None:
+            launcher.give_up()
+        if isinstance(error, OSError):
+            raise OutliveError("launch_failed", f"{error}; nothing was run", hint=_without_scope(ctx)) from error
+        raise
+    return launcher
+
+
+def _entered_for_limits(ctx: Context, definition: Definition) -> Waiting[scope_launch.Launcher | None]:
+    """Return a launcher in a scope, which is a control group that systemd delegates; None where the
+    limits of the job need none, or where none can be had: the answer then says what is not limited.
+    """
+    from outlive.system import job_group  # late: few jobs have limits
+
+    asked = {} if definition.resources is None else definition.resources.to_dict()
+    if definition.host is not None or not job_group.needs_scope(asked):
+        return None
+    try:
+        return (yield from _entered(ctx, definition.job_id))
+    except OutliveError:
+        return None
+
+
+def _without_scope(ctx: Context) -> str:
+    flag = f"{argument('no_systemd_scope')}, or " if ctx.face == "cli" else ""
+    return (
+        "A scope needs a systemd that can be reached (`systemctl status`, for a user `systemctl --user status`); "
+        f"`outlive doctor` tells. Without one: {flag}systemd_scope = false in [exec] of the configuration."
+    )
+
+
+def _masked(ctx: Context, plan: Plan) -> list[str]:
+    from outlive.jobs.definition import masked_lines
+
+    return masked_lines(plan.definition.mask, {**ctx.env, **plan.overrides})
+
+
+def _umask() -> int:
+    """Return the umask of this process; reading it means setting it (umask(2))."""
+    old = os.umask(0o077)
+    os.umask(old)
+    return old
+
+
+def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> Waiting[None]:
+    """Wait until the supervisor reports that it started the command, and leave the locks to it.
+    Without a socket the job starts later, on another host.
+
+    Errors: launch_failed; nothing ran then.
+    """
+    if sock is None:
+        locks.close()
+        return
+    sock.setblocking(False)
+    deadline = time.monotonic() + limits.LAUNCH_S
+    while time.monotonic() < deadline:
+        try:
+            message = sock.recv(limits.CONTROL_BYTES)
+        except BlockingIOError:
+            yield Pause((sock.fileno(),), deadline)
+            continue
+        except OSError:
+            message = b""
+        if message[:1] == b"{":
+            failed = fastjson.loads(message)
+            if "error" in failed:  # on another host
+                raise refused(failed["error"])
+            if failed.get("sandbox"):
+                from outlive.jobs.permission import boundary
+
+                raise boundary.not_set_up(failed["failed"])
+            error = OSError(failed["errno"], failed["failed"], failed.get("path"))
+            raise from_os("starting the command", error, code="launch_failed", on="process")
+        locks.close()
+        fault_points.at("send_answered")
+        if message or _goes_on(job):
+            return
+        raise OutliveError("launch_failed", "the supervisor ended before it could start the command", retryable=True)
+    raise OutliveError(
+        "launch_failed",
+        f"no supervisor answered within {limits.LAUNCH_S:.0f} s",
+        retryable=True,
+        hint="The machine is very busy; try again.",
+    )
+
+
+def _goes_on(job: JobDir) -> bool:
+    """Return whether a guardian goes on with the start, or a record tells how it ended, after the
+    connection broke."""
+    try:
+        return job.is_supervised() or job.read_state() is not None
+    except (OSError, OutliveError):
+        return False
+
+
+def plan_of_created(ctx: Context, job: JobDir) -> Plan:
+    """Return the plan of a job that is started later than it was made, with the variables and the
+    input that are on disk. Errors: invalid_argument, io_error."""
+    from outlive.jobs import definition as definition_module
+
+    definition = job.read_meta()
+    host = definition_module.host_of(ctx, definition.host or LOCAL)
+    definition_module.directory_on(ctx, host, definition.cwd)
+    check = definition_module.reading_in(definition.sandbox)
+    overrides = {**read_env_files(definition.env_files, check), **definition.env}
+    stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path, check)
+    return definition_module.Plan(definition, overrides, stdin_data=stdin_data(job), stdin_fd=stdin_fd)
+
+
+def stdin_data(job: JobDir) -> bytes | None:
+    """Return the input that a job was defined with; None if it has none. Errors: OSError."""
+    try:
+        return atomic_file.read(job.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES)
+    except FileNotFoundError:
+        return None

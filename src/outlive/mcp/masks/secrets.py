@@ -1,0 +1,111 @@
+"""What a client of a server is not shown: secrets in the texts of answers and notifications. The
+log, and every answer on the command line, has them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from outlive import verbs
+from outlive.core.env_files import read_env_files
+from outlive.core.ids import is_id
+from outlive.errors import OutliveError
+from outlive.jobs import lookup
+from outlive.mcp.masks import values
+from outlive.mcp.masks.masker import Masker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from outlive.mcp.masks.values import Value
+    from outlive.store.root import Store
+
+ALL, NAMED, NONE = "all", "named", "none"  # values of [mcp] mask
+COUNT = "masked_secrets"  # the member of an answer that says how many there are
+_HEAD = frozenset({"schema_version", "ok", "type", "sessionId"})
+_MOST_JOBS = 10_000  # whose secrets a server remembers
+
+
+class Secrets:
+    """The secrets of one server. `environment` returns its own environment, which jobs inherit;
+    `store` the job root, or None before it is opened."""
+
+    def __init__(
+        self, how: str, environment: Callable[[], Mapping[str, str]], store: Callable[[], Store | None]
+    ) -> None:
+        self._how = how
+        self._environment = environment
+        self._store = store
+        self._of_jobs: dict[str, frozenset[Value]] = {}
+
+    def masker(self, about: object) -> Masker | None:
+        """Return what masks texts about these jobs: an answer that names them, or an id. None:
+        nothing is masked."""
+        if self._how == NONE:
+            return None
+        known = set(self._own)
+        for job_id in {about} if isinstance(about, str) else set(_jobs_in(about)):
+            known |= self._of_job(job_id)
+        return Masker(known, shapes=self._how == ALL)
+
+    def masked(self, value: Any, job_id: str) -> Any:
+        """Return what is to be sent about a job, with every text in it masked."""
+        masker = self.masker(job_id)
+        return value if masker is None else masker.value(value)
+
+    @cached_property
+    def _own(self) -> set[Value]:
+        return values.of(self._environment())
+
+    def _of_job(self, job_id: str) -> frozenset[Value]:
+        """Return the secrets among the variables that a job was given. They do not change, so its
+        definition is read once."""
+        known = self._of_jobs.get(job_id)
+        if known is None:
+            store = self._store()
+            definition = lookup.definition(store, job_id) if store is not None and is_id(job_id) else None
+            if definition is None:  # removed, or damaged
+                return frozenset()
+            env = dict(definition.env)
+            if definition.env_files:
+                with suppress(OutliveError):  # it was there at the start
+                    env = {**read_env_files(definition.env_files), **env}
+            known = frozenset(values.of(env))
+            if len(self._of_jobs) >= _MOST_JOBS:
+                self._of_jobs.clear()
+            self._of_jobs[job_id] = known
+        return known
+
+
+def masked_answer(answer: Mapping[str, Any], masker: Masker | None) -> dict[str, Any]:
+    """Return a full answer with its texts masked, and how many secrets that were."""
+    if masker is None or not masker.finds_any(answer):
+        return dict(answer)
+    fields = verbs.fields_of(answer["type"]) if answer["ok"] else {}
+    shown = {}
+    for name, value in answer.items():
+        field = fields.get(name)
+        if name in _HEAD or (field is not None and field.verbatim):
+            shown[name] = value
+        elif field is not None and "entry" in field.how and isinstance(value, list):
+            exact = {inner for inner, one in field.how["entry"].flat().items() if one.verbatim}
+            shown[name] = [
+                {inner: part if inner in exact else masker.value(part) for inner, part in one.items()} for one in value
+            ]
+        else:
+            shown[name] = masker.value(value)
+    return {**shown, COUNT: len(masker.met)} if masker.met else shown
+
+
+def _jobs_in(value: object) -> Iterator[str]:
+    """Yield the ids of the jobs that an answer is about."""
+    if isinstance(value, dict):
+        if isinstance(value.get("job_id"), str):
+            yield value["job_id"]
+        for one in value.values():
+            yield from _jobs_in(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _jobs_in(one)

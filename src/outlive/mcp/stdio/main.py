@@ -1,0 +1,66 @@
+"""`outlive mcp`: the MCP server of one client over stdin and stdout."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from outlive.mcp.stdio.session import Session
+from outlive.mcp.stdio.wire import Wire
+from outlive.mcp.tools.offer import offered
+from outlive.system.signals import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.verbs.spec import GlobalOptions
+
+_GONE = (
+    "outlive was updated or removed while this server waited for its first call, and what a call needs cannot be "
+    "loaded any more ({}). Start the server again. Jobs are not affected."
+)
+
+
+def main(values: dict[str, Any], options: GlobalOptions) -> int:
+    """Serve until the client closes stdin, and return 0. `values` are the arguments of the verb,
+    `options` the global ones. Errors: invalid_argument, config_error, io_error."""
+    from outlive import config
+    from outlive.system import pid1
+
+    asked = {**values, "tools": offered(values["tools"]), "root": options.root}
+    configuration = config.load(os.environ, options.config)
+    for line in configuration.ignored:
+        sys.stderr.write(f"outlive mcp: {line}\n")
+    pid1.leave_it()
+    # Until the first request nothing needs a clean-up
+    for number in Session.ENDING:
+        signal.signal(number, signal.SIG_DFL)
+    session = Session(asked, configuration, Wire.of_stdio())
+    try:
+        if session.serve_first():
+            _serve_rest(session)
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # the client went away during a write: an end like any other
+    finally:
+        session.close()
+    sys.stdout.flush()
+    threading = sys.modules.get("threading")
+    if threading and threading.active_count() > 1:  # the interpreter would wait for a slow action that was abandoned
+        os._exit(0)
+    return 0
+
+
+def _serve_rest(session: Session) -> None:
+    """Let the SDK serve the connection from here on, until the client closes it."""
+    session.prepare()
+    gc.disable()  # the imports make half a million objects and keep them: collecting in between costs 50 ms
+    try:
+        from outlive.mcp.stdio import serving
+    except Exception as error:  # noqa: BLE001 - files that are being replaced: whatever comes of that
+        session.refuse(_GONE.format(f"{type(error).__name__}: {error}"))
+    else:
+        gc.enable()
+        gc.freeze()
+        serving.serve(session)

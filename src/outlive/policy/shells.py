@@ -1,0 +1,53 @@
+"""Which programs are shells: those of the system, known by where they are and not by their name."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+_PLACES = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/run/current-system/sw/bin"})
+_STORE = "/nix/store/"
+_LISTED = "/etc/shells"  # shells(5)
+
+
+def is_of_the_system(program: str, path: str) -> bool:
+    """Return whether the program that is called so is a shell of the system, which no job can
+    replace. `path`: the PATH that finds it."""
+    file = program if os.sep in program else _first(program, path)
+    if file is None or not os.path.isabs(file):
+        return False
+    place, real = os.path.normpath(file), os.path.realpath(file)
+    known = os.path.dirname(place) in _PLACES or real.startswith(_STORE) or place in _listed()
+    return known and all(map(_is_kept, (real, os.path.dirname(real), os.path.dirname(place))))
+
+
+def _first(name: str, path: str) -> str | None:
+    """Return the program of this name that PATH finds first. None too where a directory before it
+    depends on the current one."""
+    for directory in path.split(os.pathsep):
+        if not os.path.isabs(directory):
+            return None
+        place = os.path.join(directory, name)
+        if os.access(place, os.X_OK) and os.path.isfile(place):
+            return place
+    return None
+
+
+def _listed() -> list[str]:
+    try:
+        with open(_LISTED, encoding="utf-8", errors="replace") as file:
+            return [line.strip() for line in file if line.startswith("/")]
+    except OSError:
+        return []
+
+
+def _is_kept(path: str) -> bool:
+    """Return whether only the system's administrator can change a file or directory. If that is who
+    we are, return whether no other user can."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    if os.geteuid() == 0:
+        return status.st_uid == 0 and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid != os.geteuid() and not os.access(path, os.W_OK)

@@ -1,0 +1,41 @@
+"""The end of a job's output as readable text."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.render.decode import MAX_HELD_BYTES, decode
+from outlive.render.plain_text import readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.store.output.merged import Output
+
+
+def snippet(output: Output, since: int = 0) -> str:
+    """Return the last two KiB of the output from `since` on as readable text."""
+    start = max(since, output.end - limits.SNIPPET_BYTES)
+    pieces = output.pieces(start, output.end)
+    text, _ = decode(pieces, more=False)
+    return readable(text.lstrip("\N{REPLACEMENT CHARACTER}") if start else text)
+
+
+def last_line(output: Output) -> str | None:
+    """Return the last line that is not blank; None if there is none in the last KiB."""
+    start = max(0, output.end - 1024 - MAX_HELD_BYTES)
+    text, _ = decode(output.pieces(start, output.end), more=False)
+    lines = [line for line in readable(text).splitlines() if line.strip()]
+    return lines[-1].strip()[: limits.LAST_LINE_CHARS] if lines else None
+
+
+def last_lines(output: Output, lines: int, max_bytes: int) -> str:
+    """Return the last lines that are not blank, as readable text of at most so many bytes."""
+    start = max(0, output.end - max_bytes - MAX_HELD_BYTES)
+    text, _ = decode(output.pieces(start, output.end), more=False)
+    shown = [line.rstrip() for line in readable(text).splitlines() if line.strip()]
+    kept: list[str] = []
+    for line in reversed(shown[-lines:]):
+        max_bytes -= len(line.encode()) + 1
+        if max_bytes < 0:
+            break
+        kept.insert(0, line)
+    return "\n".join(kept)

@@ -1,0 +1,224 @@
+"""Choose the lines of a long output that a reader needs: its end, a little of its beginning, and between them the lines
+that report a failure, with what stands around them.
+
+What that finds is measured (benchmarks/causes). Nothing is concluded from the text: whether a command failed says its exit code.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from bisect import bisect_right
+from collections import Counter
+from itertools import accumulate
+from typing import NamedTuple
+
+from outlive.store.output.patterns import seen, valid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from outlive.matching.problem_matchers import Hit, Matchers
+
+MAX_LINE_CHARS = 400
+GAP_BYTES = 40  # of the line that stands for a gap
+_TAIL, _HEAD = 0.25, 0.06  # shares of the budget
+_BEFORE, _AFTER = 2, 6  # lines of context
+_MOST_OF_A_KIND = 2
+_RARE = 5  # a line that may report a failure counts if there are at most so many of its kind
+_NUMBERS = b"0123456789abcdefABCDEF"
+_TIMES = re.compile(rb"\d+(?:\.\d+)? ?m?s\b|\d+:\d\d(?::\d\d(?:[.,]\d+)?)?|0x[0-9a-f]+|\d{4}-\d\d-\d\d")
+
+
+class Run(NamedTuple):
+    """Lines that stand below each other: from line `first` to before line `stop`."""
+
+    first: int
+    stop: int
+
+
+class Lines:
+    """The lines of a text. `starts` and `stops` are offsets in the text as it was printed; matched and compared is what
+    is seen of it: no escape sequences, and of a line that was overwritten its last state."""
+
+    def __init__(self, text: bytes) -> None:
+        self.starts = _starts(text)
+        self.stops = [*self.starts[1:], len(text)]
+        self.seen = valid(_last_states(seen(text) if b"\x1b" in text else text))
+        self._seen_starts = self.starts if self.seen is text else _starts(self.seen)
+
+    @functools.cached_property
+    def kinds(self) -> list[int]:
+        """The kind of each line, without digits and the letters of hashes: equal for lines that differ in numbers, times
+        and addresses."""
+        return [hash(line) for line in self.seen.translate(None, _NUMBERS).split(b"\n")]
+
+    @functools.cached_property
+    def counts(self) -> Counter[int]:
+        return Counter(self.kinds)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def number_at(self, seen_offset: int) -> int:
+        return bisect_right(self._seen_starts, seen_offset) - 1
+
+    def size(self, number: int) -> int:
+        """Return how many bytes a line takes at most where it is shown."""
+        return min(self.stops[number] - self.starts[number], MAX_LINE_CHARS)
+
+    def exact_kind(self, number: int) -> int:
+        """Return the kind of a line that names a place or a test: only times and addresses may differ."""
+        return hash(_TIMES.sub(b"", self.text(number)))
+
+    def text(self, number: int) -> bytes:
+        """Return what is seen of a line."""
+        start = self._seen_starts[number]
+        stop = self.seen.find(b"\n", start)
+        return self.seen[start : stop if stop >= 0 else len(self.seen)]
+
+
+class Choice:
+    """The choice of one text, for any budget."""
+
+    def __init__(self, lines: Lines, matchers: Matchers) -> None:
+        self.lines = lines
+        self.hits = hits = best(lines, matchers.hits(lines.seen))
+        self._exact = {number: lines.exact_kind(number) for number, hit in hits.items() if hit.located}
+        self._exact_counts = Counter(self._exact.values())
+        self._strong = self._ranked({number: hit.matcher for number, hit in hits.items() if hit.strong})
+        self._weak = self._ranked({number: hit.matcher for number, hit in hits.items() if not hit.strong})
+
+    @property
+    def failures(self) -> list[int]:
+        """The lines that a tool prints for a failure alone, those that say most first."""
+        return [number for _, number in self._strong]
+
+    def kind(self, number: int) -> int:
+        return self._exact.get(number, self.lines.kinds[number])
+
+    def count(self, number: int) -> int:
+        """Return how many lines of its kind there are."""
+        exact = self._exact.get(number)
+        return self.lines.counts[self.lines.kinds[number]] if exact is None else self._exact_counts[exact]
+
+    def _ranked(self, matchers: dict[int, int]) -> list[tuple[int, int]]:
+        """Return lines, each with its rank: the first line that a matcher names before the second, those of different
+        kinds before those of one; and the lines of a matcher that names few before those of a matcher that names many."""
+        of_matcher: dict[int, list[int]] = {}
+        for number in sorted(matchers):
+            of_matcher.setdefault(matchers[number], []).append(number)
+        ranked = []
+        for numbers in of_matcher.values():
+            known: Counter[int] = Counter()
+            order = []
+            for number in numbers:
+                kind = self.lines.kinds[number]
+                order.append((known[kind], number))
+                known[kind] += 1
+            ranked += [(rank, len(numbers), number) for rank, (_, number) in enumerate(sorted(order))]
+        return [(rank, number) for rank, _, number in sorted(ranked)]
+
+    def made(self, budget: int) -> Made:
+        """Return the lines to show in about `budget` bytes."""
+        made = Made(self, budget)
+        numbers = range(len(self.lines))
+        made.take(numbers, share=_HEAD)
+        made.take(reversed(numbers), share=_TAIL)
+        for rank, number in self._strong:
+            made.take([number])
+            if not rank and made.has(number):
+                made.take(self._around(number), folded=False)
+        for _, number in self._strong:
+            if made.has(number):
+                made.take(self._around(number))
+        made.take(number for _, number in self._weak if self.count(number) <= _RARE)
+        made.take(reversed(numbers), folded=False)
+        return made
+
+    def _around(self, number: int) -> list[int]:
+        after = range(number + 1, min(number + 1 + _AFTER, len(self.lines)))
+        return [*after, *range(number - 1, max(number - 1 - _BEFORE, -1), -1)]
+
+
+class Made:
+    """The lines that were chosen so far, and what they cost."""
+
+    def __init__(self, choice: Choice, budget: int) -> None:
+        self._choice = choice
+        self._budget = budget
+        self.used = GAP_BYTES
+        self._kept = bytearray(len(choice.lines) + 2)  # with the neighbours of the ends, at -1 and at len
+        self._of_kind: Counter[int] = Counter()
+
+    def has(self, number: int) -> bool:
+        return bool(self._kept[number])
+
+    def take(self, numbers: Iterable[int], *, share: float = 1, folded: bool = True) -> None:
+        """Choose lines while they fit into a share of the budget, beside what was chosen before."""
+        kept, lines = self._kept, self._choice.lines
+        limit = min(self._budget, self.used + self._budget * share)
+        for number in numbers:
+            kind = self._choice.kind(number)
+            common = self._of_kind[kind] >= _MOST_OF_A_KIND and (folded or number in self._choice.hits)
+            if kept[number] or common:
+                continue
+            cost = lines.size(number) + GAP_BYTES * (1 - kept[number - 1] - kept[number + 1])
+            if self.used + cost <= limit:
+                self.used += cost
+                kept[number] = 1
+                self._of_kind[kind] += 1
+            elif share < 1 or self.used + GAP_BYTES > limit:
+                return
+
+    def runs(self) -> list[Run]:
+        """Return what was chosen, in order. A gap that takes no more room than the line that stands for it is closed."""
+        runs: list[Run] = []
+        lines = self._choice.lines
+        first = self._kept.find(1)
+        while 0 <= first < len(lines):
+            stop = self._kept.find(0, first)
+            if runs and lines.starts[first] - lines.stops[runs[-1].stop - 1] <= GAP_BYTES:
+                first = runs.pop().first
+            runs.append(Run(first, stop))
+            first = self._kept.find(1, stop)
+        return runs
+
+    def repeated(self) -> dict[int, int]:
+        """Return the first line shown of each kind of failure of which not all are shown, with how many there are."""
+        repeated: dict[int, int] = {}
+        kinds = set()
+        for number in sorted(self._choice.hits):
+            kind, count = self._choice.kind(number), self._choice.count(number)
+            if self._kept[number] and kind not in kinds and count > self._of_kind[kind]:
+                repeated[number] = count
+                kinds.add(kind)
+        return repeated
+
+
+def best(lines: Lines, found: Iterable[Hit]) -> dict[int, Hit]:
+    """Return for each line that a matcher names what the one says that says most."""
+    hits: dict[int, Hit] = {}
+    for hit in found:
+        number = lines.number_at(hit.start)
+        known = hits.get(number)
+        if known is None or (hit.strong, -hit.matcher) > (known.strong, -known.matcher):
+            hits[number] = hit
+    return hits
+
+
+def _last_states(text: bytes) -> bytes:
+    """Return the text with each line as it was last overwritten."""
+    if b"\r" not in text:
+        return text
+    lines = (line.rstrip(b"\r") for line in text.split(b"\n"))
+    return b"\n".join(line.rpartition(b"\r")[2] for line in lines)
+
+
+def _starts(text: bytes) -> list[int]:
+    """Return the offset of each line."""
+    starts = list(accumulate((len(line) + 1 for line in text.split(b"\n")), initial=0))[:-1]
+    if len(starts) > 1 and starts[-1] == len(text):  # behind the last newline is no line
+        starts.pop()
+    return starts

@@ -1,0 +1,166 @@
+"""What is looked at of a long output, and what an answer shows of that: the chosen lines, with a line for each gap."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+
+from outlive.answers.output import Shown
+from outlive.answers.spans import Cut, LeftOut
+from outlive.matching import problem_matchers
+from outlive.render import truncate
+from outlive.render.failures.choice import MAX_LINE_CHARS, Choice, Lines, Made, Run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.matching.problem_matchers import Matcher, Matchers
+    from outlive.render.sources import Merged
+    from outlive.render.view import View
+
+# With more, an answer takes longer and no more of the causes in benchmarks/causes is found
+HEAD_BYTES = 256 * 1024
+TAIL_BYTES = 1024**2
+_LEAST_BYTES = 1_024  # with less room, gaps would take most of it
+
+
+def chosen(source: Merged, since: int, stop: int, view: View) -> Shown | None:
+    """Return what is chosen of [since, stop) for an answer; None where no lines can be: with little room, or of lines
+    that are longer than it."""
+    if view.max_bytes < _LEAST_BYTES:
+        return None
+    matchers = compiled(view.matchers)
+    if matchers is None:
+        return None
+    looked = _Looked(source, since, min(stop, source.end), matchers)
+    room = view.max_bytes
+    while not looked.endless:
+        made = looked.choice.made(room)
+        if made.used < room // 2:
+            break
+        shown = looked.shown(made)
+        smaller = truncate.less_room(room, shown.output, view.max_bytes)
+        if smaller is None:
+            return shown
+        room = smaller
+    return None
+
+
+@functools.lru_cache(maxsize=4)
+def compiled(added: tuple[Matcher, ...]) -> Matchers | None:
+    """Return the matchers of the configuration, which come first, and those built in. None where there is no RE2, which
+    is not made for every machine: then output is shown plain."""
+    if importlib.util.find_spec("re2") is None:
+        return None
+    return problem_matchers.Matchers((*added, *problem_matchers.built_in()))
+
+
+class _Looked:
+    """The first and the last bytes of [since, stop) of a job's output: all of it where it is short."""
+
+    def __init__(self, source: Merged, since: int, stop: int, matchers: Matchers) -> None:
+        self._source, self._since, self._stop = source, since, stop
+        hole = source.hole
+        crossed = hole.crossed_by(since, stop)
+        self._whole = not crossed and stop - since <= HEAD_BYTES + TAIL_BYTES
+        head_stop = stop if self._whole else min(since + HEAD_BYTES, hole.start if crossed else stop)
+        self._tail_start = stop if self._whole else max(stop - TAIL_BYTES, hole.stop if crossed else since)
+        head, tail = source.read(since, head_stop), source.read(self._tail_start, stop)
+        if not self._whole:
+            head = head[: truncate.cut_head(head)]
+            cut = 0 if self._tail_start == hole.stop else truncate.cut_tail(tail)
+            tail, self._tail_start = tail[cut:], self._tail_start + cut
+        self.endless = bool(tail) and not head.endswith(b"\n")  # two lines would be taken for one
+        self._head_bytes = len(head)
+        self._seam = head.count(b"\n") if tail else None  # the number of the first line of the tail
+        self.choice = Choice(Lines(head + tail), matchers)
+
+    def shown(self, made: Made) -> Shown:
+        repeated = made.repeated()
+        parts: list[str] = []
+        left_out: list[LeftOut] = []
+        at, line, held = self._since, 0, 0
+        for run in [*self._split(made.runs()), None]:
+            start = self._stop if run is None else self._place(run.first)
+            if start > at:
+                left_out.append(self._left_out(at, start, line, len(self.choice.lines) if run is None else run.first))
+                parts += self._marks(left_out)
+                held = 0
+            if run is not None:
+                line, at = run.stop, self._end(run)
+                text, held = self._source.text(start, at)
+                parts.append(_noted(text, run, repeated))
+        return Shown(
+            output=truncate.joined(*parts),
+            since_seq=self._since,
+            next_seq=self._stop - held,
+            truncated=Cut(
+                from_seq=left_out[0].from_seq,
+                to_seq=left_out[-1].to_seq,
+                bytes=sum(self._source.hole.kept(one.from_seq, one.to_seq) for one in left_out),
+                lines=sum(one.lines or 0 for one in left_out)
+                if all(one.lines is not None for one in left_out)
+                else None,
+                gaps=left_out,
+            ),
+            gaps=truncate.gaps_in(self._source.hole, self._since, self._stop) or None,
+        )
+
+    def _split(self, runs: list[Run]) -> list[Run]:
+        """Return the runs; a run that goes on behind bytes that were not looked at is two."""
+        split: list[Run] = []
+        for run in runs:
+            if self._seam is not None and run.first < self._seam < run.stop:
+                split += [Run(run.first, self._seam), Run(self._seam, run.stop)]
+            else:
+                split.append(run)
+        return split
+
+    def _place(self, line: int) -> int:
+        """Return the position in the output at which a line starts."""
+        offset = self.choice.lines.starts[line]
+        behind = self._seam is not None and line >= self._seam
+        return self._tail_start + offset - self._head_bytes if behind else self._since + offset
+
+    def _end(self, run: Run) -> int:
+        lines = self.choice.lines
+        return self._place(run.stop - 1) + lines.stops[run.stop - 1] - lines.starts[run.stop - 1]
+
+    def _left_out(self, start: int, stop: int, line: int, next_line: int) -> LeftOut:
+        unseen = self._seam is not None and line <= self._seam <= next_line
+        lines = self._source.lines_between(start, stop) if unseen else next_line - line
+        return LeftOut(from_seq=start, to_seq=stop, lines=lines)
+
+    def _marks(self, left_out: list[LeftOut]) -> list[str]:
+        """Return the lines that stand for the last gap. The first of all gaps says what was chosen."""
+        gap, hole = left_out[-1], self._source.hole
+        size = hole.kept(gap.from_seq, gap.to_seq)
+        if len(left_out) == 1:
+            marks = [truncate.omitted(gap.from_seq, size, gap.lines, self._source.name, self._why())]
+        else:
+            marks = [truncate.omitted_too(gap.from_seq, size, gap.lines)]
+        if hole.crossed_by(gap.from_seq, gap.to_seq):
+            marks.append(truncate.gone(hole.stop - hole.start, hole.lines))
+        return [f"{mark}\n" for mark in marks]
+
+    def _why(self) -> str:
+        found = len(self.choice.failures)
+        failures = f", the end and lines that report a failure ({found:,} in all)" if found else " and the end"
+        searched = f"; searched: the first {HEAD_BYTES >> 10} KiB and the last {TAIL_BYTES >> 20} MiB"
+        return f"Shown: the beginning{failures}{'' if self._whole else searched}."
+
+
+def _noted(text: str, run: Run, repeated: dict[int, int]) -> str:
+    """Return the text of a run with long lines shortened, and how often a kind of line comes of which not all is shown."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        lines[number] = shortened(line)
+        count = repeated.get(run.first + number)
+        if count:
+            lines[number] += f" (× {count:,})"
+    return "\n".join(lines)
+
+
+def shortened(line: str) -> str:
+    """Return a line, or its beginning and how much more of it there is."""
+    more = len(line) - MAX_LINE_CHARS
+    return line if more <= 0 else f"{line[:MAX_LINE_CHARS]} [... {more:,} more characters]"

@@ -1,0 +1,54 @@
+"""JSON from a file that a job wrote."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+from outlive.reports.tally import Broken, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_MOST_VALUES = 1_000_000  # of one document: an empty list takes 3 bytes of it, and 64 of memory
+_SHORT_BYTES = 65_536  # that may have any number of values
+
+
+def loads(data: bytes) -> Any:
+    """Return the value of a document. Errors: Broken."""
+    if len(data) > _SHORT_BYTES and sum(map(data.count, (b",", b":", b"[", b"{"))) > _MOST_VALUES:
+        raise Broken(f"it has more than {_MOST_VALUES:,} values.")
+    try:
+        return json.loads(data.decode("utf-8", "replace"))
+    except json.JSONDecodeError as error:
+        raise Broken(f"line {error.lineno}: {error.msg}.") from None
+    except ValueError:  # a number of thousands of digits
+        raise Broken("it has a number that cannot be read.") from None
+    except RecursionError:
+        raise Broken("its values are nested too deep.") from None
+
+
+def objects(data: bytes, tally: Tally) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a report that has one in each line. Other lines are passed over: compilers and build tools
+    write theirs between them, and the last one of a command that was killed may be cut. Errors: Broken."""
+    for line in io.BytesIO(data):
+        tally.count_entry()
+        if line.lstrip().startswith(b"{"):
+            try:
+                value = loads(line)
+            except Broken:
+                continue
+            if isinstance(value, dict):
+                yield value
+
+
+def text(value: Any) -> str:
+    """Return a value if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def member(value: Any, name: str) -> Any:
+    """Return a member of an object; None of anything else."""
+    return value.get(name) if isinstance(value, dict) else None

@@ -1,0 +1,439 @@
+"""What a job in a sandbox left in its writable directories that git or other tools would run by
+themselves.
+
+What was there before was read-only for the job (guard.py). A repository that is new is put out of
+git's sight if it could run something; the rest is reported. All is done below an open writable
+directory, and no link is followed: processes of the job may still run, and change names meanwhile.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from outlive import fastjson
+from outlive.core.quoted import quoted
+from outlive.core.records import State
+from outlive.sandbox import gitconfig, search, shown
+from outlive.sandbox.guard import CHANGES, changes, stamps
+from outlive.sandbox.mounts import opened
+from outlive.sandbox.shown import is_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from outlive.core.records import Sandbox
+    from outlive.sandbox.guard import Guard
+
+NAME = "sandbox.json"  # in the directory of the job: what was there before
+_SUFFIX = ".from-sandbox"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# What is in a git directory that runs nothing. Of what git keeps while it works, a rebase has commands in it
+_PLAIN = frozenset(
+    "HEAD FETCH_HEAD ORIG_HEAD config description hooks info objects refs branches packed-refs logs shallow index "
+    "COMMIT_EDITMSG MERGE_HEAD MERGE_MODE MERGE_MSG AUTO_MERGE gc.log".split()
+)
+_MOST = 50  # of what is reported
+_MOST_NAMED = 5  # of these in a message
+_ROUNDS = 600  # of opening directories that were shut, each may have one in it: as deep as is searched
+_SAYS = {
+    "armed": "{path} is a git repository that was made since the job started and that may run programs; it was not renamed: look at its config and hooks before you use git there",
+    "repository": "{path} is a git repository that was made while the job ran",
+    "moved": "{path} is a git repository that was made while the job ran and that may run programs: it is now {moved_to}, which git does not know",
+    "changed": "the config or the hooks of {path} changed while the job ran: look at them before you use git there",
+    "hooks": "{path} has hooks that were made since the job started and that git will run; it was not renamed: look at them before you use git there",
+    "moved hooks": "{path} had hooks that were made while the job ran and that git would run: it is now {moved_to}",
+    "link": "{path} was a link into the cache of the sandbox, and is removed",
+    "settings": "{path} is new or changed, and editors or agents may run commands from it",
+    "unchecked": "{path} could not be searched for repositories",
+}
+
+
+class Before:
+    """What a job found: a record that a successor of its supervisor can read."""
+
+    __slots__ = ("files", "missing", "repositories", "settings", "shut")
+
+    def __init__(
+        self,
+        repositories: dict[str, list[int]],
+        files: dict[str, list[int]],
+        settings: list[str],
+        missing: list[str],
+        shut: list[str],
+    ) -> None:
+        self.repositories = repositories  # path of a git directory → device, inode, and its `changes`
+        self.files = files  # path of a file of settings → inode, time of its last change, size
+        self.settings = settings
+        self.missing = missing  # directories of hooks that were not there
+        self.shut = shut  # directories that could not be read: read-only for the job
+
+    @classmethod
+    def of(cls, guard: Guard) -> Before:
+        return cls(guard.repositories, guard.files, guard.settings, guard.missing, guard.shut)
+
+    def write(self, folder: int) -> None:
+        """Write it into the directory of a job. Errors: OSError."""
+        content = {name: getattr(self, name) for name in self.__slots__}
+        fd = os.open(NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+        with open(fd, "wb") as file:
+            file.write(fastjson.dumps(content).encode())
+
+    @classmethod
+    def read(cls, folder: int) -> Before | None:
+        """Return the record of a job, None if it has none that can be read."""
+        try:
+            with open(os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
+                content = fastjson.loads(file.read())
+            return cls(*(content[name] for name in ("repositories", "files", "settings", "missing", "shut")))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> list[dict[str, str]]:
+    """Return what is new; without `renames` it stays as it is. Each is {path, kind, moved_to?}: kind `repository` (harmless, or moved to a
+    name that git does not know), `armed` (it could not be moved), `changed`, `hooks`, `settings`,
+    `link` (into our cache, removed), `unchecked`."""
+    if sandbox.mode != "workspace-write" or sandbox.git == "write":
+        return []
+    if before is None:
+        return [{"path": path, "kind": "unchecked"} for path in sandbox.roots]
+    findings: list[dict[str, str]] = []
+    for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
+        try:
+            fd = opened(root, identity)
+        except OSError:
+            findings.append({"path": root, "kind": "unchecked"})
+            continue
+        try:
+            findings += _Root(root, fd, sandbox, before, renames=renames).new()
+        except OSError:
+            findings.append({"path": root, "kind": "unchecked"})
+        finally:
+            os.close(fd)
+    findings.sort(key=_urgency)
+    return findings[:_MOST]
+
+
+def _urgency(one: dict[str, str]) -> int:
+    """Return the place of what was found: of what may run something nothing is pushed out of the list
+    by what cannot."""
+    if one["kind"] == "repository" and "moved_to" not in one:
+        return len(_SAYS)
+    return list(_SAYS).index(one["kind"])
+
+
+class _Root:
+    """A writable directory, as an open fd."""
+
+    def __init__(self, path: str, fd: int, sandbox: Sandbox, before: Before, *, renames: bool) -> None:
+        self._path = path
+        self._renames = renames
+        self._fd = fd
+        self._cache = sandbox.cache
+        self._before = before
+        self._hooks = gitconfig.Named(gitconfig.files_of_user(sandbox.home), sandbox.home).hooks
+
+    def new(self) -> list[dict[str, str]]:
+        """Return what is new in it. Errors: OSError."""
+        there = self._searched()
+        findings = [one for kind, path in there for one in self._new(kind, path)]
+        tops = [self._path, *(path for kind, path in there if kind == "g")]
+        for top in dict.fromkeys(tops):
+            findings += _settings(top, self._before)
+        missing = (path for path in self._before.missing if is_in(path, [self._path]) and os.path.lexists(path))
+        return [*findings, *map(self._without_hooks, missing)]
+
+    def _searched(self) -> list[tuple[str, str]]:
+        """Search it. What a job shut is opened first: its owner can open it at any time. Errors:
+        OSError."""
+        for _ in range(_ROUNDS):
+            entries = search.find({self._path: self._fd})
+            shut = [path for kind, path in entries if kind == "u" and path not in self._before.shut]
+            if not self._renames or not [path for path in shut if self._was_opened(path)]:
+                break
+        return entries
+
+    def _was_opened(self, path: str) -> bool:
+        """Let its owner read a directory; return whether that changed anything."""
+        try:
+            if path == self._path:
+                return _was_allowed(self._fd)
+            above = self._entered(os.path.dirname(path))
+            try:
+                fd = os.open(os.path.basename(path), _PATH, dir_fd=above)
+            finally:
+                os.close(above)
+            try:
+                return _was_allowed(fd)
+            finally:
+                os.close(fd)
+        except OSError:
+            return False
+
+    def _entered(self, path: str) -> int:
+        """Return an fd of a directory in it, reached without a link."""
+        folder = os.open(".", _FOLDER, dir_fd=self._fd)
+        for name in filter(None, path.removeprefix(self._path).split("/")):
+            try:
+                inner = os.open(name, _FOLDER, dir_fd=folder)
+            finally:
+                os.close(folder)
+            folder = inner
+        return folder
+
+    def _new(self, kind: str, path: str) -> list[dict[str, str]]:
+        if kind == "u":
+            return [] if path in self._before.shut else [{"path": path, "kind": "unchecked"}]
+        if kind == "l":
+            return self._link(path)
+        git = path if kind == "b" else os.path.join(path, ".git")
+        try:
+            there = os.lstat(git)
+        except FileNotFoundError:
+            return []
+        except OSError:  # a directory that may be listed and not entered
+            return [{"path": path, "kind": "unchecked"}]
+        known = self._before.repositories.get(git, [])
+        if known[:2] != [there.st_dev, there.st_ino]:
+            return [] if self._is_in_known(git) else self._new_repository(kind, path, git)
+        return [] if _is_as_before(git, known[2:]) else [{"path": git, "kind": "changed"}]
+
+    def _is_in_known(self, path: str) -> bool:
+        """Return whether this lies in a repository that was read-only."""
+        known = self._before.repositories
+        return any(is_in(path, [one]) and _is_same(one, known[one]) for one in known)
+
+    def _new_repository(self, kind: str, path: str, git: str) -> list[dict[str, str]]:
+        try:
+            folder = self._entered(path)
+        except OSError:
+            return [{"path": path, "kind": "unchecked"}]
+        inner, entry = (".", "HEAD") if kind == "b" else (".git", ".git")
+        try:
+            if git != self._path and (_is_harmless(folder, inner) or self._names_known(folder, path)):
+                return [{"path": git, "kind": "repository"}, *self._named_hooks(path)]
+            if not self._renames:
+                return [{"path": git, "kind": "armed"}]
+            if kind == "g":
+                _behead(folder)
+            moved_to = os.path.join(path, _moved(folder, entry))
+        except OSError:
+            return [{"path": git, "kind": "armed"}]
+        finally:
+            os.close(folder)
+        return [{"path": git, "kind": "repository", "moved_to": moved_to}, *self._in_moved(moved_to)]
+
+    def _names_known(self, folder: int, path: str) -> bool:
+        """Return whether a file `.git` names a directory in a repository that was read-only, and is named
+        by that: you made a linked working tree or checked out a submodule while the job ran. A job
+        cannot write the word back."""
+        text = gitconfig.read(".git", folder) or ""
+        target = os.path.realpath(os.path.join(path, text.removeprefix("gitdir:").strip()))
+        return text.startswith("gitdir:") and self._is_in_known(target) and gitconfig.working_tree(target) == path
+
+    def _in_moved(self, path: str) -> list[dict[str, str]]:
+        """Return what is in a directory that was `.git`, where no search looks."""
+        try:
+            fd = self._entered(path)
+        except OSError:  # it was a file or a link
+            return []
+        try:
+            return [one for kind, inner in search.find({path: fd}) for one in self._new(kind, inner)]
+        finally:
+            os.close(fd)
+
+    def _named_hooks(self, top: str) -> list[dict[str, str]]:
+        """Return the directories of hooks that the user's settings name in a new repository."""
+        paths = [os.path.normpath(os.path.join(top, hooks)) for hooks in self._hooks if not os.path.isabs(hooks)]
+        return [self._without_hooks(path) for path in paths if is_in(path, [top]) and os.path.lexists(path)]
+
+    def _without_hooks(self, path: str) -> dict[str, str]:
+        """Give a directory of hooks a name from which nothing is run."""
+        if not self._renames:
+            return {"path": path, "kind": "hooks"}
+        try:
+            folder = self._entered(os.path.dirname(path))
+            try:
+                moved = _moved(folder, os.path.basename(path))
+            finally:
+                os.close(folder)
+        except OSError:
+            return {"path": path, "kind": "hooks"}
+        return {"path": path, "kind": "hooks", "moved_to": os.path.join(os.path.dirname(path), moved)}
+
+    def _link(self, path: str) -> list[dict[str, str]]:
+        """Remove a link into the cache of the sandbox, where no repository is looked for."""
+        if self._cache is None or not is_in(os.path.realpath(path), [os.path.dirname(self._cache)]):
+            return []
+        try:
+            folder = self._entered(os.path.dirname(path))
+            try:
+                os.unlink(os.path.basename(path), dir_fd=folder)
+            finally:
+                os.close(folder)
+        except OSError:
+            return [{"path": path, "kind": "unchecked"}]
+        return [{"path": path, "kind": "link"}]
+
+
+def _behead(folder: int) -> None:
+    """Take HEAD away from a directory `.git`, so that git knows it under no name. Errors: OSError."""
+    try:
+        git = os.open(".git", _FOLDER, dir_fd=folder)
+    except OSError:  # a file or a link
+        return
+    try:
+        _moved(git, "HEAD")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        os.unlink("HEAD", dir_fd=git)  # a new name needs room
+    finally:
+        os.close(git)
+
+
+def _was_allowed(folder: int) -> bool:
+    """Let its owner read and write a directory; return whether that changed anything. Errors:
+    OSError."""
+    mode = stat.S_IMODE(os.fstat(folder).st_mode)
+    os.chmod(f"/proc/self/fd/{folder}", mode | stat.S_IRWXU)
+    return mode & stat.S_IRWXU != stat.S_IRWXU
+
+
+def _is_as_before(git: str, known: list[int]) -> bool:
+    """Return whether nothing in a repository changed that may have git run something. A job that ran
+    beside this one may have moved it before it was mounted, and back. Your own git changes plain
+    settings at any time."""
+    now = changes(git)
+    changed = [name for at, name in enumerate(CHANGES) if now[2 * at : 2 * at + 2] != known[2 * at : 2 * at + 2]]
+    if not changed:
+        return True
+    try:
+        folder = os.open(git, _FOLDER)
+    except OSError:
+        return False
+    try:
+        return all(
+            (name == "config" and _has_harmless_settings(folder)) or (name == "hooks" and _are_samples(folder))
+            for name in changed
+        )
+    finally:
+        os.close(folder)
+
+
+def _is_same(path: str, identity: list[int]) -> bool:
+    try:
+        there = os.lstat(path)
+    except OSError:
+        return False
+    return [there.st_dev, there.st_ino] == identity[:2]
+
+
+def _is_harmless(folder: int, name: str) -> bool:
+    """Return whether a git directory runs nothing: plain settings, samples of hooks alone, no word of
+    another directory, and no repository in it, where no search looks."""
+    try:
+        git = os.open(name, _FOLDER, dir_fd=folder)
+    except OSError:  # a file or a link
+        return False
+    try:
+        names = os.listdir(git)
+        if not _PLAIN.issuperset(names):
+            return False
+        if ("config" in names and not _has_harmless_settings(git)) or ("hooks" in names and not _are_samples(git)):
+            return False
+        return _has_files_alone(git) and all(one == ("b", "git") for one in search.find({"git": git}))
+    except OSError:
+        return False
+    finally:
+        os.close(git)
+
+
+def _has_files_alone(folder: int, *, single: bool = True) -> bool:
+    """Return whether a directory holds no link, and (`single`) no file that has another name elsewhere:
+    git writes through a link, and a job through another name. Clones may share objects."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                inner = os.open(entry.name, _FOLDER, dir_fd=folder)
+                try:
+                    if not _has_files_alone(inner, single=single and entry.name != "objects"):
+                        return False
+                finally:
+                    os.close(inner)
+            elif not entry.is_file(follow_symlinks=False) or (
+                single and entry.stat(follow_symlinks=False).st_nlink > 1
+            ):
+                return False
+    return True
+
+
+def _has_harmless_settings(git: int) -> bool:
+    text = gitconfig.read("config", git)
+    return text is not None and gitconfig.is_harmless(text)
+
+
+def _are_samples(git: int) -> bool:
+    try:
+        hooks = os.open("hooks", _FOLDER, dir_fd=git)
+    except OSError:
+        return False
+    try:
+        return all(name.endswith(".sample") for name in os.listdir(hooks))
+    finally:
+        os.close(hooks)
+
+
+def _moved(folder: int, name: str) -> str:
+    """Give an entry a name that git does not know, and return it."""
+    target = name + _SUFFIX
+    while True:
+        try:
+            os.lstat(target, dir_fd=folder)
+        except FileNotFoundError:
+            break
+        target = f"{name}{_SUFFIX}-{os.urandom(4).hex()}"
+    try:
+        os.rename(name, target, src_dir_fd=folder, dst_dir_fd=folder)
+    except PermissionError:
+        _was_allowed(folder)
+        os.rename(name, target, src_dir_fd=folder, dst_dir_fd=folder)
+    return target
+
+
+def _settings(top: str, before: Before) -> list[dict[str, str]]:
+    there = (os.path.join(top, name) for name in shown.SETTINGS)
+    new = [path for path in there if path not in before.settings and os.path.lexists(path)]
+    changed = [path for path, stamp in stamps(top) if before.files.get(path) != stamp]
+    return [{"path": path, "kind": "settings"} for path in dict.fromkeys([*new, *changed])]
+
+
+def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., None], *, renames: bool = True) -> State:
+    """Check the writable directories of a job that has ended, `folder` its own. Return the state with
+    a message about what was found, if anything is new. Without `renames` nothing is changed."""
+    if sandbox.mode != "workspace-write" or sandbox.git == "write":
+        return state
+    findings = [
+        one
+        for one in check(sandbox, Before.read(folder), renames=renames)
+        if _sentence(one) not in (state.message or "")
+    ]
+    if not findings:
+        return state
+    tell("workspace_changed", found=findings)
+    sentences = [_sentence(one) for one in findings[:_MOST_NAMED]]
+    if len(findings) > _MOST_NAMED:
+        sentences.append(f"{len(findings) - _MOST_NAMED} more are in the events of the job")
+    return State.replace(state, message=". ".join(filter(None, [state.message, *sentences])))
+
+
+def _sentence(finding: Mapping[str, str]) -> str:
+    shown_as = {name: quoted(value) for name, value in finding.items()}
+    moved = "moved hooks" if finding["kind"] == "hooks" else "moved"
+    return _SAYS[moved if "moved_to" in finding else finding["kind"]].format(**shown_as)

@@ -1,0 +1,227 @@
+"""What a job may not change in its writable directories: what git and other tools run by themselves.
+
+Every `.git` is read-only as a directory, and so are repositories without one (`HEAD` beside
+`objects`), directories of hooks, and the settings of editors and agents. What is there is found
+before the start; what a job makes is found after its end (after.py).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from outlive.sandbox import gitconfig, search, shown
+from outlive.sandbox.mounts import opened, pinned
+from outlive.sandbox.shown import is_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.core.records import Sandbox
+    from outlive.sandbox.mounts import Mounts
+
+_MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
+CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
+_LONGEST = 4000  # bytes of a path that is mounted, of 4,096 (PATH_MAX)
+_WRITE = "or give git=write, which leaves git unprotected while the job runs"
+
+
+class Unguarded(OSError):
+    """Something that cannot be kept from a job: it is not started."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(0, message)
+
+
+class Guard:
+    """What is kept from a job, and what was there before it."""
+
+    def __init__(self, sandbox: Sandbox, entries: list[tuple[str, str]]) -> None:
+        """`entries`: what is in the writable directories, see `searched`. Errors: Unguarded."""
+        self._roots: list[str] = sandbox.roots
+        self._home: str = sandbox.home
+        self._written = shown.written(sandbox)
+        self._kept: dict[str, None] = {}  # directories and files that become read-only
+        self._read: dict[str, None] = {}  # git directories elsewhere that a working tree here belongs to
+        # Path of a git directory → device, inode, and what a change of its settings changes
+        self.repositories: dict[str, list[int]] = {}
+        self.missing: list[str] = []  # directories of hooks that are not there
+        self.shut = [path for kind, path in entries if kind == "u"]
+        self._protected = [path for path in sandbox.protect if os.path.exists(path)]
+        self._of_user = gitconfig.Named(gitconfig.files_of_user(self._home), self._home)
+        if sandbox.git != "write":
+            self._keep_outside()
+        for kind, path in entries:
+            if kind != "l" and not is_in(path, self._kept):
+                self._keep(kind, path)
+        tops = [*self._roots, *(path for kind, path in entries if kind == "g")]
+        for top in dict.fromkeys(tops):
+            for name in shown.SETTINGS:
+                self._keep_folder(os.path.join(top, name))
+        self.files = {path: stamp for top in dict.fromkeys(tops) for path, stamp in stamps(top)}
+        self.settings = [
+            path for top in tops for name in shown.SETTINGS if os.path.lexists(path := os.path.join(top, name))
+        ]
+        mounts = len(self._kept) + len(pinned(self._kept, self._roots))
+        if mounts > _MOST_MOUNTS:
+            where = " and ".join(self._roots)
+            raise Unguarded(
+                f"{len(self._kept)} repositories and settings below {where} are to be kept from the job, which takes "
+                f"{mounts} mounts, more than {_MOST_MOUNTS}: start outlive in a smaller directory, {_WRITE}"
+            )
+
+    def _keep(self, kind: str, path: str) -> None:
+        if kind == "u":
+            while not os.access(os.path.dirname(path), os.X_OK) and path not in self._roots:
+                path = os.path.dirname(path)
+            self._kept[path] = None
+            return
+        git = path if kind == "b" else os.path.join(path, ".git")
+        if len(os.fsencode(git)) > _LONGEST:  # no mount can name it
+            self._kept[os.fsdecode(os.fsencode(git)[:_LONGEST].rpartition(b"/")[0])] = None
+            return
+        try:
+            status = os.lstat(git)
+        except FileNotFoundError:  # gone by now
+            return
+        except PermissionError:  # it may be listed and not entered
+            self._kept[path] = None
+            return
+        if stat.S_ISLNK(status.st_mode):
+            raise Unguarded(
+                f"{git} is a link, which a job could replace: put the directory there, or a file that says "
+                f"`gitdir: {os.path.realpath(git)}`, {_WRITE}"
+            )
+        self._kept[git] = None
+        self.repositories[git] = [status.st_dev, status.st_ino, *changes(git)]
+        self._keep_named(path, git if stat.S_ISDIR(status.st_mode) else self._linked(path, git))
+
+    def _keep_named(self, top: str, git: str | None) -> None:
+        """Keep what the settings in a git directory name."""
+        if git is None:
+            return
+        named = gitconfig.Named(gitconfig.files_of(git), self._home)
+        self._require_elsewhere(named.included, f"{git}/config includes")
+        for hooks in (*named.hooks, *self._of_user.hooks):
+            self._keep_hooks(git, os.path.normpath(os.path.join(top, hooks)))
+
+    def _keep_outside(self) -> None:
+        """Keep what the settings of the user name, and those of a repository around the workspace."""
+        self._require_elsewhere(self._of_user.included, "your settings of git include")
+        for hooks in filter(os.path.isabs, self._of_user.hooks):
+            self._keep_hooks("your git", hooks)
+        for root in self._roots:
+            self._keep_named_around(root)
+
+    def _keep_named_around(self, root: str) -> None:
+        """Keep what the repository names that a writable directory is a part of."""
+        above = os.path.dirname(root)
+        while above != "/" and not os.path.lexists(f"{above}/.git"):
+            above = os.path.dirname(above)
+        git = f"{above}/.git"
+        if os.path.lexists(git):
+            self._keep_named(above, git if os.path.isdir(git) else self._linked(above, git))
+
+    def _require_elsewhere(self, included: list[str], what: str) -> None:
+        """Errors: Unguarded if a job could change one of these files, which git includes."""
+        for path in included:
+            reached = shown.reached(path, self._roots)
+            if reached is None or (is_in(reached, self._roots) and not is_in(reached, self._kept)):
+                raise Unguarded(f"{what} {path}, which a job could change: move it, {_WRITE}")
+
+    def _keep_hooks(self, git: str, path: str) -> None:
+        reached = shown.reached(path, self._roots)
+        if reached is None or reached in self._roots:
+            what = "is behind a link" if reached is None else "has more than hooks in it"
+            raise Unguarded(f"{path}, from which {git} runs hooks, {what}: set core.hooksPath to another, {_WRITE}")
+        if is_in(reached, self._roots) and not self._keep_folder(reached):
+            self.missing.append(reached)
+
+    def _keep_folder(self, path: str) -> bool:
+        """Keep a directory; return whether it is there."""
+        if os.path.islink(path):
+            path = os.path.realpath(path)
+            if not is_in(path, self._roots):
+                return True
+        if not os.path.isdir(path) or path in self._roots:
+            return False
+        self._kept[path] = None
+        return True
+
+    def _linked(self, top: str, git: str) -> str | None:
+        """Return the git directory that a file `.git` names. It is shown if it names this working tree
+        too: otherwise any job could have a directory shown that it may not see."""
+        text = gitconfig.read(git) or ""
+        if not text.startswith("gitdir:"):
+            return None
+        target = os.path.realpath(os.path.join(top, text.removeprefix("gitdir:").strip()))
+        if is_in(target, self._written):
+            return target
+        common, folder = os.path.split(os.path.dirname(target))  # as git-worktree(1) lays them out
+        is_one = folder == "worktrees" and gitconfig.working_tree(target) == top
+        is_one &= all(os.path.exists(os.path.join(common, name)) for name in ("HEAD", "objects"))
+        if is_one and not is_in(common, self._written):
+            self._read[common] = None
+        return target
+
+    @property
+    def kept(self) -> list[str]:
+        """What becomes read-only."""
+        return sorted({*self._kept, *self._protected})
+
+    def keeps(self, path: str) -> bool:
+        """Return whether the job may not write here."""
+        return is_in(path, [*self._kept, *self._protected])
+
+    def mount(self, mounts: Mounts) -> None:
+        for path in self._read:
+            mounts.bind(path)
+        covered: list[str] = []
+        for path in self.kept:  # a directory before what is in it, which is kept with it
+            if not is_in(path, covered):
+                covered.append(path)
+                mounts.bind(path, self.repositories.get(path, [])[:2] or None)
+
+
+def searched(sandbox: Sandbox) -> list[tuple[str, str]]:
+    """Return what the search finds in the writable directories of a sandbox, nothing where git is not
+    kept. Errors: OSError."""
+    roots: dict[str, int] = {}
+    try:
+        if sandbox.git != "write":
+            for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
+                roots[root] = opened(root, identity)
+        return search.find(roots)
+    finally:
+        for fd in roots.values():
+            os.close(fd)
+
+
+def changes(git: str) -> list[int]:
+    """Return inodes and times of the settings and hooks of a git directory, which change with what git
+    runs from it."""
+    stamp = []
+    for name in CHANGES:
+        try:
+            there = os.lstat(os.path.join(git, name))
+        except NotADirectoryError:  # a file that names the directory
+            there = os.lstat(git)
+        except OSError:
+            stamp += [0, 0]
+            continue
+        stamp += [there.st_ino, there.st_ctime_ns]
+    return stamp
+
+
+def stamps(top: str) -> list[tuple[str, list[int]]]:
+    """Return the files and links at the top of a directory that tools obey by themselves, each with
+    what a change of it changes."""
+    files = []
+    for name in (*shown.SETTING_FILES, *shown.SETTINGS):
+        path = os.path.join(top, name)
+        try:
+            there = os.lstat(path)
+        except OSError:
+            continue
+        if name in shown.SETTING_FILES or stat.S_ISLNK(there.st_mode):
+            files.append((path, [there.st_ino, there.st_ctime_ns, there.st_size]))
+    return files

@@ -1,0 +1,329 @@
+"""The file system of a sandbox, as bubblewrap is told of it: an empty one, in which is mounted what
+shown.py lists.
+
+Outside the writable directories no mount lies on anything of the machine, so nothing that happens
+outside can uncover what is below one (the kernel drops a mount when its directory is removed or
+replaced, umount_tree in fs/namespace.c). Inside they lie on directories, never on files that
+programs replace.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from outlive.sandbox import gitconfig, shown
+from outlive.sandbox.shown import is_in
+from outlive.system import fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Protocol
+
+    from outlive.core.records import Sandbox
+
+    class Guard(Protocol):
+        """What is kept from a job (guard.py)."""
+
+        @property
+        def kept(self) -> list[str]: ...
+        def mount(self, mounts: Mounts) -> None: ...
+
+
+_PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Mounts:
+    """Words for bubblewrap, the files that it reads by number, and the directories that can be
+    written in what it makes."""
+
+    def __init__(self, first_fd: int) -> None:
+        self.words: list[str] = []
+        self.writable: list[str] = []
+        self.files: dict[int, int] = {}  # number for bubblewrap → fd here
+        self._next = first_fd
+        self._links: set[str] = set()
+
+    def close(self) -> None:
+        for fd in self.files.values():
+            os.close(fd)
+        self.files = {}
+
+    def number(self, fd: int) -> str:
+        """Return the number by which bubblewrap gets an open file, which is closed with this."""
+        self.files[self._next] = fd
+        self._next += 1
+        return str(self._next - 1)
+
+    def read_only(self, path: str, at: str | None = None) -> None:
+        self.words += ["--ro-bind", path, at or path]
+
+    def bind(self, path: str, identity: list[int] | None = None, *, writable: bool = False) -> None:
+        """Mount a directory or a file by an open fd: between a look at a name and its mount a job may
+        make it a link. Errors: OSError."""
+        self.words += ["--bind-fd" if writable else "--ro-bind-fd", self.number(opened(path, identity)), path]
+
+    def copy(self, fd: int, at: str) -> None:
+        self.words += ["--perms", "0444", "--file", self.number(fd), at]
+
+    def empty(self, path: str, mode: str) -> None:
+        self.words += ["--perms", mode, "--tmpfs", path]
+
+    def link_on_the_way(self, path: str, roots: list[str]) -> None:
+        """Make the links by which this path is reached, where no mount has them."""
+        done = "/"
+        for name in path.strip("/").split("/"):
+            here = os.path.join(done, name)
+            if os.path.islink(here):
+                if here not in self._links and not is_in(here, [*shown.SYSTEM, *roots]):
+                    self._links.add(here)
+                    self.words += ["--symlink", os.readlink(here), here]
+                here = os.path.realpath(here)
+            done = here
+
+
+def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guard: Guard | None) -> None:
+    """Fill `mounts` for a job. `guard`: what of the writable directories is kept from it, None if
+    nothing is. Errors: OSError if a writable directory is not what it was."""
+    writable = sandbox.mode == "workspace-write"
+    _system(mounts, sandbox.home)
+    mounts.words += ["--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
+    for path in ("/tmp", "/var/tmp", "/run"):  # noqa: S108 - nothing is written there
+        mounts.empty(path, "1777")
+    for path in shown.OF_RUN:
+        if os.path.exists(path):
+            mounts.read_only(path)
+    _home(mounts, sandbox)
+    _chosen(mounts, sandbox)
+    for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
+        fd = opened(root, identity)
+        mounts.words += ["--bind-fd" if writable else "--ro-bind-fd", mounts.number(fd), root]
+    hidden = _to_hide(sandbox, writable=writable)
+    kept = guard.kept if guard is not None else []
+    for path in pinned([*kept, *hidden], sandbox.roots) if writable else ():
+        if os.path.isdir(path):
+            mounts.bind(path, writable=True)
+    if guard is not None:
+        guard.mount(mounts)
+    for path in hidden:
+        mounts.empty(path, "0555")
+    for path in (cwd, *sandbox.show, *sandbox.toolchains):
+        mounts.link_on_the_way(path, sandbox.roots)
+    mounts.words += ["--remount-ro", "/"]
+    mounts.writable = ["/tmp", "/var/tmp", "/run", "/dev", sandbox.home]  # noqa: S108 - its own
+    if writable:
+        mounts.writable += [*sandbox.roots, *([sandbox.cache] if sandbox.cache else [])]
+
+
+def opened(path: str, identity: list[int] | None = None) -> int:
+    """Return an fd of what stands at a path without links. Errors: OSError if a link, or something
+    that is not this device and inode, stands in its place."""
+    fd = os.open(path, _PATH_ONLY)
+    status = os.fstat(fd)
+    other = identity is not None and [status.st_dev, status.st_ino] != list(identity)
+    if other or stat.S_ISLNK(status.st_mode) or os.readlink(f"/proc/self/fd/{fd}") != path:
+        os.close(fd)
+        what = "it is a link" if stat.S_ISLNK(status.st_mode) else "another directory stands in its place"
+        raise OSError(0, what, path)
+    return fd
+
+
+def _system(mounts: Mounts, home: str) -> None:
+    for path in shown.SYSTEM:
+        if os.path.islink(path):
+            mounts.words += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path) and not is_in(home, [path]) and _has_entries(path):
+            mounts.read_only(path)
+    for path in shown.OF_KERNEL:
+        if os.path.isdir(path):
+            mounts.read_only(path)
+    mounts.words += ["--perms", "0755", "--dir", "/etc", "--perms", "0755", "--dir", "/sys"]
+    names = set(os.listdir("/etc"))
+    for name in (*shown.ETC_FOLDERS, *sorted(one for one in names if one.startswith("java-"))):
+        if name.split("/")[0] in names and os.path.isdir(f"/etc/{name}"):
+            mounts.read_only(f"/etc/{name}")
+    for name in shown.ETC_FILES:
+        if name.split("/")[0] in names:
+            _etc_file(mounts, f"/etc/{name}")
+
+
+def _has_entries(path: str | int) -> bool:
+    with os.scandir(path) as entries:
+        return next(entries, None) is not None
+
+
+def _etc_file(mounts: Mounts, path: str) -> None:
+    """Show a file of /etc as it is now; programs replace these files, so a mount would not last."""
+    if os.path.islink(path) and is_in(os.path.realpath(path), shown.SYSTEM):
+        mounts.words += ["--symlink", os.readlink(path), path]
+        return
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        mounts.copy(fd, path)
+    else:
+        os.close(fd)
+
+
+def _home(mounts: Mounts, sandbox: Sandbox) -> None:
+    home, roots = sandbox.home, sandbox.roots
+    mounts.empty(home, "0700")
+    if sandbox.cache:
+        for name in shown.CACHES:
+            _own(mounts, sandbox, name)
+    for name in shown.TOOLCHAINS:
+        if not is_in(f"{home}/{name}", roots):
+            _show(mounts, sandbox, name)
+    _stores(mounts, sandbox)
+    for name in gitconfig.OF_USER:
+        path = shown.at_home(sandbox, name)
+        text = gitconfig.without_secrets(path, name) if path else None
+        if text is not None:
+            mounts.copy(fds.memory_file("gitconfig", text.encode("utf-8", "surrogateescape")), f"{home}/{name}")
+
+
+def _stores(mounts: Mounts, sandbox: Sandbox) -> None:
+    home = sandbox.home
+    for name in shown.CACHES_IN_TOOLCHAINS:
+        if os.path.isdir(f"{home}/{name}") and not os.path.islink(f"{home}/{name}"):
+            if sandbox.cache:
+                _own(mounts, sandbox, name)
+            else:
+                mounts.empty(f"{home}/{name}", "0700")
+    own = _own_stores(sandbox)
+    if own:
+        _own(mounts, sandbox, shown.OWN_STORES)
+    for name in shown.STORES:
+        if name in own:  # links into one directory: each mount takes time
+            mounts.words += ["--symlink", f"{home}/{shown.OWN_STORES}/{_flat(name)}", f"{home}/{name}"]
+        else:
+            _show(mounts, sandbox, name)
+
+
+def _own_stores(sandbox: Sandbox) -> list[str]:
+    """Return the stores that are the sandbox's own: with an open network all, which are made, and
+    without one those that an earlier job has filled."""
+    top = os.path.join(sandbox.cache or "", shown.OWN_STORES)
+    is_open = sandbox.network == "open"
+    if not sandbox.cache or not (is_open or os.path.isdir(top)):
+        return []
+    os.makedirs(top, mode=0o700, exist_ok=True)
+    folder = opened(top)
+    try:
+        names = [name for name in shown.STORES if not _is_hidden(sandbox, f"{sandbox.home}/{name}")]
+        return [name for name in names if _is_own(_flat(name), folder, make=is_open)]
+    finally:
+        os.close(folder)
+
+
+def _is_hidden(sandbox: Sandbox, path: str) -> bool:
+    """Return whether something is hidden there, or above: nothing is mounted behind a link."""
+    real = os.path.realpath(path)
+    return is_in(real, sandbox.hide) or any(is_in(one, [real]) for one in sandbox.hide)
+
+
+def _is_own(name: str, folder: int, *, make: bool) -> bool:
+    """Return whether a store of the sandbox's own is there; with `make` it is made. Jobs write in `folder`,
+    so no link in it is followed."""
+    try:
+        if make:
+            os.mkdir(name, 0o700, dir_fd=folder)
+            return True
+        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    except FileExistsError:
+        return True
+    except OSError:
+        return False
+    try:
+        return _has_entries(fd)
+    finally:
+        os.close(fd)
+
+
+def _flat(name: str) -> str:
+    return name.replace("/", "-")
+
+
+def _own(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
+    """Mount a directory of the sandbox's own cache in the place of one of the home."""
+    source = os.path.join(sandbox.cache or "", _flat(name))
+    os.makedirs(source, mode=0o700, exist_ok=True)
+    fd = opened(source)
+    os.chmod(f"/proc/self/fd/{fd}", 0o700)  # a job may have shut it
+    mounts.words += ["--bind-fd", mounts.number(fd), f"{sandbox.home}/{name}"]
+
+
+def _show(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
+    """Show an entry of the home at its place."""
+    path = shown.at_home(sandbox, name)
+    if path is not None and os.path.exists(path):
+        mounts.read_only(path, f"{sandbox.home}/{name}")
+
+
+def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
+    """Show what the environment of the caller and the configuration name, an outer directory before
+    what is in it."""
+    names = (*shown.TOOLCHAINS, *shown.STORES)
+    there = [*map(os.path.realpath, shown.SYSTEM), *sandbox.roots]
+    there += [path for path in (shown.at_home(sandbox, name) for name in names) if path is not None]
+    named = [*shown.chosen(sandbox), *(path for path in sandbox.toolchains if shown.is_fixed(path, sandbox.home))]
+    for path in sorted(map(os.path.realpath, named)):
+        is_new = os.path.exists(path) and not is_in(path, there)
+        if is_new and not is_in(sandbox.home, [path]) and _has_place(sandbox, path):
+            mounts.bind(path)
+            there.append(path)
+
+
+def _has_place(sandbox: Sandbox, path: str) -> bool:
+    """Return whether a mount can be made here: what an earlier job left in its cache may be in the
+    way."""
+    for name in shown.CACHES:
+        top = f"{sandbox.home}/{name}"
+        if not sandbox.cache or not is_in(path, [top]):
+            continue
+        at = os.path.join(sandbox.cache, _flat(name))
+        for step in path.removeprefix(top).strip("/").split("/"):
+            at = os.path.join(at, step)
+            if not os.path.lexists(at):
+                return True
+            if os.path.islink(at) or not os.path.isdir(at) or not os.access(at, os.R_OK | os.W_OK | os.X_OK):
+                return False
+    return True
+
+
+def _to_hide(sandbox: Sandbox, *, writable: bool) -> list[str]:
+    """Return what is to be covered in something that is shown: a directory, and not what is in it,
+    which is gone with it; something missing if the job could make it."""
+    from outlive.sandbox.view import visible
+
+    covered: list[str] = []
+    areas = visible(sandbox)
+    for path in sorted({place for one in sandbox.hide for place in (one, *_at_links(sandbox, one))}):
+        above = any(is_in(area, [path]) for area in areas) and not any(is_in(root, [path]) for root in sandbox.roots)
+        if is_in(path, covered) or not (above or is_in(path, areas)) or path in sandbox.roots:
+            continue
+        if os.path.isdir(path) or (writable and not os.path.lexists(path) and is_in(path, sandbox.roots)):
+            covered.append(path)
+    return covered
+
+
+def _at_links(sandbox: Sandbox, path: str) -> list[str]:
+    """Return where a directory is shown that lies in one of the home's which is a link."""
+    shown_at = (os.path.join(sandbox.home, name) for name in (*shown.TOOLCHAINS, *shown.STORES))
+    links = [(at, os.path.realpath(at)) for at in shown_at if os.path.islink(at)]
+    return [at + path.removeprefix(real) for at, real in links if is_in(path, [real])]
+
+
+def pinned(paths: Iterable[str], roots: list[str]) -> list[str]:
+    """Return the directories between a writable one and these paths, outer ones first. As mounts of
+    their own they cannot be renamed, and made anew with other content."""
+    folders = set()
+    for path in paths:
+        above = os.path.dirname(path)
+        while above not in roots and is_in(above, roots):
+            folders.add(above)
+            above = os.path.dirname(above)
+    return sorted(folders)

@@ -1,0 +1,65 @@
+"""Find all repositories below the writable directories of a sandbox, by a program of our own."""
+
+from __future__ import annotations
+
+import binascii
+import os
+
+from outlive.sandbox.programs import SEARCH
+from outlive.system import fds, spawn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_WHY = {
+    1: "there are more than 500,000 directories below",
+    2: "the path is longer than 4,000 bytes:",
+}
+
+
+class Unsearched(OSError):
+    """The directories could not be searched."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(0, message)
+
+
+def find(roots: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Return (kind, path) of what is found, as search.c says. `roots`: directories, each as an open fd,
+    since what a name leads to may change meanwhile. Errors: Unsearched, OSError."""
+    if not roots:
+        return []
+    named = {f"/proc/self/fd/{fd}/.": path for path, fd in roots.items()}
+    program = fds.memory_file("search", binascii.a2b_base64(SEARCH[os.uname().machine]))
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    reading, output = os.pipe()
+    try:
+        # By its number here, which is its number there too: the check before the spawn sees the same file
+        files = {program: program, 0: nothing, 1: output, 2: nothing, **{fd: fd for fd in roots.values()}}
+        pid = spawn.spawn([f"/proc/self/fd/{program}", *named], {}, files, cwd="/")
+    except OSError:
+        os.close(reading)
+        raise
+    finally:
+        for fd in (program, nothing, output):
+            os.close(fd)
+    with open(reading, "rb") as file:
+        data = file.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status != 0:
+        what = _WHY.get(status, f"the search for repositories ended with {status} below")
+        raise Unsearched(
+            f"{what} {' and '.join(roots)}: start outlive in a smaller directory, or give git=write, which leaves git "
+            "unprotected while the job runs"
+        )
+    entries = [(word[:1].decode(), _path(os.fsdecode(word[1:]), named)) for word in data.split(b"\0")[:-1]]
+    # Only where case is ignored is `head` HEAD
+    entries = [(kind, path) for kind, path in entries if kind != "b" or os.path.lexists(os.path.join(path, "HEAD"))]
+    return sorted(entries, key=lambda one: one[1])  # an outer directory before what is in it
+
+
+def _path(word: str, named: Mapping[str, str]) -> str:
+    above, _, below = word.partition("/./")
+    root = named[f"{above.removesuffix('/.')}/."]
+    return os.path.join(root, below.rstrip("/")) if below else root

@@ -1,0 +1,185 @@
+"""What a sandbox shows: a list, so that what is new or unknown is not shown.
+
+Nothing else of the machine is there: not the rest of the home directory, not the homes of others, not
+/srv, /mnt or /var. [sandbox] `write` and `show` add to it.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from outlive.core.records import Sandbox
+
+_MOST_STEPS = 1000  # names and links of one path
+
+# Of /nix and /gnu the stores: a daemon that builds outside listens on a socket beside them
+SYSTEM = tuple(
+    "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix/store /nix/var/nix/profiles /gnu/store /snap".split()
+)
+# What programs ask the kernel about processors and memory
+OF_KERNEL = ("/sys/devices/system", "/sys/kernel/mm")
+OF_RUN = (
+    "/run/current-system",
+    "/run/booted-system",
+    "/run/opengl-driver",
+)
+# Below /etc. Whole, it has keys that only root may read, and a job of root would read them
+ETC_FOLDERS = tuple(
+    "alternatives crypto-policies fonts ssl/certs pki/ca-trust pki/tls/certs pki/java xdg terminfo static maven R php OpenCL vulkan "
+    "glvnd bash_completion.d".split()
+)
+ETC_FILES = tuple(
+    "passwd group nsswitch.conf hosts host.conf hostname resolv.conf localtime timezone ld.so.cache protocols services gai.conf "
+    "mime.types shells os-release machine-id login.defs locale.conf inputrc manpath.config man_db.conf ssl/openssl.cnf pki/tls/cert.pem".split()
+)
+
+# Below the home directory: toolchains, which no job changes, because you run them too. Of a directory
+# where a tool keeps keys or tokens too, those parts are named that have none
+TOOLCHAINS = tuple(
+    ".local/bin .local/lib .local/pipx .local/share/uv/python .local/share/uv/tools .local/share/pipx .local/share/mise "
+    ".local/share/fnm .local/share/pnpm "
+    ".local/share/virtualenvs .local/share/fonts bin .pyenv .rustup .cargo/bin .nvm .fnm .volta .n .asdf .sdkman/candidates .jenv "
+    ".rbenv .rvm .gem/ruby .deno/bin .bun/bin .bun/install .ghcup .elan .juliaup "
+    ".dotnet/dotnet .dotnet/host .dotnet/sdk .dotnet/shared .dotnet/packs .dotnet/tools miniconda3 anaconda3 miniforge3 "
+    "mambaforge .linuxbrew .pixi .opam/config .opam/default .opam/opam-init .opam/repo .stack/programs .rye/shims .rye/py .rye/self .rye/tools .rye/uv .nix-profile".split()
+)
+# What package managers keep of what they fetched. With an open network a job has stores of its own
+# here, which it may write, and later jobs of the workspace have those too; before that they read yours
+STORES = tuple(
+    ".cargo/registry .cargo/git go/pkg .m2/repository .gradle/caches .gradle/wrapper .nuget/packages .ivy2/cache "
+    ".stack/snapshots .stack/pantry .cabal/packages .opam/download-cache .julia/artifacts .julia/compiled "
+    ".julia/environments .julia/packages .julia/registries .pub-cache/bin .pub-cache/git .pub-cache/hosted .bundle/cache .yarn/berry".split()
+)
+# What is rebuilt if it is missing: a job has its own, which no program of yours reads
+CACHES = (".cache", ".npm")
+CACHES_IN_TOOLCHAINS = (".local/share/pnpm/store", ".bun/install/cache")  # where they are there
+OWN_STORES = ".stores"  # in the home of a sandbox: what the stores of its own are in
+_MOST_NAMES = 200  # on the way to a directory: links may lead in a circle
+# Variables of the caller that name a toolchain elsewhere: what is shown of the directory
+NAMED_BY = {
+    "VIRTUAL_ENV": ("",),
+    "CONDA_PREFIX": ("",),
+    "JAVA_HOME": ("",),
+    "GOROOT": ("",),
+    "GOPATH": ("bin", "pkg"),
+    "CARGO_HOME": ("bin", "registry", "git"),
+    "RUSTUP_HOME": ("",),
+    "NVM_DIR": ("versions",),
+    "PYENV_ROOT": ("",),
+    "OPAM_SWITCH_PREFIX": ("",),
+}
+ENVIRONMENT = tuple(
+    "PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_* TZ TERM COLORTERM NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES EDITOR PAGER "
+    "CI VIRTUAL_ENV CONDA_PREFIX JAVA_HOME GOPATH GOROOT CARGO_HOME RUSTUP_HOME NVM_DIR PYENV_ROOT OPAM_SWITCH_PREFIX MAKEFLAGS "
+    "PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE REQUESTS_CA_BUNDLE PIP_CERT "
+    "NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO".split()
+)
+
+# Directories at the top of a writable directory or of a repository in it, from which editors and
+# agents run commands by themselves: read-only if they are there. What is new is reported
+SETTINGS = tuple(".vscode .idea .zed .claude .codex .cursor .gemini .opencode .devcontainer .husky".split())
+# Files of that kind. A mount on a file is gone when its owner replaces the file, so a change is reported
+SETTING_FILES = (".envrc", ".mcp.json")
+
+
+def filtered(environment: Mapping[str, str], more: Iterable[str]) -> dict[str, str]:
+    """Return the variables that a sandboxed job inherits. A name that ends in * stands for all that
+    begin like it."""
+    names = {*ENVIRONMENT, *more}
+    prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
+    return {name: value for name, value in environment.items() if name in names or name.startswith(prefixes)}
+
+
+def is_in(path: str, folders: Iterable[str]) -> bool:
+    return any(folder in (path, "/") or path.startswith(folder + "/") for folder in folders)
+
+
+def reached(path: str, roots: Iterable[str]) -> str | None:
+    """Return where a path leads; None if a link in a writable directory is on the way, since a job
+    may have made it."""
+    done, left = "/", [*filter(None, path.split("/"))]
+    for _ in range(_MOST_STEPS):
+        if not left:
+            return done
+        name = left.pop(0)
+        here = os.path.normpath(os.path.join(done, name))
+        if not os.path.islink(here):
+            done = here
+        elif is_in(here, roots):
+            return None
+        else:
+            target = os.readlink(here)
+            done = "/" if target.startswith("/") else done
+            left = [*filter(None, target.split("/")), *left]
+    return None
+
+
+def written(sandbox: Sandbox) -> list[str]:
+    """Return the directories of the machine that jobs in this sandbox can change names in."""
+    return [*sandbox.roots, *([sandbox.cache] if sandbox.cache else [])]
+
+
+def chosen(sandbox: Sandbox) -> list[str]:
+    """Return the directories that the configuration names, as far as no job decides where they lead."""
+    places = (reached(path, written(sandbox)) for path in sandbox.show if is_fixed(path, sandbox.home))
+    return [path for path in places if path is not None]
+
+
+def at_home(sandbox: Sandbox, name: str) -> str | None:
+    """Return where an entry of the home leads; None if it is not there, or if a link on the way may be
+    a job's. A link may lie
+    in the home, and in the directories that the name itself passes."""
+    home, path = sandbox.home, f"{sandbox.home}/{name}"
+    if not os.path.lexists(path):  # most of them are not there
+        return None
+    steps = name.split("/")
+    passed = [os.path.join(home, *steps[:number]) for number in range(1, len(steps))]
+    if not is_fixed(path, home, [one for one in passed if not is_in(one, written(sandbox))]):
+        return None
+    return reached(path, written(sandbox))
+
+
+def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
+    """Return the directories that the caller's environment names: those of PATH, the virtual
+    environment that one of them belongs to, and toolchains."""
+    folders = []
+    for folder in environment.get("PATH", "").split(os.pathsep):
+        if os.path.isabs(folder) and not is_in(home, [folder.rstrip("/") or "/"]):
+            above = os.path.dirname(folder.rstrip("/"))
+            folders.append(above if os.path.exists(f"{above}/pyvenv.cfg") else folder)
+    for name, parts in NAMED_BY.items():
+        top = environment.get(name, "").rstrip("/")
+        if os.path.isabs(top) and not is_in(home, [top]):
+            folders += [os.path.join(top, part) if part else top for part in parts]
+    return [path for path in dict.fromkeys(folders) if is_fixed(path, home)]
+
+
+def _is_ours(folder: str) -> bool:
+    """Return whether this user can make a link in a directory, now or after a chmod(2)."""
+    return os.access(folder, os.W_OK) or os.stat(folder).st_uid == os.geteuid()
+
+
+def is_fixed(path: str, home: str, trusted: Iterable[str] = ()) -> bool:
+    """Return whether no job can have decided where a path leads: each link on the way lies in the
+    home itself, above it, in a `trusted` directory, or where this user writes nothing. In a workspace `.venv` may be a link to
+    your keys, made by a job so that the next one sees them."""
+    left, done = path.strip("/").split("/"), "/"
+    for _ in range(_MOST_NAMES):
+        if not left:
+            return True
+        name = left.pop(0)
+        here = os.path.normpath(os.path.join(done, name))
+        try:
+            target = os.readlink(here)
+        except OSError:
+            done = here
+            continue
+        if not (is_in(home, [done]) or is_in(done, SYSTEM) or done in trusted) and _is_ours(done):
+            return False
+        done = "/" if target.startswith("/") else done
+        left = [*target.strip("/").split("/"), *left]
+    return False

@@ -1,0 +1,57 @@
+"""How much of the disk jobs take."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.errors import OutliveError
+from outlive.store.job_dir import IO, SEEN, JobDir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def of_job(job: JobDir) -> int:
+    """Return how many bytes deleting the directory of a job gives back. Errors: OSError."""
+    total, inner = _bytes_in(job.fd)
+    for name in inner:
+        if name in (IO, SEEN):
+            try:
+                fd = os.open(name, _DIRECTORY, dir_fd=job.fd)
+            except OSError:
+                continue
+            try:
+                total += _bytes_in(fd)[0]
+            finally:
+                os.close(fd)
+    return total
+
+
+def of_jobs(path: str, root: int, ids: Iterable[str]) -> int:
+    """Return how many bytes deleting all of these jobs would give back."""
+    total = 0
+    for job_id in ids:
+        try:
+            fd = os.open(job_id, _DIRECTORY, dir_fd=root)
+            with JobDir(path, job_id, fd) as job:
+                total += of_job(job)
+        except (OSError, OutliveError):  # a link, or deleted meanwhile
+            continue
+    return total
+
+
+def _bytes_in(fd: int) -> tuple[int, list[str]]:
+    """Return the bytes that what is in a directory takes, and the names of the directories in it."""
+    total, inner = 0, []
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            try:
+                total += entry.stat(follow_symlinks=False).st_blocks * 512
+            except FileNotFoundError:  # its supervisor has renamed it meanwhile
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                inner.append(entry.name)
+    return total, inner

@@ -1,0 +1,50 @@
+"""Whether the end of a job is still to be delivered to its sinks: `completion_event.json`, and the mark of
+live jobs."""
+
+from __future__ import annotations
+
+from outlive import fastjson
+from outlive.store import atomic_file
+from outlive.store.job_dir import COMPLETION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.core.records import Definition
+    from outlive.store.job_dir import JobDir
+    from outlive.store.root import Store
+
+
+def has_sinks(definition: Definition) -> bool:
+    """Return whether the end of the job is to be delivered to a command or a file."""
+    return bool(definition.notification.targets)
+
+
+def is_end_untold(store: Store, job: JobDir, definition: Definition) -> bool:
+    """Return whether the job's sinks are still to be notified of its end, because the process that
+    had to was killed. Ask only about a job that is finished and unsupervised."""
+    if not has_sinks(definition):
+        return False
+    try:
+        return bool(fastjson.loads(atomic_file.read(job.fd, COMPLETION)).get("pending"))
+    # No delivery has begun. A sink that was added after the end is not for this end
+    except FileNotFoundError:
+        return store.is_marked_live(job.job_id)
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return False
+
+
+def give_up(store: Store, job: JobDir, definition: Definition, why: str) -> None:
+    """Record that the end of the job is delivered no more."""
+    try:
+        known = fastjson.loads(atomic_file.read(job.fd, COMPLETION))
+        event = known if isinstance(known, dict) else {}
+    except (OSError, ValueError, RecursionError):
+        event = {"job_id": job.job_id}
+    event |= {"delivered": False, "pending": False, "given_up": why}
+    try:
+        if has_sinks(definition):
+            content = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
+            atomic_file.write_atomic(job.fd, COMPLETION, content)
+        store.unmark_live(job.job_id)
+    except OSError:  # full, or read-only: the next look tries again
+        return

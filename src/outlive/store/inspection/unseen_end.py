@@ -1,0 +1,211 @@
+"""The end of a job that none of its supervisors wrote down, because they were killed or the machine went
+down: a reader finds out what can be known of it, and writes it."""
+
+from __future__ import annotations
+
+import errno
+
+from outlive.core.records import State
+from outlive.errors import OutliveError
+from outlive.sandbox import after
+from outlive.store import atomic_file, fault_report, history
+from outlive.store.inspection import completion, rebuilt
+from outlive.store.job_dir import Locks
+from outlive.store.output.merged import Output
+from outlive.system import cgroup, fault_points, machine, process, systemd, tree
+from outlive.system.job_group import remove_recorded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.core.records import Definition
+    from outlive.store.job_dir import JobDir
+    from outlive.store.root import Store
+
+LOST = ", and no process of outlive saw the command end"
+REBOOT = "the machine went down while it ran"
+REBOOT_AT_START = "the machine went down while it was started; it may have run"
+NEVER = "its launcher was killed before the command started; it never ran"
+GONE = "it ran, and its state.json is gone"
+MAYBE = " while it started; it may have run"
+
+
+def of(store: Store, job: JobDir, definition: Definition, state: State, damage: str | None) -> State | None:
+    """Write the end of a job down that has no outcome and whose locks are free, and return the state
+    that counts; None if its command still runs. `damage`: why one of its files could not be read.
+    """
+    # A power cut may keep the history of the end, and of state.json an older one or none
+    written = job.unrenamed_outcome() or rebuilt.outcome(job, state)
+    if written is not None:  # it only has to be made visible
+        if damage is not None and written.message is None:
+            written = State.replace(written, message=f"{damage}: this end is from what else was written down")
+        return record_end(store, job, written, definition)
+    verdict = _judge(job, definition, state)
+    if verdict is None:
+        return None
+    reason, message = verdict
+    if damage is not None:
+        message = f"{message} ({damage})"
+    ended = rebuilt.ended_unseen(state, reason, message)
+    return record_end(
+        store, job, State.replace(ended, started_at=state.started_at or definition.created_at), definition
+    )
+
+
+def _judge(job: JobDir, definition: Definition, state: State) -> tuple[str, str] | None:
+    """Return the reason and a sentence, or None if the command still runs."""
+    if state.boot_id and state.boot_id != process.boot_id():
+        return "reboot", REBOOT
+    if state.boot_id is None and _is_of_former_boot(definition):
+        return "reboot", REBOOT_AT_START
+    if state.pid is None and state.phase != "spawning":
+        return ("lost", GONE) if job.log_size(0) or job.log_size(1) else ("launch", NEVER)
+    if tree.running(state.identity):
+        return None
+    if tree.with_cookie(job.job_id):
+        return None
+    failed = fault_report.cause(job)
+    if state.pid is None:
+        return "lost", (failed or "its supervisor was killed") + MAYBE
+    return "lost", (failed or "its supervisor and its guardian were killed") + LOST + _with_what(state)
+
+
+def _is_of_former_boot(definition: Definition) -> bool:
+    """Return whether a job was made in a former boot: where a job left no state, a power cut took
+    it."""
+    made_in = "" if definition.machine is None else definition.machine.boot_id
+    return bool(made_in) and made_in != process.boot_id()
+
+
+def _with_what(state: State) -> str:
+    """Return a clause for the message if the session or container in which the job ran has ended as
+    a whole, else ""."""
+    if state.group is None or not cgroup.is_gone(state.group):
+        return ""
+    where = systemd.unit_of(state.group.path)
+    if where.is_of_one_job():  # it ends when its last process does
+        return ""
+    whole = {systemd.SESSION: f"the login session {where.name}", systemd.CONTAINER: "the container"}.get(where.kind)
+    whole = whole or where.name or f"the control group {where.path}"
+    return f"; {whole} in which it ran has ended since, and what ends that ends everything in it (see outlive doctor)"
+
+
+def give_up(store: Store, job: JobDir, definition: Definition, state: State, why: str) -> None:
+    """Write down that no supervisor is started any more for a job whose command still runs, or
+    whose sinks were still to be notified of its end. `why`: one sentence. The caller holds the locks."""
+    if not state.finished:
+        message = f"{why}; its command may still run, and kill ends it"
+        state = write_end(store, job, rebuilt.ended_unseen(state, "lost", message), definition)
+    if state.finished:
+        completion.give_up(store, job, definition, why)
+
+
+def record_end(
+    store: Store, job: JobDir, ended: State, definition: Definition, event: tuple[str, dict[str, Any]] | None = None
+) -> State:
+    """Write the end of a job down, and return the state that counts. `event`: what to record before
+    it."""
+    try:
+        taken = Locks(job)
+    except BlockingIOError:
+        return ended  # another process is at it: the answer is the same
+    except OSError as error:
+        return _unwritten(ended, error)
+    fault_points.at("lost_locked")
+    try:
+        return write_end(store, job, ended, definition, event)
+    finally:
+        taken.close()
+
+
+def write_end(
+    store: Store, job: JobDir, ended: State, definition: Definition, event: tuple[str, dict[str, Any]] | None = None
+) -> State:
+    """Write the end down, and return the state that counts. The caller holds the job's locks."""
+    try:
+        now = _readable(job)
+        if now is not None and now.finished:
+            return now
+        ended = _looked_at(job, ended, definition)
+        _record_end(job, ended, event)  # first: a reader that sees the outcome expects a complete history
+        fault_points.at("lost_told")
+        # Nothing is added to the logs any more: what they are short of later was cut away
+        sizes = ended.log_bytes or [job.stored_size(stream) for stream in (0, 1)]
+        written = job.write_state(State.replace(ended, log_bytes=sizes), promised=True)
+        job.release_reserve()
+        if ended.job_group is not None:
+            remove_recorded(ended.job_group)
+        fault_points.at("lost_written")
+        if not completion.has_sinks(definition):  # else the process that notifies the sinks removes the mark
+            store.unmark_live(job.job_id)
+    except OSError as error:
+        return _unwritten(ended, error)
+    except OutliveError:  # of a newer format
+        return ended
+    return written
+
+
+def _looked_at(job: JobDir, ended: State, definition: Definition) -> State:
+    """Report what is new in the workspace of a job in a sandbox, as its supervisor would have. Nothing is
+    renamed: days may have passed since it ended, in which its user made repositories there."""
+    if definition.sandbox is None or definition.host is not None or ended.pid is None:
+        return ended
+    if machine.is_other(definition.machine):
+        return ended
+
+    def tell(kind: str, **facts: Any) -> None:
+        history.record(job, kind, **facts)
+
+    return after.looked_at(job.fd, definition.sandbox, ended, tell, renames=False)
+
+
+def complete_end(store: Store, job: JobDir, ended: State) -> None:
+    """Do what was left to do at the end of a job whose supervisor and guardian died when its outcome
+    was visible already: the history gets the end, and the job is no longer marked live."""
+    try:
+        taken = Locks(job)
+    except OSError:
+        return  # another process is at it, or the store is read-only
+    try:
+        _record_end(job, ended)
+        job.release_reserve()
+        store.unmark_live(job.job_id)
+    except OSError:  # the next look tries again
+        return
+    finally:
+        taken.close()
+
+
+def _unwritten(ended: State, error: OSError) -> State:
+    """Return an end that cannot be written down. Where the disk takes nothing, the supervisor may have
+    seen the end and been told to let it go."""
+    if ended.reason != "lost" or error.errno not in (errno.EROFS, errno.EIO):
+        return ended
+    return State.replace(
+        ended, message=f"the disk takes nothing ({error.strerror}), so the end of the command is not on it"
+    )
+
+
+def _readable(job: JobDir) -> State | None:
+    try:
+        return job.read_state()
+    except atomic_file.Damaged:  # what is written down takes its place
+        return None
+
+
+def _record_end(job: JobDir, ended: State, event: tuple[str, dict[str, Any]] | None = None) -> None:
+    """Add the end to the history, unless an earlier reader did and was killed afterwards."""
+    with Output(job) as output:
+        seq = output.end
+    faults = fault_report.untold(job)
+    # Opened before the file is read: a file that is too long is cut down now
+    writer = history.History(job)
+    # Else an earlier reader was killed here
+    if not history.has(job, history.FINISHED):
+        if event is not None:
+            writer.add(event[0], seq, **event[1])
+        for fault in faults:
+            writer.add(history.FAULT, seq, **fault)
+        writer.add(history.FINISHED, seq, **history.outcome_of(ended))
+    writer.close()

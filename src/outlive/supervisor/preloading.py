@@ -1,0 +1,41 @@
+"""What few jobs need is imported late. By then an update may have replaced the files, so the code that
+the job of a request will need is held before its command is spawned."""
+
+from __future__ import annotations
+
+from outlive.system import held_code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.supervisor.request import Request
+
+_INPUT = ("outlive.supervisor.input", "outlive.system.blocked_reads")
+_TERMINAL = ("outlive.render",)  # for the fork that looks for the cursor
+_SANDBOX = ("outlive.sandbox", "outlive.core.quoted")
+_RESOURCES = (
+    *("outlive.supervisor.resources", "outlive.core.resources", "outlive.core.nearest", "outlive.core.quoted"),
+    *("outlive.system.job_group", "outlive.system.process_use", "outlive.system.spawn_limited"),
+)
+
+
+def preload(request: Request) -> bool:
+    """Hold or import what the job of this request will need beyond what every job needs. Return
+    whether that was anything."""
+    definition = request.definition
+    needed = {
+        ("outlive.store.audit",): request.audit is not None,
+        ("outlive.supervisor.output.masking", "outlive.store.output.masks"): bool(definition.mask),
+        _INPUT: definition.pty or definition.stdin == "open",
+        _TERMINAL: definition.pty,
+        _SANDBOX: definition.sandbox is not None,
+        _RESOURCES: definition.resources is not None,
+    }
+    rooms = [name for names, is_needed in needed.items() if is_needed for name in names]
+    held_code.hold(*rooms)
+    is_watched = bool(definition.notification.every_watch)
+    if is_watched:
+        try:
+            import re2  # noqa: F401
+        except ImportError:  # then the job runs without its watches, which an event says
+            pass
+    return bool(rooms) or is_watched

@@ -1,0 +1,27 @@
+"""List the actions of the tool `process`."""
+
+from __future__ import annotations
+
+from outlive import verbs
+from outlive.answers.administration import Help
+from outlive.core.records import READ
+from outlive.verbs.spec import DETAIL, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.jobs.context import Context
+
+
+def help_(ctx: Context) -> Help:
+    """Return what each action does that the caller may use, and its arguments."""
+    offered = [verbs.load(name) for name in verbs.names() if name != "run" and name not in verbs.COMMAND_LINE_ONLY]
+    allowed = [verb for verb in offered if ctx.rights is None or ctx.rights.allows(verb.right)]
+    return Help(actions={verb.action: _line(verb) for verb in allowed})
+
+
+def _line(verb: Verb) -> str:
+    names = [arg.mcp for arg in verb.args if arg.mcp and arg.hidden is not True and arg is not DETAIL]
+    return f"{verb.help} Arguments: {', '.join(names)}." if names else verb.help
+
+
+VERB = Verb("help", "List the actions, and the arguments of each.", help_, cli=False, right=READ, result=Help)

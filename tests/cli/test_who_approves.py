@@ -1,0 +1,140 @@
+"""Who approves: a person, and no job, wherever it hides."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from outlive.core.ids import new_id
+from outlive.system import job_group
+from support.cli import Cli, environment
+from support.preloaded import OUTLIVE
+
+RULES = '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\n'
+ALONE = "env -i HOME=$HOME PATH=$PATH OUTLIVE_ROOT=$OUTLIVE_ROOT"
+NAMESPACE = ["unshare", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+
+
+@pytest.fixture
+def config(place: Path) -> Path:
+    path = place / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(RULES, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def namespace() -> str:
+    """The words that run a command in a pid namespace of its own, with its own /proc."""
+    tried = subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False)
+    if tried.returncode:
+        pytest.skip(f"no pid namespace can be made here: {tried.stderr.decode()}")
+    return " ".join(NAMESPACE)
+
+
+def pending(cli: Cli) -> str:
+    return str(cli.ok("run", "--snapshot-after", "0", "touch made")["job_id"])
+
+
+def as_job(cli: Cli, config: Path, command: str) -> str:
+    """Run a command as a job that no rule asks about, and return its output."""
+    away = config.with_name("away")
+    config.rename(away)
+    try:
+        return str(cli.ok("run", "--wait", command)["output"])
+    finally:
+        away.rename(config)
+
+
+def test_a_job_that_hides_in_a_namespace_does_not_approve(cli: Cli, config: Path, work: Path, namespace: str) -> None:
+    job = pending(cli)
+    for verb in ("approve", "deny"):
+        found = json.loads(as_job(cli, config, f"{namespace} {ALONE} {' '.join(OUTLIVE)} {verb} {job}"))
+        assert found["error"]["code"] == "denied"
+        assert "another pid namespace" in found["error"]["message"]
+    assert cli.ok("status", job)["approval"]["state"] == "pending"
+    cli.ok("approve", job)
+    cli.ok("wait", job)
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="no jq")
+def test_nor_does_it_approve_a_question_that_it_asked_itself_in_there(
+    cli: Cli, config: Path, work: Path, namespace: str
+) -> None:
+    outlive = f"{' '.join(OUTLIVE)} --config {config.with_name('away')}"
+    script = f"job=$({outlive} run --snapshot-after 0 'touch made' | jq -r .job_id); {outlive} approve $job"
+    found = json.loads(
+        as_job(cli, config, f"{namespace} {ALONE} sh -c {json.dumps(script).replace('$', chr(92) + '$')}")
+    )
+    assert "another pid namespace" in found["error"]["message"]
+    (asked,) = cli.ok("list", "--all", "--state", "created")["jobs"]
+    cli.ok("deny", asked["job_id"])
+    assert not (work / "made").exists()
+
+
+def test_a_question_that_was_asked_elsewhere_is_not_answered_in_a_namespace(
+    cli: Cli, config: Path, work: Path, namespace: str
+) -> None:
+    """No job runs: what tells is the question."""
+    job = pending(cli)
+    done = subprocess.run(
+        [*namespace.split(), *OUTLIVE, "approve", job],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment(),
+        timeout=60,
+        check=False,
+    )
+    assert "another pid namespace" in json.loads(done.stdout)["error"]["message"]
+    cli.ok("deny", job)
+
+
+def test_outlive_in_a_container_of_its_own_is_answered_in_there(
+    cli: Cli, config: Path, work: Path, namespace: str
+) -> None:
+    outlive = " ".join(OUTLIVE)
+    script = (
+        f"job=$({outlive} run --snapshot-after 0 'touch made' | jq -r .job_id); {outlive} approve $job; "
+        f"{outlive} wait $job; kill $(pgrep -P 1 | grep -vx $$) 2>/dev/null; true"
+    )
+    done = subprocess.run(
+        [*namespace.split(), "sh", "-c", script],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment(),
+        timeout=60,
+        check=False,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["type"] for one in answers] == ["approve", "wait"], done
+    assert (work / "made").exists()
+
+
+def test_a_process_in_the_control_group_of_a_job_does_not_approve(cli: Cli, config: Path, work: Path) -> None:
+    try:
+        group = job_group.made(new_id(), job_group.CONTROLLERS)
+    except job_group.NoGroup as error:
+        pytest.skip(f"no control group can be made here: {error}")
+    places = list(dict.fromkeys(group.record().places.values()))
+    job = pending(cli)
+    try:
+        enter = "".join(f'echo $$ > "{place}/cgroup.procs" && ' for place in places)
+        done = subprocess.run(
+            ["sh", "-c", f'{enter}exec "$@"', "sh", *OUTLIVE, "approve", job],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment(),
+            timeout=60,
+            check=False,
+        )
+    finally:
+        assert group.remove()
+    refusal = json.loads(done.stdout)["error"]
+    assert (refusal["code"], "belongs to a job" in refusal["message"]) == ("denied", True)
+    cli.ok("deny", job)
+    assert os.listdir(work) == []

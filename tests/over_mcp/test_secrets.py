@@ -1,0 +1,240 @@
+"""Secrets that a job prints: no answer over MCP shows them, the log and the command line have them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.client.extension import advertise
+
+from outlive.mcp.apps import declaration
+from support.cli import Cli
+from support.commands import GATE
+from support.mcp_client import McpSession, RawMcp
+from support.tasks_client import Created, TasksClient, get, start
+from support.tiers import MODERN_FIRST, ONE_ERA
+from support.wait import until
+
+Connect = Callable[..., McpSession]
+INHERITED, GIVEN, FILED = "inherited-0f9a3c77d1e84b", "given-77d1e84b20aa51", "filed-c01a55e7e11e5"
+GITHUB = "ghp_" + "a1B2c3" * 6
+PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nS3cretS3cret==\n-----END PRIVATE KEY-----\n"
+SECRETS = (INHERITED, GIVEN, FILED, GITHUB, "s3cr3t-pw", "S3cretS3cret", "0pen-Sesame.1")
+SERVER = {"env": {"CI_JOB_TOKEN": INHERITED}}
+SAID = "masked in what is shown (not in the log); [mcp] mask changes that."
+
+
+@pytest.fixture
+def session(mcp_connect: Connect) -> McpSession:
+    return mcp_connect(**SERVER)
+
+
+def everything(answer: Any) -> str:
+    return json.dumps([answer.result, answer.text], ensure_ascii=False)
+
+
+def nothing_leaks(text: str) -> bool:
+    assert "[masked: " in text
+    return not any(secret in text or secret[:8] in text for secret in SECRETS)
+
+
+@MODERN_FIRST
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("env", {}),
+        ("printenv CI_JOB_TOKEN DEPLOY_KEY", {}),
+        ('set -x; : curl -H "Authorization: Bearer $CI_JOB_TOKEN" https://example.org', {}),
+        ("cat .env", {".env": f"A=1\nDB_PASSWORD=0pen-Sesame.1\nGH={GITHUB}\nexport X_SECRET='{FILED}'\n"}),
+        ("cat remotes", {"remotes": "origin\thttps://me:s3cr3t-pw@example.org/x.git (fetch)\n"}),
+        ("cat key.pem", {"key.pem": PEM}),
+        ("cat trace", {"trace": "  headers={'Authorization': 'Bearer 0pen-Sesame.1'}\nValueError: 401\n"}),
+        ("cat npm.log", {"npm.log": "npm verb cfg //registry.npmjs.org/:_authToken=0pen-Sesame.1\n"}),
+    ],
+    ids=lambda value: value.split()[0] + value.split()[-1] if isinstance(value, str) else "",
+)
+def test_what_leaks_often_is_masked_in_every_answer_and_stays_in_the_log(
+    session: McpSession, work: Path, cli: Cli, command: str, files: dict[str, str]
+) -> None:
+    for name, content in files.items():
+        (work / name).write_text(content)
+    env = {"DEPLOY_KEY": GIVEN}
+    ran = session.call("exec", command=f"{command}; echo kept", env=env, yield_ms=30_000)
+    job = ran["job_id"]
+    assert nothing_leaks(everything(ran)), ran.text
+    assert SAID in ran.text.partition("\n\n")[0]
+    assert ran["masked_secrets"] >= 1
+    assert "kept" in ran["output"]
+    shown = cli.ok("log", job)
+    assert any(secret in shown["output"] for secret in SECRETS), "people see their own"
+    assert "masked_secrets" not in shown
+    stored = Path(ran["stdout_log_path"]).read_text() + Path(ran["stderr_log_path"]).read_text()
+    assert any(secret in stored for secret in SECRETS)
+    for action, more in (
+        *(("log", {}), ("log", {"search": "."}), ("tail", {}), ("poll", {"since_seq": 0})),
+        *(("wait", {"since_seq": 0}), ("list", {}), ("status", {}), ("events", {})),
+    ):
+        for detail in ("full", "brief"):
+            named = {} if action == "list" else {"job_id": job}
+            answer = session.call("process", action=action, detail=detail, **named, **more)
+            assert not any(secret in everything(answer) for secret in SECRETS), (action, answer.text)
+
+
+@ONE_ERA
+def test_positions_are_those_of_the_log(session: McpSession, cli: Cli) -> None:
+    ran = session.ok("exec", command="echo $CI_JOB_TOKEN; echo end", yield_ms=30_000)
+    alike = ("since_seq", "next_seq", "truncated", "total_lines", "first_line", "last_line")
+    over_mcp = session.ok("process", action="log", job_id=ran["job_id"])
+    there = cli.ok("log", ran["job_id"])
+    assert {name: over_mcp[name] for name in alike} == {name: there[name] for name in alike}
+    assert over_mcp["next_seq"] == len(f"{INHERITED}\nend\n")
+    assert over_mcp["output"] == "[masked: CI_JOB_TOKEN]\nend\n"
+    rest = session.ok("process", action="poll", job_id=ran["job_id"], since_seq=len(INHERITED) + 1)
+    assert (rest["output"], "masked_secrets" in rest) == ("end\n", False)
+
+
+@ONE_ERA
+def test_the_end_of_a_value_at_the_cut_edge_of_an_excerpt_is_masked(session: McpSession) -> None:
+    job = session.ok("exec", command="echo $CI_JOB_TOKEN", yield_ms=30_000)["job_id"]
+    answer = session.call("process", action="poll", job_id=job, since_seq=4)
+    assert answer["output"] == "[masked: CI_JOB_TOKEN]\n"
+
+
+@ONE_ERA
+def test_what_another_caller_gave_a_job_is_masked_too(session: McpSession, cli: Cli, work: Path) -> None:
+    (work / "vars").write_text(f"FILE_SECRET={FILED}\n")
+    words = ("--env", f"DEPLOY_KEY={GIVEN}", "--env-file", work / "vars")
+    job = cli.ok("run", "--wait", *words, "echo $DEPLOY_KEY $FILE_SECRET")["job_id"]
+    answer = session.call("process", action="log", job_id=job)
+    assert answer["output"] == "[masked: DEPLOY_KEY] [masked: FILE_SECRET]\n"
+    assert f"2 secrets are {SAID}" in answer.text
+    assert nothing_leaks(everything(session.call("process", action="status", job_id=job))), "env_vars"
+    assert (
+        session.ok("process", action="list", all=True)["jobs"][0]["last_line"]
+        == "[masked: DEPLOY_KEY] [masked: FILE_SECRET]"
+    )
+
+
+@ONE_ERA
+def test_words_numbers_and_paths_are_shown(session: McpSession) -> None:
+    plain = {
+        "A_TOKEN": "productive",
+        "B_SECRET": "1234567890",
+        "C_KEY": "/run/secrets/key",
+        "D_AUTH": "true",
+        "E_KEY": "short",
+    }
+    answer = session.call("exec", command="env | sort | grep '^[A-E]_'", env=plain, yield_ms=30_000)
+    assert answer["output"] == "".join(f"{name}={value}\n" for name, value in plain.items())
+    assert "masked" not in everything(answer)
+
+
+@ONE_ERA
+@pytest.mark.parametrize(
+    ("how", "output"), [("named", f"[masked: CI_JOB_TOKEN] {GITHUB}\n"), ("none", f"{INHERITED} {GITHUB}\n")]
+)
+def test_the_configuration_says_what_is_masked(mcp_connect: Connect, how: str, output: str) -> None:
+    session = mcp_connect(env={**SERVER["env"], "OUTLIVE_MCP_MASK": how})
+    answer = session.call("exec", command=f"echo $CI_JOB_TOKEN {GITHUB}", yield_ms=30_000)
+    assert answer["output"] == output
+    assert (SAID in answer.text) == (how == "named")
+
+
+@ONE_ERA
+def test_a_screen_a_prompt_and_a_process_show_none(session: McpSession, work: Path) -> None:
+    command = f'cat key.pem; printf "$CI_JOB_TOKEN? "; read x; sh -c "{GATE}; : $CI_JOB_TOKEN"'
+    (work / "key.pem").write_text(PEM)
+    job = session.ok("exec", command=command, pty=True, background=True)["job_id"]
+    asked = until(
+        lambda: (
+            (found := session.call("process", action="poll", job_id=job, since_seq=0))["waiting_for_input"] and found
+        ),
+        what="its prompt",
+    )
+    assert asked["prompt"].strip() == "[masked: CI_JOB_TOKEN]?"
+    assert nothing_leaks(everything(asked))
+    screen = session.call("process", action="screen", job_id=job)
+    assert nothing_leaks(everything(screen))
+    assert screen["lines"][screen["cursor"]["row"]] == "[masked: CI_JOB_TOKEN]?"
+    assert INHERITED not in everything(session.call("process", action="write", job_id=job, data="y\n", wait_ms=300))
+    killed = session.call("process", action="kill", job_id=job)
+    assert not any(secret in everything(killed) for secret in SECRETS)
+
+
+@ONE_ERA
+def test_hits_and_notices_show_none(session: McpSession, cli: Cli, work: Path) -> None:
+    command = f"{GATE}; echo ready $CI_JOB_TOKEN"
+    job = session.ok("exec", command=command, background=True, watch=["ready"])["job_id"]
+    other = session.ok("exec", command=f"{GATE}; echo other $CI_JOB_TOKEN", background=True)["job_id"]
+    (work / "go").touch()
+    fired = session.call("process", action="wait", job_id=job, until=[{"regex": "ready.*"}], timeout_ms=30_000)
+    assert fired["fired"]["match"] == "ready [masked: CI_JOB_TOKEN]"
+    assert nothing_leaks(everything(fired))
+    assert nothing_leaks(everything(session.call("process", action="events", job_id=job)))
+    cli.ok("wait", other)
+    told = session.call("process", action="status", job_id=job)
+    notices = [*fired.result.get("notices", []), *told.result.get("notices", [])]
+    assert "other [masked: CI_JOB_TOKEN]" in [notice["last_line"] for notice in notices]
+    assert INHERITED not in everything(told)
+
+
+@MODERN_FIRST
+def test_resources_and_progress_show_none(session: McpSession, work: Path) -> None:
+    call, told = session.begin_told("exec", command=f"echo $CI_JOB_TOKEN; {GATE}", yield_ms=40_000)
+    until(lambda: told and told[-1].message != "running, no output yet", what="the line it printed")
+    assert told[-1].message == "[masked: CI_JOB_TOKEN]"
+    (work / "go").touch()
+    job = call.result(60)["job_id"]
+    (output,) = session.ask(lambda client: client.read_resource(f"job://{job}/output")).contents
+    assert output.text == "[masked: CI_JOB_TOKEN]\n"
+    assert output.meta["masked_secrets"] == 1
+    (status,) = session.ask(lambda client: client.read_resource(f"job://{job}")).contents
+    assert INHERITED not in status.text
+
+
+@ONE_ERA
+def test_an_error_shows_none(session: McpSession) -> None:
+    answer = session.call("process", action="log", job_id="x", search=f"({GITHUB}")
+    assert answer.is_error
+    assert GITHUB not in everything(answer)
+
+
+def test_the_channel_shows_none(raw_mcp: Callable[..., RawMcp], work: Path) -> None:
+    raw = raw_mcp(args=("--channel",), **SERVER)
+    raw.call("exec", command=f"{GATE}; echo $CI_JOB_TOKEN", background=True)
+    (work / "go").touch()
+    raw.read_until(lambda: any("channel" in one["method"] for one in raw.others), "a message on the channel")
+    (message,) = [one["params"]["content"] for one in raw.others if "channel" in one["method"]]
+    assert "Last line: '[masked: CI_JOB_TOKEN]'." in message
+
+
+@ONE_ERA
+def test_a_task_shows_none(mcp_connect: Connect, work: Path) -> None:
+    session = mcp_connect(extensions=[TasksClient()], **SERVER)
+    found = start(session, f"echo $CI_JOB_TOKEN; {GATE}", yield_ms=0)
+    assert isinstance(found, Created)
+    until(lambda: get(session, found.task_id).status_message == "[masked: CI_JOB_TOKEN]", what="the line it printed")
+    (work / "go").touch()
+    ended = until(lambda: (task := get(session, found.task_id)).status == "completed" and task, what="its end")
+    assert INHERITED not in ended.model_dump_json()
+    assert "[masked: CI_JOB_TOKEN]" in ended.model_dump_json()
+
+
+@ONE_ERA
+def test_the_view_of_a_job_shows_none(mcp_connect: Connect, work: Path) -> None:
+    views = advertise(declaration.EXTENSION, {"mimeTypes": [declaration.MIME_TYPE]})
+    session = mcp_connect(extensions=[views], **SERVER)
+    job = session.ok("exec", command="echo $CI_JOB_TOKEN", pty=True, yield_ms=30_000)["job_id"]
+    for method in ("rows", "terminal"):
+        asked = {"method": method, "given": {"job_id": job}}
+        answer = session.ask(lambda client, asked=asked: client.call_tool(declaration.VIEW, asked)).structured_content
+        assert answer["ok"]
+        text = json.dumps(answer)
+        if method == "terminal":
+            text += base64.b64decode(answer["data"]).decode()
+        assert INHERITED not in text
+        assert "[masked: CI_JOB_TOKEN]" in text

@@ -1,0 +1,103 @@
+"""Names that a job changes while another sandbox is made, or while its supervisor looks after it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from outlive.core.records import Sandbox
+from outlive.sandbox import after
+from outlive.sandbox.guard import Guard, searched
+from outlive.sandbox.mounts import Mounts
+from sandbox.test_break_out import Ground
+from sandbox.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
+from support import wait
+
+IN_ONE = ("--sandbox", "workspace-write")
+
+
+def sandbox_of(root: Path) -> Sandbox:
+    status = root.stat()
+    ids = [[status.st_dev, status.st_ino]]
+    return Sandbox(mode="workspace-write", roots=[str(root)], root_ids=ids, home=str(root.parent))
+
+
+def guarded(root: Path) -> Guard:
+    return Guard(sandbox_of(root), searched(sandbox_of(root)))
+
+
+def test_a_link_that_takes_the_place_of_a_directory_is_not_mounted(tmp_path: Path) -> None:
+    """Bubblewrap would follow it, with the rights of the user, and mount what lies behind it writable."""
+    root, outside = tmp_path / "workspace", tmp_path / "outside"
+    (root / "below/.git").mkdir(parents=True)
+    (outside / ".git").mkdir(parents=True)
+    guard = guarded(root)
+    (root / "below").rename(root / "old")
+    (root / "below").symlink_to(outside)
+    mounts = Mounts(100)
+    with pytest.raises(OSError, match="stands in its place"):
+        guard.mount(mounts)
+    mounts.close()
+
+
+def test_another_repository_that_takes_the_place_of_one_is_not_mounted(tmp_path: Path) -> None:
+    (tmp_path / "one/.git").mkdir(parents=True)
+    guard = guarded(tmp_path)
+    (tmp_path / "one").rename(tmp_path / "old")
+    (tmp_path / "one/.git").mkdir(parents=True)
+    mounts = Mounts(100)
+    with pytest.raises(OSError, match="stands in its place"):
+        guard.mount(mounts)
+    mounts.close()
+
+
+@pytest.mark.parametrize("name", ["config", "config.worktree", "commondir", "hooks/pre-commit"])
+def test_a_repository_that_was_moved_while_it_was_written_is_reported(tmp_path: Path, name: str) -> None:
+    """Two jobs: one moves a repository that it made, the other writes what it was not mounted from, the first moves it back."""
+    git = tmp_path / "one/.git"
+    (git / "hooks").mkdir(parents=True)
+    (git / "config").write_text("[core]\n\tbare = false\n")
+    before = after.Before.of(guarded(tmp_path))
+    (tmp_path / "one").rename(tmp_path / "other")
+    (tmp_path / "other/.git" / name).write_text("[core]\n\tfsmonitor = x\n")
+    (tmp_path / "other").rename(tmp_path / "one")
+    assert after.check(sandbox_of(tmp_path), before) == [{"path": str(git), "kind": "changed"}]
+
+
+def test_plain_settings_that_the_user_changes_meanwhile_are_not_reported(tmp_path: Path) -> None:
+    git = tmp_path / "one/.git"
+    (git / "hooks").mkdir(parents=True)
+    before = after.Before.of(guarded(tmp_path))
+    (git / "config").write_text('[branch "main"]\n\tremote = origin\n')
+    (git / "hooks/pre-push.sample").touch()
+    assert after.check(sandbox_of(tmp_path), before) == []
+
+
+@pytest.mark.parametrize("user", ["self"])
+def test_a_link_in_the_place_of_a_toolchain_shows_nothing_to_the_next_job(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    more = {"VIRTUAL_ENV": f"{place}/.venv", "PATH": f"{place}/tools:{os.environ['PATH']}"}
+    ground.shell("mkdir -p .venv/bin tools", place)
+    script = "mv .venv old; ln -s ~/.ssh .venv; rmdir tools; ln -s ~/.ssh tools"
+    assert ground.outlive("run", "--wait", *IN_ONE, script, cwd=place, **more)["exit_code"] == 0
+    answer = ground.outlive("run", "--wait", *IN_ONE, "! cat ~/.ssh/id_ed25519", cwd=place, **more)
+    assert answer["ok"] and answer["exit_code"] == 0, answer
+
+
+@pytest.mark.parametrize("user", ["self"])
+def test_a_working_tree_that_another_job_makes_up_shows_nothing(ground: Ground) -> None:
+    """Its git directory lies in the cache of the sandbox, which jobs write."""
+    place = ground.directory("attacks")
+    script = (
+        "mkdir -p t ~/.cache/evil; echo $PWD/t/.git > ~/.cache/evil/gitdir; echo $HOME/.ssh > ~/.cache/evil/commondir; "
+        "evil=$HOME/.cache/outlive/sandbox/$(printf %s $PWD | sha256sum | cut -c1-16)/.cache/evil; "
+        'echo "gitdir: $evil" > t/.git; touch made; until test -e go; do sleep 0.05; done'
+    )
+    job = str(ground.outlive("run", "--snapshot-after", "0", *IN_ONE, script, cwd=place)["job_id"])
+    wait.until((place / "made").exists, what="the working tree")
+    answer = ground.outlive("run", "--wait", *IN_ONE, "! cat ~/.ssh/id_ed25519", cwd=place)
+    (place / "go").touch()
+    ground.outlive("wait", job)
+    assert answer["ok"] and answer["exit_code"] == 0, answer

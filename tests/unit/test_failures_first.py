@@ -1,0 +1,224 @@
+"""What an answer shows of output that is longer than it may be: chosen lines, exact gaps, never more than fits."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outlive.answers.output import Shown
+from outlive.core.records import AUTO, PLAIN
+from outlive.matching.problem_matchers import checked
+from outlive.render import window
+from outlive.render.failures import looked, telling
+from outlive.render.view import View
+from outlive.store.output.merged import Output
+from support.kept import Job, made
+
+MARK = re.compile(r"^\[\.\.\. .* \.\.\.\]$")
+MORE = re.compile(r" \[\.\.\. [\d,]+ more characters\]$| \(× [\d,]+\)$")
+
+
+class Answer(NamedTuple):
+    shown: Shown
+    lines: list[str]  # of the output, without the lines that stand for gaps
+    marks: list[str]
+
+
+def answer(job: Job, max_bytes: int, *, since: int = 0, show: str = AUTO) -> Answer:
+    with Output(job.dir) as output:
+        shown = window.show(job.dir, output, since, output.end, View(max_bytes, show=show), more=False)
+    lines = shown.output.split("\n")
+    return Answer(shown, [one for one in lines if not MARK.match(one)], [one for one in lines if MARK.match(one)])
+
+
+def of(place: Path, text: str, max_bytes: int = 4_096, show: str = AUTO) -> Answer:
+    place.mkdir(exist_ok=True)
+    with made(place, 0) as job:
+        job.put(0, text.encode())
+        return answer(job, max_bytes, show=show)
+
+
+def steps(first: int, stop: int, word: str = "compiling unit") -> str:
+    return "".join(f"{word} {number:05}\n" for number in range(first, stop))
+
+
+def test_the_failure_in_the_middle_is_shown_with_what_stands_around_it(tmp_path: Path) -> None:
+    error = "src/main.c:12:5: error: unknown type name 'foo'\n   12 |     foo x;\n      |     ^~~\n"
+    text = steps(0, 2_000) + error + steps(2_000, 4_000) + "make: *** [all] Error 2\n"
+    found = of(tmp_path, text)
+    assert error in found.shown.output
+    assert found.shown.output.startswith("compiling unit 00000\n")
+    assert found.shown.output.endswith("make: *** [all] Error 2\n")
+    assert "lines that report a failure" in found.marks[0]
+    assert error not in of(tmp_path / "plain", text, show=PLAIN).shown.output
+
+
+def test_what_fits_is_shown_as_ever(tmp_path: Path) -> None:
+    text = steps(0, 100) + "error: x\n"
+    for show in (AUTO, PLAIN):
+        found = of(tmp_path / show, text, show=show)
+        assert (found.shown.output, found.shown.truncated, found.marks) == (text, False, [])
+
+
+def test_each_kind_of_line_is_shown_twice_with_how_often(tmp_path: Path) -> None:
+    text = steps(0, 500) + "".join(f"error: cannot open /tmp/x{number}\n" for number in range(300)) + steps(500, 900)
+    errors = [line for line in of(tmp_path, text).lines if line.startswith("error:")]
+    assert [line[-8:] for line in errors] == [" (× 300)", " /tmp/x1"]
+
+
+def test_failed_tests_with_numbers_in_their_names_do_not_hide_each_other(tmp_path: Path) -> None:
+    names = "".join(
+        f"FAILED tests/test_a.py::test_{number} - assert {number} == 0 in 0.{number}s\n" for number in (7, 12, 31)
+    )
+    found = of(tmp_path, steps(0, 900) + names + steps(900, 2_000))
+    assert names in found.shown.output
+
+
+def test_a_rare_failure_comes_before_common_ones(tmp_path: Path) -> None:
+    noise = "".join(
+        f"error: part {chr(103 + number % 16)}{chr(103 + number // 16)} of the cache is stale\n"
+        for number in range(250)
+    )
+    found = of(tmp_path, steps(0, 400) + noise + "panic: nil map\n" + noise + steps(400, 900))
+    assert "panic: nil map" in found.lines
+
+
+def test_long_lines_are_shortened_and_say_by_how_much(tmp_path: Path) -> None:
+    found = of(tmp_path, steps(0, 900) + "error: " + "x" * 5_000 + "\n" + steps(900, 1_800))
+    (line,) = [one for one in found.lines if one.startswith("error:")]
+    assert line == "error: " + "x" * 393 + " [... 4,607 more characters]"
+
+
+def test_output_of_one_endless_line_is_shown_plain(tmp_path: Path) -> None:
+    with made(tmp_path, 0) as job:
+        job.put(0, b"x" * 3_000_000)
+        assert answer(job, 4_096).shown.output == answer(job, 4_096, show=PLAIN).shown.output
+
+
+def test_escape_sequences_and_overwritten_progress_hide_no_failure(tmp_path: Path) -> None:
+    progress = "".join(f"\r{number} %" for number in range(100))
+    text = steps(0, 900) + f"{progress}\r\x1b[31merror\x1b[0m: broken\r\n" + steps(900, 1_800)
+    assert "error: broken" in of(tmp_path, text).lines
+
+
+def test_a_matcher_of_the_configuration_counts_like_those_built_in(tmp_path: Path) -> None:
+    many = "".join(f"{chr(103 + number % 20)}{chr(103 + number // 20)} is built\n" for number in range(400))
+    text = many + "KABOOM in sector 7\n" + many
+    assert "KABOOM in sector 7" not in of(tmp_path / "without", text).lines
+    added = (checked({"owner": "ours", "pattern": [{"regexp": "^KABOOM"}]}, "m"),)
+    with made(tmp_path, 0) as job:
+        job.put(0, text.encode())
+        with Output(job.dir) as output:
+            shown = window.show(job.dir, output, 0, output.end, View(4_096, show=AUTO, matchers=added), more=False)
+            assert telling.line(output, added) == "KABOOM in sector 7"
+    assert "KABOOM in sector 7\n" in shown.output
+
+
+def test_the_line_that_says_why_may_stand_far_before_the_end(tmp_path: Path) -> None:
+    """As that of `make -k`, which goes on behind an error."""
+    text = "f97.c:3:31: error: no member\n" + steps(0, 5_000) + "make: Target 'all' not remade because of errors.\n"
+    assert 65_536 < len(text) < 300_000
+    with made(tmp_path, 0) as job:
+        job.put(0, text.encode())
+        with Output(job.dir) as output:
+            assert telling.line(output, ()) == "f97.c:3:31: error: no member"
+
+
+def test_of_a_very_long_log_the_ends_are_searched_and_the_answer_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looked, "HEAD_BYTES", 16_384)
+    monkeypatch.setattr(looked, "TAIL_BYTES", 32_768)
+    text = "error: early\n" + steps(0, 5_000) + "error: unseen\n" + steps(0, 5_000) + "error: late\n" + steps(0, 500)
+    found = of(tmp_path, text)
+    assert "searched: the first 16 KiB and the last" in found.marks[0]
+    assert {"error: early", "error: late"} <= set(found.lines)
+    assert "error: unseen" not in found.lines
+    check(text.encode(), found)
+
+
+def check(written: bytes, found: Answer) -> None:
+    """Check that what is shown and the gaps together are the whole output, and that each gap is exact."""
+    cut = found.shown.truncated
+    assert cut is not False
+    gaps = cut.gaps or []
+    assert (cut.from_seq, cut.to_seq) == (gaps[0].from_seq, gaps[-1].to_seq)
+    assert len(found.marks) == len(gaps)
+    at, expected, left_out = 0, [], 0
+    for gap, mark in zip(gaps, found.marks, strict=True):
+        assert at <= gap.from_seq < gap.to_seq <= len(written)
+        assert f"since_seq={gap.from_seq} " in mark, "the call that shows it"
+        assert gap.lines == written.count(b"\n", gap.from_seq, gap.to_seq)
+        assert written[gap.to_seq - 1 : gap.to_seq] == b"\n", "gaps end between lines"
+        expected.append(written[at : gap.from_seq])
+        left_out += gap.to_seq - gap.from_seq
+        at = gap.to_seq
+    expected.append(written[at:])
+    assert cut.bytes == left_out
+    shown = "\n".join(found.lines).encode()
+    whole = b"".join(expected)
+    for line, real in zip(shown.split(b"\n"), whole.split(b"\n"), strict=True):
+        text = line.decode()
+        while MORE.search(text):
+            text = MORE.sub("", text)
+        assert real.decode().startswith(text)
+        assert text == real.decode() or len(text) == 400
+
+
+WORDS = st.sampled_from(
+    ["error: a", "error: b 1", "error: b 2", "ok", "x" * 500, "", "  File \"a.py\", line 3", "FAILED t.py::test_1", "warning: odd",
+     "compiling 1", "compiling 2", "compiling 3", "done", "make: *** [x] Error 1", "könnte"]
+)  # fmt: skip
+
+
+@given(st.lists(WORDS, min_size=300, max_size=900), st.sampled_from([1_024, 2_000, 4_096]))
+def test_what_is_shown_and_the_gaps_are_the_whole_output(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], max_bytes: int
+) -> None:
+    text = "\n".join(lines) + "\n"
+    with made(tmp_path_factory.getbasetemp(), 0) as job:
+        job.put(0, text.encode())
+        found = answer(job, max_bytes)
+        plain = answer(job, max_bytes, show=PLAIN)
+    assert len(found.shown.output.encode()) <= max_bytes
+    if found.shown.truncated is False or found.shown.truncated.gaps is None:
+        assert found.shown.output == plain.shown.output
+    else:
+        check(text.encode(), found)
+
+
+def test_behind_a_gap_of_the_quota_the_failure_is_still_found(tmp_path: Path) -> None:
+    with made(tmp_path, 65_536) as job:
+        job.put(0, (steps(0, 20_000) + "error: late\n" + steps(0, 300)).encode())
+        found = answer(job, 2_048)
+    assert "error: late" in found.lines
+    assert any("are gone" in mark for mark in found.marks)
+    assert found.shown.gaps is not None
+
+
+def test_lines_of_both_streams_keep_the_order_of_arrival(tmp_path: Path) -> None:
+    with made(tmp_path, 0) as job:
+        for number in range(600):
+            job.put(number % 2, f"step {number}\n".encode())
+            if number == 300:
+                job.put(1, b"error: to stderr\n")
+        found = answer(job, 2_048)
+    at = found.lines.index("error: to stderr")
+    assert (found.lines[at - 1], found.lines[at + 1]) == ("step 300", "step 301")
+    numbers = [int(line[5:]) for line in found.lines if line.startswith("step")]
+    assert numbers == sorted(numbers)
+
+
+def test_the_telling_line_is_that_of_a_tool_and_else_the_last(tmp_path: Path) -> None:
+    text = steps(0, 50) + "FAILED a.py::test_b - assert 1 == 2\nmake: *** [t] Error 1\nbye\n"
+    for name, written, line in (("a", text, "FAILED a.py::test_b - assert 1 == 2"), ("b", "one\ntwo\n\n", "two")):
+        (tmp_path / name).mkdir()
+        with made(tmp_path / name, 0) as job:
+            job.put(0, written.encode())
+            with Output(job.dir) as output:
+                assert telling.line(output, ()) == line

@@ -1,0 +1,44 @@
+"""Text that a person has to read exactly: bash reads what is shown as the text itself, and no two texts look the same."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from outlive.core import quoted
+
+HIDING = [
+    *("a\nDirectory: /safe", "a\rb", "\x1b[8mrm", "tab\there", "\x9b31m", "\x7f"),
+    *("\u202efdp.exe", "a\u2066b", "a\u200bb", "a\u200d", "\u00ad", "\ufeffa", "a\u2028b", "\u061c"),
+    *("a\u00a0b", "a\u3000b", "a\u2003b", "a\u3164b", "\uffa0", "a\u2800b", "a\ufe0fb", "a\U000e0101b", "\U000e0041"),
+    *("x" + " " * 40 + "y", " a", "a ", "", "$'a'", "it's\n\\n"),
+]
+
+
+@pytest.mark.parametrize("text", HIDING, ids=ascii)
+def test_what_hides_is_visible_and_is_read_by_a_shell_as_the_same_text(text: str) -> None:
+    shown = quoted.quoted(text)
+    assert shown.startswith("$'")
+    assert shown.isprintable()
+    assert " " * 17 not in shown
+    found = subprocess.run(
+        [shutil.which("bash") or "bash", "-c", f"printf %s {shown}"],
+        capture_output=True,
+        check=True,
+        env={"LC_ALL": "C.UTF-8"},
+    )
+    assert found.stdout.decode() == text
+
+
+@pytest.mark.parametrize("text", ["git push", "make -j 4", "ü ß 日本", "a\\nb", "x" + " " * 16 + "y"])
+def test_plain_text_is_shown_as_it_is(text: str) -> None:
+    assert quoted.quoted(text) == text
+
+
+def test_words_are_shown_as_a_shell_would_need_them() -> None:
+    assert (
+        quoted.words(["rm", "-rf", "a b", "it's", "\u202e", "$'x"]) == """rm -rf 'a b' 'it'"'"'s' $'\\u202e' $'$\\'x'"""
+    )
+    assert quoted.quoted("\udcff") == "$'\\udcff'"

@@ -1,0 +1,125 @@
+"""What a session has read of a job, and which conditions were reported to it: one record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from outlive.core.ids import new_id
+from outlive.core.records import Definition
+from outlive.core.units import timestamp
+from outlive.jobs import read_cursor
+from outlive.store.inbox import Inbox
+from outlive.store.job_dir import JobDir
+from outlive.store.new_job import NewJob
+from outlive.store.root import Store
+
+Session = Callable[..., Any]
+NOBODY: Any = SimpleNamespace(client=None, inbox=None)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    found = Store.open(str(tmp_path / "jobs"), {})
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def session(store: Store) -> Iterator[Session]:
+    """What makes the context of a call of a session; all have a live connection."""
+    live: list[Inbox] = []
+
+    def called(name: str, client: str = "me", directory: str = "/") -> Any:
+        live.append(Inbox.of(store, client, directory, name))
+        live[-1].arrive(lambda job: True)
+        return SimpleNamespace(store=store, face="mcp", client=client, inbox=live[-1], ended_sessions={})
+
+    yield called
+    for inbox in live:
+        inbox.close()
+
+
+@pytest.fixture
+def me(session: Session) -> Any:
+    return session("mine")
+
+
+@pytest.fixture
+def job(store: Store, me: Any) -> Iterator[JobDir]:
+    job_id = new_id()
+    made = NewJob(store, job_id)
+    made.dir.write_meta(
+        Definition(job_id=job_id, created_at=timestamp(), name="x", owner="me", cwd="/", session=me.inbox.name)
+    )
+    made.publish()
+    with JobDir.open(store, job_id) as opened:
+        yield opened
+    made.discard()
+
+
+def again(ctx: Any) -> Any:
+    """The next call of the same session."""
+    return SimpleNamespace(**{**vars(ctx), "ended_sessions": {}})
+
+
+def test_conditions_may_be_reported_before_anything_is_read(job: JobDir, me: Any) -> None:
+    assert read_cursor.reported(me, job) == {}
+    read_cursor.mark_reported(me, job, "exit", 0)
+    read_cursor.mark_reported(me, job, "regex é\udc80", 7)
+    assert (read_cursor.seen(me, job), read_cursor.reported(me, job)) == (0, {"exit": 0, "regex é?": 7})
+    read_cursor.mark_seen(me, job, 12)
+    assert (read_cursor.seen_here(me, job), read_cursor.reported(me, job)) == (12, {"exit": 0, "regex é?": 7})
+
+
+def test_a_session_goes_on_where_an_ended_one_of_its_client_in_its_directory_was(
+    job: JobDir, me: Any, session: Session
+) -> None:
+    read_cursor.mark_seen(me, job, 0)
+    assert not (Path(job.path) / ".seen").exists(), "a session without a record is at 0"
+    read_cursor.mark_seen(me, job, 12)
+    read_cursor.mark_reported(me, job, "exit", 12)
+    other = session("my other one")
+    assert (read_cursor.seen(other, job), read_cursor.reported(other, job)) == (0, {}), "mine lives"
+    me.inbox.close()
+    other = again(other)
+    assert (read_cursor.seen(other, job), read_cursor.seen_here(other, job)) == (12, 0)
+    read_cursor.mark_seen(other, job, 20)
+    assert read_cursor.reported(other, job) == {"exit": 12}
+    read_cursor.mark_reported(other, job, "output", 20)
+    resumed = session("mine")
+    assert (read_cursor.seen_here(resumed, job), read_cursor.reported(resumed, job)) == (12, {"exit": 12})
+    for stranger in (session("a stranger", client="other-client"), session("elsewhere", directory="/tmp")):
+        assert (read_cursor.seen(stranger, job), read_cursor.reported(stranger, job)) == (0, {})
+
+
+def test_what_another_live_session_has_read_of_a_job_that_both_may_act_on_is_not_read(
+    job: JobDir, me: Any, session: Session
+) -> None:
+    read_cursor.mark_seen(me, job, 12)
+    me.inbox.close()
+    one, other = session("one"), session("other")
+    read_cursor.mark_seen(one, job, 20)
+    assert read_cursor.seen(other, job) == 12
+
+
+def test_who_has_no_name_leaves_no_record(job: JobDir) -> None:
+    read_cursor.mark_seen(NOBODY, job, 12)
+    read_cursor.mark_reported(NOBODY, job, "exit", 12)
+    assert (read_cursor.seen(NOBODY, job), read_cursor.reported(NOBODY, job)) == (0, {})
+    assert not (Path(job.path) / ".seen").exists()
+
+
+def test_a_record_that_the_job_has_spoilt_says_nothing(job: JobDir, me: Any) -> None:
+    read_cursor.mark_seen(me, job, 12)
+    (record,) = (Path(job.path) / ".seen").iterdir()
+    record.write_bytes(b"\xff\xff 7\n\xff exit\n" * 9)
+    assert (read_cursor.seen(me, job), read_cursor.reported(me, job)) == (0, {})
+    os.unlink(record)
+    (Path(job.path) / ".seen" / "no name of ours").write_bytes(b"99\n")
+    assert read_cursor.seen(me, job) == 0

@@ -1,0 +1,49 @@
+"""What changed since the run before, as the page shows it in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.chromium import Tab
+from support.cli import Cli
+from support.ui import Ui
+from support.wait import until as so_within
+
+pytestmark = pytest.mark.slow
+until = partial(so_within, timeout=60)  # a browser shares the machine with the rest of the tests
+
+
+@pytest.fixture
+def tab(chrome: Any, ui: Ui) -> Iterator[Tab]:
+    found = Tab(chrome)
+    found.open(ui.new_link())
+    yield found
+    found.close()
+    assert not found.wrong
+
+
+def test_a_failed_job_says_what_changed_since_the_run_before_and_shows_it(
+    tab: Tab, ui: Ui, cli: Cli, work: Path
+) -> None:
+    for report in ("one", "two"):
+        (work / "report").write_text(f"FAILED a.py::{report} <b>\n")
+        job = cli.ok("run", "--wait", "seq 1 300; cat report; exit 1")["job_id"]
+    page = tab.page
+    tab.open(f"{ui.page}/job/{job}")
+    page.locator(".previous").get_by_text("exited 1 too: 1 failure gone, 1 new.").wait_for()
+    page.get_by_role("button", name="Compare").click()
+    page.locator(".found .gone").get_by_text("FAILED a.py::one <b>").wait_for()
+    assert page.locator(".found h2").all_text_contents() == ["New: 1 kind of lines", "Gone: 1 kind of lines"]
+    page.keyboard.press("Home")
+    page.locator(".found button").get_by_text("FAILED a.py::two <b>").click()
+    until(lambda: page.locator(".line.target .text").all_text_contents() == ["FAILED a.py::two <b>"])
+    page.get_by_role("button", name="Close the comparison").click()
+    until(lambda: page.locator(".found").is_hidden())
+    page.get_by_role("button", name="Open it").click()
+    until(lambda: page.locator("#output .line .text").all_text_contents()[-1:] == ["FAILED a.py::one <b>"])
+    assert page.locator(".previous").count() == 0
