@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 SLOW = -m "slow or hypothesis" --hypothesis-profile=thorough
 
-.PHONY: help setup lint fix types spelling test slow coverage docs bench schema ci
+.PHONY: help setup lint fix types spelling test slow coverage docs bench schema constraints ci full
 
 help:  ## list the chores
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -49,5 +49,12 @@ schema:  ## write the schema of all answers again, after a change of one
 	$(BIN)/outlive schema | $(BIN)/python -c 'import json, sys; print(json.dumps(json.load(sys.stdin)["schema"], indent=2, ensure_ascii=False))' > schema/.new
 	mv schema/.new schema/outlive.schema.json
 
-ci:  ## everything that is checked before a change lands
+constraints:  ## the newest versions of what the gate installs, for every Python that pyproject.toml names
+	echo hatchling | $(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --extra dev --extra docs \
+		--no-annotate --custom-compile-command 'make constraints' -o .ci/constraints.txt pyproject.toml -
+
+ci:  ## the gate: what every change passes before it lands, in six minutes
 	.ci/run
+
+full:  ## everything, in 45 minutes; `.ci/full slow coverage` for some of the steps
+	.ci/full
