@@ -13,7 +13,6 @@ from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.jobs import adoption
 from outlive.jobs.context import Context
-from outlive.jobs.waiting import drive
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.verbs.list import list_jobs
@@ -79,13 +78,13 @@ def test_of_a_job_that_ended_elsewhere_a_list_reads_the_definition_and_a_server_
             "shell": (),
         }
         ctx = Context(store, Config({}, None), launcher=None, **place)
-        assert [job.job_id for job in drive(list_jobs(ctx)).jobs] == [here]
+        assert [job.job_id for job in list_jobs(ctx).jobs] == [here]
         assert inspected == [here]
 
         shutil.rmtree(root / here)
         (root / elsewhere / "meta.json").unlink()
-        found = drive(list_jobs(ctx))
+        found = list_jobs(ctx)
         assert (found.jobs, found.hint) == ([], "None here; 1 not running elsewhere: --all shows them.")
         assert inspected == [here]
-        assert drive(list_jobs(ctx, state="exited", all=True)).jobs
+        assert list_jobs(ctx, state="exited", all=True).jobs
     assert inspected == [here, elsewhere]

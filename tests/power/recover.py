@@ -124,7 +124,7 @@ class Reader:
                 self._opened(), self._config, face="cli", owner="cli", client=None, cwd="/", env={},
                 launcher=self._launcher, shell=("sh", "-c"), verb=name,
             )  # fmt: skip
-            return envelope.answer(verb.type, ctx.warned(verb.answer(ctx, **values).to_dict()))
+            return envelope.answer(verb.type, ctx.warned(verb.run(ctx, **values).to_dict()))
         except OutliveError as error:
             return envelope.failure(error)
         except OSError as error:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from outlive import config, limits
 from outlive.jobs.context import Context
-from outlive.jobs.waiting import Pause
 from outlive.mcp import server
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.call import Calls, Tools
+from outlive.system.waiting import pause
 from outlive.verbs import spec
-from outlive.verbs.spec import Arg, Verb, always
+from outlive.verbs.spec import Arg, Verb
 from support.given import Given
 
 ID = "01JD0000000000000000ABCDEF"
@@ -44,11 +44,11 @@ class Recorder:
     def odd(self, ctx: Context, **args: Any) -> Given:
         return Given(job_id=ID, state="running", cwd="/tmp/\udcff", path="\ud800")
 
-    def until_cancelled(self, ctx: Context, **args: Any) -> Generator[Pause, None, Given]:
+    def until_cancelled(self, ctx: Context, **args: Any) -> Given:
         self.args = args
         try:
             self.waiting += 1
-            yield Pause((), time.monotonic() + 30)
+            pause((), time.monotonic() + 30)
             return Given(**self.answer)
         finally:
             self.closed += 1
@@ -104,7 +104,7 @@ def process_verbs(calls: Recorder) -> dict[str, Verb]:
             ),
         ),
         Verb("tag set", "Tags.", calls.at_once, args=(spec.JOB, Arg("tags", spec.STRS, "All tags.", default=[]))),
-        Verb("list", "Jobs.", calls.at_once, args=(Arg("ratio", spec.FLOAT, "A number.", maximum=1),), slow=always),
+        Verb("list", "Jobs.", calls.at_once, args=(Arg("ratio", spec.FLOAT, "A number.", maximum=1),)),
         Verb("clear", "Fails.", calls.fails, args=(spec.JOB,)),
         Verb("status", "Odd.", calls.odd, args=(spec.JOB,)),
     ]

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from outlive import verbs
 from outlive.cli import main as cli
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import context as context_module
-from outlive.jobs.waiting import Pause
+from outlive.system.waiting import pause
 from outlive.verbs import spec
 from outlive.verbs.spec import Arg, GlobalOptions, Verb
 from support.given import Given
@@ -111,9 +111,9 @@ def test_text_that_is_no_utf8_is_answered_as_escapes(verb: Any, call: Called) ->
     assert call.out.isascii()
 
 
-def test_an_action_that_waits_is_driven_to_its_end(verb: Any, call: Called) -> None:
-    def run(ctx: Any, **given: Any) -> Generator[Pause, None, Given]:
-        yield Pause((), 0.0)
+def test_a_verb_may_wait(verb: Any, call: Called) -> None:
+    def run(ctx: Any, **given: Any) -> Given:
+        pause((), 0.0)
         return Given(waited=True)
 
     verb(run)
@@ -254,11 +254,11 @@ def test_an_interrupt_ends_the_waiting_and_says_that_the_job_goes_on(
 ) -> None:
     closed: list[bool] = []
 
-    def run(ctx: context_module.Context, **given: Any) -> Generator[Pause, None, None]:
+    def run(ctx: context_module.Context, **given: Any) -> None:
         ctx.job_id = known
         try:
             signal.raise_signal(signal.SIGINT)
-            yield Pause((), None)
+            pause((), None)
         finally:
             closed.append(True)
 

@@ -13,7 +13,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from outlive.core.records import Watch
-from outlive.jobs.waiting import drive
 from outlive.render import search, window
 from outlive.render.view import View
 from outlive.store.job_dir import GAP
@@ -271,10 +270,8 @@ def test_a_search_passes_over_the_gap_and_numbers_stay_right(tmp_path: Path) -> 
         with Output(job.dir) as output:
             lines = Lines(job.dir, output)
             found, nothing, late = (
-                drive(
-                    search.search(
-                        lines, Pattern(wanted), start, search.Matched(limit=None, context=0, max_bytes=60_000, raw=True)
-                    )
+                search.search(
+                    lines, Pattern(wanted), start, search.Matched(limit=None, context=0, max_bytes=60_000, raw=True)
                 )
                 for wanted, start in (("0[05]$", 0), ("nowhere", 0), ("0[05]$", output.gap.merged.stop))
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,17 @@ import pytest
 
 from outlive.answers.starting import Started
 from outlive.core.records import Definition, State
-from outlive.jobs import adoption
+from outlive.jobs import adoption, control_client
 from outlive.jobs.starting import answer as start_answer
+from outlive.jobs.starting import making
 from outlive.jobs.starting.call import StartCall
-from outlive.jobs.waiting import Pause, drive
-from outlive.mcp import async_driver
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
 from outlive.store.inspection.inspect import Inspection
 from outlive.supervisor import control_server, fork_protocol, start, supervisor
 from outlive.supervisor.control_server import ControlServer
 from outlive.supervisor.event_loop import EventLoop
-from outlive.system import fds
+from outlive.system import fds, waiting
 from support.calls import ask, calls_of
 
 CALLER = Caller("tests", "tests", "tests")
@@ -58,9 +57,8 @@ def test_a_start_stays_connected_until_its_answer_is_made(monkeypatch: pytest.Mo
     made = Started.__new__(Started)
     made.hint = None
 
-    def answer(*_: Any, **__: Any) -> Generator[None, None, Started]:
+    def answer(*_: Any, **__: Any) -> Started:
         seen.append(_is_connected(there))
-        yield from ()
         return made
 
     job: Any = None
@@ -68,7 +66,7 @@ def test_a_start_stays_connected_until_its_answer_is_made(monkeypatch: pytest.Mo
     monkeypatch.setattr(adoption, "inspect_and_adopt", lambda *_: ended)
     monkeypatch.setattr(start_answer, "made", answer)
     try:
-        found = drive(StartCall(yield_ms=0).answer(job, job, here))
+        found = StartCall(yield_ms=0).answer(job, job, here)
         assert (found is made, seen, _is_connected(there)) == (True, [True], False)
     finally:
         there.close()
@@ -120,21 +118,22 @@ def calls(root: Path) -> Iterator[Calls]:
 
 
 @pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[Pause]:
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What the calls of this process have waited for."""
-    found: list[Pause] = []
-    sleep = async_driver._sleep
+    found: list[object] = []
+    before = waiting.pause
 
-    async def noted(pause: Pause) -> None:
-        found.append(pause)
-        await sleep(pause)
+    def noted(*given: Any) -> None:
+        found.append(given)
+        before(*given)
 
-    monkeypatch.setattr(async_driver, "_sleep", noted)
+    for module in (making, control_client):
+        monkeypatch.setattr(module, "pause", noted)
     return found
 
 
 def test_an_end_that_comes_at_once_is_told_together_with_the_start(
-    monkeypatch: pytest.MonkeyPatch, calls: Calls, pauses: list[Pause]
+    monkeypatch: pytest.MonkeyPatch, calls: Calls, pauses: list[object]
 ) -> None:
     monkeypatch.setattr(supervisor, "_STARTED_S", 60)
     assert ask(calls, CALLER, "exec", command="true")["state"] == "exited"

@@ -13,7 +13,7 @@ from mcp import Client, types
 
 from outlive import config
 from outlive.errors import OutliveError
-from outlive.mcp import async_driver, server
+from outlive.mcp import server, threads
 from outlive.mcp.caller import Caller, on_stdio
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import EXEC, PROCESS
@@ -184,17 +184,17 @@ def test_a_call_whose_cancellation_crosses_its_answer_leaves_its_job(
     calls: Calls, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client is sent no answer then, although nothing waited for the cancellation to stop it."""
-    run = async_driver.run
+    run = threads.run
 
     async def talk() -> list[dict[str, Any]]:
         with anyio.fail_after(BOUND_S), anyio.CancelScope() as scope:
 
-            async def crossed(*given: Any) -> Any:
-                found = await run(*given)
+            async def crossed(*given: Any, **more: Any) -> Any:
+                found = await run(*given, **more)
                 scope.cancel()
                 return found
 
-            monkeypatch.setattr(async_driver, "run", crossed)
+            monkeypatch.setattr(threads, "run", crossed)
             await calls.run(EXEC, {"command": "exec sleep 60", "yield_ms": 0}, ADMIN)
         return calls.notices(ADMIN, {})[0]
 

@@ -11,7 +11,6 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.permission import approval, facts
 from outlive.jobs.permission.person import person, require_person
-from outlive.jobs.waiting import drive
 from outlive.store import approval as answers
 from outlive.verbs.approve import NO_TITLES
 
@@ -48,12 +47,12 @@ def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
     said = _line("Run it? y: once, a: always here, n: no [y/a/n, Enter: later] ")
     by = person(_WAY)
     if said in ("y", "yes", "a", "always"):
-        inspection = drive(approval.decide(ctx, job, answers.APPROVED, by=by))
+        inspection = approval.decide(ctx, job, answers.APPROVED, by=by)
         if said.startswith("a"):
             approval.remember(inspection.definition, by)
     elif said in ("n", "no"):
         reason = _line("Reason (Enter: none): ", keep=True)
-        inspection = drive(approval.decide(ctx, job, answers.DENIED, by=by, reason=reason or None))
+        inspection = approval.decide(ctx, job, answers.DENIED, by=by, reason=reason or None)
     else:
         stdio.note(f"[job {name} still waits]\n")
         return inspection

@@ -20,7 +20,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import FINISHED, Terminal
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, auditing, lookup, waiting
+from outlive.jobs import adoption, auditing, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.diagnosis import elsewhere
@@ -154,9 +154,10 @@ class Session:
 
     def _wait(self, wakeup: int) -> None:
         deadline = time.monotonic() + _INSPECT_S
-        for pause in self._control.pause(min(deadline, self._note_until or deadline)):
-            left = max(0.0, (pause.deadline or deadline) - time.monotonic())
-            ready, _, _ = select.select([*pause.fds, 0, wakeup], [], [], left)
+        awaited = self._control.awaited(min(deadline, self._note_until or deadline))
+        if awaited is not None:
+            ready, _, _ = select.select([*awaited.fds, 0, wakeup], [], [], awaited.left_s())
+            self._control.drain()
             if wakeup in ready:
                 os.read(wakeup, 64)
             if 0 in ready:
@@ -338,7 +339,7 @@ class Session:
         """Return False if no supervisor heard of it and the next one has to be told: the job is ending, or its supervisor
         was just killed. One that is stopped takes the size when it goes on. A host is asked once: that can take 30 s."""
         try:
-            waiting.drive(ask(self._job, {"op": "resize", "cols": size[0], "rows": size[1]}))
+            ask(self._job, {"op": "resize", "cols": size[0], "rows": size[1]})
         except OutliveError:
             self._control.drain()
             return self._is_hosted or self._control.connected

@@ -15,7 +15,6 @@ from outlive.cli import parse, stdio
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import context
-from outlive.jobs.waiting import drive
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions
 
@@ -173,7 +172,7 @@ def _members(verb: Verb, call: _Call) -> Callable[[Context], dict[str, Any]]:
     a terminal, and with --human the last lines of the output with `status`."""
 
     def plain(ctx: Context) -> dict[str, Any]:
-        answer: Answer = verb.answer(ctx, **call.values)
+        answer: Answer = verb.run(ctx, **call.values)
         return answer.to_dict()
 
     if verb.name == "approve" and os.isatty(0) and os.isatty(2):
@@ -211,7 +210,7 @@ def _follow(verb: Verb, call: _Call) -> int:
     values = {name: value for name, value in call.values.items() if name not in ("follow", "detail")}
     if verb.follow is not None:
         come = verb.follow
-        _run(verb, call, lambda ctx: drive(come(ctx, _print_line, **values)))
+        _run(verb, call, lambda ctx: come(ctx, _print_line, **values))
         return ANSWERED
     call.values["wait"] = True  # a job that has to be approved is waited for
     follow = _imported(FOLLOWERS[verb.name])

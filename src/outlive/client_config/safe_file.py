@@ -9,6 +9,7 @@ import os
 import stat
 
 from outlive.errors import OutliveError, from_os
+from outlive.system import process
 
 MOST_BYTES = 64 << 20
 BACKUP = ".before-outlive"  # appended to the file's name
@@ -75,9 +76,7 @@ class ConfigFile:
             return stat.S_IMODE(os.stat(self.real).st_mode)
         if not self.shared:
             return 0o600
-        mask = os.umask(0o077)  # reading it means setting it (umask(2))
-        os.umask(mask)
-        return 0o666 & ~mask
+        return 0o666 & ~process.umask()
 
 
 def _replace(path: str, data: bytes, mode: int, like: str) -> str:

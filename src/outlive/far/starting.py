@@ -15,7 +15,6 @@ from outlive.config import Config
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.far import orphans, sandbox
-from outlive.jobs import waiting
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
 from outlive.jobs.directory import working_directory
@@ -99,10 +98,10 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
         if _is_marked(store, wanted.job_id):
             message = "the mirror of the job was told meanwhile that it is not there; nothing was run"
             raise OutliveError("launch_failed", message)
-        sock = waiting.drive(making.begin(ctx, plan, new.dir, new.locks))
+        sock = making.begin(ctx, plan, new.dir, new.locks)
         assert sock is not None  # it runs on this machine
         try:
-            waiting.drive(making.started(new.dir, sock, new.locks))
+            making.started(new.dir, sock, new.locks)
         finally:
             sock.close()
     except (OSError, OutliveError):

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Generator, Mapping
+    from collections.abc import Mapping
     from typing import Protocol
 
     from outlive.config import Config
@@ -74,9 +74,7 @@ class Engine(ABC):
         job from running there."""
 
     @abstractmethod
-    def submit(
-        self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks
-    ) -> Generator[None, None, socket.socket | None]:
+    def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
         """Hand a job over; the caller holds its locks. Return a socket on which the start is reported
         as a supervisor does it, or None. Errors: OutliveError; then nothing was handed over, and
         nothing will run."""
@@ -97,9 +95,7 @@ class Engine(ABC):
         return None
 
     @abstractmethod
-    def cancelled(
-        self, caller: Caller, job: JobDir, inspection: Inspection, by: str
-    ) -> Generator[None, None, Inspection]:
+    def cancelled(self, caller: Caller, job: JobDir, inspection: Inspection, by: str) -> Inspection:
         """End a job that waits, as `by` asks for, and return its inspection. Errors: io_error."""
 
     @abstractmethod

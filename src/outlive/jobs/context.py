@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from outlive.config import Config
     from outlive.core.records import Definition
     from outlive.core.rights import Rights
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inbox import Inbox
     from outlive.store.root import Store
 
@@ -83,8 +82,8 @@ class Context:
         self._shell = shell
         self.detail = "full"  # the size of the answer: brief shows no snapshot
         self.flags = flags or {}  # --root and --config as typed; None where they were not
-        # Runs a generator that yields pauses after the call has been answered; None: nothing does
-        self.later: Callable[[Waiting[None]], None] | None = None
+        # Runs a function that may wait beside the call, and goes on with it after the answer; None: nothing does
+        self.later: Callable[[Callable[[], None]], None] | None = None
         # Asks the user of the client about a job; returns whether the answer of this call is the question
         self.asks: Callable[[Definition], bool] | None = None
         # Is told whether the answer was written, where that is noted

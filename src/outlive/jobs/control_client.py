@@ -6,25 +6,35 @@ import time
 
 from outlive import fastjson, limits
 from outlive.errors import OutliveError
-from outlive.jobs.waiting import Pause
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.job_dir import JobDir
 from outlive.system import fds, machine, process, tree
+from outlive.system.waiting import pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Generator
     from typing import Any
-
-    from outlive.jobs.waiting import Waiting
 
 
 _RETRY_S = 0.25  # at the longest, between two looks for a supervisor
 _ELSEWHERE_S = 0.5
 _FAR_S = 25.0
 _CHECK = "Check with poll what arrived before you repeat it."
+
+
+class Awaited:
+    """Wait until one of `fds` is readable, or until `deadline` (time.monotonic seconds; None: no limit)."""
+
+    __slots__ = ("deadline", "fds")
+
+    def __init__(self, fds: tuple[int, ...], deadline: float | None) -> None:
+        self.fds = fds
+        self.deadline = deadline
+
+    def left_s(self) -> float | None:
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
 
 class ControlClient:
@@ -101,25 +111,31 @@ class ControlClient:
             return False
         return True
 
-    def pause(self, deadline: float | None) -> Generator[Pause, None, None]:
+    def pause(self, deadline: float | None) -> None:
         """Wait until something may have changed, or until `deadline` (time.monotonic seconds)."""
-        if self._sock is None:
-            if self._connect():
-                return  # no hint was sent of what happened before we were connected: inspect first
-            # Each look at a file system that machines share costs all of them
-            longest_s = _ELSEWHERE_S if self._retry_s >= _RETRY_S and _is_elsewhere(self._job) else _RETRY_S
-            self._retry_s = min(self._retry_s * 2, longest_s)
-            again = time.monotonic() + self._retry_s
-            yield Pause((), again if deadline is None else min(deadline, again))
-            return
-        yield Pause((self._sock.fileno(),), deadline)
-        self.drain()
+        awaited = self.awaited(deadline)
+        if awaited is not None:
+            pause(awaited.fds, awaited.deadline)
+            self.drain()
 
-    def answer(self, deadline: float) -> Waiting[dict[str, Any] | None]:
+    def awaited(self, deadline: float | None) -> Awaited | None:
+        """Return what `pause` waits for; None if it would not wait: no hint was sent of what happened
+        before this connection was made."""
+        if self._sock is not None:
+            return Awaited((self._sock.fileno(),), deadline)
+        if self._connect():
+            return None
+        # Each look at a file system that machines share costs all of them
+        longest_s = _ELSEWHERE_S if self._retry_s >= _RETRY_S and _is_elsewhere(self._job) else _RETRY_S
+        self._retry_s = min(self._retry_s * 2, longest_s)
+        again = time.monotonic() + self._retry_s
+        return Awaited((), again if deadline is None else min(deadline, again))
+
+    def answer(self, deadline: float) -> dict[str, Any] | None:
         """Return the answer to the last request; None if the supervisor went away or `deadline`
         passed."""
         while not self._answers and self._sock is not None and time.monotonic() < deadline:
-            yield Pause((self._sock.fileno(),), deadline)
+            pause((self._sock.fileno(),), deadline)
             self.drain()
         return self._answers.pop(0) if self._answers else None
 
@@ -157,18 +173,18 @@ class ControlClient:
 
 def ask(
     job: JobDir, request: dict[str, object], files: tuple[int, ...] = (), *, wait_s: float = 0.0, changes: str = ""
-) -> Waiting[dict[str, Any]]:
+) -> dict[str, Any]:
     """Send a request with open `files` to a job's supervisor, and return its answer.
 
     Wait `wait_s` seconds longer than the supervisor itself may take. `changes` says what may have
     happened without an answer. Errors: io_error, and those that the supervisor answers.
     """
-    yield from _running_again(job)
+    _running_again(job)
     control = ControlClient(job, output=False)
     deadline = time.monotonic() + wait_s + control.patience_s
     try:
         asked = control.request(request, files)
-        answer = (yield from control.answer(deadline)) if asked else None
+        answer = control.answer(deadline) if asked else None
         if answer is None and asked and not control.connected and changes:
             raise OutliveError(
                 "io_error",
@@ -184,14 +200,14 @@ def ask(
     return answer
 
 
-def _running_again(job: JobDir) -> Waiting[None]:
+def _running_again(job: JobDir) -> None:
     """Wait until the job's supervisor is not stopped. Errors: io_error after CONTROL_S. It was not
     sent the request then, which it would carry out whenever it goes on."""
     deadline = time.monotonic() + limits.CONTROL_S
     while _stopped(job) is not None:
         if time.monotonic() >= deadline:
             raise unanswered(job)
-        yield Pause((), min(deadline, time.monotonic() + _RETRY_S))
+        pause((), min(deadline, time.monotonic() + _RETRY_S))
 
 
 def _stopped(job: JobDir) -> int | None:

@@ -32,7 +32,7 @@ class Plan:
     """What is to be started: the definition, the variables on top of the inherited environment, and
     the input."""
 
-    __slots__ = ("definition", "hint", "overrides", "stdin_data", "stdin_fd")
+    __slots__ = ("__weakref__", "definition", "hint", "overrides", "stdin_data", "stdin_fd")
 
     def __init__(
         self,

@@ -9,16 +9,15 @@ from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, auditing, ownership, processes
 from outlive.jobs.control_client import ControlClient, refused, unanswered
-from outlive.jobs.waiting import Pause
 from outlive.system import process, signals
 from outlive.system.signals import signal
+from outlive.system.waiting import pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -33,7 +32,7 @@ def kill(
     *,
     grace_ms: int = limits.KILL_GRACE_MS,
     wait_ms: int | None = None,
-) -> Waiting[Inspection]:
+) -> Inspection:
     """Send a signal to a job; TERM is followed by KILL after `grace_ms`. Return what is true of the
     job then.
 
@@ -45,15 +44,15 @@ def kill(
     if inspection.state.state == "created" and inspection.definition.approval is not None:
         from outlive.jobs.permission import approval  # late: few jobs are asked about
 
-        inspection = yield from approval.withdraw(ctx, job)
+        inspection = approval.withdraw(ctx, job)
     if inspection.state.state == "created" and inspection.definition.host is not None:
-        inspection = yield from _cancelled(ctx, job, inspection, number)
+        inspection = _cancelled(ctx, job, inspection, number)
     if inspection.state.state == "created":
         raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
     if inspection.state.state == "unknown" and not inspection.supervised:
         if not inspection.elsewhere and processes.known_to_kernel(inspection, job):
             auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
-            yield from _directly(inspection, job, number, grace_ms)
+            _directly(inspection, job, number, grace_ms)
             return adoption.inspect_and_adopt(ctx, job)
         raise OutliveError(
             "invalid_state",
@@ -65,17 +64,17 @@ def kill(
     auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
     if wait_ms is None:
         wait_ms = (grace_ms if number in SURE else 0) + limits.KILL_WAIT_EXTRA_MS
-    yield from end(ctx, job, number, grace_ms, wait_ms / 1000)
+    end(ctx, job, number, grace_ms, wait_ms / 1000)
     if inspection.unwritten:  # what its supervisor alone knew is gone with it
         return inspection
     after = adoption.inspect_and_adopt(ctx, job)
     # After a change of the lock the job has two supervisors, and each ends what is below itself
     if number in SURE and not after.elsewhere and not processes.survivors(after, job):
-        yield from _directly(after, job, signal.SIGKILL, 0)
+        _directly(after, job, signal.SIGKILL, 0)
     return after
 
 
-def _cancelled(ctx: Context, job: JobDir, inspection: Inspection, number: int) -> Waiting[Inspection]:
+def _cancelled(ctx: Context, job: JobDir, inspection: Inspection, number: int) -> Inspection:
     """Cancel a job that waits for its start on another host, if the signal would end it. Return what
     is true of it then: it may have started meanwhile. Errors: io_error."""
     from outlive.hosts import engines  # late: most jobs run on this machine
@@ -84,13 +83,10 @@ def _cancelled(ctx: Context, job: JobDir, inspection: Inspection, number: int) -
     if engine is None or not signals.ends(number):
         return inspection
     auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
-    after = yield from engine.cancelled(ctx, job, inspection, ownership.actor(ctx, inspection.definition))
-    return after
+    return engine.cancelled(ctx, job, inspection, ownership.actor(ctx, inspection.definition))
 
 
-def end(
-    ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *, removing: bool = False
-) -> Waiting[None]:
+def end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *, removing: bool = False) -> None:
     """Ask the supervisor to send a signal, and wait at most `wait_s` seconds for the end if the
     signal ends the job.
 
@@ -108,7 +104,7 @@ def end(
             is_deaf = processes.stopped_supervisor(inspection) is not None
             asks = not is_deaf and control.request(asked | {"by": ownership.actor(ctx, inspection.definition)})
             is_deaf = is_deaf or not (inspection.elsewhere or control.is_to_supervisor())
-            answer = (yield from control.answer(deadline)) if asks and not is_deaf else None
+            answer = control.answer(deadline) if asks and not is_deaf else None
             if answer is not None and not answer["ok"]:
                 raise refused(answer)
             if answer is not None:
@@ -119,20 +115,20 @@ def end(
             if is_deaf or time.monotonic() >= deadline:
                 if inspection.elsewhere:
                     raise unanswered(job)
-                yield from _directly(inspection, job, number, grace_ms)
+                _directly(inspection, job, number, grace_ms)
                 return
-            yield from control.pause(deadline)
+            control.pause(deadline)
         until = time.monotonic() + wait_s
         while signals.ends(number) and time.monotonic() < until:
             if _is_over(adoption.inspect_and_adopt(ctx, job), job):
                 return
             # Only the closed connection tells of a descendant that dies after the command
-            yield from control.pause(min(until, time.monotonic() + limits.SWEEP_INTERVAL_S))
+            control.pause(min(until, time.monotonic() + limits.SWEEP_INTERVAL_S))
     finally:
         control.close()
 
 
-def _directly(inspection: Inspection, job: JobDir, number: int, grace_ms: int) -> Waiting[None]:
+def _directly(inspection: Inspection, job: JobDir, number: int, grace_ms: int) -> None:
     """Send a signal to the processes of a job from here, because no supervisor does it: it is
     stopped, or its socket, its lock or its state were spoilt. KILL follows TERM as ever."""
     kill_at = time.monotonic() + (grace_ms / 1000 if number == signal.SIGTERM else 0)
@@ -151,14 +147,14 @@ def _directly(inspection: Inspection, job: JobDir, number: int, grace_ms: int) -
                 sent.add(member.pid)
         if number not in SURE:
             return
-        yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+        pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
 
 
 def _is_over(inspection: Inspection, job: JobDir) -> bool:
     return inspection.state.finished and not processes.survivors(inspection, job)
 
 
-def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[str, int]]:
+def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> tuple[str, int]:
     """Delete a job's directory. Return the state in which the job was deleted, and the bytes given
     back.
 
@@ -174,7 +170,7 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[
     while True:
         inspection = adoption.inspect_and_adopt(ctx, job)
         if inspection.elsewhere:
-            yield from _given_up(ctx, job, inspection)
+            _given_up(ctx, job, inspection)
         try:
             if not inspection.supervised:  # else the state may change until the supervisor lets go of the job
                 return inspection.state.state, store_delete.delete(ctx.store, job, note=_note_of(ctx, inspection))
@@ -187,7 +183,7 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[
         alive = processes.survivors(inspection, job)
         if (alive and not ending) or time.monotonic() >= until:
             raise _not_deleted(job, len(alive))
-        yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+        pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
 
 
 def _note_of(ctx: Context, inspection: Inspection) -> Callable[[int], None] | None:
@@ -205,7 +201,7 @@ def _note_of(ctx: Context, inspection: Inspection) -> Callable[[int], None] | No
     return note
 
 
-def _given_up(ctx: Context, job: JobDir, inspection: Inspection) -> Waiting[None]:
+def _given_up(ctx: Context, job: JobDir, inspection: Inspection) -> None:
     """Have the engine of another host give a job up. Errors: invalid_state for a job that may still
     run on another machine."""
     if inspection.definition.host is not None:
@@ -214,7 +210,7 @@ def _given_up(ctx: Context, job: JobDir, inspection: Inspection) -> Waiting[None
         engine = engines.of_job(job, inspection.definition)
         if engine is not None:
             if inspection.state.state == "created":
-                yield from engine.cancelled(ctx, job, inspection, ownership.actor(ctx, inspection.definition))
+                engine.cancelled(ctx, job, inspection, ownership.actor(ctx, inspection.definition))
             engine.forget(job)
         return
     if not inspection.state.finished and inspection.state.state != "created":

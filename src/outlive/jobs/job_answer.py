@@ -15,8 +15,8 @@ from outlive.answers.testing import Reported
 from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.units import seconds_of
-from outlive.jobs.waiting import WORK
 from outlive.store.output.merged import Output
+from outlive.system.waiting import checkpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from outlive.answers.output import Shown
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.render.view import View
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
@@ -207,13 +206,13 @@ def _advice_at_end(ctx: Context, inspection: Inspection, output: Output) -> str 
     return hint
 
 
-def reported(inspection: Inspection) -> Waiting[Reported]:
+def reported(inspection: Inspection) -> Reported:
     """Return what the test report of an ended job says; nothing of a job without one."""
     if inspection.definition.report is None or not inspection.state.finished:
         return Reported()
     from outlive.jobs.diagnosis import report  # late: few jobs have a report
 
-    yield WORK
+    checkpoint()
     return report.reported(inspection)
 
 
@@ -261,14 +260,14 @@ def usage(inspection: Inspection, job: JobDir, output: Output) -> dict[str, Any]
     return use.of_job(inspection, job, output, used(inspection))
 
 
-def looked_elsewhere(inspection: Inspection, job: JobDir, verb: str) -> Waiting[dict[str, Any]]:
+def looked_elsewhere(inspection: Inspection, job: JobDir, verb: str) -> dict[str, Any]:
     """Ask another host about the processes of its job, if the host is to be asked for this verb.
     Return {usage, descendants}, each only if it is known; nothing for a job of this machine."""
     if not inspection.elsewhere:
         return {}
     from outlive.jobs.diagnosis import elsewhere
 
-    return (yield from elsewhere.looked(inspection, job, verb))
+    return elsewhere.looked(inspection, job, verb)
 
 
 def used(inspection: Inspection) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
-from outlive.mcp import async_driver, private_parts, shown
+from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.apps import declaration as apps
 from outlive.mcp.caller import on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
@@ -36,6 +36,7 @@ from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.mcp.tools.text import answers as text
 from outlive.mcp.tools.text import sentences
+from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL
 
@@ -146,7 +147,7 @@ class Handlers:
         )
         try:
             few = _shown_chars(answer) < _LARGE_CHARS
-            result = made() if few else await async_driver.apart(caller.owner, made)
+            result = made() if few else await threads.run(partial(in_turn, made), caller=caller.owner)
         except BaseException:  # the call was cancelled
             if sent is not None:
                 sent(False)
@@ -201,12 +202,13 @@ class Handlers:
         if not elicitation.has_user():
             return None
         by_answer = elicitation.is_by_answer(ctx)
+        start_soon = threads.from_thread(ctx.lifespan_context.start_soon)
 
         def asks(call: Context, definition: Definition) -> bool:
             if not facts.fits_a_form(definition):
                 return False
             if not by_answer:
-                ctx.lifespan_context.start_soon(elicitation.ask, ctx, call, definition)
+                start_soon(elicitation.ask, ctx, call, definition)
             return by_answer
 
         return asks

@@ -1,16 +1,24 @@
-"""Threads for the work of calls that takes long, shared between the callers.
+"""Calls in threads: each call of a verb has a thread of its own, in which it may block.
 
-No caller gets more than its share, and the next free thread goes to the caller that has fewest: so
-no number of calls of one caller keeps another caller waiting for longer than a turn lasts. A thread
-that nothing waits for any more counts until its work has ended.
+How many calls there are at a time is bounded where requests arrive: for each connection in
+stdio/transport.py, for each token in http/quotas.py.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+import sys
+import threading
+import time
+import traceback
+from functools import partial
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+import anyio
+
+from outlive.errors import OutliveError
+from outlive.system.waiting import Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,56 +26,83 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_AT_ONCE = 4
-_SHARE = 2
+_CANCELLED_S = 1.0  # so long the end of a cancelled call is waited for; what it started goes on
+_LOOK_S = 0.01
+_TURNS = 2
+_running: set[Call] = set()
+_turns: WeakValueDictionary[str, threading.Semaphore] = WeakValueDictionary()  # of each caller with calls
 
 
-class Threads:
-    """The threads of one server. They start when they are first needed."""
+async def run(work: Callable[[], T], *, caller: str = "") -> T:
+    """Return what `work` returns, in a thread of its own. `caller` has two turns for long work.
 
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(_AT_ONCE, "outlive")
-        self._running: Counter[str] = Counter()
-        self._waiting: list[tuple[str, asyncio.Future[None]]] = []  # the longest first
+    If the task that waits for it is cancelled, so is the call in the thread, which has then given back
+    what it held; one that does not look up for a second is left alone. Errors: io_error if the user may
+    have no more threads, and those of `work`.
+    """
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[T] = loop.create_future()
+    ended.add_done_callback(_noted)
+    call = Call(_turns.setdefault(caller, threading.Semaphore(_TURNS)))
+    _running.add(call)
+    try:
+        threading.Thread(target=_in_thread, args=(call, work, loop, ended), name="outlive-call", daemon=True).start()
+    except RuntimeError as error:
+        _running.discard(call)
+        call.close()
+        raise OutliveError("io_error", f"no thread for this call: {error}", retryable=True, hint=_LIMIT) from error
+    try:
+        return await asyncio.shield(ended)
+    except asyncio.CancelledError:
+        call.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([ended], timeout=_CANCELLED_S)
+        raise
 
-    async def start(self, caller: str, work: Callable[[], T]) -> asyncio.Future[T]:
-        """Wait for a thread, and return the future of the work in it."""
-        await self._turn_of(caller)
-        future = asyncio.get_running_loop().run_in_executor(self._pool, work)
-        future.add_done_callback(lambda done: self._ended(caller, done))
-        return future
 
-    async def _turn_of(self, caller: str) -> None:
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((caller, turn))
-        self._give()
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.cancelled():
-                self._waiting.remove((caller, turn))
-            else:  # the thread was given to it just before
-                self._free(caller)
-            raise
+_LIMIT = "This user runs as many processes and threads as it may (`ulimit -u`): end some, and try again."
 
-    def _give(self) -> None:
-        """Give the free threads to those that wait."""
-        while self._running.total() < _AT_ONCE:
-            due = [one for one in self._waiting if self._running[one[0]] < _SHARE and not one[1].done()]
-            if not due:
-                return
-            chosen = min(due, key=lambda one: self._running[one[0]])
-            self._waiting.remove(chosen)
-            self._running[chosen[0]] += 1
-            chosen[1].set_result(None)
 
-    def _ended(self, caller: str, done: asyncio.Future[T]) -> None:
-        if not done.cancelled():
-            done.exception()  # it is known, though the call that would raise it may be gone
-        self._free(caller)
+def _in_thread(call: Call, work: Callable[[], T], loop: asyncio.AbstractEventLoop, ended: asyncio.Future[T]) -> None:
+    try:
+        with call:
+            told = partial(ended.set_result, work())
+    except BaseException as error:  # noqa: BLE001 - it is raised where the call is waited for
+        told = partial(ended.set_exception, error)
+    _running.discard(call)
+    try:
+        loop.call_soon_threadsafe(told)
+    except RuntimeError:  # the server has ended
+        return
 
-    def _free(self, caller: str) -> None:
-        self._running[caller] -= 1
-        if not self._running[caller]:
-            del self._running[caller]
-        self._give()
+
+def _noted(ended: asyncio.Future[T]) -> None:
+    """Look at the exception: of a cancelled call nothing else would."""
+    ended.exception()
+
+
+def from_thread(function: Callable[..., object]) -> Callable[..., None]:
+    """Return a function for a thread that has the event loop call `function`."""
+    loop = asyncio.get_running_loop()
+
+    def call(*args: object) -> None:
+        loop.call_soon_threadsafe(partial(function, *args))
+
+    return call
+
+
+async def run_logged(work: Callable[[], None]) -> None:
+    """Run what goes on after its call was answered. An error is logged: no call is left to answer."""
+    try:
+        await run(work)
+    except Exception:  # noqa: BLE001 - the server outlives its own faults
+        traceback.print_exc(file=sys.stderr)
+
+
+async def end_all() -> None:
+    """Cancel all calls, and give them a second to end."""
+    for call in list(_running):
+        call.cancel()
+    until = time.monotonic() + _CANCELLED_S
+    while _running and time.monotonic() < until:
+        await anyio.sleep(_LOOK_S)

@@ -12,10 +12,11 @@ from outlive.render.decode import decode_exact
 from outlive.render.plain_text import readable
 from outlive.render.truncate import gaps_in
 from outlive.store.output.patterns import Pattern
+from outlive.system.waiting import checkpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
 
     from outlive.store.output.line_index import Lines
 
@@ -23,12 +24,9 @@ _CHUNK = 1 << 18
 _BLOCK_BYTES = 65_536  # of lines that are searched in one go; the rest of a longer line is one of its own
 
 
-def search(
-    lines: Lines, wanted: Pattern, start: int, matched: Matched, most_s: float | None = None
-) -> Generator[None, None, LogLines]:
+def search(lines: Lines, wanted: Pattern, start: int, matched: Matched, most_s: float | None = None) -> LogLines:
     """Return the answer of `log` with `search`: `12:match`, `13-context`, `--` between groups. The
-    search stops when `matched` has no room for more, or after `most_s` seconds. It yields after each
-    block of lines."""
+    search stops when `matched` has no room for more, or after `most_s` seconds. Errors: Cancelled."""
     until = None if most_s is None else time.monotonic() + most_s
     number = lines.before(start)
     at = start
@@ -42,7 +40,7 @@ def search(
             break
         number += block.count(b"\n")
         lines.searched_to = at
-        yield
+        checkpoint()
         late = until is not None and time.monotonic() >= until and at < lines.end
         if late:
             break

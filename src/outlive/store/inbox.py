@@ -14,6 +14,7 @@ position moves when the answer has been sent, so the death of a server loses no 
 from __future__ import annotations
 
 import os
+import threading
 import time
 from contextlib import contextmanager, suppress
 
@@ -118,6 +119,7 @@ class Inbox:
         self._place = f"{PENDING}/{name}"
         self._may_take = takes
         self._live: int | None = None
+        self._holding = threading.Lock()
         self.killed: set[str] = set()  # jobs that this connection has sent a signal
         self.inspected: dict[str, float] = {}  # when it was last seen whether a silent job lives
         self.waits: list[
@@ -155,7 +157,12 @@ class Inbox:
         return os.open(self._place, _DIRECTORY, dir_fd=self._store.fd)
 
     def _hold(self) -> None:
-        """Make the directory, and show that the session has a live connection."""
+        """Make the directory, and show that the session has a live connection. Calls in several threads
+        may ask for it at once."""
+        with self._holding:
+            self._make_live()
+
+    def _make_live(self) -> None:
         for _ in range(_TRIES if self._live is None else 0):
             try:
                 for path in (PENDING, self._place):
@@ -174,9 +181,10 @@ class Inbox:
             time.sleep(_TRY_S)
 
     def _let_go(self) -> None:
-        if self._live is not None:
-            os.close(self._live)
-            self._live = None
+        with self._holding:
+            if self._live is not None:
+                os.close(self._live)
+                self._live = None
 
     @contextmanager
     def ended(self) -> Iterator[None]:

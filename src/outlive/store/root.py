@@ -22,7 +22,6 @@ TEMPORARY = ".tmp-"
 TRASH = ".gc-"
 _TRASH_CHARS = 6  # behind the id of what is being deleted
 _NEWEST = 512  # ids that are sorted first
-_FEW = 64  # links of a root whose jobs are listed at once
 _LINKS = 40  # on the way to a root, as in path_resolution(7)
 
 
@@ -100,11 +99,6 @@ class Store:
         except OSError:
             return False
         return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
-
-    def has_few_jobs(self) -> bool:
-        """Return whether the root is so small that listing it takes microseconds: a directory has a
-        link from each one in it. Where the file system counts none, this is not known: False."""
-        return 2 <= os.fstat(self.fd).st_nlink <= _FEW
 
     def _names(self) -> list[str]:
         """Return the names of everything in the root. Errors: OSError."""

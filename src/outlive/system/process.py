@@ -35,6 +35,21 @@ def boot_id() -> str:
     return _boot_id
 
 
+def umask() -> int:
+    """Return the umask of this process. Without /proc it is set and set again (umask(2)): another
+    thread that makes a file meanwhile gets a mode for its owner alone."""
+    try:
+        with open("/proc/self/status", "rb") as file:
+            for line in file:
+                if line.startswith(b"Umask:"):
+                    return int(line[6:], 8)
+    except OSError:
+        pass
+    old = os.umask(0o077)
+    os.umask(old)
+    return old
+
+
 def pid_namespace() -> str:
     try:
         return os.readlink("/proc/self/ns/pid")

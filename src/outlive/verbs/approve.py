@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -25,24 +24,24 @@ if TYPE_CHECKING:
 NO_TITLES = "the jobs that wait may share it"
 
 
-def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None = None) -> Waiting[Approved]:
+def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None = None) -> Approved:
     """Approve a pending job and have it started. With `always`, the same command, with everything
     that decides what it does, is approved from now on."""
     by = person(f"outlive {ctx.verb or 'approve'}")
     require_person(ctx.store)
     with lookup.open_exactly(ctx, job, "approve", NO_TITLES) as job_dir:
-        inspection = yield from approval.decide(ctx, job_dir, answers.APPROVED, by=by, reason=reason)
+        inspection = approval.decide(ctx, job_dir, answers.APPROVED, by=by, reason=reason)
         if always:
             approval.remember(inspection.definition, by)
         return Approved(always=always, **_about(inspection, job_dir))
 
 
-def deny(ctx: Context, *, job: str, reason: str | None = None) -> Waiting[Answered]:
+def deny(ctx: Context, *, job: str, reason: str | None = None) -> Answered:
     """Deny a pending job: it ends without having run."""
     by = person(f"outlive {ctx.verb or 'deny'}")
     require_person(ctx.store)
     with lookup.open_exactly(ctx, job, "deny", NO_TITLES) as job_dir:
-        inspection = yield from approval.decide(ctx, job_dir, answers.DENIED, by=by, reason=reason)
+        inspection = approval.decide(ctx, job_dir, answers.DENIED, by=by, reason=reason)
         return Answered(**_about(inspection, job_dir))
 
 

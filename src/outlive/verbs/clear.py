@@ -6,15 +6,14 @@ from outlive.answers.ending import Deleted, DeletedJob
 from outlive.core.records import CONTROL
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, ending, lookup
-from outlive.verbs.spec import JOB_ID, Verb, always
+from outlive.verbs.spec import JOB_ID, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
 
 
-def clear(ctx: Context, *, job: str) -> Waiting[Deleted]:
+def clear(ctx: Context, *, job: str) -> Deleted:
     """Delete the directory of a finished job, with its output."""
     with lookup.open_exactly(ctx, job, "clear", "a deletion cannot be taken back") as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
@@ -25,7 +24,7 @@ def clear(ctx: Context, *, job: str) -> Waiting[Deleted]:
                 hint="remove ends it first.",
             )
         auditing.note(ctx, "clear", job_dir.job_id)
-        state, freed = yield from ending.delete(ctx, job_dir)
+        state, freed = ending.delete(ctx, job_dir)
         return Deleted(job=DeletedJob(job_id=job_dir.job_id, state=state), freed_bytes=freed)
 
 
@@ -36,5 +35,4 @@ VERB = Verb(
     args=(JOB_ID,),
     right=CONTROL,
     result=Deleted,
-    slow=always,
 )

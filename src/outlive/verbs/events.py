@@ -12,10 +12,10 @@ from outlive.core.records import READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup, read_cursor
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.waiting import Pause
 from outlive.render import truncate
 from outlive.store import history as log
 from outlive.store.job_dir import EVENTS
+from outlive.system.waiting import pause
 from outlive.verbs.spec import BOOL, BUDGET, INT, JOB, SINCE_SEQ, Arg, Verb
 
 TYPE_CHECKING = False
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -38,11 +37,11 @@ def events(
     limit: int = limits.EVENTS,
     max_bytes: int | None = None,
     follow: bool = False,
-) -> Waiting[Events]:
+) -> Events:
     """Return events in the order of the output: without a cursor the newest, else the first ones
     after it."""
     with lookup.open_job(ctx, job) as job_dir:
-        inspection = yield from _end_recorded(ctx, job_dir, adoption.inspect_and_adopt(ctx, job_dir))
+        inspection = _end_recorded(ctx, job_dir, adoption.inspect_and_adopt(ctx, job_dir))
         entries, unreadable = _read(job_dir, after=since_event or 0, since_seq=since_seq or 0)
         newest = since_seq is None and since_event is None
         shown = _fitting(entries[::-1] if newest else entries, limit, max_bytes)
@@ -79,14 +78,14 @@ def _fitting(entries: list[log.Event], limit: int, max_bytes: int | None) -> lis
     return some[: truncate.fitting((len(fastjson.dumps(event)) for event in some), max_bytes)]
 
 
-def _end_recorded(ctx: Context, job: JobDir, inspection: Inspection) -> Waiting[Inspection]:
+def _end_recorded(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
     """Return the inspection once the history of a finished job has its end, which is visible a
     moment earlier."""
     until = time.monotonic() + limits.CONTROL_S
     while inspection.state.finished and inspection.supervised and time.monotonic() < until:
         if any(_read(job, kinds=(log.FINISHED,))):
             break
-        yield Pause((), time.monotonic() + limits.HINT_INTERVAL_S)
+        pause((), time.monotonic() + limits.HINT_INTERVAL_S)
         inspection = adoption.inspect_and_adopt(ctx, job)
     return inspection
 
@@ -100,7 +99,7 @@ def follow_events(
     since_event: int | None = None,
     limit: int = 0,
     max_bytes: int | None = None,
-) -> Waiting[None]:
+) -> None:
     """Call `emit` with every event so far, then with each new one, until none can come any more."""
     with lookup.open_job(ctx, job) as job_dir:
         control = ControlClient(job_dir, output=False)
@@ -121,7 +120,7 @@ def follow_events(
                     inspection.state.finished or inspection.state.state in ("created", "unknown")
                 ):
                     return
-                yield from control.pause(None)
+                control.pause(None)
         finally:
             control.close()
 

@@ -11,7 +11,6 @@ from outlive.core.records import CONTROL
 from outlive.core.units import duration_ms, seconds_of
 from outlive.errors import OutliveError, argument
 from outlive.jobs import auditing, lookup, ownership
-from outlive.jobs.waiting import WORK
 from outlive.store.cleanup import delete as store_gc
 from outlive.store.cleanup import disk_use, due
 from outlive.store.cleanup.deletions import Deletions
@@ -19,7 +18,8 @@ from outlive.store.cleanup.policy import Bounds, Ended, Share, surplus
 from outlive.store.inbox import waiting_ids
 from outlive.store.inspection import inspect
 from outlive.system import parallel, tree
-from outlive.verbs.spec import BOOL, FLOAT, INT, STR, Arg, Verb, always
+from outlive.system.waiting import checkpoint
+from outlive.verbs.spec import BOOL, FLOAT, INT, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
 
 
@@ -39,7 +38,7 @@ def gc(
     max_jobs: int | None = None,
     max_bytes: int | None = None,
     max_percent: float | None = None,
-) -> Waiting[Collected]:
+) -> Collected:
     """Delete jobs that ended before the window, and those that ended first until `max_jobs`,
     `max_bytes` and `max_percent` hold."""
     window, source = _window(ctx, older_than)
@@ -53,9 +52,9 @@ def gc(
         auditing.note(ctx, "gc", older_than=window, **most)
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
-    yield from sweep.survey(lookup.job_ids(ctx))  # newest first
+    sweep.survey(lookup.job_ids(ctx))  # newest first
     limit = due.share(ctx.store.fd, bounds.max_percent)
-    yield from sweep.delete(bounds, limit)
+    sweep.delete(bounds, limit)
     return Collected(
         root=ctx.store.path,
         dry_run=dry_run,
@@ -101,10 +100,10 @@ class _Sweep:
             return self._used_jobs, None, "jobs looked at"
         return self._handled, self._surplus, "jobs deleted"
 
-    def survey(self, job_ids: Iterable[str]) -> Waiting[None]:
+    def survey(self, job_ids: Iterable[str]) -> None:
         """Take in what is so of these jobs."""
         for job_id, seen in parallel.each(self._look, job_ids):
-            yield WORK
+            checkpoint()
             if isinstance(seen, (OSError, OutliveError)):
                 self._skip(job_id, "unknown", f"it cannot be read: {seen}", 0)
             elif isinstance(seen, Exception):
@@ -148,7 +147,7 @@ class _Sweep:
         at = changed if job_id in self._damage else seconds_of(ended)
         self._ended.append(Ended(job_id, at, size, unread=unread, foreign=foreign))
 
-    def delete(self, bounds: Bounds, limit: int | None) -> Waiting[None]:
+    def delete(self, bounds: Bounds, limit: int | None) -> None:
         """Delete those of the caller's jobs that are beyond the bounds. `limit`: the bytes of their
         share of the file system."""
         share = None if limit is None else Share(limit, self._kept_bytes)
@@ -156,7 +155,7 @@ class _Sweep:
         self._surplus = len(gone)
         with Deletions(self._ctx.store, "gc") as told:
             for one, freed in parallel.each(lambda one: self._delete(one, gone[one], told), gone):
-                yield WORK
+                checkpoint()
                 self._handled += 1
                 self._count(one, gone[one], freed)
         for one in self._ended:
@@ -236,5 +235,4 @@ VERB = Verb(
     right=CONTROL,
     result=Collected,
     detail="Running jobs are never touched. --older-than needs a unit: s, m, h, d or w.",
-    slow=always,
 )  # fmt: skip

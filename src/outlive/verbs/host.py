@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlive.answers.administration import Host, HostChecked, Hosts
 from outlive.core.records import LOCAL
 from outlive.errors import argument, invalid
-from outlive.verbs.spec import STR, Arg, Verb, always
+from outlive.verbs.spec import STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ LIST = Verb(
     type="hosts",
     action="hosts",
     section="hosts",
-    slow=always,
 )  # fmt: skip
 CHECK = Verb(
     "host check",

@@ -18,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.errors import OutliveError
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -30,7 +29,7 @@ def kill(
     signal: str = "TERM",
     grace_ms: int = limits.KILL_GRACE_MS,
     wait_ms: int | None = None,
-) -> Waiting[Killed]:
+) -> Killed:
     """Send TERM to the whole process tree, and KILL to what is left after the grace.
 
     Other signals are sent as they are. Wait for the end if the signal can bring it about.
@@ -41,7 +40,7 @@ def kill(
     with lookup.open_job(ctx, job) as job_dir:
         before = _Tree(adoption.inspect_before_kill(ctx, job_dir), job_dir)
         printed = _printed(job_dir)
-        inspection = yield from ending.kill(ctx, job_dir, number, grace_ms=grace_ms, wait_ms=wait_ms)
+        inspection = ending.kill(ctx, job_dir, number, grace_ms=grace_ms, wait_ms=wait_ms)
         answer = _answer(inspection, job_dir, number, before)
         answer.output = None if answer.already_ended else _last_words(job_dir, printed) or None
         return answer

@@ -14,8 +14,8 @@ from outlive.core.records import LOCAL, READ, STATES
 from outlive.core.units import moment, seconds_of
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, ownership
-from outlive.jobs.waiting import WORK
 from outlive.store.output.merged import Output
+from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, BUDGET, FULL, INT, PATH, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from outlive.core.origin import Origin
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -47,7 +46,7 @@ def list_jobs(
     since: str | None = None,
     all: bool = False,  # noqa: A002 - the flag's name
     follow: bool = False,
-) -> Waiting[List]:
+) -> List:
     """Return the jobs, running ones first, then the newest.
 
     Reads only as many jobs as fill the answer.
@@ -62,7 +61,7 @@ def list_jobs(
     elsewhere, until = _Elsewhere(), time.monotonic() + _AT_ONCE_S
     for job_id in _candidates(ctx, wanted, elsewhere):
         if time.monotonic() >= until:
-            yield WORK
+            checkpoint()
         if job_id is None:
             continue
         try:
@@ -124,10 +123,10 @@ def _candidates(ctx: Context, wanted: _Filter, elsewhere: _Elsewhere) -> Iterato
         if job_id in known:
             continue
         if wanted.is_out(ctx, job_id):
-            yield WORK
+            checkpoint()
         elif wanted.leaves_out(ctx, job_id):
             elsewhere.ended += 1
-            yield WORK
+            checkpoint()
         else:
             yield job_id
 
@@ -389,5 +388,4 @@ VERB = Verb(
     ),
     right=READ,
     result=List,
-    slow=lambda ctx: not ctx.store.has_few_jobs(),  # a thread takes longer to begin than a short list
 )  # fmt: skip

@@ -9,14 +9,14 @@ from outlive.answers.reading import Log, LogLines
 from outlive.core.records import READ
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, read_cursor
-from outlive.jobs.waiting import WORK
 from outlive.render import truncate, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.sources import StreamLog
 from outlive.render.view import View
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import BOOL, INT, JOB, MAX_BYTES, RAW, RUN, SINCE_SEQ, STR, Arg, Verb, always
+from outlive.system.waiting import checkpoint
+from outlive.verbs.spec import BOOL, INT, JOB, MAX_BYTES, RAW, RUN, SINCE_SEQ, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from outlive.answers.output import Excerpt
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
 _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
@@ -46,7 +45,7 @@ def log(
     raw: bool = False,
     follow: bool = False,
     propagate: bool = False,
-) -> Waiting[Log]:
+) -> Log:
     """Return lines [offset, offset + limit), the output after `since_seq`, the lines that match
     `search`, or those that the run `compare` did not print. A negative offset counts from the end."""
     if compare is not None:
@@ -63,15 +62,15 @@ def log(
             beyond = None if since_seq is None else read_cursor.beyond(since_seq, reader.lines.end)
             try:
                 if offset is not None and offset < 0:  # from the end
-                    yield from lines.count()
+                    lines.count()
                     offset = max(0, offset + lines.total())
                 how = {"limit": limit, "max_bytes": max_bytes, "raw": raw}
                 if compare is not None:
-                    shown = yield from _compare(ctx, inspection.definition, reader, compare, **how)
+                    shown = _compare(ctx, inspection.definition, reader, compare, **how)
                 elif search is not None:
-                    shown = yield from _search(ctx, reader.lines, search, (since_seq, offset), context, **how)
+                    shown = _search(ctx, reader.lines, search, (since_seq, offset), context, **how)
                 else:
-                    yield from reader.lines.count()
+                    reader.lines.count()
                     shown = reader.read(offset, limit, since_seq, max_bytes, raw)
             finally:
                 reader.lines.close()
@@ -90,18 +89,18 @@ def log(
 
 def _search(
     ctx: Context, lines: Lines, pattern: str, start: tuple[int | None, int | None], context: int | None, **how: Any
-) -> Waiting[LogLines]:
+) -> LogLines:
     """Search from `start` on, which is since_seq and offset; `how`: limit, max_bytes and raw."""
     from outlive.render.search import Matched, search
     from outlive.store.output.patterns import Pattern
 
     wanted = Pattern(pattern, field="search")
-    yield from lines.count()
+    lines.count()
     since_seq, offset = start
     position = since_seq if since_seq is not None else lines.start_of(offset or 0)
     around = limits.SEARCH_CONTEXT_LINES if context is None else context
     most_s = limits.MCP_SEARCH_S if ctx.face == "mcp" else None  # a person can interrupt it
-    return (yield from search(lines, wanted, position, Matched(context=around, **how), most_s))
+    return search(lines, wanted, position, Matched(context=around, **how), most_s)
 
 
 def _refuse_beside_compare(**given: object) -> None:
@@ -112,13 +111,13 @@ def _refuse_beside_compare(**given: object) -> None:
             raise invalid("compare", message)
 
 
-def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, **how: Any) -> Waiting[LogLines]:
+def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, **how: Any) -> LogLines:
     """Return the lines that another run did not print; without such a run, the end of the output. `how`: limit, max_bytes
     and raw."""
     from outlive.jobs.diagnosis import earlier_runs
 
     run = earlier_runs.named(ctx, definition, text)
-    yield from reader.lines.count()
+    reader.lines.count()
     if run is None:
         shown = reader.read(None, how["limit"], None, how["max_bytes"], how["raw"])
         ended = " with 0" if text == earlier_runs.PASSED else ""
@@ -135,9 +134,9 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
         finally:
             lines.close()
         compared = earlier_runs.described(run.job_id, run.read_state())
-    yield WORK
+    checkpoint()
     now = reader.output.steady(changes.Printed, reader.lines, added)
-    yield WORK
+    checkpoint()
     return changes.lines(reader.lines, now, before, compared, **how)
 
 
@@ -280,5 +279,4 @@ VERB = Verb(
     ),
     right=READ,
     result=Log,
-    slow=always,
 )  # fmt: skip

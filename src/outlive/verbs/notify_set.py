@@ -12,18 +12,17 @@ from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, auditing, lookup, watch_spec
 from outlive.jobs import definition as definition_module
 from outlive.jobs.control_client import ask
-from outlive.jobs.waiting import Pause
 from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.output.merged import Output
+from outlive.system.waiting import pause
 from outlive.verbs import shared_args
-from outlive.verbs.spec import JOB, PATH, STR, STRS, Arg, Verb, always
+from outlive.verbs.spec import JOB, PATH, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
 _RETRY_S = 0.02
@@ -38,14 +37,14 @@ def notify_set(
     file: str | None = None,
     remove_watch: list[str] | tuple[str, ...] = (),
     **args: Any,
-) -> Waiting[NotifySet]:
+) -> NotifySet:
     """Change what is given and leave the rest.
 
     No sink runs now, and output that is already there is not searched.
     """
     match = {name.removeprefix("output_"): args.pop(name) for name in _MATCH if args.get(name) is not None}
     with lookup.open_job(ctx, job) as job_dir:
-        yield from _have_end_delivered(ctx, job_dir)
+        _have_end_delivered(ctx, job_dir)
         end = _end(job_dir)
 
         def changed(old: Notification) -> Notification:
@@ -80,7 +79,7 @@ def notify_set(
         definition = lookup.change_meta(job_dir, redefined)
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         if inspection.supervised and (match or remove_watch or args.get("watch")):
-            yield from _reload(job_dir)
+            _reload(job_dir)
         state = inspection.state
         return NotifySet(
             job=Job(job_id=job_dir.job_id, state=state.state),
@@ -89,19 +88,19 @@ def notify_set(
         )
 
 
-def _have_end_delivered(ctx: Context, job: JobDir) -> Waiting[None]:
+def _have_end_delivered(ctx: Context, job: JobDir) -> None:
     """Have a supervisor whose job has just ended read the sinks to tell, before they change."""
     deadline = time.monotonic() + limits.CONTROL_S
     while (inspection := adoption.inspect_and_adopt(ctx, job)).state.finished and inspection.supervised:
         if is_elsewhere(inspection.definition, inspection.state):  # it cannot be asked for anything after the end
             return
         try:
-            yield from ask(job, {"op": "reload"})
+            ask(job, {"op": "reload"})
             return
         except OutliveError as error:  # the supervisor is starting or has just gone
             if not error.retryable or time.monotonic() > deadline:
                 raise
-        yield Pause((), time.monotonic() + _RETRY_S)
+        pause((), time.monotonic() + _RETRY_S)
 
 
 def _end(job: JobDir) -> int:
@@ -122,10 +121,10 @@ def _on_output_match(ctx: Context, old: OutputMatch | None, match: dict[str, Any
     return OutputMatch.replace(wanted, command=watch.command, file=watch.file, from_seq=end)
 
 
-def _reload(job: JobDir) -> Waiting[None]:
+def _reload(job: JobDir) -> None:
     """Have the supervisor read the change now. A supervisor that is starting reads it anyway."""
     try:
-        yield from ask(job, {"op": "reload"})
+        ask(job, {"op": "reload"})
     except OutliveError as error:
         if not error.retryable:
             raise
@@ -152,7 +151,6 @@ VERB = Verb(
     ),
     right=CONTROL,
     result=NotifySet,
-    slow=always,
     detail="Only output that comes from now on is searched. Hits are events (outlive events), go to the command and the "
     "file given, and are recorded in notification_events.ndjson.",
 )  # fmt: skip

@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
 
 _BEGIN, _END = b"\x1b[200~", b"\x1b[201~"
 
 
-def paste(ctx: Context, *, job: str, text: str = "", bracketed: bool | None = None, **how: Any) -> Waiting[Written]:
+def paste(ctx: Context, *, job: str, text: str = "", bracketed: bool | None = None, **how: Any) -> Written:
     """Type `text` as a terminal pastes it: newlines become carriage returns, and paste markers
     surround the text if the program asked for them or `bracketed` says so. Errors: not_a_pty,
     invalid_argument, as for write."""
@@ -31,10 +30,10 @@ def paste(ctx: Context, *, job: str, text: str = "", bracketed: bool | None = No
     with lookup.open_job(ctx, job) as job_dir:
         stdin.require_pty(adoption.inspect_and_adopt(ctx, job_dir))
         if bracketed is None:
-            bracketed = (yield from ask(job_dir, {"op": "terminal"}))["bracketed_paste"]
+            bracketed = ask(job_dir, {"op": "terminal"})["bracketed_paste"]
         if bracketed:
             data = _BEGIN + data + _END
-        return (yield from stdin.deliver(ctx, job_dir, data, field="text", **how))
+        return stdin.deliver(ctx, job_dir, data, field="text", **how)
 
 
 def _without_markers(data: bytes) -> bytes:

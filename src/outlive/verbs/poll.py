@@ -15,7 +15,6 @@ from outlive.verbs.spec import JOB, MAX_BYTES, MS, RAW, SHOW, SINCE_SEQ, Arg, Ve
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
 
 
 def poll(
@@ -27,7 +26,7 @@ def poll(
     max_bytes: int,
     raw: bool = False,
     show: str | None = None,
-) -> Waiting[Polled]:
+) -> Polled:
     """Return the output since a position.
 
     Wait at most `timeout_ms` for output or the end. Reading consumes nothing.
@@ -44,7 +43,7 @@ def poll(
             control = ControlClient(job_dir, output=True)
         try:
             while True:
-                answer = yield from reading.read(ctx, job_dir, since, wanted)
+                answer = reading.read(ctx, job_dir, since, wanted)
                 seen = answer.reading
                 if (
                     seen.shown.output
@@ -54,7 +53,7 @@ def poll(
                 ):
                     break
                 assert control is not None
-                yield from control.pause(until)
+                control.pause(until)
         finally:
             if control is not None:
                 control.close()

@@ -14,10 +14,9 @@ from outlive.verbs.spec import INT, JOB, Arg, Verb
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
 
 
-def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Waiting[Resized]:
+def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Resized:
     """Set the size; the program gets SIGWINCH.
 
     Errors: not_a_pty, invalid_argument, stdin_closed, io_error.
@@ -29,7 +28,7 @@ def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Waiting[Resized]:
             from outlive.jobs.definition import require_input  # late: a command line is not limited
 
             require_input(ctx, inspection.definition)
-        answer = yield from ask(job_dir, {"op": "resize", "cols": cols, "rows": rows})
+        answer = ask(job_dir, {"op": "resize", "cols": cols, "rows": rows})
         state = adoption.inspect_and_adopt(ctx, job_dir).state.state
         return Resized(
             job=Job(job_id=job_dir.job_id, state=state),

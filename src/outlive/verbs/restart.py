@@ -21,19 +21,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
 
 def restart(
     ctx: Context, *, job: str, env: dict[str, str] | None = None, host: str | None = None, **args: Any
-) -> Waiting[Started]:
+) -> Started:
     """Start a new job with the same definition. The old job and its output stay."""
     call = StartCall.taken_from(args)
     with lookup.open_job(ctx, job) as old:
         ctx.titles.clear()  # `restarted_from` says which job it was; the newest of this title is the new one
         plan = _plan(ctx, old, check_env(env or {}), host)
-    return (yield from call.run(ctx, plan))
+    return call.run(ctx, plan)
 
 
 def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None) -> definition_module.Plan:

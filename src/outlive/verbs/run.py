@@ -15,30 +15,29 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
 
 
-def run(ctx: Context, **args: Any) -> Waiting[Started]:
+def run(ctx: Context, **args: Any) -> Started:
     """Start a job, and answer when it has ended or after `yield_ms`."""
     call = StartCall.taken_from(args)
     plan = definition.plan(ctx, new_id(), start_now=True, **args)
     if plan.definition.dedupe_key is None:
-        return (yield from call.run(ctx, plan))
+        return call.run(ctx, plan)
     call.check(ctx, plan.definition)
     from outlive.jobs.starting.dedupe import Deduplication
 
     keyed = Deduplication(ctx)
     try:
-        yield from keyed.acquire()
+        keyed.acquire()
         other = keyed.running(plan.definition)
         new = making.make(ctx, plan, live=True) if other is None else None
     finally:
         keyed.close()
     if new is not None:
-        return (yield from call.start(ctx, plan, new))
+        return call.start(ctx, plan, new)
     assert other is not None
     with lookup.open_by_id(ctx, other) as job:
-        answer = yield from call.answer(ctx, job, None)
+        answer = call.answer(ctx, job, None)
     answer.deduplicated = True
     return answer
 

@@ -12,7 +12,7 @@ from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.interaction import screen as of_job
 from outlive.render import truncate
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import BUDGET, INT, JOB, Arg, Verb, always
+from outlive.verbs.spec import BUDGET, INT, JOB, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,5 +82,4 @@ VERB = Verb(
     ),
     right=READ,
     result=Screen,
-    slow=always,
 )

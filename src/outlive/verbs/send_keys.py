@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
 
 
@@ -29,7 +28,7 @@ def send_keys(
     hex_: Sequence[str] = (),
     literal: str | None = None,
     **how: Any,
-) -> Waiting[Written]:
+) -> Written:
     """Send `literal`, then `hex`, then `keys`, in one write.
 
     Errors: not_a_pty, invalid_argument, as for write.
@@ -37,7 +36,7 @@ def send_keys(
     plain = (literal or "").encode("utf-8", "surrogateescape") + keys.from_hex(hex_)
     with lookup.open_job(ctx, job) as job_dir:
         _require_pty(adoption.inspect_and_adopt(ctx, job_dir), keys_)
-        facts = yield from ask(job_dir, {"op": "terminal"})
+        facts = ask(job_dir, {"op": "terminal"})
         pressed, warnings = keys.encode(
             keys_,
             application_cursor=facts["application_cursor"],
@@ -46,7 +45,7 @@ def send_keys(
         if not plain + pressed:
             hint = f"Give {argument('keys_')}, {argument('hex_')} or {argument('literal')}."
             raise invalid("keys_", "there are no keys to send", hint=hint)
-        answer = yield from stdin.deliver(ctx, job_dir, plain + pressed, field="literal", **how)
+        answer = stdin.deliver(ctx, job_dir, plain + pressed, field="literal", **how)
     answer.warnings = [*(answer.warnings or ()), *warnings] or None
     return answer
 

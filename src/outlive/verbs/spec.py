@@ -10,7 +10,6 @@ from outlive import limits
 from outlive.core.records import EXEC, SHOWS
 from outlive.errors import argument, invalid
 from outlive.fastjson import loads
-from outlive.jobs.waiting import drive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +35,6 @@ OBJECT = "object"  # CLI: NAME=VALUE again and again. MCP: an object; the verb c
 ITEMS = "items"  # CLI: words, the flag again and again; JSON objects as text. MCP: an array of strings and objects
 WORDS = "words"  # CLI: the rest of the command line. MCP: a string, or an array of strings
 PATH = "path"  # a path; the CLI makes it absolute against its own directory
-
-
-_CO_GENERATOR = 0x20  # of a code object: its function is a generator function (inspect.CO_GENERATOR)
 
 
 class Arg:
@@ -200,13 +196,12 @@ def zero_means(arg: Arg) -> str | None:
 class Verb:
     """One verb of both faces.
 
-    `run` is a function `(ctx, **arguments) -> result`, or, of a verb that `waits`, a generator function
-    that yields `Pause`s and returns the result (see `jobs/waiting.py`). It does not depend on the face. `result` is
-    the record that it answers (outlive/answers); None: it answers nothing. `right` is what a caller over MCP needs for it (core/rights.py).
+    `run` is a function `(ctx, **arguments) -> result`, which may wait (see `system/waiting.py`). It does not depend
+    on the face. `result` is the record that it answers (outlive/answers); None: it answers nothing. `right` is what a caller over MCP needs for it (core/rights.py).
     """
 
     __slots__ = (
-        *("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail", "follow", "program"),
+        *("name", "type", "help", "args", "result", "run", "mcp", "cli", "detail", "follow", "program"),
         *("right", "action", "section"),
     )
 
@@ -221,7 +216,6 @@ class Verb:
         type: str | None = None,
         mcp: bool = True,  # an action of the `process` tool
         cli: bool = True,
-        slow: Callable[[Any], bool] | None = None,  # (ctx): may it touch thousands of files? Then in a thread
         detail: str = "",  # a paragraph below the usage line of --help
         follow: Callable[..., Any] | None = None,  # (ctx, emit, **arguments), waits: --follow, one object a line
         program: bool = False,  # has no `run`: a function that cli/main.py names takes over the process
@@ -238,29 +232,12 @@ class Verb:
         self.run: Callable[..., Any] = run or _answer_nothing
         self.mcp = mcp
         self.cli = cli
-        self.slow = slow
         self.detail = detail
         self.follow = follow
         self.program = program
         self.right = right
         self.action = action or name.replace(" ", "_")
         self.section = section
-
-    @property
-    def waits(self) -> bool:
-        """Whether `run` returns a generator, which has to be driven."""
-        return bool(self.run.__code__.co_flags & _CO_GENERATOR)
-
-    def answer(self, ctx: Any, **args: Any) -> Any:
-        """Return the result, once it is there."""
-        result = self.run(ctx, **args)
-        if not self.waits:
-            return result
-        return drive(result)
-
-
-def always(_ctx: Any) -> bool:
-    return True
 
 
 def _answer_nothing(_ctx: Any, **_arguments: Any) -> Any:

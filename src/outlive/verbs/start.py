@@ -13,11 +13,11 @@ from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.starting import making
 from outlive.jobs.starting.call import StartCall
-from outlive.jobs.waiting import Pause
 from outlive.store import approval
 from outlive.store.inspection import engine_record
 from outlive.store.job_dir import Locks
 from outlive.system import fault_points
+from outlive.system.waiting import pause
 from outlive.verbs import shared_args
 from outlive.verbs.spec import JOB, Verb
 
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
 
-def start(ctx: Context, *, job: str, **args: Any) -> Waiting[Started]:
+def start(ctx: Context, *, job: str, **args: Any) -> Started:
     """Start a created job, and answer as run does."""
     call = StartCall.taken_from(args)
     with lookup.open_job(ctx, job) as job_dir:
@@ -40,21 +39,21 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[Started]:
             plan = _plan(ctx, job_dir)
             call.check(ctx, plan.definition)
             if plan.definition.approval is not None and not _is_approved(job_dir):
-                return (yield from _asked(ctx, job_dir, plan, locks, call))
+                return _asked(ctx, job_dir, plan, locks, call)
             ctx.store.mark_live(job_dir.job_id)
             ctx.job_id = job_dir.job_id
-            sock = yield from making.begin(ctx, plan, job_dir, locks, created=True, awaited=call.waits_for_end)
-            yield from making.started(job_dir, sock, locks)
+            sock = making.begin(ctx, plan, job_dir, locks, created=True, awaited=call.waits_for_end)
+            making.started(job_dir, sock, locks)
         except OutliveError as error:
             auditing.note_unstarted(ctx, job_dir.job_id, error)
             ctx.store.unmark_live(job_dir.job_id)
             if locks.are_given:
                 locks.close()
-                yield from _let_go(job_dir)
+                _let_go(job_dir)
             raise
         finally:
             locks.close()
-        return (yield from call.answer(ctx, job_dir, sock))
+        return call.answer(ctx, job_dir, sock)
 
 
 def _take(job: JobDir) -> Locks:
@@ -70,13 +69,13 @@ def _take(job: JobDir) -> Locks:
         raise from_os(f"locking job {job.job_id}", error, on="store") from error
 
 
-def _let_go(job: JobDir) -> Waiting[None]:
+def _let_go(job: JobDir) -> None:
     """Wait until the supervisor that could not start the job has let go of it, for at most CONTROL_S: the caller may start
     the job again as soon as it has its answer."""
     deadline = time.monotonic() + limits.CONTROL_S
     try:
         while job.is_supervised() and time.monotonic() < deadline:
-            yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+            pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
     except OSError:  # it was removed meanwhile
         return
 
@@ -103,7 +102,7 @@ def _is_approved(job: JobDir) -> bool:
     return (approval.read(job) or {}).get("state") == approval.APPROVED
 
 
-def _asked(ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks, call: StartCall) -> Waiting[Started]:
+def _asked(ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks, call: StartCall) -> Started:
     """Ask for the approval of a job that create made, start it, and answer."""
     request = plan.definition.approval
     assert request is not None
@@ -113,7 +112,7 @@ def _asked(ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks
     ctx.job_id = job.job_id
     holder = approval.hold(job)
     locks.close()
-    return (yield from call.start_approved(ctx, plan, lookup.open_known(ctx, job.job_id), holder))
+    return call.start_approved(ctx, plan, lookup.open_known(ctx, job.job_id), holder)
 
 
 def _pending(job: JobDir) -> OutliveError:

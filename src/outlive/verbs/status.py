@@ -6,23 +6,22 @@ from outlive.answers import sentences
 from outlive.answers.job import Job, Status
 from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
-from outlive.jobs.waiting import WORK
 from outlive.store.output.merged import Output
+from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import JOB, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.answers.spans import Gap
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
 
-def status(ctx: Context, *, job: str) -> Waiting[Status]:
+def status(ctx: Context, *, job: str) -> Status:
     """Return what is true of a job now."""
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
-        there = yield from job_answer.looked_elsewhere(inspection, job_dir, "status")
+        there = job_answer.looked_elsewhere(inspection, job_dir, "status")
         definition, state = inspection.definition, inspection.state
         with Output(job_dir) as output:
             idle = job_answer.idle_ms(inspection, output)
@@ -34,9 +33,9 @@ def status(ctx: Context, *, job: str) -> Waiting[Status]:
             used = there.get("usage") or job_answer.usage(inspection, job_dir, output)
             advised = job_answer.advice(ctx, inspection, job_dir, output, asks, described.stopped)
             if state.ended_badly:
-                yield WORK
+                checkpoint()
             previous = job_answer.previous(ctx, inspection, output)
-        reported = yield from job_answer.reported(inspection)
+        reported = job_answer.reported(inspection)
         return Status(
             job=Job(job_id=job_dir.job_id, state=state.state),
             described=described,

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
 
 
 def submit(
@@ -28,7 +27,7 @@ def submit(
     wait_ms: int = 0,
     timeout_ms: int,
     max_bytes: int,
-) -> Waiting[Written]:
+) -> Written:
     """Send `text` and what ends a line, in one write: a carriage return to a terminal, a newline to
     a stdin that is open. Or send each of `texts` so, when the job asks for it. Errors: as for
     write."""
@@ -42,13 +41,11 @@ def submit(
             from outlive.jobs.interaction.exchange import Exchange  # late: few calls have several texts
 
             exchange = Exchange(ctx, job_dir, texts, expect, wait_ms)
-            return (yield from exchange.run(timeout_ms=timeout_ms, max_bytes=max_bytes))
+            return exchange.run(timeout_ms=timeout_ms, max_bytes=max_bytes)
         enter = b"\r" if adoption.inspect_and_adopt(ctx, job_dir).definition.pty else b"\n"
         typed = (text or "").encode("utf-8", "surrogateescape") + enter
-        return (
-            yield from stdin.deliver(
-                ctx, job_dir, typed, field="text", timeout_ms=timeout_ms, wait_ms=wait_ms, max_bytes=max_bytes
-            )
+        return stdin.deliver(
+            ctx, job_dir, typed, field="text", timeout_ms=timeout_ms, wait_ms=wait_ms, max_bytes=max_bytes
         )
 
 

@@ -7,7 +7,7 @@ from outlive.answers.listing import Tagged
 from outlive.core.labels import check_tags
 from outlive.core.records import CONTROL, Definition
 from outlive.jobs import adoption, lookup
-from outlive.verbs.spec import JOB, STRS, Arg, Verb, always
+from outlive.verbs.spec import JOB, STRS, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,5 +42,4 @@ VERB = Verb(
     ),
     right=CONTROL,
     result=Tagged,
-    slow=always,
 )

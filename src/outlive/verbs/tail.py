@@ -9,7 +9,7 @@ from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.render import window
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import INT, JOB, MAX_BYTES, STR, Arg, Verb, always
+from outlive.verbs.spec import INT, JOB, MAX_BYTES, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,5 @@ VERB = Verb(
         Arg("stream", STR, "Which stream.", default="both", choices=("both", "stdout", "stderr"), mcp_help="(default both)"),
     ),
     right=READ,
-    slow=always,
     result=Tail,
 )  # fmt: skip

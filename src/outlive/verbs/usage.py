@@ -14,17 +14,16 @@ from outlive.verbs.spec import JOB, Verb
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
 
 _MAY_HAVE_RUN = ("lost", "reboot")
 
 
-def usage(ctx: Context, *, job: str) -> Waiting[Used]:
+def usage(ctx: Context, *, job: str) -> Used:
     """Return what a job uses now, or what it used."""
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
-        there = yield from job_answer.looked_elsewhere(inspection, job_dir, "usage")
+        there = job_answer.looked_elsewhere(inspection, job_dir, "usage")
         with Output(job_dir) as output:
             used = there.get("usage") or use.of_job(inspection, job_dir, output, job_answer.used(inspection))
         if used is None:

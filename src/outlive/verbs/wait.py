@@ -13,9 +13,9 @@ from outlive.core.ids import short_id
 from outlive.core.records import CONTROL, READ
 from outlive.jobs import awaited, job_answer, read_cursor
 from outlive.jobs.conditions import job_wait, of_job, parse
-from outlive.jobs.waiting import WORK
 from outlive.render import ends, view
 from outlive.store.output.merged import Output
+from outlive.system.waiting import checkpoint
 from outlive.verbs.shared_args import CONDITIONS
 from outlive.verbs.spec import INT, ITEMS, JOB, MAX_BYTES, MS, RAW, SHOW, SINCE_SEQ, STR, STRS, Arg, Verb
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.render.view import View
     from outlive.store.job_dir import JobDir
 
@@ -44,7 +43,7 @@ def wait(
     max_bytes: int,
     raw: bool = False,
     show: str | None = None,
-) -> Waiting[Wait]:
+) -> Wait:
     """Wait until a condition holds for one job, or for all; without a job, for any of the caller's.
 
     A time-out is a normal answer and ends no job.
@@ -68,14 +67,14 @@ def wait(
                 reach.require(one.job.read_meta(), wanted)
             one.connect(ctx, wanted, read_cursor.reported(ctx, one.job) if remembers else {})
         limit = None if timeout_ms is None else began + timeout_ms / 1000
-        done = yield from job_wait.wait_for(ctx, [one.wait for one in jobs], began=began, limit=limit, mode=mode)
+        done = job_wait.wait_for(ctx, [one.wait for one in jobs], began=began, limit=limit, mode=mode)
         chosen = (
             _deciding(jobs, mode) if done else next(one for one in jobs if not one.wait.is_over and not one.wait.spent)
         )
         others = [one for one in jobs if one is not chosen]
         shown = {one.job.job_id: one.last_lines(ctx, max_bytes // (4 * len(others))) for one in others}
         room = max_bytes - sum(len(text.encode()) for text in shown.values())
-        answer = yield from chosen.answer(ctx, view.asked_for(ctx.config, room, raw=raw, show=show), done=done)
+        answer = chosen.answer(ctx, view.asked_for(ctx.config, room, raw=raw, show=show), done=done)
         if len(jobs) > 1 or not job:
             answer.name = chosen.wait.found.definition.name
             answer.jobs = [one.summary(shown.get(one.job.job_id)) for one in jobs]
@@ -122,12 +121,12 @@ class _WaitedJob:
             with Output(self.job) as output:
                 self._printed = output.end
 
-    def answer(self, ctx: Context, wanted: View, *, done: bool) -> Waiting[Wait]:
+    def answer(self, ctx: Context, wanted: View, *, done: bool) -> Wait:
         inspection = self.wait.found
         state = inspection.state
         with Output(self.job) as output:
             if job_answer.takes_long(inspection, output, self._output_since, wanted.max_bytes):
-                yield WORK
+                checkpoint()
             shown = job_answer.new_output(inspection, self.job, output, self._output_since, wanted)
             quiet = job_answer.idle_ms(inspection, output)
             waiting = job_answer.waiting(inspection, output)
@@ -136,7 +135,7 @@ class _WaitedJob:
             stopped = job_answer.stopped(inspection)
             advised = job_answer.advice(ctx, inspection, self.job, output, waiting, stopped)
             previous = job_answer.previous(ctx, inspection, output)
-        reported = yield from job_answer.reported(inspection)
+        reported = job_answer.reported(inspection)
         read_cursor.mark_seen(ctx, self.job, shown.next_seq)
         fired = self.wait.fired
         if fired and "pattern" in fired and fired["seq"] < self._printed:

@@ -16,29 +16,28 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
 
 
-def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: Any) -> Waiting[Written]:
+def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: Any) -> Written:
     """Write `data`, then end the input if `eof`. `how` is as for `stdin.deliver`.
 
     On a terminal `eof` is a character, and more can be typed after it.
     """
     sent = data.encode("utf-8", "surrogateescape")
     with lookup.open_job(ctx, job) as job_dir:
-        too_long = yield from _too_long(ctx, job_dir, sent)
-        answer = yield from stdin.deliver(ctx, job_dir, sent, eof=eof, **how)
+        too_long = _too_long(ctx, job_dir, sent)
+        answer = stdin.deliver(ctx, job_dir, sent, eof=eof, **how)
     answer.warnings = [*(answer.warnings or ()), *too_long, *_spelt_out(sent)] or None
     return answer
 
 
-def _too_long(ctx: Context, job: Any, sent: bytes) -> Waiting[list[str]]:
+def _too_long(ctx: Context, job: Any, sent: bytes) -> list[str]:
     """Return a warning if the terminal cuts a line: in canonical mode it drops the excess silently
     (termios(3))."""
     longest = max(map(len, sent.split(b"\n")))
     if longest <= limits.TERMINAL_LINE_BYTES or not adoption.inspect_and_adopt(ctx, job).definition.pty:
         return []
-    facts = yield from ask(job, {"op": "terminal"})
+    facts = ask(job, {"op": "terminal"})
     if not facts["canonical"]:
         return []
     told = f"the terminal takes lines of at most {limits.TERMINAL_LINE_BYTES} bytes, and one was {longest}"

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 import traceback
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -13,7 +14,7 @@ import anyio
 from outlive import limits, verbs
 from outlive.core.records import EXEC, READ
 from outlive.errors import OutliveError, from_os, invalid
-from outlive.mcp import async_driver
+from outlive.mcp import threads
 from outlive.mcp.tools.arguments import Reader
 from outlive.mcp.tools.offer import PROCESS
 from outlive.verbs import envelope
@@ -98,7 +99,7 @@ class Api:
         while True:
             ctx = self._calls.observer(caller)
             async with lock:
-                await async_driver.drive(known.look(ctx), caller=caller.owner, slow=True)
+                await threads.run(partial(known.look, ctx), caller=caller.owner)
                 changes = known.changes(after, args.get("list"))
             if changes["jobs"] or changes["removed"] or changes["more"] or time.monotonic() >= deadline:
                 return envelope.answer("ui.jobs", {"root": ctx.store.path, **changes})
@@ -111,17 +112,14 @@ class Api:
         kinds = {"job_id": str, "row": int, "seq": int, "line": int, "count": int, "known": dict, "wait_ms": int}
         args = taken(given, kinds, "job_id")
         wanted = rows.Wanted(args.get("row"), args.get("seq"), args.get("line"), args.get("count", 200))
-        steps = rows.rows(
-            self._calls.observer(caller), args["job_id"], wanted, known=args.get("known"), wait_ms=_wait_ms(args)
-        )
-        answer = await async_driver.drive(steps, caller=caller.owner, slow=True)
+        known, wait_ms = args.get("known"), _wait_ms(args)
+        read = partial(rows.rows, self._calls.observer(caller), args["job_id"], wanted, known=known, wait_ms=wait_ms)
+        answer = await threads.run(read, caller=caller.owner)
         return envelope.answer("ui.rows", answer)
 
     async def _samples(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
         args = taken(given, {"jobs": list}, "jobs")
-        answer = await async_driver.drive(
-            samples.samples(self._calls.observer(caller), **args), caller=caller.owner, slow=True
-        )
+        answer = await threads.run(partial(samples.samples, self._calls.observer(caller), **args), caller=caller.owner)
         return envelope.answer("ui.samples", answer)
 
     async def _terminal(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
@@ -130,8 +128,9 @@ class Api:
         args["wait_ms"] = _wait_ms(args)
         tab = args.pop("tab", None)
         with self._keyboards.asking(caller, args["job_id"], tab):
-            steps = terminal.terminal(self._calls.observer(caller), **args)
-            answer = await async_driver.drive(steps, caller=caller.owner, slow=True)
+            answer = await threads.run(
+                partial(terminal.terminal, self._calls.observer(caller), **args), caller=caller.owner
+            )
         return envelope.answer("ui.terminal", {**answer, "mine": self._keyboards.holds(caller, args["job_id"], tab)})
 
     async def _keyboard(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
@@ -171,7 +170,9 @@ class Api:
             ctx = self._calls.context(caller, EXEC, name)
             ctx.verb = "ui"
             try:
-                return envelope.answer(verb.type, (await async_driver.run(verb, ctx, args)).to_dict())
+                return envelope.answer(
+                    verb.type, (await threads.run(partial(verb.run, ctx, **args), caller=ctx.owner)).to_dict()
+                )
             except OutliveError as error:
                 raise spelled(error, MCP, verb.args) from error.__cause__
 

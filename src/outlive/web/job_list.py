@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 
 from outlive.core.ids import new_id
 from outlive.jobs import adoption, lookup
-from outlive.jobs.waiting import WORK
+from outlive.system.waiting import checkpoint
 from outlive.verbs.list import entry_of
 
 if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
 
 _MOST = 400  # jobs of one answer: a page shows the first while it asks for the rest
 _COMMAND_CHARS = 300
@@ -64,7 +63,7 @@ class JobList:
             "total": len(self._entries) + len(self._todo),
         }
 
-    def look(self, ctx: Context) -> Waiting[None]:
+    def look(self, ctx: Context) -> None:
         """Find out what has changed. Only one call at a time may be under way."""
         live = list(lookup.live_ids(ctx))
         root = tuple(_stat(ctx, name) for name in (".", ".live"))
@@ -78,20 +77,20 @@ class JobList:
             fresh = [job for job in ids if job not in self._entries and job not in waiting]
             self._todo = [job for job in self._todo if job in known] + sorted(fresh)
         for job in {*live, *self._unfinished}:
-            yield from self._read(ctx, job)
+            self._read(ctx, job)
         taken = {*live}
         for _ in range(_MOST):
             if not self._todo:
                 return
             job = self._todo.pop()
             if job not in taken:
-                yield from self._read(ctx, job)
+                self._read(ctx, job)
 
-    def _read(self, ctx: Context, job_id: str) -> Waiting[None]:
+    def _read(self, ctx: Context, job_id: str) -> None:
         seen = tuple(_stat(ctx, f"{job_id}/{name}") for name in _STATS)
         if seen == self._seen.get(job_id) and not self._is_to_ask(job_id):
             return
-        yield WORK
+        checkpoint()
         try:
             with lookup.open_known(ctx, job_id) as job:
                 inspection = adoption.inspect_and_adopt(ctx, job)

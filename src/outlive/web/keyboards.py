@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from outlive import limits
@@ -18,14 +19,13 @@ from outlive.jobs import adoption, definition, lookup
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.permission.person import person
-from outlive.mcp import async_driver
+from outlive.mcp import threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from outlive.jobs.context import Context
     from outlive.jobs.interaction.keyboard import Keyboard
-    from outlive.jobs.waiting import Waiting
     from outlive.mcp.caller import Caller
     from outlive.mcp.tools.call import Calls
 
@@ -62,15 +62,13 @@ class Keyboards:
         held = self._of(key)
         if held is None and len(self._held) >= _MOST:
             raise OutliveError("invalid_state", f"this server holds {_MOST} keyboards already")
-        steps = self._taken(ctx, key, _name(caller), held, _checked(size), force)
+        take = partial(self._taken, ctx, key, _name(caller), held, _checked(size), force)
         try:
-            return bool(await async_driver.drive(steps, caller=caller.owner, slow=True))
+            return await threads.run(take)
         finally:  # also if the page is gone meanwhile
             self._later(key)
 
-    def _taken(
-        self, ctx: Context, key: Key, name: str, held: _Held | None, size: list[int], force: bool
-    ) -> Waiting[bool]:
+    def _taken(self, ctx: Context, key: Key, name: str, held: _Held | None, size: list[int], force: bool) -> bool:
         with lookup.open_job(ctx, key[1]) as job:
             inspection = adoption.inspect_and_adopt(ctx, job)
             stdin.require_pty(inspection)
@@ -83,7 +81,7 @@ class Keyboards:
                     return False
                 self._held[key] = held = _Held(ctx, taken, size)
             with suppress(OutliveError):  # it is ending
-                yield from ask(job, {"op": "resize", "cols": size[0], "rows": size[1]})
+                ask(job, {"op": "resize", "cols": size[0], "rows": size[1]})
             held.size = size
             return True
 
@@ -162,11 +160,11 @@ def _checked(size: list[int]) -> list[int]:
 
 async def _ended(held: _Held, job_id: str) -> None:
     with suppress(OutliveError, OSError):  # the job may be gone
-        await async_driver.drive(_given_back(held, job_id), slow=True)
+        await threads.run(partial(_given_back, held, job_id))
     held.keyboard.release()
 
 
-def _given_back(held: _Held, job_id: str) -> Waiting[None]:
+def _given_back(held: _Held, job_id: str) -> None:
     before = held.keyboard.free_size
     if before is None or not held.keyboard.is_held:
         return
@@ -174,4 +172,4 @@ def _given_back(held: _Held, job_id: str) -> Waiting[None]:
         inspection = adoption.inspect_and_adopt(held.ctx, job)
         known = inspection.state.terminal or Terminal()
         if not inspection.state.finished and [known.cols, known.rows] == held.size != before:
-            yield from ask(job, {"op": "resize", "cols": before[0], "rows": before[1]})
+            ask(job, {"op": "resize", "cols": before[0], "rows": before[1]})

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.waiting import Pause
 from outlive.render.truncate import gaps_in
 from outlive.store import history
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
+from outlive.system.waiting import pause
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -47,7 +46,7 @@ class Wanted(NamedTuple):
 
 def rows(
     ctx: Context, job_id: str, wanted: Wanted, *, known: Mapping[str, object] | None = None, wait_ms: int = 0
-) -> Waiting[dict[str, Any]]:
+) -> dict[str, Any]:
     """Return rows of a job's output.
 
     With `wait_ms`, answer only when something differs from `known`, which holds `end`, `state` and
@@ -55,12 +54,12 @@ def rows(
     """
     with lookup.open_job(ctx, job_id) as job:
         if wait_ms and known is not None:
-            yield from _changed(ctx, job, known, time.monotonic() + wait_ms / 1000)
+            _changed(ctx, job, known, time.monotonic() + wait_ms / 1000)
         inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
             page = _Page(job, output)
             try:
-                yield from page.count(whole=wanted.row is not None or wanted.line is not None)
+                page.count(whole=wanted.row is not None or wanted.line is not None)
                 answer = output.steady(page.read, wanted)
             finally:
                 page.lines.close()
@@ -89,7 +88,7 @@ def _about(inspection: Inspection, job: JobDir, output: Output) -> dict[str, Any
     }
 
 
-def _changed(ctx: Context, job: JobDir, known: Mapping[str, object], deadline: float) -> Waiting[None]:
+def _changed(ctx: Context, job: JobDir, known: Mapping[str, object], deadline: float) -> None:
     """Wait until something of the job differs from what is known."""
     control = ControlClient(job, output=True)
     try:
@@ -100,9 +99,9 @@ def _changed(ctx: Context, job: JobDir, known: Mapping[str, object], deadline: f
                 about = _about(inspection, job, output)
             if about["over"] or any(about[name] != known.get(name) for name in ("state", "end", "events")):
                 if not inspection.state.finished:
-                    yield Pause((), time.monotonic() + _TOGETHER_S)
+                    pause((), time.monotonic() + _TOGETHER_S)
                 return
-            yield from control.pause(deadline)
+            control.pause(deadline)
     finally:
         control.close()
 
@@ -115,14 +114,9 @@ class _Page:
         self.lines = Lines(job, output)
         self.counted = True
 
-    def count(self, *, whole: bool) -> Waiting[None]:
+    def count(self, *, whole: bool) -> None:
         """Count lines, all of them if `whole`, else for a moment."""
-        until = time.monotonic() + _COUNT_S
-        for step in self.lines.count():
-            yield step
-            if not whole and time.monotonic() >= until:
-                self.counted = False
-                return
+        self.counted = self.lines.count(None if whole else time.monotonic() + _COUNT_S)
 
     def read(self, wanted: Wanted) -> dict[str, Any]:
         row, seq, line, most = wanted

@@ -9,26 +9,25 @@ from typing import TYPE_CHECKING
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.diagnosis import use
-from outlive.jobs.waiting import WORK
 from outlive.store.output.merged import Output
+from outlive.system.waiting import checkpoint
 
 if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
 
 MOST_JOBS = 50  # of one call
 
 
-def samples(ctx: Context, *, jobs: list[Any]) -> Waiting[dict[str, Any]]:
+def samples(ctx: Context, *, jobs: list[Any]) -> dict[str, Any]:
     """Return `[processor time in ms, memory in bytes, bytes of output]` of each of these jobs that
     runs on this machine, and the time of the look in ms. Errors: invalid_argument."""
     if len(jobs) > MOST_JOBS or not all(isinstance(job, str) for job in jobs):
         raise invalid("jobs", f"jobs is an array of at most {MOST_JOBS} ids")
     by_job: dict[str, list[int]] = {}
     for job_id in jobs:
-        yield WORK
+        checkpoint()
         try:
             one = _sample(ctx, job_id)
         except (OutliveError, OSError):  # it was removed

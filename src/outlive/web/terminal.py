@@ -13,14 +13,13 @@ from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import keyboard as of_job
 from outlive.jobs.interaction import screen, stdin
-from outlive.jobs.waiting import Pause
 from outlive.store.output.merged import Output
+from outlive.system.waiting import pause
 
 if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -37,7 +36,7 @@ def terminal(
     size: list[int] | None = None,
     keyboard: str | None = None,
     wait_ms: int = 0,
-) -> Waiting[dict[str, Any]]:
+) -> dict[str, Any]:
     """Return what was printed on the terminal after `seq`, waiting for something if nothing was.
 
     Without `seq`, or where more was printed than is worth sending, `reset` is true, and the data
@@ -62,10 +61,10 @@ def terminal(
                         return _answer(inspection, output, job.job_id, seq, over=over)
                 if news:
                     late = True
-                    yield Pause((), time.monotonic() + _TOGETHER_S)
+                    pause((), time.monotonic() + _TOGETHER_S)
                 else:
                     # No hint tells of the keyboard
-                    yield from control.pause(min(deadline, time.monotonic() + _KEYBOARD_S))
+                    control.pause(min(deadline, time.monotonic() + _KEYBOARD_S))
         finally:
             control.close()
 

@@ -13,10 +13,11 @@ from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.core.ids import short_id
 from outlive.errors import invalid
-from outlive.jobs import adoption, ending, job_answer, lookup, waiting
+from outlive.jobs import adoption, ending, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
+from outlive.system import waiting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def start(ctx: Context, verb: Verb, _options: GlobalOptions, **args: Any) -> int
     if args["until"]:
         raise invalid("until", "--follow goes without --until: it shows the output until the job ends", usage=True)
     raw = args["raw"]
-    answer = verb.answer(ctx, **{**args, "wait": False, "yield_ms": 0})
+    answer = verb.run(ctx, **{**args, "wait": False, "yield_ms": 0})
     with lookup.open_known(ctx, answer.job.job_id) as job:
         name = short_id(job.job_id)
         for warning in [
@@ -97,7 +98,7 @@ def _interrupted(ctx: Context, job: JobDir, follower: _Follower) -> int:
         follower.finish()
     _note(f"ending job {name}", always=True)
     with contextlib.suppress(KeyboardInterrupt):  # a third one: the supervisor goes through with it alone
-        waiting.drive(ending.kill(ctx, job))
+        ending.kill(ctx, job)
         _ended(follower, follower.run(time.monotonic()), propagate=False)
     return INTERRUPTED
 
@@ -172,8 +173,7 @@ def _beginning(job: JobDir, stream: int | None, args: dict[str, Any]) -> int:
         if args["offset"] is not None:
             lines = Lines(job, output, stream)
             try:
-                for _ in lines.count():  # there is no other call that would have its turn
-                    pass
+                lines.count()
                 total, offset = lines.total(), args["offset"]
                 if offset < 0:  # from the end
                     offset = max(0, offset + total)
@@ -277,17 +277,18 @@ class _Follower:
 
     def _wait(self, until: float | None) -> bool:
         """Wait until something may have changed. Return False if stdout has no reader any more."""
-        for pause in self._control.pause(until):
-            poller = select.poll()
-            for fd in pause.fds:
-                poller.register(fd, select.POLLIN)
-            if self._watched:
-                poller.register(1, 0)  # POLLERR alone
-            left = pause.timeout_s()
-            ready = poller.poll(None if left is None else int(left * 1000) + 1)
-            if any(fd == 1 for fd, _ in ready):
-                return False
-        return True
+        awaited = self._control.awaited(until)
+        if awaited is None:
+            return True
+        poller = select.poll()
+        for fd in awaited.fds:
+            poller.register(fd, select.POLLIN)
+        if self._watched:
+            poller.register(1, 0)  # POLLERR alone
+        left_s = awaited.left_s()
+        ready = poller.poll(None if left_s is None else int(left_s * 1000) + 1)
+        self._control.drain()
+        return not any(fd == 1 for fd, _ in ready)
 
     def _write(self, data: bytes) -> bool:
         if self._watched and data and _is_unread():

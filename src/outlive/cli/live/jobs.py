@@ -11,8 +11,7 @@ import time
 from outlive.cli import human, stdio
 from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.cli.text import Style, cut
-from outlive.jobs import waiting
-from outlive.system import signals
+from outlive.system import signals, waiting
 from outlive.system.signals import signal
 from outlive.verbs import envelope
 
@@ -39,7 +38,7 @@ def follow(ctx: Context, verb: Verb, options: GlobalOptions, **args: Any) -> int
     wakeup = signals.wakeup_pipe((signal.SIGWINCH,))
     try:
         while True:
-            shown.show(envelope.answer(verb.type, verb.answer(ctx, **args).to_dict()))
+            shown.show(envelope.answer(verb.type, verb.run(ctx, **args).to_dict()))
             if not _wait(wakeup):
                 return ANSWERED
     except KeyboardInterrupt:

@@ -32,7 +32,6 @@ from outlive.system import fault_points, fds, tree
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Generator
 
     from outlive.core.records import Definition
     from outlive.hosts.engine import Caller, Host, Start
@@ -78,9 +77,7 @@ class SlurmEngine(Engine):
             raise invalid("resources", f"Slurm gives whole processors: cpus is {math.ceil(cpus)}, not {cpus}")
         return definition
 
-    def submit(
-        self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks
-    ) -> Generator[None, None, socket.socket | None]:
+    def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
         """Hand the job to Slurm. Errors: launch_failed, and nothing will run then."""
         definition = start.definition
         python = host.settings.python or sys.executable
@@ -97,7 +94,6 @@ class SlurmEngine(Engine):
         except OSError as error:
             raise from_os(f"writing {job.path}/{engine_record.ENGINE}", error, on="store") from error
         fault_points.at("host_recorded")
-        yield None  # what follows waits for the controller: a server does it in a thread
         # Slurm passes the environment on: with the cookie of an outer job, the kill of that one would end this one too
         env = {name: value for name, value in caller.env.items() if name != tree.COOKIE}
         arguments = [*_flags(host, definition), _SCRIPT, python, definition.root, job.job_id]
@@ -183,11 +179,8 @@ class SlurmEngine(Engine):
             there.close()
         return here
 
-    def cancelled(
-        self, caller: Caller, job: JobDir, inspection: Inspection, by: str
-    ) -> Generator[None, None, Inspection]:
+    def cancelled(self, caller: Caller, job: JobDir, inspection: Inspection, by: str) -> Inspection:
         """End a job that waits in Slurm's queue. Errors: io_error."""
-        yield None  # scancel waits for the controller
         record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
         try:
             locks = Locks(job)

@@ -29,7 +29,6 @@ from outlive.system.signals import signal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Generator
     from typing import Any
 
     from outlive.hosts.engine import Caller, Host, Start
@@ -74,11 +73,8 @@ class SshEngine(Engine):
             )
         return definition
 
-    def submit(
-        self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks
-    ) -> Generator[None, None, socket.socket | None]:
+    def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
         """Start the mirror, which starts the job there and reports it."""
-        yield None  # a process is waited for
         definition = start.definition
         # A reader that starts the mirror again may know no agent
         agent = caller.env.get(_AGENT) or None
@@ -140,12 +136,9 @@ class SshEngine(Engine):
                     ) from error
             time.sleep(_PORT_S)
 
-    def cancelled(
-        self, caller: Caller, job: JobDir, inspection: Inspection, by: str
-    ) -> Generator[None, None, Inspection]:
+    def cancelled(self, caller: Caller, job: JobDir, inspection: Inspection, by: str) -> Inspection:
         """Ask the mirror, which alone knows whether the other machine was asked for the start. Errors:
         io_error."""
-        yield None  # the mirror may be starting
         asked = {"op": "kill", "signal": signal.SIGTERM, "by": by}
         answer, sock = None, self.connect(job)
         try:

@@ -14,8 +14,8 @@ from outlive.jobs import adoption, processes
 from outlive.jobs.conditions import of_job
 from outlive.jobs.conditions.parse import mark_of
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.waiting import WORK, Pause
 from outlive.store.output.merged import Output
+from outlive.system.waiting import pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from outlive.jobs.conditions.condition import Probe
     from outlive.jobs.conditions.parse import Condition
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -155,9 +154,7 @@ def mark(fired: dict[str, Any]) -> str:
     return mark_of(fired["condition"], value)
 
 
-def wait_for(
-    ctx: Context, jobs: list[JobWait], *, began: float, limit: float | None, mode: str = "any"
-) -> Waiting[bool]:
+def wait_for(ctx: Context, jobs: list[JobWait], *, began: float, limit: float | None, mode: str = "any") -> bool:
     """Wait until one of the jobs has fired, with mode `all` until all have or one has in vain.
 
     Return False if `limit` passed first (time.monotonic seconds; None: no limit).
@@ -179,25 +176,22 @@ def wait_for(
         until = limit if limit is None or not first else max(limit, began + limits.FIRST_ANSWER_S)
         if until is not None and time.monotonic() >= until:
             return False
-        yield from _pause([one for one in jobs if not one.is_over and not one.spent], until)
+        _pause([one for one in jobs if not one.is_over and not one.spent], until)
 
 
-def _pause(waiting: list[JobWait], limit: float | None) -> Waiting[None]:
+def _pause(waiting: list[JobWait], limit: float | None) -> None:
     """Wait until something may have changed for one of the jobs."""
     fds: list[int] = []
     deadlines = [] if limit is None else [limit]
     for one in waiting:
-        for pause in one.control.pause(limit):  # only to learn what it would wait for
-            fds += pause.fds
-            deadlines += [] if pause.deadline is None else [pause.deadline]
-            break
-        else:
+        awaited = one.control.awaited(limit)
+        if awaited is None:
             return
+        fds += awaited.fds
+        deadlines += [] if awaited.deadline is None else [awaited.deadline]
         for probe in one.probes:
             fds += probe.fds
             deadlines += [] if probe.again is None else [probe.again]
-    until = min(deadlines, default=None)
-    # None: there is more to search
-    yield WORK if until is not None and until <= time.monotonic() else Pause(tuple(fds), until)
+    pause(tuple(fds), min(deadlines, default=None))  # a deadline that has passed: there is more to search
     for one in waiting:
         one.control.drain()

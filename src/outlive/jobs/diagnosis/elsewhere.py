@@ -9,7 +9,6 @@ from outlive.jobs.control_client import ask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -27,7 +26,7 @@ def machine_of(inspection: Inspection) -> str:
     return str(None if machine is None else machine.name)
 
 
-def looked(inspection: Inspection, job: JobDir, verb: str) -> Waiting[dict[str, object]]:
+def looked(inspection: Inspection, job: JobDir, verb: str) -> dict[str, object]:
     """Ask the host of a job what the job uses now, if it is to be asked for this verb. Return
     {usage, descendants}, each only if it is known."""
     if not inspection.supervised or inspection.definition.host is None:
@@ -35,7 +34,7 @@ def looked(inspection: Inspection, job: JobDir, verb: str) -> Waiting[dict[str, 
     if not engines.tells_use(job, inspection.definition, verb):
         return {}
     try:
-        answer = yield from ask(job, {"op": "usage"})
+        answer = ask(job, {"op": "usage"})
     except OutliveError:  # the connection broke, or the job has ended meanwhile
         return {}
     return {name: answer[name] for name in ("usage", "descendants") if answer.get(name) is not None}

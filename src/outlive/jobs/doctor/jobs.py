@@ -10,7 +10,6 @@ import time
 from outlive.errors import OutliveError
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.doctor.finding import Finding, ok, unopened, warn
-from outlive.jobs.waiting import drive
 from outlive.store.atomic_file import Damaged
 from outlive.store.cleanup import disk_use
 from outlive.store.inspection import inspect
@@ -124,7 +123,7 @@ def _answers(place: Place, job: JobDir, state: State, deadline: float) -> bool:
     try:
         if not client.request({"op": "ping"}):
             return True
-        answer = drive(client.answer(min(deadline, time.monotonic() + _ANSWER_S)))
+        answer = client.answer(min(deadline, time.monotonic() + _ANSWER_S))
         if answer is not None:
             place.versions[job.job_id] = answer.get("version")
         return answer is not None or not client.connected or time.monotonic() > deadline

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
 _QUESTION_LINES = 3  # of what was printed before the first text
@@ -42,7 +41,7 @@ class Exchange:
         self._deadline = time.monotonic() + limits.MCP_CALL_MS / 1000 if ctx.face == "mcp" else None
         self._sent = 0
 
-    def run(self, *, timeout_ms: int, max_bytes: int) -> Waiting[Written]:
+    def run(self, *, timeout_ms: int, max_bytes: int) -> Written:
         """Type the texts, and answer with all that the job printed meanwhile. Errors: as for
         `stdin.deliver`."""
         inspection = adoption.inspect_and_adopt(self._ctx, self._job)
@@ -52,13 +51,13 @@ class Exchange:
         reaction = Reaction(self._ctx, self._job, self._left_ms(), max_bytes)
         written, closed, why = 0, False, None
         for line in lines:
-            yield from reaction.settled()
+            reaction.settled()
             why = self._reason_to_stop(reaction)
             if why is not None:
                 break
             reaction.begin_again(self._left_ms())
             try:
-                answer = yield from stdin.put(self._job, line, timeout_ms=self._left_ms(timeout_ms))
+                answer = stdin.put(self._job, line, timeout_ms=self._left_ms(timeout_ms))
             except OutliveError:
                 if not adoption.inspect_and_adopt(self._ctx, self._job).state.finished:
                     raise
@@ -70,8 +69,8 @@ class Exchange:
                 break
             self._sent += 1
         else:
-            yield from reaction.settled()
-        said = yield from reaction.answer(lines[self._sent - 1] if self._sent else b"")
+            reaction.settled()
+        said = reaction.answer(lines[self._sent - 1] if self._sent else b"")
         said.since.hint = sentences(why, said.since.hint)
         return Written(
             job=said.reading.job,

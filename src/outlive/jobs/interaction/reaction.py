@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from outlive.answers.job import Prompt
     from outlive.answers.reading import Polled, Reading
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -49,7 +48,7 @@ class Reaction:
         with Output(self._job) as output:
             self.before = output.end
 
-    def settled(self) -> Waiting[None]:
+    def settled(self) -> None:
         """Wait until the job asks for input, ends, or has been silent for `wait_ms`."""
         now = time.monotonic()
         latest = max(self._began + max(self._wait_s, limits.REACTION_S), now + min(self._wait_s, limits.REACTION_S))
@@ -66,13 +65,13 @@ class Reaction:
                 deadline = min(changed + self._wait_s, latest)
                 if self.asks or inspection.state.state != "running" or time.monotonic() >= deadline:
                     return
-                yield from control.pause(deadline)
+                control.pause(deadline)
         finally:
             control.close()
 
-    def answer(self, sent: bytes) -> Waiting[Polled]:
+    def answer(self, sent: bytes) -> Polled:
         """Return the new output and the job's state, and move the client's read position."""
-        answer = yield from read(self._ctx, self._job, self._since, self._view)
+        answer = read(self._ctx, self._job, self._since, self._view)
         reading, since = answer.reading, answer.since
         read_cursor.mark_seen(self._ctx, self._job, reading.shown.next_seq)
         known = reading.asks.waiting_for_input and reading.asks.echo is not False

@@ -6,25 +6,24 @@ from outlive.answers import ABSENT, sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Polled, Reading, Since
 from outlive.jobs import adoption, job_answer
-from outlive.jobs.waiting import WORK
 from outlive.store.output.merged import Output
+from outlive.system.waiting import checkpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.render.view import View
     from outlive.store.job_dir import JobDir
 
 
-def read(ctx: Context, job: JobDir, since: int, view: View) -> Waiting[Polled]:
+def read(ctx: Context, job: JobDir, since: int, view: View) -> Polled:
     """Return the output from `since` on, and what is true of the job."""
     # First the state: the output read below is then complete at the end
     inspection = adoption.inspect_and_adopt(ctx, job)
     state = inspection.state
     with Output(job) as output:
         if job_answer.takes_long(inspection, output, since, view.max_bytes):
-            yield WORK
+            checkpoint()
         reading = Reading(
             job=Job(job_id=job.job_id, state=state.state),
             shown=job_answer.new_output(inspection, job, output, since, view),
@@ -38,7 +37,7 @@ def read(ctx: Context, job: JobDir, since: int, view: View) -> Waiting[Polled]:
         lost = job_answer.losses(inspection, output)
         advised = job_answer.advice(ctx, inspection, job, output, reading.asks, reading.stopped)
         previous = job_answer.previous(ctx, inspection, output)
-    reported = yield from job_answer.reported(inspection)
+    reported = job_answer.reported(inspection)
     became = Since(
         timeout_ms=inspection.definition.timeout_ms,
         outcome=job_answer.outcome(inspection),

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -32,7 +31,7 @@ def deliver(
     max_bytes: int = limits.SHOWN_BYTES,
     eof: bool = False,
     field: str = "data",
-) -> Waiting[Written]:
+) -> Written:
     """Write `data`, then end the input if `eof`. Answer when the job has read it all, or after
     `timeout_ms`; with `wait_ms` also with the job's reaction, at most `max_bytes` of it.
 
@@ -46,7 +45,7 @@ def deliver(
 
         reaction = Reaction(ctx, job, wait_ms, max_bytes)
     try:
-        answer = yield from put(job, data, timeout_ms=timeout_ms, eof=eof)
+        answer = put(job, data, timeout_ms=timeout_ms, eof=eof)
     except OutliveError as error:
         if error.code == "io_error":  # the job may have ended meanwhile, and its supervisor with it
             require_open(adoption.inspect_and_adopt(ctx, job))
@@ -57,8 +56,8 @@ def deliver(
     said = None
     if reaction is not None:
         if written == len(data):  # else the job does not read, and has nothing to react to
-            yield from reaction.settled()
-        said = yield from reaction.answer(data)
+            reaction.settled()
+        said = reaction.answer(data)
     state = said.reading.job.state if said else adoption.inspect_and_adopt(ctx, job).state.state
     return Written(
         job=Job(job_id=job.job_id, state=state),
@@ -87,12 +86,12 @@ def require_writable(ctx: Context, job: JobDir, count: int, *, eof: bool = False
     return inspection
 
 
-def put(job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Waiting[dict[str, Any]]:
+def put(job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> dict[str, Any]:
     """Have the supervisor write `data`. Return its answer: {written, closed, eof}."""
     memory = fds.memory_file("stdin", data)
     try:
         asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
-        return (yield from ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in"))
+        return ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in")
     finally:
         os.close(memory)
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 
 from outlive.core.ids import short_id
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, auditing, lookup, ownership
-from outlive.jobs.permission import commands, pending
+from outlive.jobs.permission import pending
 from outlive.jobs.permission.person import require_person
-from outlive.jobs.waiting import Pause
 from outlive.store import approval
 from outlive.system import fault_points
+from outlive.system.waiting import pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -41,7 +41,7 @@ _LOOK_S = 5.0  # between two looks anyway
 # --- the process that asks ------------------------------------------------------------------------
 
 
-def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | None) -> Waiting[socket.socket | None]:
+def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | None) -> socket.socket | None:
     """Wait for the approval of a job until `deadline` (time.monotonic seconds), and start the job if
     it is approved. Closes `holder`, as `store.approval.hold` returned it.
 
@@ -50,36 +50,34 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
     """
     try:
         if ctx.later is not None:  # a server goes on with it when this call has been answered
-            going_on = _hold(ctx, plan, lookup.open_known(ctx, job.job_id), holder)
-            commands.held.add(job.job_id)  # now: the next call counts it
-            ctx.later(going_on)
+            mine = lookup.open_known(ctx, job.job_id)
+            ctx.later(partial(_hold, ctx, plan, mine, holder))
             holder = -1
-        given = yield from _answer(ctx, job, deadline)
+        given = _answer(ctx, job, deadline)
         if given is None or given["state"] != approval.APPROVED or holder < 0:
             return None
-        return (yield from pending.start(ctx, job, plan))
+        return pending.start(ctx, job, plan)
     finally:
         if holder >= 0:
             os.close(holder)
 
 
-def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> Waiting[None]:
+def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
     """Start a job when it is approved, however long that takes."""
     try:
-        given = yield from _answer(ctx, job, None)
+        given = _answer(ctx, job, None)
         if given is not None and given["state"] == approval.APPROVED:
-            sock = yield from pending.start(ctx, job, plan)
+            sock = pending.start(ctx, job, plan)
             if sock is not None:
                 sock.close()
         elif job.is_in_place():
             pending.settle(ctx, job)
     finally:
-        commands.held.discard(job.job_id)
         job.close()
         os.close(holder)
 
 
-def _answer(ctx: Context, job: JobDir, deadline: float | None) -> Waiting[dict[str, object] | None]:
+def _answer(ctx: Context, job: JobDir, deadline: float | None) -> dict[str, object] | None:
     """Wait for the answer. Return None if the job was removed or `deadline` (time.monotonic
     seconds) has passed."""
     watch = _Watch(job)
@@ -96,7 +94,7 @@ def _answer(ctx: Context, job: JobDir, deadline: float | None) -> Waiting[dict[s
             if deadline is not None and now >= deadline:
                 return None
             until = now + min(left_s, _LOOK_S if watch.fds else _CHECK_S)
-            yield Pause(watch.fds, until if deadline is None else min(until, deadline))
+            pause(watch.fds, until if deadline is None else min(until, deadline))
             watch.drain()
         return None
     finally:
@@ -132,19 +130,19 @@ class _Watch:
             self._watch = None
 
 
-def go_on(ctx: Context, job: JobDir, given: Given | None, by: str, deadline: float | None) -> Waiting[None]:
+def go_on(ctx: Context, job: JobDir, given: Given | None, by: str, deadline: float | None) -> None:
     """Take the answer of the client's user, if there is one, and wait until an approved job has
     started, or until `deadline`. Errors: as `pending.start`, and invalid_state for a job that was
     never asked about."""
     _require_own(ctx, job)
     if given is not None and approval.read(job) is None:
         take(ctx, job, *given, by=by)
-    answer = yield from _answer(ctx, job, deadline)
+    answer = _answer(ctx, job, deadline)
     if answer is not None and answer["state"] == approval.APPROVED:
-        yield from _have_started(ctx, job)
+        _have_started(ctx, job)
 
 
-def take_and_start(ctx: Context, job_id: str, given: Given, by: str) -> Waiting[None]:
+def take_and_start(ctx: Context, job_id: str, given: Given, by: str) -> None:
     """Take the answer of the client's user, and wait until an approved job has started. Errors: as
     `go_on`."""
     with lookup.open_by_id(ctx, job_id) as job:
@@ -152,7 +150,7 @@ def take_and_start(ctx: Context, job_id: str, given: Given, by: str) -> Waiting[
         if approval.read(job) is None:
             take(ctx, job, *given, by=by)
         if (approval.read(job) or {}).get("state") == approval.APPROVED:
-            yield from _have_started(ctx, job)
+            _have_started(ctx, job)
 
 
 def _require_own(ctx: Context, job: JobDir) -> None:
@@ -199,20 +197,20 @@ def remember(definition: Definition, by: str) -> None:
         raise from_os(f"writing {always.path(directory)} (the job was approved)", error) from error
 
 
-def withdraw(ctx: Context, job: JobDir) -> Waiting[Inspection]:
+def withdraw(ctx: Context, job: JobDir) -> Inspection:
     """Withdraw a pending job. If it was approved at the same moment, wait until it has started and
     return that. Errors: invalid_state, io_error."""
     try:
         given, _ = approval.answer(job, approval.WITHDRAWN, by=ownership.actor(ctx, job.read_meta()))
     except OSError as error:
         raise from_os(f"withdrawing job {job.job_id}", error, on="store") from error
-    inspection = yield from _settled(ctx, job)
+    inspection = _settled(ctx, job)
     if inspection.state.state == "created":
         raise OutliveError("invalid_state", f"job {short_id(job.job_id)} is {given['state']}", retryable=True)
     return inspection
 
 
-def _settled(ctx: Context, job: JobDir) -> Waiting[Inspection]:
+def _settled(ctx: Context, job: JobDir) -> Inspection:
     """Return an answered job when it has started or ended, which another process may be about to do; after HOLDER_S as
     it is."""
     until = time.monotonic() + HOLDER_S
@@ -220,13 +218,13 @@ def _settled(ctx: Context, job: JobDir) -> Waiting[Inspection]:
         inspection = adoption.inspect_and_adopt(ctx, job)
         if inspection.state.state != "created" or time.monotonic() >= until:
             return inspection
-        yield Pause((), time.monotonic() + _CHECK_S / 5)
+        pause((), time.monotonic() + _CHECK_S / 5)
 
 
 # --- the person who answers -----------------------------------------------------------------------
 
 
-def decide(ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None = None) -> Waiting[Inspection]:
+def decide(ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None = None) -> Inspection:
     """Write a person's answer about a pending job down, and have it take effect.
 
     Errors: invalid_state if the job waits for none, or was answered before.
@@ -247,9 +245,9 @@ def decide(ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None
         raise _answered(job, given)
     fault_points.at("approve_written")
     if state == approval.APPROVED:
-        yield from _have_started(ctx, job)
+        _have_started(ctx, job)
         return adoption.inspect_and_adopt(ctx, job)  # on another host it may still be `created`
-    return (yield from _settled(ctx, job))
+    return _settled(ctx, job)
 
 
 def _require_pending(inspection: Inspection, job: JobDir) -> None:
@@ -270,7 +268,7 @@ def _answered(job: JobDir, given: dict[str, object]) -> OutliveError:
     return OutliveError("invalid_state", message, hint="The first answer counts.")
 
 
-def _have_started(ctx: Context, job: JobDir) -> Waiting[None]:
+def _have_started(ctx: Context, job: JobDir) -> None:
     """Wait until the process that made the job has started it; if that is gone or does not act,
     start it here. Errors: as `start`."""
     until = time.monotonic() + HOLDER_S
@@ -278,7 +276,7 @@ def _have_started(ctx: Context, job: JobDir) -> Waiting[None]:
         state = job.read_state()
         if state is None or state.state != "created":
             return
-        yield Pause((), time.monotonic() + 0.02)
-    sock = yield from pending.start(ctx, job)
+        pause((), time.monotonic() + 0.02)
+    sock = pending.start(ctx, job)
     if sock is not None:
         sock.close()

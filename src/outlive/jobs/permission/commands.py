@@ -7,7 +7,9 @@ Imported only where a policy is configured.
 from __future__ import annotations
 
 import os
+import threading
 import time
+from weakref import WeakSet
 
 from outlive import limits
 from outlive.config import state_directory
@@ -33,7 +35,9 @@ _PLAIN = "Plain words joined by && || ; or |, without expansions and redirection
 _OTHER_WAY = "Do it another way, or tell the user: [policy] of outlive's configuration decides, not this call."
 
 
-held: set[str] = set()  # jobs for whose approval this server waits
+# Of the jobs for whose approval this server waits: a plan lives as long as a thread waits with it
+_waited_for: WeakSet[Plan] = WeakSet()
+_asking = threading.Lock()
 
 
 def decided(ctx: Context, definition: Definition, overrides: Mapping[str, str]) -> Decision:
@@ -71,7 +75,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     directory = state_directory(os.environ)
     key = always.key_of(directory, plan.definition, plan.overrides, plan.stdin_data)
     if not always.has(directory, key):
-        _require_room()
+        _take_room(plan)
         request = _asked(decision, key, policy.ask_timeout_ms, plan)
         auditing.note_start(ctx, "ask", plan)
         plan.definition = Definition.replace(plan.definition, approval=request)
@@ -120,15 +124,18 @@ def digest(variables: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(sorted(variables.items())).encode()).hexdigest()
 
 
-def _require_room() -> None:
+def _take_room(plan: Plan) -> None:
     """Raise denied if this server waits for as many answers as it can."""
-    if len(held) >= MOST_HELD:
-        raise OutliveError(
-            "denied",
-            f"{MOST_HELD} jobs of this server wait for the user's approval already",
-            retryable=True,
-            hint="Wait until the user has answered some of them, or withdraw them with kill.",
-        )
+    with _asking:
+        if len(_waited_for) < MOST_HELD:
+            _waited_for.add(plan)
+            return
+    raise OutliveError(
+        "denied",
+        f"{MOST_HELD} jobs of this server wait for the user's approval already",
+        retryable=True,
+        hint="Wait until the user has answered some of them, or withdraw them with kill.",
+    )
 
 
 def check_sinks(ctx: Context, definition: Definition, notification: Notification) -> None:

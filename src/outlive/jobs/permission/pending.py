@@ -15,7 +15,6 @@ from outlive.jobs import auditing
 from outlive.jobs.permission import commands, facts
 from outlive.jobs.permission.person import is_person
 from outlive.jobs.starting import making
-from outlive.jobs.waiting import drive
 from outlive.store import approval, history
 from outlive.store.inspection.inspect import Inspection, inspect_job
 from outlive.store.job_dir import Locks
@@ -29,11 +28,10 @@ if TYPE_CHECKING:
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
-    from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
 
-def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> Waiting[socket.socket | None]:
+def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket | None:
     """Start an approved job, and return the socket on which its supervisor reports; None if another
     process has started it. Without `plan` it gets the environment of this process.
 
@@ -63,9 +61,9 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> Waiting[socket
             history.record(job, history.APPROVED, by=given.get("by"), reason=given.get("reason"))
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
-        sock = yield from making.begin(ctx, plan, job, locks)
+        sock = making.begin(ctx, plan, job, locks)
         try:
-            yield from making.started(job, sock, locks)
+            making.started(job, sock, locks)
         except BaseException:
             if sock is not None:
                 sock.close()
@@ -126,7 +124,7 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
         if given["state"] != approval.APPROVED:
             _end(ctx, job, given)
         elif ctx.face == "cli" and not approval.is_held(job) and is_person(ctx.store):
-            sock = drive(start(ctx, job))
+            sock = start(ctx, job)
             if sock is not None:
                 sock.close()
     except (OSError, OutliveError):  # a read-only store, or no process can be made: the next look tries again

@@ -11,15 +11,14 @@ from outlive.answers.starting import Started
 from outlive.core.ids import short_id
 from outlive.core.units import timestamp
 from outlive.jobs import job_answer
-from outlive.jobs.waiting import WORK
 from outlive.render import view, window
 from outlive.store.output.merged import Output
+from outlive.system.waiting import checkpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.answers.output import Tails
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -33,7 +32,7 @@ class Wanted:
         self.tail_lines, self.max_bytes, self.raw, self.show = tail_lines, max_bytes, raw, show
 
 
-def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wanted: Wanted) -> Waiting[Started]:
+def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wanted: Wanted) -> Started:
     """Return the answer of run, start and restart.
 
     `began` is when the call came (time.monotonic seconds).
@@ -45,7 +44,7 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
         budget = None if max_bytes else _budget(ctx)
         room = max_bytes or budget or limits.SHOWN_BYTES
         if job_answer.takes_long(inspection, output, 0, room):
-            yield WORK
+            checkpoint()
         shape = view.asked_for(ctx.config, room, raw=wanted.raw, show=wanted.show)
         shown = job_answer.new_output(inspection, job, output, 0, shape)
         left = max(0, (budget or 0) - len(shown.output.encode("utf-8", "replace"))) // 2
@@ -55,7 +54,7 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
         described = job_answer.describe(inspection, job, output, asks)
         advised = job_answer.advice(ctx, inspection, job, output, asks, described.stopped)
         previous = job_answer.previous(ctx, inspection, output)
-    reported = yield from job_answer.reported(inspection)
+    reported = job_answer.reported(inspection)
     if ctx.client is not None:
         from outlive.jobs import read_cursor
 

@@ -13,6 +13,7 @@ from outlive.jobs import adoption, auditing, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.starting import answer, making
 from outlive.store.output.merged import Output
+from outlive.system.waiting import Cancelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
     from outlive.jobs.permission.approval import Given
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
     from outlive.store.new_job import NewJob
@@ -100,26 +100,26 @@ class StartCall:
 
     # --- from the plan to the answer ---
 
-    def run(self, ctx: Context, plan: Plan) -> Waiting[Started]:
+    def run(self, ctx: Context, plan: Plan) -> Started:
         """Make and start a job, and answer when it has ended or this is due."""
         self.check(ctx, plan.definition)
         new = making.make(ctx, plan, live=True)
-        return (yield from self.start(ctx, plan, new))
+        return self.start(ctx, plan, new)
 
-    def start(self, ctx: Context, plan: Plan, new: NewJob) -> Waiting[Started]:
+    def start(self, ctx: Context, plan: Plan, new: NewJob) -> Started:
         """Start a job whose directory is made, and answer.
 
         If nothing could be run, the directory is deleted.
         """
         if plan.definition.approval is not None:
-            return (yield from self._ask(ctx, plan, new))
+            return self._ask(ctx, plan, new)
         sock: socket.socket | None = None
         assert new.locks is not None
         try:
-            sock = yield from making.begin(ctx, plan, new.dir, new.locks, awaited=self.waits_for_end)
+            sock = making.begin(ctx, plan, new.dir, new.locks, awaited=self.waits_for_end)
             from outlive.jobs import processes  # noqa: F401 - what the answer needs, while the supervisor starts the command
 
-            yield from making.started(new.dir, sock, new.locks)
+            making.started(new.dir, sock, new.locks)
         except OutliveError as error:
             auditing.note_unstarted(ctx, plan.definition.job_id, error)
             if sock is not None:
@@ -130,7 +130,7 @@ class StartCall:
         except BaseException as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
             if sock is not None:
                 sock.close()
-            elif isinstance(error, GeneratorExit) or (plan.definition.host is None and not new.locks.are_given):
+            elif isinstance(error, Cancelled) or (plan.definition.host is None and not new.locks.are_given):
                 new.discard()  # while it waited for its scope: no supervisor has the job
                 ctx.job_id = None
             new.close()
@@ -138,39 +138,37 @@ class StartCall:
         job_dir = lookup.open_known(ctx, plan.definition.job_id)
         new.close()
         with job_dir as job:
-            return (yield from self.answer(ctx, job, sock, hint=plan.hint))
+            return self.answer(ctx, job, sock, hint=plan.hint)
 
-    def _ask(self, ctx: Context, plan: Plan, new: NewJob) -> Waiting[Started]:
+    def _ask(self, ctx: Context, plan: Plan, new: NewJob) -> Started:
         """Wait for the approval of a job that was just made, start it, and answer."""
         from outlive.store import approval  # late, as below: few jobs are asked about
 
         job = lookup.open_known(ctx, plan.definition.job_id)
         holder = approval.hold(new.dir)  # before the locks go: from here on it holds the job's environment
         new.close()
-        return (yield from self.start_approved(ctx, plan, job, holder))
+        return self.start_approved(ctx, plan, job, holder)
 
-    def start_approved(self, ctx: Context, plan: Plan, job: JobDir, holder: int) -> Waiting[Started]:
+    def start_approved(self, ctx: Context, plan: Plan, job: JobDir, holder: int) -> Started:
         """Wait for the approval of a job, start it, and answer. Closes `job` and `holder`."""
         from outlive.jobs.permission import approval
 
         if ctx.asks is not None and ctx.asks(plan.definition):
             self.answer_now()
         with job:
-            sock = yield from approval.ask(ctx, plan, job, holder, self.deadline)
-            return (yield from self.answer(ctx, job, sock, hint=plan.hint))
+            sock = approval.ask(ctx, plan, job, holder, self.deadline)
+            return self.answer(ctx, job, sock, hint=plan.hint)
 
-    def go_on(self, ctx: Context, job_id: str, given: Given | None, by: str) -> Waiting[Started]:
+    def go_on(self, ctx: Context, job_id: str, given: Given | None, by: str) -> Started:
         """Take the answer of the client's user, if there is one, and answer as the call that made the
         job. Errors: job_not_found, invalid_state for a job that was never asked about."""
         from outlive.jobs.permission import approval
 
         with lookup.open_by_id(ctx, job_id) as job:
-            yield from approval.go_on(ctx, job, given, by, self.deadline)
-            return (yield from self.answer(ctx, job, None))
+            approval.go_on(ctx, job, given, by, self.deadline)
+            return self.answer(ctx, job, None)
 
-    def answer(
-        self, ctx: Context, job: JobDir, sock: socket.socket | None, *, hint: str | None = None
-    ) -> Waiting[Started]:
+    def answer(self, ctx: Context, job: JobDir, sock: socket.socket | None, *, hint: str | None = None) -> Started:
         """Wait for the end of a started job or until this is due, and answer.
 
         On `sock` its supervisor reported the start, and will report the end.
@@ -178,7 +176,7 @@ class StartCall:
         if self.conditions:
             if sock is not None:
                 sock.close()
-            made = yield from self._answer_on_condition(ctx, job)
+            made = self._answer_on_condition(ctx, job)
             made.hint = sentences(hint, made.hint)
             return made
         control = ControlClient(job, output=False, sock=sock)
@@ -189,21 +187,21 @@ class StartCall:
                     break
                 if self.deadline is not None and _waits_for_input(inspection, job):
                     break  # nothing happens until its question is answered
-                yield from control.pause(self.deadline)
-            made = yield from answer.made(ctx, inspection, job, began=self.began, wanted=self.wanted)
+                control.pause(self.deadline)
+            made = answer.made(ctx, inspection, job, began=self.began, wanted=self.wanted)
         finally:
             control.close()  # not before: a supervisor that is heard does not sync the directory that is read here
         made.hint = sentences(hint, made.hint)
         return made
 
-    def _answer_on_condition(self, ctx: Context, job: JobDir) -> Waiting[Started]:
+    def _answer_on_condition(self, ctx: Context, job: JobDir) -> Started:
         """Wait as the verb `wait` does, from the start of the job on, and answer."""
         from outlive.jobs.conditions.job_wait import JobWait, wait_for
 
         waited = JobWait(ctx, job, self.conditions, output_since=0, match_since=0)
         try:
-            done = yield from wait_for(ctx, [waited], began=self.began, limit=self.deadline)
-            made = yield from answer.made(ctx, waited.found, job, began=self.began, wanted=self.wanted)
+            done = wait_for(ctx, [waited], began=self.began, limit=self.deadline)
+            made = answer.made(ctx, waited.found, job, began=self.began, wanted=self.wanted)
             made.fired, made.timed_out, made.held_by = waited.fired, not done, waited.held_by
             made.hint = sentences(waited.hint(), made.hint)
             return made

@@ -13,14 +13,13 @@ import time
 from outlive import limits
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, lookup, ownership
-from outlive.jobs.waiting import Pause
 from outlive.store.inspection import engine_record
+from outlive.system.waiting import pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -58,7 +57,7 @@ class Deduplication:
         self._ctx = ctx
         self._fd = -1
 
-    def acquire(self) -> Waiting[None]:
+    def acquire(self) -> None:
         """Take the lock. Errors: io_error, also if another process does not release it in time."""
         until = time.monotonic() + limits.CONTROL_S
         try:
@@ -71,7 +70,7 @@ class Deduplication:
                 except BlockingIOError:
                     if time.monotonic() >= until:
                         raise
-                yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+                pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
         except OSError as error:
             raise from_os(f"locking {self._ctx.store.path}/.dedupe.lock", error, on="store") from error
 

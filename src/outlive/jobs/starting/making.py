@@ -14,12 +14,12 @@ from outlive.core.records import LOCAL, State
 from outlive.errors import OutliveError, argument, from_os
 from outlive.jobs import auditing, lookup
 from outlive.jobs.control_client import refused
-from outlive.jobs.waiting import Pause
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STDIN_DATA, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request, of_caller
-from outlive.system import fault_points, fds
+from outlive.system import fault_points, fds, process
+from outlive.system.waiting import pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
-    from outlive.jobs.waiting import Waiting
     from outlive.launch import systemd_scope as scope_launch
     from outlive.store.job_dir import JobDir
 
@@ -86,7 +85,7 @@ def _write_new(job: JobDir, name: str, data: bytes) -> None:
 
 def begin(
     ctx: Context, plan: Plan, job: JobDir, locks: Locks, *, created: bool = False, awaited: bool = False
-) -> Waiting[socket.socket | None]:
+) -> socket.socket | None:
     """Hand the job to a supervisor, or to the engine of its host, and return the socket on which
     the start is reported; None for a job that waits for its start there. `awaited`: the caller
     waits for the end.
@@ -102,7 +101,7 @@ def begin(
             return None
         auditing.note_start(ctx, doing, plan)
         host = engines.host_of(ctx.config, definition.host)
-        reporter: socket.socket | None = yield from host.engine.submit(ctx, host, job, plan, locks)
+        reporter: socket.socket | None = host.engine.submit(ctx, host, job, plan, locks)
         return reporter
     request = Request(
         root=ctx.store.path,
@@ -111,7 +110,7 @@ def begin(
         environment=_inherited(ctx, definition),
         overrides=plan.overrides,
         masked=_masked(ctx, plan) if definition.mask else [],
-        umask=_umask(),
+        umask=process.umask(),
         awaited=awaited,
         created=created,
         **of_caller(ctx, definition) | {"audit": auditing.note_start(ctx, doing, plan)},
@@ -120,9 +119,9 @@ def begin(
     memory = -1
     try:
         if definition.systemd_scope:
-            scope = yield from _entered(ctx, definition.job_id)
+            scope = _entered(ctx, definition.job_id)
         elif definition.resources is not None:
-            scope = yield from _entered_for_limits(ctx, definition)
+            scope = _entered_for_limits(ctx, definition)
         here, there = fds.pair()
         memory = request.to_file()
         sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
@@ -165,7 +164,7 @@ def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
     return boundary.inherited(definition, ctx.env)
 
 
-def _entered(ctx: Context, job_id: str) -> Waiting[scope_launch.Launcher]:
+def _entered(ctx: Context, job_id: str) -> scope_launch.Launcher:
     """Make a systemd scope for the job and return a launcher in it.
 
     Errors: launch_failed; then nothing was started.
@@ -179,7 +178,7 @@ def _entered(ctx: Context, job_id: str) -> Waiting[scope_launch.Launcher]:
         while not launcher.is_there():
             if time.monotonic() >= deadline:
                 raise OSError(f"systemd-run made no scope within {limits.LAUNCH_S:.0f} s")
-            yield Pause((launcher.fileno(),), deadline)
+            pause((launcher.fileno(),), deadline)
     except BaseException as error:
         if launcher is not None:
             launcher.give_up()
@@ -189,7 +188,7 @@ def _entered(ctx: Context, job_id: str) -> Waiting[scope_launch.Launcher]:
     return launcher
 
 
-def _entered_for_limits(ctx: Context, definition: Definition) -> Waiting[scope_launch.Launcher | None]:
+def _entered_for_limits(ctx: Context, definition: Definition) -> scope_launch.Launcher | None:
     """Return a launcher in a scope, which is a control group that systemd delegates; None where the
     limits of the job need none, or where none can be had: the answer then says what is not limited.
     """
@@ -199,7 +198,7 @@ def _entered_for_limits(ctx: Context, definition: Definition) -> Waiting[scope_l
     if definition.host is not None or not job_group.needs_scope(asked):
         return None
     try:
-        return (yield from _entered(ctx, definition.job_id))
+        return _entered(ctx, definition.job_id)
     except OutliveError:
         return None
 
@@ -218,14 +217,7 @@ def _masked(ctx: Context, plan: Plan) -> list[str]:
     return masked_lines(plan.definition.mask, {**ctx.env, **plan.overrides})
 
 
-def _umask() -> int:
-    """Return the umask of this process; reading it means setting it (umask(2))."""
-    old = os.umask(0o077)
-    os.umask(old)
-    return old
-
-
-def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> Waiting[None]:
+def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
     """Wait until the supervisor reports that it started the command, and leave the locks to it.
     Without a socket the job starts later, on another host.
 
@@ -240,7 +232,7 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> Waiting[No
         try:
             message = sock.recv(limits.CONTROL_BYTES)
         except BlockingIOError:
-            yield Pause((sock.fileno(),), deadline)
+            pause((sock.fileno(),), deadline)
             continue
         except OSError:
             message = b""

@@ -11,7 +11,6 @@ import anyio
 
 from outlive.errors import OutliveError
 from outlive.jobs.control_client import ControlClient
-from outlive.mcp import async_driver
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -34,11 +33,24 @@ async def changes(job: JobDir, *, output: bool, every_s: float) -> AsyncGenerato
             yield
             if over:
                 return
-            await async_driver.drive(line.pause(None))
+            await _changed(line)
             await anyio.sleep(every_s)
             line.drain()
     finally:
         line.close()
+
+
+async def _changed(line: ControlClient) -> None:
+    """Wait as `line.pause` does, without a thread."""
+    awaited = line.awaited(None)
+    if awaited is None:
+        return
+    with anyio.move_on_after(awaited.left_s()):
+        for fd in awaited.fds:  # at most one
+            await anyio.wait_readable(fd)
+            line.drain()
+            return
+        await anyio.sleep_forever()
 
 
 def _is_over(job: JobDir) -> bool:

@@ -46,9 +46,6 @@ async def reported(
     report: Report, verb: Verb, ctx: Context, args: dict[str, Any], secrets: Secrets
 ) -> AsyncIterator[None]:
     """Report while the action in the block runs, and never after it."""
-    if verb.name not in SPAWNING and "job" not in args and not verb.slow:
-        yield
-        return
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(_report, report, verb, ctx, args, secrets)

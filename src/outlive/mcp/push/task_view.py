@@ -28,7 +28,6 @@ from outlive.core.units import duration_ms, seconds_of, timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.starting import answer as start_answer
-from outlive.jobs.waiting import drive
 from outlive.mcp.tools.text import answers
 from outlive.render import ends
 from outlive.store.output.merged import Output
@@ -99,10 +98,8 @@ class TaskView:
         if status != COMPLETED:
             return {}
         try:
-            answer = drive(
-                start_answer.made(
-                    ctx, inspection, job, began=time.monotonic(), wanted=start_answer.Wanted(**self._show)
-                )
+            answer = start_answer.made(
+                ctx, inspection, job, began=time.monotonic(), wanted=start_answer.Wanted(**self._show)
             )
             answer.waited_ms = answer.elapsed_ms  # the same at each request
             answer_shown = envelope.answer("run", answer.to_dict())

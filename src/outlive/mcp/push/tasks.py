@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -43,7 +43,7 @@ from outlive.core.records import CONTROL, READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.interaction import stdin
-from outlive.mcp import async_driver
+from outlive.mcp import threads
 from outlive.mcp.introduction import TASKS
 from outlive.mcp.push import follow
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, is_unapproved, questions
@@ -169,7 +169,7 @@ class Tasks(Extension):
         with _opened(about, params.task_id) as job:
             # What it left behind is not the task's any more
             if not adoption.inspect_and_adopt(about, job).state.finished:
-                await _doing(ending.kill(about, job, wait_ms=0), unless="invalid_state")
+                await _doing(partial(ending.kill, about, job, wait_ms=0), unless="invalid_state")
         return {}
 
     async def update(self, ctx: Request, params: UpdateParams) -> HandlerResult:
@@ -422,15 +422,15 @@ async def _type(about: Context, job: JobDir, response: Any) -> None:
     typed = _typed(response)
     if typed is not None:
         line = typed.encode("utf-8", "surrogateescape")
-        typing = stdin.deliver(about, job, line, timeout_ms=limits.WRITE_MS, eof=not typed)
+        typing = partial(stdin.deliver, about, job, line, timeout_ms=limits.WRITE_MS, eof=not typed)
         await _doing(typing, unless="stdin_closed")
 
 
-async def _doing(waiting: Any, *, unless: str) -> None:
-    """Drive an action. The error code `unless` means that nothing was left to do. Errors:
+async def _doing(work: Callable[[], object], *, unless: str) -> None:
+    """Run what may block. The error code `unless` means that nothing was left to do. Errors:
     -32603."""
     try:
-        await async_driver.drive(waiting)
+        await threads.run(work)
     except OutliveError as error:
         if error.code != unless:
             raise MCPError(types.INTERNAL_ERROR, error.message) from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from outlive import verbs
-from outlive.mcp import introduction, server
+from outlive.mcp import introduction, server, threads
 from outlive.mcp.own_code import OwnCode, log_to_stderr
 from outlive.mcp.stdio import transport
 from outlive.mcp.tools.call import Calls, Tools
@@ -64,6 +64,7 @@ async def _end_when_signalled(session: Session) -> None:
     with anyio.open_signal_receiver(*session.ENDING) as signals:
         async for number in signals:
             try:
+                await threads.end_all()
                 session.launcher.close()
             finally:
                 signal.signal(number, signal.SIG_DFL)

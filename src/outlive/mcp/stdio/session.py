@@ -169,7 +169,7 @@ class Session:
                 )
                 if sum(1 for _ in islice(lookup.job_ids(ctx), _FEW_JOBS + 1)) > _FEW_JOBS:
                     return True
-                listed: List = verbs.load("list").answer(ctx, limit=1)
+                listed: List = verbs.load("list").run(ctx, limit=1)
         except (OSError, OutliveError):  # the SDK's server says which
             return True
         return bool(listed.jobs or listed.skipped)

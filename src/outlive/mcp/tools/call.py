@@ -21,7 +21,7 @@ from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.news import notices
 from outlive.jobs.starting.call import StartCall
-from outlive.mcp import async_driver
+from outlive.mcp import threads
 from outlive.mcp.job_environment import job_directory
 from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
@@ -252,7 +252,7 @@ class Calls:
         ctx.detail = self.tools.detail(given)
         args.pop("detail", None)
         if start_soon is not None:
-            ctx.later = partial(start_soon, async_driver.drive_on)
+            ctx.later = threads.from_thread(partial(start_soon, threads.run_logged))
         if asks is not None:
             ctx.asks = partial(asks, ctx)
         notices.begin(ctx)
@@ -275,7 +275,7 @@ class Calls:
         ctx.verb, ctx.detail = verb.name, self.tools.detail(given)
         call = StartCall.taken_from(args)
         try:
-            result = await async_driver.drive(call.go_on(ctx, job_id, said, by))
+            result = await threads.run(partial(call.go_on, ctx, job_id, said, by))
         except OutliveError as error:
             raise spelled(error, MCP, verb.args) from error.__cause__
         return answer(verb.type, {**result.to_dict(), **report})
@@ -287,7 +287,7 @@ class Calls:
 
         ctx = self._context(caller, await self._environment.get(), EXEC_RIGHT, "an approval")
         ctx.verb = RUN
-        await async_driver.drive(approval.take_and_start(ctx, job_id, said, by))
+        await threads.run(partial(approval.take_and_start, ctx, job_id, said, by))
 
     @property
     def _ends_cancelled(self) -> bool:
@@ -307,7 +307,7 @@ class Calls:
                 lookup.open_known(ctx, ctx.job_id) as job,
             ):
                 if adoption.inspect_and_adopt(ctx, job).state.state != "created":
-                    await async_driver.drive(ending.kill(ctx, job, wait_ms=0))
+                    await threads.run(partial(ending.kill, ctx, job, wait_ms=0))
 
     def notices(
         self, caller: Caller, answered: dict[str, Any]
@@ -352,7 +352,7 @@ class Calls:
     ) -> Answer:
         try:
             async with nullcontext() if alongside is None else alongside(verb, ctx, args):
-                result: Answer = await async_driver.run(verb, ctx, args)
+                result: Answer = await threads.run(partial(verb.run, ctx, **args), caller=ctx.owner)
             return result
         except OutliveError as error:
             raise spelled(error, MCP, verb.args, written) from error.__cause__
@@ -378,7 +378,7 @@ class Calls:
         args = self._readers[name].read(given)
         args.pop("detail", None)
         try:
-            result: Answer = await async_driver.run(verb, self.observer(caller), args)
+            result: Answer = await threads.run(partial(verb.run, self.observer(caller), **args), caller=caller.owner)
             return answer(verb.type, result.to_dict())
         except OutliveError as error:
             raise spelled(error, MCP, verb.args) from error.__cause__

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 
 from outlive.store.job_dir import LOGS
+from outlive.system.waiting import checkpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from outlive.store.job_dir import JobDir
     from outlive.store.output.gap import Hole
     from outlive.store.output.merged import Output
@@ -66,14 +66,17 @@ class Lines:
         """Return the position up to which the index has counts."""
         return os.fstat(self._fd).st_size // 8 * _BLOCK if self._fd >= 0 else 0
 
-    def count(self) -> Iterator[None]:
+    def count(self, until: float | None = None) -> bool:
         """Complete the index in short steps, so that what is asked next finds it complete. Where it
-        cannot be written, nothing is counted ahead."""
+        cannot be written, nothing is counted ahead. Return False if `until` (time.monotonic) came first."""
         while (known := self.known_to()) + _BLOCK <= self.end:
-            yield
+            checkpoint()
             self._output.steady(self._count_some, known // _BLOCK)
             if self.known_to() <= known:
-                return
+                break
+            if until is not None and time.monotonic() >= until:
+                return False
+        return True
 
     def _count_some(self, known: int) -> None:
         block = min(known + _BLOCKS_AT_ONCE, self.end // _BLOCK)

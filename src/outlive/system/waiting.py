@@ -1,0 +1,136 @@
+"""Wait inside a verb, which is a plain function that blocks.
+
+A command line calls the verb directly. A server runs each call in a thread of its own, as a `Call`
+that any other thread may cancel: where it waits, or comes to a `checkpoint`, it raises `Cancelled`. The
+`with` and `finally` blocks on its way give back what the verb held; the job goes on.
+
+Work that takes long passes checkpoints. From its first one on it has one of the few turns of its caller,
+until it waits or ends: threads that compute would hold up every system call of the others.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self, TypeVar
+
+    _T = TypeVar("_T")
+
+
+# A call that waits for longer may be overtaken by an update of outlive: it holds what its answer may need
+_SHORT_MS = 100
+_ROOMS = tuple(
+    f"outlive.{room}"
+    for room in "core answers system sandbox store render reports supervisor launch jobs verbs cli".split()
+)
+_MOST_MS = 2**31 - 1  # poll(2) takes an int
+_TURN_S = 0.05  # between two looks at whether a call that waits for its turn was cancelled
+_of_thread = threading.local()
+
+
+class Cancelled(BaseException):
+    """The caller has taken its call back. No `except Exception` catches it."""
+
+
+class Call:
+    """A call that another thread may cancel. `with` makes it the call of the thread that runs it.
+
+    `turns`: how much of its caller's work is done at a time."""
+
+    def __init__(self, turns: threading.Semaphore | None = None) -> None:
+        self._turns = turns
+        self._has_turn = turns is None
+        self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)  # readable once the call is cancelled
+        self._lock = threading.Lock()  # so that no fd is written to after it was closed
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        with self._lock:
+            self.is_cancelled = True
+            if self._fd >= 0:
+                os.eventfd_write(self._fd, 1)
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def __enter__(self) -> Self:
+        _of_thread.call = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        del _of_thread.call
+        self.rest()
+        self.close()
+
+    def work(self) -> None:
+        """Wait for a turn to work, once. Errors: Cancelled."""
+        while not self.is_cancelled:
+            if self._has_turn:
+                return
+            assert self._turns is not None
+            self._has_turn = self._turns.acquire(timeout=_TURN_S)
+        raise Cancelled
+
+    def rest(self) -> None:
+        """Give the turn back."""
+        if self._turns is not None and self._has_turn:
+            self._turns.release()
+            self._has_turn = False
+
+    def close(self) -> None:
+        with self._lock:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def pause(fds: tuple[int, ...] = (), deadline: float | None = None) -> None:
+    """Wait until one of `fds` is readable or `deadline` has passed (time.monotonic seconds; None:
+    no limit). Errors: Cancelled."""
+    import select  # late: most calls wait for nothing
+
+    call = _call()
+    if call is not None:
+        call.rest()
+    poller = select.poll()
+    for fd in fds if call is None else (*fds, call.fileno()):
+        poller.register(fd, select.POLLIN)
+    # Rounding up keeps the last fraction of a millisecond from spinning
+    left_ms = None if deadline is None else min(max(0, int((deadline - time.monotonic()) * 1000) + 1), _MOST_MS)
+    if call is None and (left_ms is None or left_ms > _SHORT_MS):
+        if poller.poll(_SHORT_MS):
+            return
+        hold_code()
+        left_ms = None if left_ms is None else left_ms - _SHORT_MS
+    poller.poll(left_ms)
+    if call is not None and call.is_cancelled:
+        raise Cancelled
+
+
+def checkpoint() -> None:
+    """Work that takes long comes here again and again: it waits for its turn the first time, and ends if
+    its call was cancelled. Errors: Cancelled."""
+    call = _call()
+    if call is not None:
+        call.work()
+
+
+def _call() -> Call | None:
+    return getattr(_of_thread, "call", None)
+
+
+def in_turn(work: Callable[[], _T]) -> _T:
+    """Return what work that takes long, and passes no checkpoint, returns. Errors: Cancelled."""
+    checkpoint()
+    return work()
+
+
+def hold_code() -> None:
+    """Keep within reach what a call that lasts may still import."""
+    from outlive.system import held_code
+
+    held_code.hold(*_ROOMS)
