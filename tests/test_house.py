@@ -37,7 +37,6 @@ LISTS = {"verbs", "system"}
 FLOORS = (
     ("",),  # outlive/__init__.py
     ("limits",),
-    ("fastjson",),
     ("errors",),
     ("core",),
     ("answers",),
@@ -60,13 +59,12 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Both are long-lived and many, and start within milliseconds: the ground floor only.
 LEAN_ROOMS = {
-    "supervisor": {"limits", "fastjson", "errors", "core", "system", "sandbox", "store"},
-    "sandbox": {"limits", "fastjson", "errors", "core", "system"},
-    "system": {"limits", "fastjson", "errors", "core"},
+    "supervisor": {"limits", "errors", "core", "system", "sandbox", "store"},
+    "sandbox": {"limits", "errors", "core", "system"},
+    "system": {"limits", "errors", "core"},
 }
 STDLIB_ONLY = (
     "limits",
-    "fastjson",
     "errors",
     "core",
     "answers",

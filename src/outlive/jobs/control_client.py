@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 
-from outlive import fastjson, limits
+from outlive import limits
 from outlive.errors import OutliveError
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import is_elsewhere
@@ -105,7 +106,7 @@ class ControlClient:
         try:
             if is_new and self._output:  # else its caller would look twice a second
                 fds.send(self._sock, _watch(output=True))
-            fds.send(self._sock, fastjson.dumps(content).encode(), files)
+            fds.send(self._sock, json.dumps(content).encode(), files)
         except OSError:
             self._hang_up()
             return False
@@ -226,7 +227,7 @@ def _stopped(job: JobDir) -> int | None:
 def _read(message: bytes) -> dict[str, object] | None:
     """Return an answer; None for what no supervisor says."""
     try:
-        answer: dict[str, object] = fastjson.loads(message)
+        answer: dict[str, object] = json.loads(message)
     except (ValueError, RecursionError):
         return None
     is_sound = answer.get("ok") is True or all(type(answer.get(name)) is str for name in ("code", "message"))
@@ -234,7 +235,7 @@ def _read(message: bytes) -> dict[str, object] | None:
 
 
 def _watch(*, output: bool) -> bytes:
-    return fastjson.dumps({"op": "watch", "output": output}).encode()
+    return json.dumps({"op": "watch", "output": output}).encode()
 
 
 def _is_elsewhere(job: JobDir) -> bool:

@@ -4,9 +4,10 @@ names of files that get events into paths.
 
 from __future__ import annotations
 
+import json
 import os
 
-from outlive import fastjson, limits
+from outlive import limits
 from outlive.core.nearest import nearest
 from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX, Watch
 from outlive.errors import OutliveError, argument, invalid
@@ -68,7 +69,7 @@ def _asked(item: Any) -> dict[str, object]:
     of an object."""
     if isinstance(item, str) and item.lstrip()[:1] == "{":
         try:
-            members = fastjson.loads(item)
+            members = json.loads(item)
         except ValueError:
             members = None  # a pattern that begins with a brace
         if isinstance(members, dict) and "pattern" in members:

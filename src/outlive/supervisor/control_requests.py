@@ -2,7 +2,9 @@
 done for it: every process of the same user can connect, another version of outlive among them.
 """
 
-from outlive import fastjson, limits
+import json
+
+from outlive import limits
 from outlive.core.record import Record
 from outlive.system import signals
 
@@ -126,7 +128,7 @@ _CHECKS: "dict[str, Check]" = {
 def checked(message: bytes) -> ControlRequest:
     """Return the request in a message. What its op does not know is passed over. Errors: BadRequest."""
     try:
-        content = fastjson.loads(message)
+        content = json.loads(message)
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"not a request: {error}") from None
     op = content.get("op") if isinstance(content, dict) else None

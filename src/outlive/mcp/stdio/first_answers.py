@@ -8,7 +8,9 @@ clients do not send exactly so, is left to the SDK.
 
 from __future__ import annotations
 
-from outlive import fastjson, limits
+import json
+
+from outlive import limits
 from outlive.mcp import introduction
 from outlive.mcp.apps import declaration
 from outlive.mcp.stdio.wire import TooLong
@@ -73,7 +75,7 @@ class FirstAnswers:
         if isinstance(line, TooLong):
             return _error(id_in(line), INVALID_REQUEST, TOO_LONG)
         try:
-            message = fastjson.loads(line)
+            message = json.loads(line)
         except ValueError:
             return None
         if not isinstance(message, dict) or not message.keys() <= {"jsonrpc", "id", "method", "params"}:
@@ -107,7 +109,7 @@ class FirstAnswers:
         if result is None:
             return None
         try:
-            answer = fastjson.dumps(
+            answer = json.dumps(
                 {"jsonrpc": "2.0", "id": number, "result": result}, ensure_ascii=False, separators=(",", ":")
             ).encode()
         except UnicodeEncodeError:  # half a pair of surrogates, in the id
@@ -237,7 +239,7 @@ def _is_capabilities(capabilities: Any) -> bool:
 def refusal(line: bytes, message: str) -> bytes:
     """Return an error as the answer to a request, b"" to anything else."""
     try:
-        request = fastjson.loads(line)
+        request = json.loads(line)
     except ValueError:
         return b""
     if not isinstance(request, dict) or "method" not in request or type(request.get("id")) not in (int, str):
@@ -255,9 +257,9 @@ def id_in(line: TooLong) -> int | str | None:
     others = rf'(?:"(?:jsonrpc|method)"\s*:\s*{string}\s*,\s*)*'
     match = re.match(rf"\s*\{{\s*{others}{number}\s*,", text)
     match = match or re.search(rf',\s*{number}\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}}\s*\Z', text)
-    return fastjson.loads(match[1]) if match else None
+    return json.loads(match[1]) if match else None
 
 
 def _error(number: int | str | None, code: int, message: str) -> bytes:
     error = {"code": code, "message": message}
-    return fastjson.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode() + b"\n"
+    return json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode() + b"\n"
