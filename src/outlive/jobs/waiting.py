@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 WORK = None
+_SOON_S, _LATER_S, _AT_FIRST_S = 0.05, 0.25, 10.0
 # A call that waits for longer may be overtaken by an update of outlive: it holds what its answer may need
 _SHORT_MS = 100
 _ROOMS = tuple(
@@ -43,6 +44,21 @@ class Pause:
 
     def timeout_s(self) -> float | None:
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+
+class Looks:
+    """When to look again at a file that another process may write: 20 times a second for the first ten
+    seconds, then four times."""
+
+    __slots__ = ("_later_at",)
+
+    def __init__(self) -> None:
+        self._later_at = time.monotonic() + _AT_FIRST_S
+
+    def next(self) -> float:
+        """Return when to look next (time.monotonic seconds)."""
+        now = time.monotonic()
+        return now + (_SOON_S if now < self._later_at else _LATER_S)
 
 
 def drive(call: Waiting[_T]) -> _T:
