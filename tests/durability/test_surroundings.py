@@ -424,26 +424,3 @@ def test_a_time_out_at_the_instant_of_the_end_is_one_or_the_other(cli: Cli, time
         assert (found["state"], found["exit_code"], found["reason"], found["signal"]) in ends
         again = cli.ok("status", found["job_id"])
         assert (again["state"], again["exit_code"]) == (found["state"], found["exit_code"])
-
-
-WITHOUT_INOTIFY = """
-import errno, os, sys
-from outlive.system import inotify
-class Watch:
-    def __init__(self, path): raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-inotify.Watch = Watch
-from outlive.__main__ import main
-sys.exit(main())
-"""
-
-
-@pytest.mark.fault("F28")
-def test_a_wait_for_a_file_goes_by_the_clock_where_the_kernel_watches_no_more(cli: Cli, work: Path) -> None:
-    job_id = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
-    words = [sys.executable, "-c", WITHOUT_INOTIFY, "wait", job_id, "--until", "file=made", "--timeout-ms", "50s"]
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as call:
-        (work / "made").touch()
-        stdout, _ = call.communicate(timeout=60)
-    found = one_object(Text(call.returncode, stdout.decode(), ""))
-    assert found["fired"]["condition"] == "file"
-    cli.ok("remove", job_id)

@@ -34,11 +34,11 @@ def stack() -> Iterator[contextlib.ExitStack]:
 def listen(stack: contextlib.ExitStack) -> Listen:
     """`listen("127.0.0.1")` is a socket that listens there, on a port of the kernel's choice if none is given."""
 
-    def on(address: str, port: int = 0, *, only_v6: bool = False, protocol: int = 0) -> socket.socket:
+    def on(address: str, port: int = 0, *, protocol: int = 0) -> socket.socket:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         sock = stack.enter_context(socket.socket(family, socket.SOCK_STREAM, protocol))
         if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, only_v6)
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, False)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, True)
         sock.bind((address, port))
         sock.listen()
@@ -66,32 +66,6 @@ def has_ipv6() -> bool:
 needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
 
 
-@pytest.fixture(params=["asked", "listed"])
-def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """By sock_diag, where the kernel knows it; and by the list that every kernel has."""
-    if request.param == "asked":
-        try:
-            list(ports._asked(socket.AF_INET, 1))
-        except OSError as error:
-            pytest.skip(f"sock_diag is not to be had: {error}")
-
-        def not_listed(_: int) -> None:
-            raise AssertionError("the list was read")
-
-        monkeypatch.setattr(ports, "_listed", not_listed)
-    else:
-        _without_sock_diag(monkeypatch)
-    found: str = request.param
-    return found
-
-
-def _without_sock_diag(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: int) -> None:
-        raise OSError(errno.EPROTONOSUPPORT, os.strerror(errno.EPROTONOSUPPORT))
-
-    monkeypatch.setattr(ports, "_asked", refused)
-
-
 # --- listeners -------------------------------------------------------------------------------------------------------
 
 
@@ -107,28 +81,24 @@ def _without_sock_diag(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("::ffff:0.0.0.0", "0.0.0.0", marks=needs_ipv6),
     ],
 )
-@pytest.mark.usefixtures("both_ways")
 def test_a_listening_socket_is_found_with_its_address_and_inode(bound: str, told: str, listen: Listen) -> None:
     sock = listen(bound)
     found = ports.listeners(port_of(sock))
     assert [(one.address, one.inode) for one in found] == [(told, inode(sock))]
 
 
-@pytest.mark.usefixtures("both_ways")
 def test_several_listeners_of_one_port_are_all_found(listen: Listen) -> None:
     first = listen("127.0.0.1")
     socks = [first, listen("127.0.0.1", port_of(first)), listen("127.0.0.2", port_of(first))]
     assert {one.inode for one in ports.listeners(port_of(first))} == {inode(sock) for sock in socks}
 
 
-@pytest.mark.usefixtures("both_ways")
 def test_a_listener_among_many_is_found(listen: Listen) -> None:
     socks = [listen("127.0.0.1") for _ in range(50)]
     for sock in socks:
         assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
 
 
-@pytest.mark.usefixtures("both_ways")
 def test_what_is_bound_but_does_not_listen_is_no_listener(stack: contextlib.ExitStack) -> None:
     sock = stack.enter_context(socket.socket())
     sock.bind(("127.0.0.1", 0))
@@ -137,7 +107,6 @@ def test_what_is_bound_but_does_not_listen_is_no_listener(stack: contextlib.Exit
     assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
 
 
-@pytest.mark.usefixtures("both_ways")
 def test_a_connection_is_no_listener(listen: Listen, stack: contextlib.ExitStack) -> None:
     server = listen("127.0.0.1")
     client = stack.enter_context(socket.create_connection(server.getsockname()))
@@ -149,7 +118,6 @@ def test_a_connection_is_no_listener(listen: Listen, stack: contextlib.ExitStack
     assert ports.listeners(port_of(accepted)) == []
 
 
-@pytest.mark.usefixtures("both_ways")
 def test_a_closed_listener_is_gone(listen: Listen) -> None:
     sock = listen("127.0.0.1")
     port = port_of(sock)
@@ -157,7 +125,6 @@ def test_a_closed_listener_is_gone(listen: Listen) -> None:
     assert ports.listeners(port) == []
 
 
-@pytest.mark.usefixtures("both_ways")
 def test_a_multipath_listener_is_found(listen: Listen) -> None:
     try:
         sock = listen("127.0.0.1", protocol=MPTCP)
@@ -185,7 +152,6 @@ def test_listeners_are_found_before_any_connection_is_read(place: Path, monkeypa
 def test_without_the_kernels_list_it_is_an_error_and_without_ipv6_it_is_not(
     listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _without_sock_diag(monkeypatch)
     sock = listen("127.0.0.1")
     missing = {"/proc/net/tcp6"}
     real = open
@@ -198,27 +164,6 @@ def test_without_the_kernels_list_it_is_an_error_and_without_ipv6_it_is_not(
     missing.add("/proc/net/tcp")
     with pytest.raises(OSError):
         ports.listeners(port_of(sock))
-
-
-@needs_ipv6
-def test_a_socket_for_ipv6_only_does_not_serve_ipv4(listen: Listen) -> None:
-    both, only = listen("::"), listen("::", only_v6=True)
-    serves = {}
-    for sock in (both, only):
-        (found,) = ports.listeners(port_of(sock))
-        serves[sock] = [found.serves(host) for host in (None, "::1", "localhost", "127.0.0.1", "10.0.0.7")]
-        if sock is only and not found.only_ipv6:
-            pytest.skip("this kernel does not tell")
-    assert serves == {both: [True] * 5, only: [True, True, True, False, False]}
-
-
-def test_a_refusal_of_the_kernel_leads_to_its_list(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel without inet_diag answers with an error message, a sandbox may hand out no such socket."""
-    sock = listen("127.0.0.1")
-    monkeypatch.setattr(ports, "_SOCK_DIAG_BY_FAMILY", 9999)
-    assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
-    monkeypatch.setattr(ports, "_NETLINK_SOCK_DIAG", 9999)
-    assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
 
 
 # --- owner -----------------------------------------------------------------------------------------------------------

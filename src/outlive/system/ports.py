@@ -1,14 +1,12 @@
 """Which process listens on a TCP port of this machine, without connecting to it; and whether a port
 elsewhere answers.
 
-The kernel answers by sock_diag(7). Where it cannot, /proc/net/tcp and tcp6 (proc_net(5)) list all
-sockets, listening ones first, which takes forty times as long. Both are about our own network
-namespace. The links in /proc/PID/fd say which process holds a socket (proc_pid_fd(5)).
+/proc/net/tcp and tcp6 (proc_net(5)) list all sockets of our own network namespace, listening ones
+first. The links in /proc/PID/fd say which process holds a socket (proc_pid_fd(5)).
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import socket
 import struct
@@ -18,17 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LISTEN = 10  # TCP_LISTEN, <netinet/tcp.h>
-# sock_diag(7), <linux/netlink.h>, <linux/inet_diag.h>
-_NETLINK_SOCK_DIAG = 4
-_SOCK_DIAG_BY_FAMILY = 20
-_REQUEST_DUMP = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
-_NLMSG_DONE = 3
-_HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
-# inet_diag_req_v2: family, protocol, extensions, states, port
-_QUESTION = struct.Struct("=BBBxI2s46x")
-_ANSWER = struct.Struct("=4x2x2x16s40xII")  # inet_diag_msg: address, user, inode
-_ATTRIBUTE = struct.Struct("=HH")  # length, type
-_V6ONLY = 11  # INET_DIAG_SKV6ONLY
 _ANY_4, _ANY_6 = "0.0.0.0", "::"
 _LOOPBACK = ("127.0.0.1", "::1")
 _MAPPED = "::ffff:"  # an IPv4 address written as an IPv6 one (ipv6(7))
@@ -36,75 +23,38 @@ _MAPPED = "::ffff:"  # an IPv4 address written as an IPv6 one (ipv6(7))
 
 class Listener:
     """A listening socket. `address` is numeric, IPv4 in dots also where an IPv6 socket serves it.
-    `user` made it. `only_ipv6`: its program set IPV6_V6ONLY (False also where that is not known)."""
+    `user` made it."""
 
-    __slots__ = ("address", "inode", "only_ipv6", "user")
+    __slots__ = ("address", "inode", "user")
 
-    def __init__(self, address: str, inode: int, user: int, *, only_ipv6: bool = False) -> None:
+    def __init__(self, address: str, inode: int, user: int) -> None:
         self.address = address
         self.inode = inode
         self.user = user
-        self.only_ipv6 = only_ipv6
 
     def __repr__(self) -> str:
-        return f"Listener({self.address!r}, {self.inode}, {self.user}, only_ipv6={self.only_ipv6})"
+        return f"Listener({self.address!r}, {self.inode}, {self.user})"
 
     def serves(self, host: str | None) -> bool:
-        return listens_on(self.address, host, only_ipv6=self.only_ipv6)
+        return listens_on(self.address, host)
 
 
-def listeners(port: int) -> list[Listener]:
+def listeners(port: int, tables: str = "/proc/net") -> list[Listener]:
     """Return all sockets that listen on this port. Errors: OSError where the kernel does not say,
     so that the caller has to connect."""
+    found = list(_listening(f"{tables}/tcp", port))
     try:
-        return [*_asked(socket.AF_INET, port), *_asked(socket.AF_INET6, port)]
-    except (OSError, struct.error):  # not compiled into the kernel, or forbidden in a sandbox
-        return _listed(port)
-
-
-def _asked(family: int, port: int) -> Iterator[Listener]:
-    question = _QUESTION.pack(family, socket.IPPROTO_TCP, 0, 1 << _LISTEN, port.to_bytes(2, "big"))
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_SOCK_DIAG) as sock:
-        sock.send(_HEADER.pack(_HEADER.size + len(question), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 0, 0) + question)
-        while True:
-            data = sock.recv(1 << 16, socket.MSG_DONTWAIT)
-            while data:
-                length, kind, _, _, _ = _HEADER.unpack_from(data)
-                if kind == _NLMSG_DONE:
-                    return
-                if kind != _SOCK_DIAG_BY_FAMILY:
-                    raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
-                yield _answer(family, data[_HEADER.size : length])
-                data = data[(length + 3) & ~3 :]
-
-
-def _answer(family: int, body: bytes) -> Listener:
-    packed, user, inode = _ANSWER.unpack_from(body)
-    address = socket.inet_ntop(family, packed[: 4 if family == socket.AF_INET else 16])
-    only_ipv6 = False
-    rest = body[_ANSWER.size :]
-    while len(rest) > _ATTRIBUTE.size:
-        length, kind = _ATTRIBUTE.unpack_from(rest)
-        if kind == _V6ONLY:
-            only_ipv6 = bool(rest[_ATTRIBUTE.size])
-        rest = rest[max((length + 3) & ~3, _ATTRIBUTE.size) :]
-    return Listener(_plain(address), inode, user, only_ipv6=only_ipv6)
+        found += _listening(f"{tables}/tcp6", port)
+    except FileNotFoundError:  # a kernel without IPv6
+        pass
+    # A table that changes while it is read may have a line twice
+    return list({(one.address, one.inode): one for one in found}.values())
 
 
 def listeners_of(pid: int, port: int) -> list[Listener]:
     """Return all sockets that listen on this port in the network of a process. Errors: OSError if
     the process is gone."""
-    return _listed(port, f"/proc/{pid}/net")
-
-
-def _listed(port: int, tables: str = "/proc/net") -> list[Listener]:
-    listeners = list(_listening(f"{tables}/tcp", port))
-    try:
-        listeners += _listening(f"{tables}/tcp6", port)
-    except FileNotFoundError:  # a kernel without IPv6
-        pass
-    # A table that changes while it is read may have a line twice
-    return list({(one.address, one.inode): one for one in listeners}.values())
+    return listeners(port, f"/proc/{pid}/net")
 
 
 def _listening(path: str, port: int) -> Iterator[Listener]:
@@ -189,24 +139,22 @@ def is_shared(address: str, port: int) -> bool:
     return True
 
 
-def listens_on(address: str, host: str | None, *, only_ipv6: bool = False) -> bool:
+def listens_on(address: str, host: str | None) -> bool:
     """Return whether a socket that listens on `address` takes connections to `host`; for None it
     always does.
 
     `host` is numeric or localhost; another name matches nothing. 0.0.0.0 and :: as hosts are this
-    machine's loopback, as for connect(2). A socket on :: serves IPv4 too unless `only_ipv6`.
+    machine's loopback, as for connect(2). A socket on :: counts as one for IPv4 too: whether its
+    program set IPV6_V6ONLY, the kernel's list does not say.
     """
     if host is None:
         return True
     address = _plain(address)
-    return any(_serves(address, one, only_ipv6) for one in _meant(host))
+    return any(_serves(address, one) for one in _meant(host))
 
 
-def _serves(address: str, host: str, only_ipv6: bool) -> bool:
-    if address == host:
-        return True
-    is_ipv6 = ":" in host
-    return (address == _ANY_6 and (is_ipv6 or not only_ipv6)) or (address == _ANY_4 and not is_ipv6)
+def _serves(address: str, host: str) -> bool:
+    return address in (host, _ANY_6) or (address == _ANY_4 and ":" not in host)
 
 
 def _meant(host: str) -> tuple[str, ...]:

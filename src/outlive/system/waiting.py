@@ -29,6 +29,7 @@ _ROOMS = tuple(
     for room in "core answers system sandbox store render reports supervisor launch jobs verbs cli".split()
 )
 _MOST_MS = 2**31 - 1  # poll(2) takes an int
+_SOON_S, _LATER_S, _AT_FIRST_S = 0.05, 0.25, 10.0
 _TURN_S = 0.05  # between two looks at whether a call that waits for its turn was cancelled
 _of_thread = threading.local()
 
@@ -109,6 +110,21 @@ def pause(fds: tuple[int, ...] = (), deadline: float | None = None) -> None:
     poller.poll(left_ms)
     if call is not None and call.is_cancelled:
         raise Cancelled
+
+
+class Looks:
+    """When to look again at a file that another process may write: 20 times a second for the first ten
+    seconds, then four times."""
+
+    __slots__ = ("_later_at",)
+
+    def __init__(self) -> None:
+        self._later_at = time.monotonic() + _AT_FIRST_S
+
+    def next(self) -> float:
+        """Return when to look next (time.monotonic seconds)."""
+        now = time.monotonic()
+        return now + (_SOON_S if now < self._later_at else _LATER_S)
 
 
 def checkpoint() -> None:

@@ -19,7 +19,7 @@ VERB = Verb(
         Arg(
             "install",
             BOOL,
-            "Write it where the shell looks for it, and the man page outlive(1).",
+            "Write it where the shell looks for it.",
             default=False,
             mcp="",
         ),
@@ -28,8 +28,8 @@ VERB = Verb(
     ),
     mcp=False,
     program=True,
-    detail="It completes verbs, options and their values, and the titles and ids of your jobs. bash: put `source <(outlive "
-    "completion bash)` into ~/.bashrc. zsh: put `source <(outlive completion zsh)` into ~/.zshrc, behind compinit. fish: "
-    "`outlive completion fish >~/.config/fish/completions/outlive.fish`. --install writes the files instead, and names "
-    "them; do it again after an update, for the man page.",
+    detail="It completes verbs, options, and the titles and ids of your jobs; everywhere else the shell completes files. "
+    "bash: put `source <(outlive completion bash)` into ~/.bashrc. zsh: put `source <(outlive completion zsh)` into "
+    "~/.zshrc, behind compinit. fish: `outlive completion fish >~/.config/fish/completions/outlive.fish`. --install "
+    "writes the file instead, and names it.",
 )

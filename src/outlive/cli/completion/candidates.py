@@ -1,5 +1,4 @@
-"""What may stand in a place of a command line: verbs, flags, values, jobs. Made from the
-declarations."""
+"""What may stand in a place of a command line: verbs, options, jobs. Made from the declarations."""
 
 from __future__ import annotations
 
@@ -8,42 +7,32 @@ from itertools import islice
 
 from outlive import verbs
 from outlive.cli.parse import GLOBALS, is_positional, second_words
-from outlive.verbs.spec import BOOL, PATH, WORDS, Arg, Verb
+from outlive.verbs.spec import BOOL, WORDS, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    Found = tuple[str, list[tuple[str, str]]]
-
-# What the shell completes itself; `command N` is a command line whose first word stands N before this one
-VALUES, FILES, DIRS, COMMAND = "values", "files", "dirs", "command"
 _JOBS = 50  # that are offered: the running ones, and the newest
 _ALIVE = frozenset({"kill", "write", "send-keys", "submit", "paste", "resize", "attach"})  # for running jobs alone
 _BY_ID = frozenset({"remove", "clear", "approve", "deny"})  # take no titles
-_UNTIL = tuple("exit output input regex= fail_regex= port= http= file= idle=".split())
 
 
-def of(words: list[str], env: Mapping[str, str], *, described: bool) -> Found:
-    """Return what kind of thing completes the last word, and the candidates as (value, what it
-    is). With `described` the verbs have their help: that loads every declaration."""
+def of(words: list[str], env: Mapping[str, str], *, described: bool) -> list[tuple[str, str]]:
+    """Return the candidates for the last word as (value, what it is); none where the shell completes
+    files. With `described` the verbs have their help: that loads every declaration."""
     place = _Place(words)
     word = words[-1]
-    if place.expects is not None:
-        return _values(place.expects, word, "", place, env)
+    if place.is_value:
+        return []
     if place.verb is None:
-        return VALUES, _starting(_flags(GLOBALS) if word.startswith("-") else _verbs(words, described), word)
-    if word.startswith("-") and not place.ended and not (place.slot and place.slot.kind == WORDS and place.behind):
-        name, equals, value = word.partition("=")
-        if equals and name in place.flags:
-            return _values(place.flags[name], value, f"{name}=", place, env)
-        return VALUES, _starting(_flags((*place.verb.args, *GLOBALS)), word)
-    if place.slot is None:
-        return VALUES, []
-    if place.slot.kind == WORDS:
-        return f"{COMMAND} {place.behind}", []
-    return _values(place.slot, word, "", place, env)
+        return _starting(_flags(GLOBALS) if word.startswith("-") else _verbs(words, described), word)
+    if word.startswith("-") and not place.ended:
+        return _starting(_flags((*place.verb.args, *GLOBALS)), word)
+    if place.slot is not None and place.slot.cli == "JOB":
+        return _jobs(place.verb.name, word, place.root, env)
+    return []
 
 
 class _Place:
@@ -51,11 +40,10 @@ class _Place:
 
     def __init__(self, words: list[str]) -> None:
         self.verb: Verb | None = None
-        self.expects: Arg | None = None  # the option whose value the word is
+        self.is_value = False  # whether the word is the value of an option
         self.slot: Arg | None = None  # the positional that the word is
-        self.ended = False  # whether -- stands before it
-        self.behind = 0  # words of the command before it
-        self.options: dict[str, str] = {}  # --root and --config
+        self.ended = False  # whether no option of ours may follow: behind --, and in a command
+        self.root = ""
         self.flags = {arg.cli: arg for arg in GLOBALS}
         before = words[:-1]
         at = self._skip_flags(before, 0)
@@ -68,7 +56,6 @@ class _Place:
 
     def _skip_flags(self, words: list[str], at: int) -> int:
         """Take the options from `at` on. Return where they end."""
-        self.expects = None
         while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--"):
             name, equals, value = words[at].partition("=")
             arg = self.flags.get(name)
@@ -76,9 +63,10 @@ class _Place:
             if arg is None or arg.kind == BOOL:
                 continue
             if not equals and at == len(words):
-                self.expects = arg
+                self.is_value = True
                 return at
-            self.options[arg.name] = value if equals else words[at]
+            if arg.name == "root":
+                self.root = value if equals else words[at]
             at += not equals
         return at
 
@@ -93,7 +81,7 @@ class _Place:
                 at += 1
                 continue
             if self.slot is not None and self.slot.kind == WORDS:
-                self.behind = len(words) - at
+                self.ended = True
                 return
             if slots and slots[0].kind != "strings":
                 slots = slots[1:]
@@ -132,30 +120,6 @@ def _flags(args: tuple[Arg, ...]) -> list[tuple[str, str]]:
     return [(arg.cli, arg.help.replace("CLI: ", "").partition(". ")[0].rstrip(".")) for arg in shown]
 
 
-def _values(arg: Arg, word: str, before: str, place: _Place, env: Mapping[str, str]) -> Found:
-    """Return what may be the value of an argument. `before` stands in front of it in its word."""
-    name = place.verb.name if place.verb else ""
-    if arg.choices:
-        candidates = [(choice, "") for choice in arg.choices]
-    elif arg.cli == "JOB":
-        return VALUES, [(before + value, about) for value, about in _jobs(name, word, place.options, env)]
-    elif arg.name == "until":
-        candidates = [(condition, "") for condition in _UNTIL]
-    elif arg.name == "signal":
-        from outlive.system import signals
-
-        candidates = [(one.removeprefix("SIG"), "") for one in signals.names()]
-    elif arg.cli == "--tag":
-        candidates = [(tag, "") for tag in _tags(place.options, env)]
-    elif arg.metavar == "DIR" or arg.name == "root":
-        return DIRS, []
-    elif arg.kind == PATH or arg.name in ("env_file", "stdin"):
-        return FILES, []
-    else:
-        candidates = []
-    return VALUES, [(before + value, about) for value, about in _starting(candidates, word)]
-
-
 def _starting(candidates: list[tuple[str, str]], word: str) -> list[tuple[str, str]]:
     return [(value, about) for value, about in dict(candidates).items() if value.startswith(word)]
 
@@ -163,14 +127,14 @@ def _starting(candidates: list[tuple[str, str]], word: str) -> list[tuple[str, s
 # --- jobs ----------------------------------------------------------------------------------------
 
 
-def _jobs(verb: str, word: str, options: dict[str, str], env: Mapping[str, str]) -> list[tuple[str, str]]:
+def _jobs(verb: str, word: str, root: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return titles and short ids of the jobs that the verb can be about, and the whole id where
     that was begun."""
     from outlive.cli.text import line  # late, as the next: most places take no job
     from outlive.core.ids import short_id
 
     names: dict[str, str] = {}
-    for job_id, definition, state in _newest(options, env):
+    for job_id, definition, state in _newest(root, env):
         if verb in _ALIVE and state != "running":
             continue
         about = f"{state}, {line(definition.name)}"
@@ -184,11 +148,7 @@ def _jobs(verb: str, word: str, options: dict[str, str], env: Mapping[str, str])
     return [*names.items()]
 
 
-def _tags(options: dict[str, str], env: Mapping[str, str]) -> list[str]:
-    return list(dict.fromkeys(tag for _, definition, _ in _newest(options, env) for tag in definition.tags))
-
-
-def _newest(options: dict[str, str], env: Mapping[str, str]) -> list[tuple[str, Any, str]]:
+def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Any, str]]:
     """Return id, definition and state of the newest jobs. What cannot be read is left out: this is
     for a hint while a line is typed."""
     from outlive.config import Config
@@ -197,10 +157,9 @@ def _newest(options: dict[str, str], env: Mapping[str, str]) -> list[tuple[str, 
     from outlive.jobs.context import Context
     from outlive.store.root import Store, default_path
 
-    root = os.path.expanduser(options.get("root") or "") or default_path(env)
     jobs = []
     try:
-        store = Store.existing(os.path.realpath(root))
+        store = Store.existing(os.path.realpath(os.path.expanduser(root) or default_path(env)))
     except (OSError, OutliveError):
         return []
     try:

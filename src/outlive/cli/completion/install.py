@@ -1,10 +1,10 @@
-"""Write the completion script of a shell, and the man page, where that shell and man look for them."""
+"""Write the completion script of a shell where that shell looks for it."""
 
 from __future__ import annotations
 
 import os
 
-from outlive.cli.completion import man, scripts
+from outlive.cli.completion import scripts
 from outlive.core.base_directories import base_directory
 from outlive.errors import from_os, invalid
 
@@ -18,7 +18,7 @@ _FISH = "A new shell completes."
 
 
 def install(shell: str | None, env: Mapping[str, str]) -> str:
-    """Write both files, and return what to tell the person. `shell` None: the one of $SHELL.
+    """Write it, and return what to tell the person. `shell` None: the one of $SHELL.
 
     Errors: invalid_argument, io_error.
     """
@@ -32,10 +32,8 @@ def install(shell: str | None, env: Mapping[str, str]) -> str:
         "zsh": (os.path.join(data, "zsh", "site-functions", "_outlive"), _ZSH),
         "fish": (os.path.join(config, "fish", "completions", "outlive.fish"), _FISH),
     }[shell]
-    page = os.path.join(data, "man", "man1", "outlive.1")
     _write(path, scripts.of(shell))
-    _write(page, man.page())
-    return f"{path}\n{page}\n{then.format(os.path.dirname(path))}\n"
+    return f"{path}\n{then.format(os.path.dirname(path))}\n"
 
 
 def _write(path: str, text: str) -> None:

@@ -36,16 +36,16 @@ def main(values: dict[str, Any], _options: GlobalOptions) -> int:
 
     if shell == "bash":
         words = _joined(words)
-    kind, candidate_list = candidates.of(words, dict(os.environ), described=shell != "bash")
+    found = candidates.of(words, dict(os.environ), described=shell != "bash")
     if shell == "bash":
-        candidate_list = [(_for_bash(value, words[-1]), "") for value, _ in candidate_list]
-    lines = [f"{value}\t{about}" if about else value for value, about in candidate_list]
-    stdio.text("".join(f"{line}\n" for line in (kind, *lines)))
+        found = [(_for_bash(value, words[-1]), "") for value, _ in found]
+    lines = [f"{value}\t{about}" if about else value for value, about in found]
+    stdio.text("".join(f"{line}\n" for line in lines))
     return 0
 
 
 def _joined(words: list[str]) -> list[str]:
-    """Return the words as they were typed: bash makes three of `--state=running`."""
+    """Return the words as they were typed: bash makes three of `--root=/jobs`."""
     typed: list[str] = []
     joins = False
     for word in words:

@@ -14,7 +14,8 @@ from outlive.jobs import processes
 from outlive.jobs.conditions import port_owner
 from outlive.jobs.conditions.condition import Probe
 from outlive.jobs.conditions.port_owner import Owner
-from outlive.system import inotify, ports
+from outlive.system import ports
+from outlive.system.waiting import Looks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,49 +30,26 @@ if TYPE_CHECKING:
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
-_PROBE_S = (0.02, 0.25)  # how often ports are probed, and files where the kernel does not tell of changes
-_FILE_CHECK_S = 2.0  # beside inotify(7), which says nothing of network file systems
+_PROBE_S = (0.02, 0.25)  # how often ports are probed
 _CLOCK_TICK_S = 0.01  # file times are cut to a tick of the kernel's clock: 4 ms at 250 Hz, 10 ms at 100 Hz
 
 
 _PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as it is
 
 
-class _Polled(Probe):
-    """A condition outside the job without a notification from the kernel: checked at growing
-    intervals."""
-
-    def __init__(self) -> None:
-        self._wait_s = _PROBE_S[0]
-
-    def _later(self) -> None:
-        self.again = time.monotonic() + self._wait_s
-        self._wait_s = min(self._wait_s * 1.5, _PROBE_S[1])
-
-
-class File(_Polled):
+class File(Probe):
     """Fires when the file exists and was made or changed after the job's start; an older file, when
     it changes."""
 
     def __init__(self, condition: Condition, inspection: Inspection, reach: Reach | None = None) -> None:
-        super().__init__()
         self._reach = reach
         self._path = os.path.normpath(os.path.join(inspection.definition.cwd or "/", condition.value))
         started = inspection.state.started_at or inspection.definition.created_at
         self._started = seconds_of(started) if started else time.time()
         self._first: tuple[int, ...] | None = None
-        self._watch = self._make_watch()
-
-    def _make_watch(self) -> inotify.Watch | None:
-        try:
-            watch = inotify.Watch(self._path)
-        except OSError:  # no inotify, or no more watches for this user: the clock has to do
-            return None
-        self.fds = (watch.fileno(),)
-        return watch
+        self._looks = Looks()
 
     def check(self, inspection: Inspection) -> Fired:
-        self._drain()
         now = self._mark()
         if now is not None and (self._first is None or now != self._first):
             # A time stamp is up to a tick of the kernel's clock old (4 ms): it may lie before the
@@ -82,19 +60,8 @@ class File(_Polled):
         self.last = f"{self._path} has not changed" if now else f"there is no {self._path}"
         if now is None:
             self._first = (0,)  # it is gone: whatever comes now is new
-        self._later()
-        if self._watch is not None:  # inotify does not see what other machines change on a network file system
-            self.again = time.monotonic() + _FILE_CHECK_S
+        self.again = self._looks.next()
         return None
-
-    def _drain(self) -> None:
-        if self._watch is None:
-            return
-        try:
-            self._watch.drain()
-        except OSError:  # a directory on the path may no longer be read
-            self.close()
-            self.fds = ()
 
     def _mark(self) -> tuple[int, ...] | None:
         if self._reach is not None and not self._reach.sees(self._path):  # a job may make it a link at any time
@@ -105,18 +72,13 @@ class File(_Polled):
             return None
         return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
-    def close(self) -> None:
-        if self._watch is not None:
-            self._watch.close()
-            self._watch = None
 
-
-class _Asked(_Polled):
-    """Asks in a thread of its own, so that a slow answer does not hold up other waits in the same
-    loop."""
+class _Asked(Probe):
+    """Asks at growing intervals, in a thread of its own, so that a slow answer does not hold up other
+    waits in the same loop."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self._wait_s = _PROBE_S[0]
         self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._asking = self._asked = False
         self._answers: list[object] = []
@@ -138,6 +100,10 @@ class _Asked(_Polled):
             self._asked = True
             threading.Thread(target=self._answer, args=(os.dup(self._write),), daemon=True).start()
         return None
+
+    def _later(self) -> None:
+        self.again = time.monotonic() + self._wait_s
+        self._wait_s = min(self._wait_s * 1.5, _PROBE_S[1])
 
     def _answer(self, done: int) -> None:
         self._answers.append(self._question())

@@ -225,7 +225,7 @@ def probes_for(
     reach = reach_of(ctx, conditions)
     probes: list[Probe] = []
     if any(one.name in EXTERNAL for one in conditions):
-        from outlive.jobs.conditions import external  # sockets and ctypes, which few waits need
+        from outlive.jobs.conditions import external  # sockets, which few waits need
     try:
         matches = [one for one in conditions if one.name in ("regex", "fail_regex")]
         starts = {one: max(match_since, (told or {}).get(one.mark, 0)) for one in matches}

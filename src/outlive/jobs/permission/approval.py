@@ -19,7 +19,7 @@ from outlive.jobs.permission import pending
 from outlive.jobs.permission.person import require_person
 from outlive.store import approval
 from outlive.system import fault_points
-from outlive.system.waiting import pause
+from outlive.system.waiting import Looks, pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     Given = tuple[str, bool, str | None]  # state, whether for always, reason
 
 HOLDER_S = 5.0  # so long the process that made a job may take to start it, until another one does
-_CHECK_S = 0.25  # between two looks where inotify is not to be had
-_LOOK_S = 5.0  # between two looks anyway
+_CHECK_S = 0.05  # between two looks at a job that another process is about to start or to end
 
 
 # --- the process that asks ------------------------------------------------------------------------
@@ -80,54 +79,21 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
 def _answer(ctx: Context, job: JobDir, deadline: float | None) -> dict[str, object] | None:
     """Wait for the answer. Return None if the job was removed or `deadline` (time.monotonic
     seconds) has passed."""
-    watch = _Watch(job)
+    looks = Looks()
     definition = job.read_meta()
-    try:
-        while job.is_in_place():
-            left_s = approval.seconds_left(definition)
-            given = approval.read(job)
-            if given is None and not left_s:
-                given, _ = approval.answer(job, approval.EXPIRED)
-            if given is not None:
-                return given
-            now = time.monotonic()
-            if deadline is not None and now >= deadline:
-                return None
-            until = now + min(left_s, _LOOK_S if watch.fds else _CHECK_S)
-            pause(watch.fds, until if deadline is None else min(until, deadline))
-            watch.drain()
-        return None
-    finally:
-        watch.close()
-
-
-class _Watch:
-    """Tells when the answer is written; without inotify, the caller looks at intervals."""
-
-    def __init__(self, job: JobDir) -> None:
-        from outlive.system import inotify
-
-        self._watch: inotify.Watch | None = None
-        try:
-            self._watch = inotify.Watch(os.path.join(job.path, approval.FILE))
-        except OSError:
-            return
-
-    @property
-    def fds(self) -> tuple[int, ...]:
-        return () if self._watch is None else (self._watch.fileno(),)
-
-    def drain(self) -> None:
-        try:
-            if self._watch is not None:
-                self._watch.drain()
-        except OSError:
-            self.close()
-
-    def close(self) -> None:
-        if self._watch is not None:
-            self._watch.close()
-            self._watch = None
+    while job.is_in_place():
+        left_s = approval.seconds_left(definition)
+        given = approval.read(job)
+        if given is None and not left_s:
+            given, _ = approval.answer(job, approval.EXPIRED)
+        if given is not None:
+            return given
+        now = time.monotonic()
+        if deadline is not None and now >= deadline:
+            return None
+        until = min(now + left_s, looks.next())
+        pause((), until if deadline is None else min(until, deadline))
+    return None
 
 
 def go_on(ctx: Context, job: JobDir, given: Given | None, by: str, deadline: float | None) -> None:
@@ -218,7 +184,7 @@ def _settled(ctx: Context, job: JobDir) -> Inspection:
         inspection = adoption.inspect_and_adopt(ctx, job)
         if inspection.state.state != "created" or time.monotonic() >= until:
             return inspection
-        pause((), time.monotonic() + _CHECK_S / 5)
+        pause((), time.monotonic() + _CHECK_S)
 
 
 # --- the person who answers -----------------------------------------------------------------------
