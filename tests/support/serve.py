@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import select
 import socket
@@ -18,7 +17,7 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from support import http
+from support import http, processes
 from support.cli import Cli, environment
 from support.mcp_client import BOUND_S, LEGACY_VERSION, MODERN_VERSION, START_S, McpSession
 from support.preloaded import MAIN
@@ -184,8 +183,7 @@ class HttpSession(McpSession):
 
 
 def open_sockets(served: Served) -> int:
-    links = Path(f"/proc/{served.process.pid}/fd").iterdir()
-    return sum(1 for link in links if link.is_symlink() and os.readlink(link).startswith("socket:"))
+    return sum(target.startswith("socket:") for target in processes.open_files(served.process.pid).values())
 
 
 def is_held(served: Served, connection: socket.socket) -> bool:
