@@ -95,7 +95,8 @@ def main(command: str) -> int:
         print(f"ci: FAILED: tests, at the second look too {took}\n--- {command}\n{again}")
     else:
         print(f"ci: tests: ok at the second look {took}; the first was\n{output}")
-    print(*(f"unstable: {name}" for name in sorted(set(names) - set(failed()))), sep="\n")
+    for name in sorted(set(names) - set(failed())):
+        print(f"unstable: {name}")
     print(first.then(second))
     return int(code != 0 or not second)
 
