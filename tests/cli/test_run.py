@@ -411,3 +411,30 @@ def test_an_answer_of_a_call_says_the_same_as_status(cli: Cli) -> None:
                      "finished_at", "duration_ms", "timeout_ms", "stdout_log_path", "created_at")
     }  # fmt: skip
     assert same(found) == same(status)
+
+
+@pytest.mark.parametrize("text", ['["echo", "$HOME", "*"]', ' ["echo","$HOME","*"]\n'])
+def test_the_text_of_an_array_is_that_array(cli: Cli, work: Path, text: str) -> None:
+    (work / "e").touch()  # which a shell would find for the pattern
+    ran = cli.ok("run", "--wait", text)
+    assert (ran["output"], ran["exit_code"]) == ("$HOME *\n", 0)
+    assert cli.ok("status", ran["job_id"])["command"] == ["echo", "$HOME", "*"]
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('["echo", 1]', "an array of 2 values that are not all strings"),
+        ('["echo"', "no JSON"),
+        ('["a"] && ["b"]', "no JSON"),
+        ("[]", "an empty array"),
+    ],
+)
+def test_the_text_of_no_argument_vector_is_refused_with_what_was_seen(cli: Cli, text: str, seen: str) -> None:
+    error = cli.error("run", text, code="invalid_argument")
+    assert f"looks like the text of an array, but is {seen}" in error["message"]
+    assert cli.ok("list")["jobs"] == []
+
+
+def test_a_test_of_the_shell_is_no_array(cli: Cli) -> None:
+    assert cli.ok("run", "--wait", "[ -d / ] && echo yes")["output"] == "yes\n"

@@ -543,3 +543,12 @@ def test_garbage_on_stdin_does_not_end_the_server(shared_raw: RawMcp) -> None:
         with pytest.raises(McpRefusal):
             server.request("tools/call", params)
     assert server.call("exec", command="echo and here")["output"] == "and here\n"
+
+
+@ONE_ERA
+def test_an_array_that_a_client_sends_as_text_is_that_array(mcp_session: McpSession, work: Path) -> None:
+    (work / "t").touch()
+    ran = mcp_session.ok("exec", command='["git","--version"]')
+    assert ran["exit_code"] == 0 and ran["output"].startswith("git version")
+    refused = mcp_session.error("exec", command='["git", 1]', code="invalid_argument")
+    assert "command looks like the text of an array" in refused.text

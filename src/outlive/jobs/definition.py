@@ -6,6 +6,7 @@ Every mistake is found before anything is made.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 
@@ -136,6 +137,8 @@ def command_of(ctx: Context, given: str | list[str], shell: str | None) -> tuple
     """
     if ctx.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
         given = given[0]
+    if isinstance(given, str) and (given.lstrip().startswith('["') or given.strip() == "[]"):
+        given = _array_in(given)
     words = _command(given)
     wrapper = _wrapper(ctx, shell)
     return words, list(wrapper) if isinstance(given, str) else None
@@ -232,6 +235,24 @@ def _lost_with_its_shell(ctx: Context, words: list[str], shell: list[str] | None
     return [
         f"Every job has a new shell: this {verb} lasts for no other one. Pass {instead[ctx.face == 'cli']} with the command it is for."
     ]
+
+
+def _array_in(text: str) -> list[str]:
+    """Return the array that some clients send as its text. A shell would take it for a pattern of file
+    names. Errors: invalid_argument."""
+    try:
+        words = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        seen = f"is no JSON: {error}"
+    else:
+        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
+            return words
+        seen = f"is an array of {len(words)} values that are not all strings" if words else "is an empty array"
+    raise invalid(
+        "command",
+        f"{argument('command')} looks like the text of an array, but {seen}",
+        hint='For example ["git", "--version"]; a shell string begins with a program.',
+    )
 
 
 def _command(given: str | list[str]) -> list[str]:
