@@ -552,3 +552,18 @@ def test_an_array_that_a_client_sends_as_text_is_that_array(mcp_session: McpSess
     assert ran["exit_code"] == 0 and ran["output"].startswith("git version")
     refused = mcp_session.error("exec", command='["git", 1]', code="invalid_argument")
     assert "command looks like the text of an array" in refused.text
+
+
+@ONE_ERA
+def test_the_directory_of_a_server_that_was_deleted_and_made_again_is_found_by_its_path(
+    mcp_connect: Connect, place: Path
+) -> None:
+    folder = place / "branch"
+    folder.mkdir()
+    session = mcp_connect(cwd=folder)
+    assert session.ok("exec", command="pwd")["output"] == f"{folder}\n"
+    folder.rmdir()
+    missing = session.error("exec", command="pwd", code="invalid_argument")
+    assert f"the directory {folder} does not exist; nothing was run" in missing.text
+    folder.mkdir()
+    assert session.ok("exec", command="pwd")["output"] == f"{folder}\n"

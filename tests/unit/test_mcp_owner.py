@@ -90,9 +90,10 @@ def test_a_server_in_the_directory_of_our_plugin_runs_no_job_there(
     assert job_directory({}) == str(copy.parent)
 
 
-def test_a_directory_that_is_gone_is_none(place: Path) -> None:
-    os.rmdir(os.getcwd())
-    assert job_directory({}) is None
+def test_a_directory_that_is_gone_is_known_by_its_path(place: Path) -> None:
+    here = os.getcwd()
+    os.rmdir(here)
+    assert job_directory({}) == here
 
 
 def test_the_login_path_goes_first_and_loses_nothing() -> None:

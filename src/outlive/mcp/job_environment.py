@@ -103,14 +103,12 @@ def merged_path(login: str, own: str) -> str:
 
 
 def job_directory(env: Mapping[str, str]) -> str | None:
-    """Return the directory of a job that names none; None if the server's own was deleted, or is
-    that of a plugin."""
+    """Return the directory of a job that names none; None if the server's own is that of a plugin. It
+    may be missing: then the call says which one is."""
     project = env.get("CLAUDE_PROJECT_DIR")
     if project and os.path.isabs(project) and os.path.isdir(project):
         return project
-    with suppress(OSError):
-        return None if introduction.in_plugin(env) else os.getcwd()
-    return None
+    return None if introduction.in_plugin(env) else introduction.current_directory()
 
 
 def _login_shell(env: Mapping[str, str]) -> str | None:
