@@ -37,6 +37,7 @@ LISTS = {"verbs", "system"}
 FLOORS = (
     ("",),  # outlive/__init__.py
     ("limits",),
+    ("fastjson",),
     ("errors",),
     ("core",),
     ("answers",),
@@ -59,12 +60,13 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Both are long-lived and many, and start within milliseconds: the ground floor only.
 LEAN_ROOMS = {
-    "supervisor": {"limits", "errors", "core", "system", "sandbox", "store"},
-    "sandbox": {"limits", "errors", "core", "system"},
-    "system": {"limits", "errors", "core"},
+    "supervisor": {"limits", "fastjson", "errors", "core", "system", "sandbox", "store"},
+    "sandbox": {"limits", "fastjson", "errors", "core", "system"},
+    "system": {"limits", "fastjson", "errors", "core"},
 }
 STDLIB_ONLY = (
     "limits",
+    "fastjson",
     "errors",
     "core",
     "answers",

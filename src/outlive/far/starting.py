@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import shlex
@@ -11,6 +10,7 @@ import subprocess
 import sys
 import time
 
+from outlive import fastjson
 from outlive.config import Config
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
@@ -182,7 +182,7 @@ def _printed(shell: str, own: dict[str, str]) -> dict[str, str] | None:
             check=False,
         )
         text = done.stdout.decode("utf-8", "surrogateescape").split(_MARK)[1]
-        variables = json.loads(text)
+        variables = fastjson.loads(text)
     except (OSError, subprocess.TimeoutExpired, IndexError, ValueError):
         return None
     return {str(name): str(value) for name, value in variables.items()}

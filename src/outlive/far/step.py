@@ -6,10 +6,10 @@ socket (hosts/relay.py). What only a process on this node can see is answered he
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
+from outlive import fastjson
 from outlive.errors import OutliveError
 from outlive.hosts import relay
 from outlive.jobs import job_answer
@@ -38,13 +38,13 @@ def main(root: str, job_id: str) -> int:
 
 def _answered(message: bytes, root: str, job_id: str) -> bytes | None:
     """Return the answer to a request that is none of the supervisor's; None to all others."""
-    if json.loads(message).get("op") != "usage":
+    if fastjson.loads(message).get("op") != "usage":
         return None
     try:
         answer = {"ok": True, **_used(root, job_id)}
     except (OSError, OutliveError) as error:
         answer = {"ok": False, "code": "io_error", "message": str(error), "retryable": True}
-    return json.dumps(answer).encode()
+    return fastjson.dumps(answer).encode()
 
 
 def _used(root: str, job_id: str) -> dict[str, Any]:

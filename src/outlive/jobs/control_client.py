@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.errors import OutliveError
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import is_elsewhere
@@ -106,7 +105,7 @@ class ControlClient:
         try:
             if is_new and self._output:  # else its caller would look twice a second
                 fds.send(self._sock, _watch(output=True))
-            fds.send(self._sock, json.dumps(content).encode(), files)
+            fds.send(self._sock, fastjson.dumps(content).encode(), files)
         except OSError:
             self._hang_up()
             return False
@@ -227,7 +226,7 @@ def _stopped(job: JobDir) -> int | None:
 def _read(message: bytes) -> dict[str, object] | None:
     """Return an answer; None for what no supervisor says."""
     try:
-        answer: dict[str, object] = json.loads(message)
+        answer: dict[str, object] = fastjson.loads(message)
     except (ValueError, RecursionError):
         return None
     is_sound = answer.get("ok") is True or all(type(answer.get(name)) is str for name in ("code", "message"))
@@ -235,7 +234,7 @@ def _read(message: bytes) -> dict[str, object] | None:
 
 
 def _watch(*, output: bool) -> bytes:
-    return json.dumps({"op": "watch", "output": output}).encode()
+    return fastjson.dumps({"op": "watch", "output": output}).encode()
 
 
 def _is_elsewhere(job: JobDir) -> bool:

@@ -6,7 +6,6 @@ Every mistake is found before anything is made.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 
@@ -16,6 +15,7 @@ from outlive.core.labels import check_tags, name_of
 from outlive.core.records import EXEC, LOCAL, Definition, Notification
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
+from outlive.jobs import command as command_module
 from outlive.jobs import directory, ownership
 from outlive.system import machine
 
@@ -56,7 +56,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
 
     Errors: invalid_argument, invalid_tag, io_error.
     """
-    words, shell = command_of(ctx, args["command"], args.get("shell"))
+    words, shell = command_module.words_of(ctx, args["command"], args.get("shell"))
     host = host_of(ctx, args.get("host"))
     cwd = directory_on(ctx, host, args.get("cwd"))
     env = check_env(args.get("env") or {})
@@ -123,25 +123,11 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.ceiling)
     hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
     hints += _milliseconds_meant(ctx, definition.timeout_ms)
-    hints += _lost_with_its_shell(ctx, words, shell)
+    hints += command_module.lost_with_its_shell(ctx, words, shell)
     if ctx.face == "cli":  # a server says it once on its stderr: no model can mend its environment
         hints += [f"{line}." for line in ctx.config.ignored]
     hint = " ".join(hints) or None
     return Plan(definition, {**from_files, **env}, stdin_data=data, stdin_fd=stdin_fd, hint=hint)
-
-
-def command_of(ctx: Context, given: str | list[str], shell: str | None) -> tuple[list[str], list[str] | None]:
-    """Return the words of a command as they are stored, and the wrapper of a shell string.
-
-    Errors: invalid_argument.
-    """
-    if ctx.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
-        given = given[0]
-    if isinstance(given, str) and (given.lstrip().startswith('["') or given.strip() == "[]"):
-        given = _array_in(given)
-    words = _command(given)
-    wrapper = _wrapper(ctx, shell)
-    return words, list(wrapper) if isinstance(given, str) else None
 
 
 def host_of(ctx: Context, name: str | None) -> Host | None:
@@ -224,68 +210,6 @@ def _milliseconds_meant(ctx: Context, timeout_ms: int) -> list[str]:
     return [
         f'timeout is in seconds: {seconds:g} ends the job after {seconds / 3600:.1f} h. For milliseconds write "{seconds:g}ms".'
     ]
-
-
-def _lost_with_its_shell(ctx: Context, words: list[str], shell: list[str] | None) -> list[str]:
-    """Return what to do instead of a command that does nothing but change its own shell."""
-    verb, _, rest = words[0].strip().partition(" ")
-    if shell is None or verb not in ("cd", "export") or any(char in rest for char in ";&|\n"):
-        return []
-    instead = {"cd": ("workdir", "--cwd"), "export": ("env", "--env")}[verb]
-    return [
-        f"Every job has a new shell: this {verb} lasts for no other one. Pass {instead[ctx.face == 'cli']} with the command it is for."
-    ]
-
-
-def _array_in(text: str) -> list[str]:
-    """Return the array that some clients send as its text. A shell would take it for a pattern of file
-    names. Errors: invalid_argument."""
-    try:
-        words = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        seen = f"is no JSON: {error}"
-    else:
-        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
-            return words
-        seen = f"is an array of {len(words)} values that are not all strings" if words else "is an empty array"
-    raise invalid(
-        "command",
-        f"{argument('command')} looks like the text of an array, but {seen}",
-        hint='For example ["git", "--version"]; a shell string begins with a program.',
-    )
-
-
-def _command(given: str | list[str]) -> list[str]:
-    words = [given] if isinstance(given, str) else list(given)
-    if not words or not words[0] or (isinstance(given, str) and not given.strip()):
-        raise invalid(
-            "command", "the command is empty", hint="Give a shell string, or an array of program and arguments."
-        )
-    for word in words:
-        if len(word.encode("utf-8", "surrogateescape")) > limits.MAX_COMMAND_BYTES:
-            raise invalid(
-                "command",
-                f"one argument is longer than {limits.MAX_COMMAND_BYTES:,} bytes, which the kernel refuses",
-                hint=f"Put the text into a file, or pass it with {argument('stdin_data')}.",
-            )
-    return words
-
-
-def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
-    if given is None:
-        return ctx.shell
-    import shlex
-    import shutil
-
-    if len(given) > limits.MAX_SHELL_CHARS:  # shlex takes quadratic time, in which a server answers no call
-        raise invalid("shell", f"the shell wrapper is longer than {limits.MAX_SHELL_CHARS:,} characters")
-    try:
-        words = tuple(shlex.split(given))
-    except ValueError as error:
-        raise invalid("shell", f"the shell wrapper cannot be split into words: {error}") from error
-    if not words or not shutil.which(words[0]):
-        raise invalid("shell", f"the shell wrapper {given!r} names no program", hint='For example "bash -lc".')
-    return words
 
 
 def _mask(names: Any) -> list[str]:

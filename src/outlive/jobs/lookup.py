@@ -5,12 +5,11 @@ Every other module goes through here, so the wall between callers holds.
 
 from __future__ import annotations
 
-import json
 import os
 from itertools import islice
 from sys import intern
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.ids import is_id, short_id
 from outlive.core.origin import Origin
 from outlive.core.records import State
@@ -193,7 +192,7 @@ def outcome(ctx: Context, job_id: str) -> State | None:
     except OSError:
         return None
     try:
-        known = json.loads(os.read(fd, limits.RECORD_BYTES))
+        known = fastjson.loads(os.read(fd, limits.RECORD_BYTES))
         found = State(state=known["state"], exit_code=known.get("exit_code"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
@@ -264,7 +263,7 @@ def _as_title(text: str) -> str:
 
 def _titled_jobs(ctx: Context, title: str) -> Iterator[tuple[str, Definition]]:
     """Yield the jobs with this title, the newest first."""
-    part = json.dumps(title, ensure_ascii=True).encode()  # as atomic_file.dump writes it
+    part = fastjson.dumps(title, ensure_ascii=True).encode()  # as atomic_file.dump writes it
     for job_id in islice(job_ids(ctx) if title else (), limits.TITLED_JOBS):
         known = definition(ctx.store, job_id) if _holds(ctx, job_id, (part,)) else None
         if known is not None and known.title == title:

@@ -4,10 +4,9 @@ names of files that get events into paths.
 
 from __future__ import annotations
 
-import json
 import os
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.nearest import nearest
 from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX, Watch
 from outlive.errors import OutliveError, argument, invalid
@@ -69,7 +68,7 @@ def _asked(item: Any) -> dict[str, object]:
     of an object."""
     if isinstance(item, str) and item.lstrip()[:1] == "{":
         try:
-            members = json.loads(item)
+            members = fastjson.loads(item)
         except ValueError:
             members = None  # a pattern that begins with a brace
         if isinstance(members, dict) and "pattern" in members:

@@ -5,10 +5,10 @@ pair.
 from __future__ import annotations
 
 import gc
-import json
 import os
 import select
 
+from outlive import fastjson
 from outlive.supervisor.fork_protocol import LEND, MESSAGE_BYTES, NOT_LENT, Pair, read
 from outlive.supervisor.guardian import fork_pair, prepare
 from outlive.supervisor.request import Request, report_fault
@@ -120,7 +120,7 @@ def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: s
     except OSError as error:
         _lend(None, words, server)
         waiter = fds.socket_of(os.dup(files["waiter"]))
-        fds.send(waiter, json.dumps({"failed": error.strerror or str(error), "errno": error.errno or 0}).encode())
+        fds.send(waiter, fastjson.dumps({"failed": error.strerror or str(error), "errno": error.errno or 0}).encode())
         waiter.close()
 
 

@@ -30,7 +30,7 @@ _SOCKET_FD = 3
 _CODE = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
 # What a fork server and its pairs may import. It is read at once: an update may replace the files
 # before they need them
-_ROOMS = tuple("errors limits core system sandbox store render supervisor launch".split())
+_ROOMS = tuple("errors limits fastjson core system sandbox store render supervisor launch".split())
 _code = -1
 _PADDING = " " * 64  # argv is where the name in the process table is written
 

@@ -7,8 +7,9 @@ takes back an approval of an earlier line.
 
 from __future__ import annotations
 
-import json
 import os
+
+from outlive import fastjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,14 +135,14 @@ def _append(directory: str, entry: Mapping[str, object]) -> None:
     os.makedirs(directory, mode=0o700, exist_ok=True)
     fd = os.open(path(directory), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        os.write(fd, json.dumps({**entry}, ensure_ascii=True).encode() + b"\n")
+        os.write(fd, fastjson.dumps({**entry}, ensure_ascii=True).encode() + b"\n")
     finally:
         os.close(fd)
 
 
 def _entry_in(line: str) -> dict[str, Any]:
     try:
-        entry = json.loads(line)
+        entry = fastjson.loads(line)
     except ValueError:
         return {}
     return entry if isinstance(entry, dict) else {}

@@ -9,10 +9,10 @@ directory, and no link is followed: processes of the job may still run, and chan
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 
+from outlive import fastjson
 from outlive.core.quoted import quoted
 from outlive.core.records import State
 from outlive.sandbox import gitconfig, search, shown
@@ -80,14 +80,14 @@ class Before:
         content = {name: getattr(self, name) for name in self.__slots__}
         fd = os.open(NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
         with open(fd, "wb") as file:
-            file.write(json.dumps(content).encode())
+            file.write(fastjson.dumps(content).encode())
 
     @classmethod
     def read(cls, folder: int) -> Before | None:
         """Return the record of a job, None if it has none that can be read."""
         try:
             with open(os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
-                content = json.loads(file.read())
+                content = fastjson.loads(file.read())
             return cls(*(content[name] for name in ("repositories", "files", "settings", "missing", "shut")))
         except (OSError, ValueError, KeyError, TypeError):
             return None

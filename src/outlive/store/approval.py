@@ -7,10 +7,10 @@ because it alone knows the environment that the job is to have.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
+from outlive import fastjson
 from outlive.core.records import APPROVALS, Approval
 from outlive.core.units import seconds_of, timestamp
 from outlive.store import atomic_file, history
@@ -38,7 +38,7 @@ def record_asked(job: JobDir, asked: Approval) -> None:
 def read(job: JobDir) -> Answer | None:
     """Return the answer: {state, by, reason, at}; None while there is none."""
     try:
-        answer: Answer = json.loads(atomic_file.read(job.fd, FILE))
+        answer: Answer = fastjson.loads(atomic_file.read(job.fd, FILE))
     except FileNotFoundError:
         return None
     except (OSError, ValueError):  # spoilt by a program: nothing that was not approved may run
@@ -53,7 +53,7 @@ def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None
     mine = f".{FILE}.{os.getpid()}.{time.monotonic_ns()}"
     fd = job.open_file(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        fds.write_all(fd, json.dumps(given).encode())
+        fds.write_all(fd, fastjson.dumps(given).encode())
         os.fsync(fd)
         # Unlike rename(2), link(2) fails if another process was faster
         os.link(mine, FILE, src_dir_fd=job.fd, dst_dir_fd=job.fd, follow_symlinks=False)

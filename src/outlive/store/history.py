@@ -14,10 +14,9 @@ still means the same place, and the file is whole at every moment.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.units import timestamp
 from outlive.store.job_dir import EVENTS
 from outlive.system import fds
@@ -113,7 +112,7 @@ class History:
         ready = self._open()
         self._count += 1
         event = {"n": self._count, "seq": seq, "at": timestamp(), "type": kind, **content}
-        self._held = (self._held + json.dumps(event, separators=(",", ":")).encode() + b"\n")[-_HELD_BYTES:]
+        self._held = (self._held + fastjson.dumps(event, separators=(",", ":")).encode() + b"\n")[-_HELD_BYTES:]
         if not ready:
             return
         try:
@@ -185,7 +184,7 @@ def _leave_out(job: JobDir, fd: int, size: int, gone: int) -> tuple[int, int]:
         last = first[0] - 1, first[1]
     note = {"n": last[0], "seq": last[1], "at": timestamp(), "type": LEFT_OUT, "file": EVENTS}
     note |= {"count": first[0] - 1 - len(kept), "to_byte": at}
-    head = b"".join(line + b"\n" for line in (json.dumps(note, separators=(",", ":")).encode(), *kept))
+    head = b"".join(line + b"\n" for line in (fastjson.dumps(note, separators=(",", ":")).encode(), *kept))
     copy = job.open_file(_COPY, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     try:
         fds.write_all(copy, head)
@@ -238,7 +237,7 @@ def _note(fd: int) -> Event | None:
     if b'"to_byte":' not in line or _kind(line) != LEFT_OUT:
         return None
     try:
-        note: Event = json.loads(line)
+        note: Event = fastjson.loads(line)
     except ValueError:
         return None
     return note if isinstance(note.get("to_byte"), int) else None
@@ -299,7 +298,7 @@ def read(
         if place is None or place[0] <= after or place[1] < since_seq or (kinds and _kind(line) not in kinds):
             continue
         try:
-            events.append({**json.loads(line), "n": place[0], "seq": place[1]})
+            events.append({**fastjson.loads(line), "n": place[0], "seq": place[1]})
         except (ValueError, RecursionError):  # cut off by a kill, or nothing of ours
             continue
     return sorted(events, key=lambda event: event["n"]) if lines else events, offset + whole

@@ -2,9 +2,7 @@
 done for it: every process of the same user can connect, another version of outlive among them.
 """
 
-import json
-
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.record import Record
 from outlive.system import signals
 
@@ -128,7 +126,7 @@ _CHECKS: "dict[str, Check]" = {
 def checked(message: bytes) -> ControlRequest:
     """Return the request in a message. What its op does not know is passed over. Errors: BadRequest."""
     try:
-        content = json.loads(message)
+        content = fastjson.loads(message)
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"not a request: {error}") from None
     op = content.get("op") if isinstance(content, dict) else None

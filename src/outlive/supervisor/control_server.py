@@ -10,11 +10,10 @@ again".
 from __future__ import annotations
 
 import errno
-import json
 import os
 import time
 
-from outlive import __version__, limits
+from outlive import __version__, fastjson, limits
 from outlive.store.job_dir import CONTROL
 from outlive.supervisor.control_requests import BadRequest, Ping, Watch, checked
 from outlive.system import fds
@@ -82,7 +81,7 @@ class Connection:
             return
 
     def answer(self, **content: Any) -> None:
-        self.tell(json.dumps(content).encode())
+        self.tell(fastjson.dumps(content).encode())
 
 
 class ControlServer:

@@ -4,8 +4,7 @@ It travels in a memfd: an environment does not fit into a socket message, and mu
 disk.
 """
 
-import json
-
+from outlive import fastjson
 from outlive.core.record import Record
 from outlive.core.records import Definition, Identity
 from outlive.store import fault_report
@@ -61,11 +60,11 @@ class Request(Record):
         """Return an fd that holds this request."""
         # ASCII with escapes: names and values that are not UTF-8 are lone surrogates here and come
         # back as they were
-        return fds.memory_file("request", json.dumps(self.to_dict(), ensure_ascii=True).encode())
+        return fds.memory_file("request", fastjson.dumps(self.to_dict(), ensure_ascii=True).encode())
 
     @classmethod
     def from_file(cls, fd: int) -> "Request":
-        return cls.of(json.loads(fds.read_all(fd)))
+        return cls.of(fastjson.loads(fds.read_all(fd)))
 
 
 def of_caller(caller: "Caller", definition: Definition) -> "dict[str, Any]":

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import time
 
+from outlive import fastjson
 from outlive.core.records import Definition, State, SupervisorId, Terminal
 from outlive.core.units import timestamp
 from outlive.store.job_dir import FIFOS, FULL, STDIN_DATA, JobDir
@@ -182,7 +182,7 @@ def _refuse(
             from outlive.sandbox.session import Unavailable
 
             refusal["sandbox"] = isinstance(error, Unavailable)
-        fds.send(waiter, json.dumps(refusal).encode())
+        fds.send(waiter, fastjson.dumps(refusal).encode())
 
 
 def write_down(job: JobDir, state: State) -> State:

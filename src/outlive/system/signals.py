@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Iterable
+else:
+    try:
+        import _signal as signal  # the module `signal` loads `enum`, `functools` and `collections`
+    except ImportError:
+        import signal
 
 __all__ = [
     "all_resettable",
@@ -95,8 +100,7 @@ def number_of(text: str) -> int | None:
     if word.isdigit():
         number = int(word)
         return number if number in set(signal.valid_signals()) else None
-    named = signal.Signals.__members__.get(word if word.startswith("SIG") else "SIG" + word)
-    return None if named is None else int(named)
+    return _numbers().get(word if word.startswith("SIG") else "SIG" + word)
 
 
 def ends(number: int) -> bool:
@@ -106,12 +110,26 @@ def ends(number: int) -> bool:
 
 def name_of(number: int) -> str:
     """Return SIGTERM for 15, SIGRTMIN+n for a signal without a name of its own."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"SIG{number}"
+    name = _names().get(number)
+    if name is not None:
+        return name
+    return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"SIG{number}"
 
 
 def names() -> list[str]:
-    """Return one name for each number: SIGABRT, not SIGIOT."""
-    return sorted(one.name for one in signal.Signals)
+    valid = set(signal.valid_signals())
+    return sorted(name for number, name in _names().items() if number in valid)
+
+
+def _numbers() -> dict[str, int]:
+    """Return name → number, with second names of the same number."""
+    return {name: int(getattr(signal, name)) for name in dir(signal) if name.startswith("SIG") and name[3] != "_"}
+
+
+def _names() -> dict[int, str]:
+    """Return one name for each number: of several the first by the alphabet (SIGABRT, not SIGIOT),
+    as signal.Signals has it."""
+    by_number: dict[int, str] = {}
+    for name, number in sorted(_numbers().items()):
+        by_number.setdefault(number, name)
+    return by_number

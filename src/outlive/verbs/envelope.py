@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
-from outlive import verbs
+from outlive import fastjson, verbs
 from outlive.answers import FIRST, LAST
 from outlive.limits import SCHEMA_VERSION
 from outlive.verbs.spec import BRIEF, FULL
@@ -65,4 +63,4 @@ def encoded(envelope: dict[str, Any]) -> bytes:
 
 
 def _dumped(envelope: dict[str, Any], *, ascii_only: bool) -> str:
-    return json.dumps(envelope, ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"))
+    return fastjson.dumps(envelope, ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"))

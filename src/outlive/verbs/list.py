@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
@@ -94,10 +93,11 @@ def list_jobs(
 
 def _shown_bytes(ctx: Context, entry: Listed) -> int:
     """Return how many bytes of the answer an entry takes."""
+    from outlive import fastjson
     from outlive.verbs import brief
 
     full = entry.to_dict()
-    return len(json.dumps(full if ctx.detail == FULL else brief.of_entry(full, Listed)))
+    return len(fastjson.dumps(full if ctx.detail == FULL else brief.of_entry(full, Listed)))
 
 
 def _of_pending(entries: list[Listed]) -> str | None:

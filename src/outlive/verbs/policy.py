@@ -11,6 +11,7 @@ from outlive.core.records import GIT, SANDBOXES
 from outlive.core.units import timestamp
 from outlive.errors import argument, from_os, invalid
 from outlive.jobs import auditing, definition
+from outlive.jobs import command as command_module
 from outlive.jobs.permission import boundary
 from outlive.jobs.permission.person import person
 from outlive.policy import always, decide
@@ -42,7 +43,7 @@ def policy_check(
     host: str | None = None,
 ) -> PolicyCheck:
     """Return what would be decided about a command, by which rule. Nothing is run."""
-    words, wrapper = definition.command_of(ctx, command, shell)
+    words, wrapper = command_module.words_of(ctx, command, shell)
     there = definition.host_of(ctx, host)
     directory = definition.directory_on(ctx, there, cwd)
     variables = check_env(env or {})

@@ -6,11 +6,10 @@ declarations.
 
 from __future__ import annotations
 
-from json import loads
-
 from outlive import limits
 from outlive.core.records import EXEC, SHOWS
 from outlive.errors import argument, invalid
+from outlive.fastjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import subprocess
@@ -10,7 +9,7 @@ import sys
 import threading
 import time
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError, argument
 from outlive.hosts import abandoned, findings
@@ -144,10 +143,10 @@ class SshEngine(Engine):
         answer, sock = None, self.connect(job)
         try:
             sock.settimeout(_ANSWERS_S)
-            fds.send(sock, json.dumps(asked).encode())
+            fds.send(sock, fastjson.dumps(asked).encode())
             while (message := sock.recv(limits.CONTROL_BYTES)) and message[:1] != b"{":
                 continue  # a hint
-            answer = json.loads(message) if message else None
+            answer = fastjson.loads(message) if message else None
         except OSError:  # it ended meanwhile, or does not answer
             pass
         finally:
@@ -262,7 +261,7 @@ def _spawn(
         environment=environment,
         **of_caller(caller, definition),
     )
-    content = json.dumps({"request": request.to_dict(), "start": start}, ensure_ascii=True).encode()
+    content = fastjson.dumps({"request": request.to_dict(), "start": start}, ensure_ascii=True).encode()
     memory = fds.memory_file("request", content)
     try:
         process = subprocess.Popen(

@@ -8,11 +8,10 @@ again by the next reader.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.records import Definition, Ending, Queue, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
@@ -168,7 +167,7 @@ class Mirror:
             if not self._note_asked():
                 return
             self._sent_start = True
-            self._link.send(wire.message(wire.DATA, 0, json.dumps(self._start).encode()) + words.Start().packed())
+            self._link.send(wire.message(wire.DATA, 0, fastjson.dumps(self._start).encode()) + words.Start().packed())
             fault_points.at("mirror_sent")
         else:
             self._follow()
@@ -374,7 +373,7 @@ class Mirror:
         if self._waiter is not None:
             engine_record.delete(self._job)
             try:
-                fds.send(self._waiter, json.dumps({"error": error.to_dict()}).encode())
+                fds.send(self._waiter, fastjson.dumps({"error": error.to_dict()}).encode())
                 os._exit(0)
             except OSError:  # it was killed
                 self._waiter.close()

@@ -7,10 +7,10 @@ on which the start is reported (-1: none). The request is on stdin.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
+from outlive import fastjson
 from outlive.hosts.ssh.mirror import Mirror
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.request import Request, report_fault
@@ -26,7 +26,7 @@ def main() -> int:
 
 
 def _run(request_fd: int, waiter_fd: int) -> int:
-    content = json.loads(fds.read_all(request_fd))
+    content = fastjson.loads(fds.read_all(request_fd))
     os.close(request_fd)
     request = Request.of(content["request"])
     prctl.rename(f"{tree.MIRROR} {request.job_id}")

@@ -7,10 +7,9 @@ command line, and sometimes what a model sends. `port=8080 any` is {"port": 8080
 
 from __future__ import annotations
 
-import json
 import os
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.nearest import nearest
 from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid
@@ -62,7 +61,7 @@ class Condition:
 
 
 def mark_of(name: str, value: object) -> str:
-    return name if value is None else f"{name} {json.dumps(value)}"
+    return name if value is None else f"{name} {fastjson.dumps(value)}"
 
 
 def parsed(until: Any) -> list[Condition]:
@@ -86,7 +85,7 @@ def _condition(given: Any) -> Condition:
         return Condition(text)
     if text[:1] == "{":
         try:
-            members = json.loads(text)
+            members = fastjson.loads(text)
         except ValueError:
             raise invalid("until", f"not JSON: {text[:60]}") from None
         if isinstance(members, dict):
@@ -171,7 +170,7 @@ _EXAMPLES = {
 def _object_of(name: str) -> str:
     """Return the example as an object."""
     value = _EXAMPLES[name].partition("=")[2]
-    return json.dumps({name: int(value) if value.isdigit() else 5000 if name == "idle_ms" else value})
+    return fastjson.dumps({name: int(value) if value.isdigit() else 5000 if name == "idle_ms" else value})
 
 
 # --- the check of each ----------------------------------------------------------------------------

@@ -5,10 +5,10 @@ The same are command, directory, host and sandbox. Only jobs that ended and that
 
 from __future__ import annotations
 
-import json
 import time
 from itertools import islice
 
+from outlive import fastjson
 from outlive.answers.job import OtherRun
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
@@ -47,7 +47,7 @@ def find(ctx: Context, definition: Definition, *, passed: bool = False) -> JobDi
     """Return the last run before the job with this definition, or with `passed` the last that ended with 0. The caller
     closes it."""
     before = (job_id for job_id in ctx.store.newest_ids() if job_id < definition.job_id)
-    command, cwd = (json.dumps(one, separators=(",", ":")) for one in (definition.command, definition.cwd))
+    command, cwd = (fastjson.dumps(one, separators=(",", ":")) for one in (definition.command, definition.cwd))
     parts = (f'"command":{command}'.encode(), f'"cwd":{cwd}'.encode())
     for job in lookup.defined_with(ctx, islice(before, _SEARCHED_JOBS), *parts):
         if _is_run_of(definition, job, passed=passed):

@@ -5,11 +5,10 @@ The order that must hold: directory and locks, definition, rename, start.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.env_files import read_env_files
 from outlive.core.records import LOCAL, State
 from outlive.errors import OutliveError, argument, from_os
@@ -238,7 +237,7 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
         except OSError:
             message = b""
         if message[:1] == b"{":
-            failed = json.loads(message)
+            failed = fastjson.loads(message)
             if "error" in failed:  # on another host
                 raise refused(failed["error"])
             if failed.get("sandbox"):

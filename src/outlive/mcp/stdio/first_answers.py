@@ -8,9 +8,7 @@ clients do not send exactly so, is left to the SDK.
 
 from __future__ import annotations
 
-import json
-
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.mcp import introduction
 from outlive.mcp.apps import declaration
 from outlive.mcp.stdio.wire import TooLong
@@ -75,7 +73,7 @@ class FirstAnswers:
         if isinstance(line, TooLong):
             return _error(id_in(line), INVALID_REQUEST, TOO_LONG)
         try:
-            message = json.loads(line)
+            message = fastjson.loads(line)
         except ValueError:
             return None
         if not isinstance(message, dict) or not message.keys() <= {"jsonrpc", "id", "method", "params"}:
@@ -109,7 +107,7 @@ class FirstAnswers:
         if result is None:
             return None
         try:
-            answer = json.dumps(
+            answer = fastjson.dumps(
                 {"jsonrpc": "2.0", "id": number, "result": result}, ensure_ascii=False, separators=(",", ":")
             ).encode()
         except UnicodeEncodeError:  # half a pair of surrogates, in the id
@@ -239,7 +237,7 @@ def _is_capabilities(capabilities: Any) -> bool:
 def refusal(line: bytes, message: str) -> bytes:
     """Return an error as the answer to a request, b"" to anything else."""
     try:
-        request = json.loads(line)
+        request = fastjson.loads(line)
     except ValueError:
         return b""
     if not isinstance(request, dict) or "method" not in request or type(request.get("id")) not in (int, str):
@@ -257,9 +255,9 @@ def id_in(line: TooLong) -> int | str | None:
     others = rf'(?:"(?:jsonrpc|method)"\s*:\s*{string}\s*,\s*)*'
     match = re.match(rf"\s*\{{\s*{others}{number}\s*,", text)
     match = match or re.search(rf',\s*{number}\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}}\s*\Z', text)
-    return json.loads(match[1]) if match else None
+    return fastjson.loads(match[1]) if match else None
 
 
 def _error(number: int | str | None, code: int, message: str) -> bytes:
     error = {"code": code, "message": message}
-    return json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode() + b"\n"
+    return fastjson.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode() + b"\n"

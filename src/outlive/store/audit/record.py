@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import time
 
+from outlive import fastjson
 from outlive.core.ids import new_id
 from outlive.core.units import timestamp
 from outlive.store.audit import rotation
@@ -36,7 +36,7 @@ def append(target: dict[str, Any], verb: str, **facts: Any) -> None:
     entry = {"id": new_id(), "at": timestamp(), "verb": verb, "uid": os.geteuid(), **facts}
     if isinstance(entry.get("command"), list):
         _cut(entry, _COMMAND_CHARS[target["to"]])
-    line = json.dumps(entry, separators=(",", ":")).encode("ascii")
+    line = fastjson.dumps(entry, separators=(",", ":")).encode("ascii")
     if target["to"] == SYSLOG:
         _send(target.get("socket") or _LOG_SOCKET, line)
     else:

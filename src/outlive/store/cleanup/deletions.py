@@ -9,10 +9,10 @@ bound, or by whom, and `doctor` says what was deleted of late. A file that is fu
 from __future__ import annotations
 
 import _thread
-import json
 import os
 from contextlib import suppress
 
+from outlive import fastjson
 from outlive.core.ids import is_id_part
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
@@ -59,7 +59,7 @@ class Deletions:
         entry = {"job_id": job_id, "at": timestamp(), "by": self._by, "bound": bound, "bytes": freed, "scope": scope}
         entry |= more
         with self._appending, suppress(OSError):  # full, or another kind of file in its place
-            self._append(json.dumps(entry).encode() + b"\n")
+            self._append(fastjson.dumps(entry).encode() + b"\n")
         if self._audit is not None:
             self._record(self._audit, job_id, bound)
 
@@ -111,7 +111,7 @@ def entries(store: Store) -> Iterator[dict[str, Any]]:
             continue
         for line in reversed(lines):
             try:
-                entry = json.loads(line)
+                entry = fastjson.loads(line)
             except (ValueError, RecursionError):  # cut by a full disk
                 continue
             if isinstance(entry, dict) and {"job_id", "at", "by", "bound", "bytes"} <= entry.keys():

@@ -3,8 +3,7 @@ live jobs."""
 
 from __future__ import annotations
 
-import json
-
+from outlive import fastjson
 from outlive.store import atomic_file
 from outlive.store.job_dir import COMPLETION
 
@@ -26,7 +25,7 @@ def is_end_untold(store: Store, job: JobDir, definition: Definition) -> bool:
     if not has_sinks(definition):
         return False
     try:
-        return bool(json.loads(atomic_file.read(job.fd, COMPLETION)).get("pending"))
+        return bool(fastjson.loads(atomic_file.read(job.fd, COMPLETION)).get("pending"))
     # No delivery has begun. A sink that was added after the end is not for this end
     except FileNotFoundError:
         return store.is_marked_live(job.job_id)
@@ -37,14 +36,14 @@ def is_end_untold(store: Store, job: JobDir, definition: Definition) -> bool:
 def give_up(store: Store, job: JobDir, definition: Definition, why: str) -> None:
     """Record that the end of the job is delivered no more."""
     try:
-        known = json.loads(atomic_file.read(job.fd, COMPLETION))
+        known = fastjson.loads(atomic_file.read(job.fd, COMPLETION))
         event = known if isinstance(known, dict) else {}
     except (OSError, ValueError, RecursionError):
         event = {"job_id": job.job_id}
     event |= {"delivered": False, "pending": False, "given_up": why}
     try:
         if has_sinks(definition):
-            content = json.dumps(event, ensure_ascii=True).encode() + b"\n"
+            content = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
             atomic_file.write_atomic(job.fd, COMPLETION, content)
         store.unmark_live(job.job_id)
     except OSError:  # full, or read-only: the next look tries again

@@ -3,9 +3,7 @@ its supervisor has in memory, and what its history and the mark of live jobs say
 
 from __future__ import annotations
 
-import json
-
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.records import State
 from outlive.core.units import timestamp
 from outlive.store import history
@@ -81,7 +79,7 @@ def in_memory(job: JobDir) -> tuple[State, str | None] | None:
         fds.send(sock, b'{"op":"state"}')
         while message := sock.recv(limits.CONTROL_BYTES):
             if message[:1] == b"{":  # else a hint
-                return _answered(job, json.loads(message))
+                return _answered(job, fastjson.loads(message))
     except (OSError, ValueError, RecursionError):
         pass
     finally:

@@ -11,12 +11,11 @@ that have no result: delivery is at least once.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 import time
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.records import Sandbox
 from outlive.core.units import timestamp
 from outlive.store import atomic_file, history, own_files
@@ -229,7 +228,7 @@ class Sinks:
         """Return whether no sink is left, what became of each so far, and how often the delivery was
         begun."""
         try:
-            record = json.loads(atomic_file.read(self._job.fd, COMPLETION))
+            record = fastjson.loads(atomic_file.read(self._job.fd, COMPLETION))
             results: list[Any] = [result for result in record.get("delivery_results", []) if isinstance(result, dict)]
             return not record.get("pending"), results, int(record.get("tries", 1))
         except (OSError, ValueError, AttributeError, TypeError, RecursionError):  # missing, cut off, or edited
@@ -247,7 +246,9 @@ class Sinks:
         if not pending:
             fault_points.at("end_told")
         try:
-            atomic_file.write_atomic(self._job.fd, COMPLETION, json.dumps(content, ensure_ascii=True).encode() + b"\n")
+            atomic_file.write_atomic(
+                self._job.fd, COMPLETION, fastjson.dumps(content, ensure_ascii=True).encode() + b"\n"
+            )
         except OSError:
             return  # full or removed: the deliveries themselves still count
         if not pending:
@@ -324,7 +325,7 @@ class _Lane:
             "OUTLIVE_EVENT_PATH": os.path.join(self._job.path, COMPLETION if self._kind == FINISHED else NOTIFICATIONS),
             tree.SINK_MARK: self._kind,
         }
-        data = fds.memory_file("event", json.dumps(event, ensure_ascii=True).encode() + b"\n")
+        data = fds.memory_file("event", fastjson.dumps(event, ensure_ascii=True).encode() + b"\n")
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
             words = [*self._request.sink_shell, command]
@@ -376,7 +377,7 @@ def append(event: Event, path: str, own: list[str], sandbox: Sandbox | None = No
     not mix. A file that is `own` of outlive, or in such a directory, is refused.
     """
     result = _result("file", path)
-    line = json.dumps(event, ensure_ascii=True).encode() + b"\n"
+    line = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
     try:
         owner = own_files.owner_of(path, own)
         if owner is not None:

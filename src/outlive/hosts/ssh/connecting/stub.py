@@ -7,8 +7,7 @@ directory, or asks for it and unpacks it; from then on it is imported like any p
 
 from __future__ import annotations
 
-import json
-
+from outlive import fastjson
 from outlive.hosts.findings import visible
 from outlive.hosts.ssh.connecting.wire import NEED, REFUSE
 
@@ -115,7 +114,7 @@ def line(name: str) -> bytes:
 def refusal(said: bytes) -> str:
     """Return the sentence for what an old interpreter said."""
     try:
-        facts: dict[str, object] = json.loads(said[len(REFUSE) :])
+        facts: dict[str, object] = fastjson.loads(said[len(REFUSE) :])
         python = visible(f"Python {facts['python']} ({facts['path']})")
     except (ValueError, KeyError, TypeError, RecursionError):
         python = "an unknown Python"

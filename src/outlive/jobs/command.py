@@ -1,0 +1,86 @@
+"""The command of a job, as a caller gives it."""
+
+from __future__ import annotations
+
+from outlive import fastjson, limits
+from outlive.errors import argument, invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.jobs.context import Context
+
+
+def words_of(ctx: Context, given: str | list[str], shell: str | None) -> tuple[list[str], list[str] | None]:
+    """Return the words of a command as they are stored, and the wrapper of a shell string.
+
+    Errors: invalid_argument.
+    """
+    if ctx.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
+        given = given[0]
+    if isinstance(given, str) and (given.lstrip().startswith('["') or given.strip() == "[]"):
+        given = _array_in(given)
+    words = _command(given)
+    wrapper = _wrapper(ctx, shell)
+    return words, list(wrapper) if isinstance(given, str) else None
+
+
+def lost_with_its_shell(ctx: Context, words: list[str], shell: list[str] | None) -> list[str]:
+    """Return what to do instead of a command that does nothing but change its own shell."""
+    verb, _, rest = words[0].strip().partition(" ")
+    if shell is None or verb not in ("cd", "export") or any(char in rest for char in ";&|\n"):
+        return []
+    instead = {"cd": ("workdir", "--cwd"), "export": ("env", "--env")}[verb]
+    return [
+        f"Every job has a new shell: this {verb} lasts for no other one. Pass {instead[ctx.face == 'cli']} with the command it is for."
+    ]
+
+
+def _array_in(text: str) -> list[str]:
+    """Return the array that some clients send as its text. A shell would take it for a pattern of file
+    names. Errors: invalid_argument."""
+    try:
+        words = fastjson.loads(text)
+    except (ValueError, RecursionError) as error:
+        seen = f"is no JSON: {error}"
+    else:
+        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
+            return words
+        seen = f"is an array of {len(words)} values that are not all strings" if words else "is an empty array"
+    raise invalid(
+        "command",
+        f"{argument('command')} looks like the text of an array, but {seen}",
+        hint='For example ["git", "--version"]; a shell string begins with a program.',
+    )
+
+
+def _command(given: str | list[str]) -> list[str]:
+    words = [given] if isinstance(given, str) else list(given)
+    if not words or not words[0] or (isinstance(given, str) and not given.strip()):
+        raise invalid(
+            "command", "the command is empty", hint="Give a shell string, or an array of program and arguments."
+        )
+    for word in words:
+        if len(word.encode("utf-8", "surrogateescape")) > limits.MAX_COMMAND_BYTES:
+            raise invalid(
+                "command",
+                f"one argument is longer than {limits.MAX_COMMAND_BYTES:,} bytes, which the kernel refuses",
+                hint=f"Put the text into a file, or pass it with {argument('stdin_data')}.",
+            )
+    return words
+
+
+def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
+    if given is None:
+        return ctx.shell
+    import shlex
+    import shutil
+
+    if len(given) > limits.MAX_SHELL_CHARS:  # shlex takes quadratic time, in which a server answers no call
+        raise invalid("shell", f"the shell wrapper is longer than {limits.MAX_SHELL_CHARS:,} characters")
+    try:
+        words = tuple(shlex.split(given))
+    except ValueError as error:
+        raise invalid("shell", f"the shell wrapper cannot be split into words: {error}") from error
+    if not words or not shutil.which(words[0]):
+        raise invalid("shell", f"the shell wrapper {given!r} names no program", hint='For example "bash -lc".')
+    return words
