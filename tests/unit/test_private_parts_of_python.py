@@ -21,6 +21,7 @@ SOURCE = Path(outlive.__file__).parent
 PRIVATE_MODULES = {
     "system/held_code.py": {"_frozen_importlib", "_frozen_importlib_external"},
     "fastjson.py": {"_json"},
+    "mcp/threads.py": {"_thread"},
     "system/fds.py": {"_socket", "_thread"},
     "system/prctl.py": {"_ctypes"},
     "system/signals.py": {"_signal"},

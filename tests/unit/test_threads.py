@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import random
 import threading
@@ -154,11 +155,11 @@ def test_an_error_comes_through() -> None:
 
 
 def test_where_no_thread_can_be_had_the_call_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_thread: threading.Thread) -> None:
+    def refuse(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     before = sorted(os.listdir("/proc/self/fd"))
-    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(_thread, "start_new_thread", refuse)
     with pytest.raises(OutliveError) as caught:
         in_thread(Action())
     assert caught.value.code == "io_error"

@@ -6,6 +6,7 @@ stdio/transport.py, for each token in http/quotas.py.
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import sys
 import threading
@@ -46,7 +47,8 @@ async def run(work: Callable[[], T], *, caller: str = "") -> T:
     call = Call(_turns.setdefault(caller, threading.Semaphore(_TURNS)))
     _running.add(call)
     try:
-        threading.Thread(target=_in_thread, args=(call, work, loop, ended), name="outlive-call", daemon=True).start()
+        # Not threading.Thread: its start waits until the thread runs, twice the time of a short call
+        _thread.start_new_thread(_in_thread, (call, work, loop, ended))
     except RuntimeError as error:
         _running.discard(call)
         call.close()
