@@ -7,6 +7,8 @@ from __future__ import annotations
 import errno
 import os
 
+from outlive import limits
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -122,19 +124,40 @@ def from_os(doing: str, error: OSError, *, code: str = "io_error", on: Object = 
         code,
         f"while {doing}: {reason}" + (f" ({path})" if path and path not in doing else ""),
         retryable=number in _RETRYABLE,
-        hint=_HINTS[on].get(number, _TOO_MANY_FILES if number == errno.EMFILE else None),
+        hint=_HINTS[on].get(number) or _of_limit(number, on) or (OTHER_ROOT if on == "root" else None),
         details={"errno": errno.errorcode.get(number, str(number))} if number else None,
     )
 
 
-_TOO_MANY_FILES = "Too many open files in this process; try again when other calls have ended."
+def _of_limit(number: int, on: Object) -> str | None:
+    """Return what can be done about a limit that was met, with its value."""
+    if number == errno.ENFILE:
+        return "All files that this machine may have open are (/proc/sys/fs/file-max)."
+    kind = {errno.EMFILE: "NOFILE", errno.EFBIG: "FSIZE", errno.EAGAIN: "NPROC"}.get(number)
+    if kind is None or (kind == "NPROC" and on != "process"):
+        return None
+    import resource  # late: few calls meet a limit
+
+    most = resource.getrlimit(getattr(resource, f"RLIMIT_{kind}"))[0]
+    if kind == "FSIZE":
+        return (
+            None if most < 0 else f"No file of this process may be larger than {most:,} bytes (`ulimit -f`): raise it."
+        )
+    if kind == "NPROC":
+        allowed = "" if most < 0 else f" (`ulimit -u`: {most:,}; a container may allow fewer)"
+        return f"The limit of processes is reached{allowed}: try again when some have ended, or raise it."
+    if most < limits.OPEN_FILES:
+        return f"This process may open {most} files (`ulimit -n`), and outlive needs {limits.OPEN_FILES}: raise it."
+    return f"This process may open {most:,} files (`ulimit -n`): try again when other calls have ended, or raise it."
+
+
 OTHER_ROOT = per_face(
     "Choose another job root with --root or OUTLIVE_ROOT.",
     "Tell the user: the client's entry of this server can name another job root (`outlive mcp --root DIR`).",
 )
 _ROOM = per_face("`outlive gc`", "`process` action=gc")
 _SPACE_IN_ROOT = {
-    errno.ENOSPC: f"Free some space ({_ROOM} deletes old finished jobs) and try again.",
+    errno.ENOSPC: f"Free some space or inodes (`df -h`, `df -i`; {_ROOM} deletes old finished jobs) and try again.",
     errno.EDQUOT: f"The disk quota is used up: free some space ({_ROOM} deletes old finished jobs) and try again.",
 }
 _HINTS: dict[Object, dict[int, str]] = {
@@ -146,9 +169,8 @@ _HINTS: dict[Object, dict[int, str]] = {
     "store": _SPACE_IN_ROOT,
     "process": {
         **_SPACE_IN_ROOT,
-        errno.EAGAIN: "The process limit is reached; try again when other processes have ended.",
         errno.ETOOMANYREFS: "The running jobs of this user keep as many files open as its limit of open files "
         "(`ulimit -Hn`) allows; try again when some have ended, or raise it.",
     },
-    "file": {errno.ENOSPC: "Free some space on that file system and try again."},
+    "file": {errno.ENOSPC: "Free some space or inodes on that file system (`df -h`, `df -i`) and try again."},
 }

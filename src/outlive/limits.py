@@ -54,6 +54,7 @@ RETRY_MS = (1_000, 60_000)  # bounds of retry_after_ms
 MCP_CALL_MS = 50_000  # one blocking MCP call; clients give up at 60 s (TypeScript SDK default)
 MCP_SEARCH_S = 20.0  # one search of a log over MCP; the answer says where to go on
 MAX_SHOWN_BYTES = 1_048_576
+OPEN_FILES = 64  # that a process of ours needs (RLIMIT_NOFILE); a plain `run` has 25
 MAX_COMMAND_BYTES = 131_071  # MAX_ARG_STRLEN of execve(2) less the NUL: one longer string is E2BIG
 MAX_SHELL_CHARS = 4_096  # of the program and flags that run a shell string
 MAX_TAGS = 64

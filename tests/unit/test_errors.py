@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 
 import pytest
 
@@ -68,12 +69,35 @@ def test_an_error_of_the_system_may_have_another_code() -> None:
         ("root", errno.EROFS, "job root"),
         ("root", errno.ENOSPC, "outlive gc"),
         ("store", errno.ENOSPC, "outlive gc"),
-        ("process", errno.EAGAIN, "process limit"),
+        ("root", errno.EPERM, "job root"),
+        ("process", errno.EAGAIN, "limit of processes"),
         ("file", errno.ENOSPC, "that file system"),
     ],
 )
 def test_advice_is_about_what_the_operation_was_on(on: errors.Object, number: int, said: str) -> None:
     assert said in str(errors.from_os("working", OSError(number, ""), on=on).hint)
+
+
+@pytest.mark.parametrize(
+    ("kind", "most", "number", "said"),
+    [
+        (resource.RLIMIT_NOFILE, 20, errno.EMFILE, "may open 20 files (`ulimit -n`), and outlive needs 64: raise it"),
+        (resource.RLIMIT_NOFILE, 2_000, errno.EMFILE, "may open 2,000 files (`ulimit -n`): try again"),
+        (resource.RLIMIT_FSIZE, 4_096, errno.EFBIG, "larger than 4,096 bytes (`ulimit -f`)"),
+        (resource.RLIMIT_FSIZE, resource.RLIM_INFINITY, errno.EFBIG, "None"),
+        (resource.RLIMIT_NPROC, 300, errno.EAGAIN, "(`ulimit -u`: 300; a container may allow fewer)"),
+        (resource.RLIMIT_NPROC, resource.RLIM_INFINITY, errno.EAGAIN, "The limit of processes is reached: try again"),
+    ],
+)
+def test_a_limit_that_was_met_is_named_with_its_value(
+    kind: int, most: int, number: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda asked: (most, most) if asked == kind else (1, 1))
+    assert said in str(errors.from_os("working", OSError(number, ""), on="process").hint)
+
+
+def test_a_lock_that_is_held_is_no_limit_of_processes() -> None:
+    assert errors.from_os("locking", OSError(errno.EAGAIN, ""), on="store").hint is None
 
 
 @pytest.mark.parametrize("on", ["store", "process", "file"])
