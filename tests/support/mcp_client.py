@@ -356,7 +356,7 @@ class RawMcp:
         result: dict[str, Any] = found["result"]
         return result
 
-    def is_answered(self, request: int) -> bool:
+    def is_answered(self, request: int | None) -> bool:
         """Did its answer come while others were waited for?"""
         return request in self._answers
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from outlive import fastjson, limits
 from outlive.mcp import introduction
 from outlive.mcp.apps import declaration
+from outlive.mcp.stdio import malformed
 from outlive.mcp.stdio.wire import TooLong
 
 TYPE_CHECKING = False
@@ -22,7 +23,7 @@ LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # wi
 MODERN_VERSION = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"  # of the members of a request's _meta, from MODERN_VERSION on
 VERSION, CLIENT, CAPABILITIES = f"{PREFIX}protocolVersion", f"{PREFIX}clientInfo", f"{PREFIX}clientCapabilities"
-INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603  # of JSON-RPC
+_INTERNAL_ERROR = -32603  # of JSON-RPC
 _SERVER = f"{PREFIX}serverInfo"
 # The SDK's server takes no notice of these
 _IGNORED = ("notifications/cancelled", "notifications/progress", "notifications/roots/list_changed")
@@ -71,22 +72,21 @@ class FirstAnswers:
         """
         self._has_jobs = has_jobs
         if isinstance(line, TooLong):
-            return _error(id_in(line), INVALID_REQUEST, TOO_LONG)
+            return _error(id_in(line), malformed.INVALID_REQUEST, TOO_LONG)
         try:
-            message = fastjson.loads(line)
+            message = decoded(line)
         except ValueError:
-            return None
-        if not isinstance(message, dict) or not message.keys() <= {"jsonrpc", "id", "method", "params"}:
+            return _error(*malformed.NO_JSON) if line.strip() else b""
+        wrong = malformed.fault(message)
+        if wrong is not None:
+            return _error(*wrong)
+        if not message.keys() <= {"jsonrpc", "id", "method", "params"}:
             return None
         params = message.get("params", {})
-        if message.get("jsonrpc") != "2.0" or not isinstance(params, dict):
-            return None
-        if not isinstance(params.get("_meta", {}), dict):
+        if not isinstance(params, dict) or not isinstance(params.get("_meta", {}), dict):
             return None
         if "id" not in message:
             return None if waiting else self._noted(message.get("method"), line)
-        if type(message["id"]) not in (int, str):
-            return None
         return self._answered(message["id"], str(message.get("method")), params, line)
 
     def _noted(self, method: Any, line: bytes) -> bytes | None:
@@ -232,6 +232,17 @@ def _is_capabilities(capabilities: Any) -> bool:
             for value in one.values()
         )
     )
+
+
+def decoded(line: bytes) -> Any:
+    """Return the content of a line. What is no UTF-8 in it, and half a character, is replaced. Errors:
+    ValueError."""
+    try:
+        return fastjson.loads(line)
+    except ValueError:
+        from outlive.mcp.json_safe import decodable  # late: hardly a line is like that
+
+        return fastjson.loads(decodable(line).decode("utf-8", "replace"))
 
 
 def refusal(line: bytes, message: str) -> bytes:

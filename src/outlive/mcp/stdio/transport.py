@@ -25,7 +25,8 @@ from mcp.types import (
 
 from outlive import limits
 from outlive.mcp.json_safe import decodable
-from outlive.mcp.stdio.first_answers import TOO_LONG, id_in
+from outlive.mcp.stdio import malformed
+from outlive.mcp.stdio.first_answers import TOO_LONG, decoded, id_in
 from outlive.mcp.stdio.wire import TooLong
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from outlive.mcp.stdio.first_answers import FirstAnswers
+    from outlive.mcp.stdio.malformed import Fault
     from outlive.mcp.stdio.wire import Wire
 
     Received = SessionMessage | Exception
@@ -122,10 +124,10 @@ class _Reader:
         self._requests = requests
         self._to = to
         self._answers = answers
-        self._ahead: deque[tuple[Received, int]] = deque()  # each with the length of its line
+        self._ahead: deque[tuple[SessionMessage, int]] = deque()  # each with the length of its line
         self._ahead_bytes = 0
         self._asked: set[str] = set()  # the ids of the requests among them
-        self._withdrawn: dict[str, Received] = {}  # the cancellations of some of these
+        self._withdrawn: dict[str, SessionMessage] = {}  # the cancellations of some of these
 
     async def read(self, replay: list[bytes]) -> None:
         wire = self._wire
@@ -155,6 +157,11 @@ class _Reader:
                 await self._refuse(id_in(line), INVALID_REQUEST, TOO_LONG)
                 continue
             message = message_of(line)
+            wrong = _fault(message, line)
+            if wrong is not None:
+                await self._refuse(*wrong)
+            if wrong is not None or isinstance(message, Exception):
+                continue
             number, cancelled = _asks(message), _cancels(message)
             if str(cancelled) in self._asked:
                 self._withdrawn[str(cancelled)] = message
@@ -179,7 +186,7 @@ class _Reader:
             if str(number) in self._withdrawn:
                 await self._send(self._withdrawn.pop(str(number)))
 
-    async def _send(self, message: Received) -> None:
+    async def _send(self, message: SessionMessage) -> None:
         number, cancelled, stream = _asks(message), _cancels(message), _listens(message)
         if stream is not None and not self._requests.listen(stream):
             said = f"{limits.FOLLOWED_RESOURCES} subscriptions are open already: end one first."
@@ -210,35 +217,50 @@ class _Reader:
             group.cancel_scope.cancel()
 
 
-def _asks(message: Received) -> int | str | None:
+def _asks(message: SessionMessage) -> int | str | None:
     """Return the id of a request that is answered without another message of the client."""
-    sent = None if isinstance(message, Exception) else message.message
+    sent = message.message
     return sent.id if isinstance(sent, JSONRPCRequest) and sent.method != _LISTEN else None
 
 
-def _listens(message: Received) -> int | str | None:
+def _listens(message: SessionMessage) -> int | str | None:
     """Return the id of a request for a subscription."""
-    sent = None if isinstance(message, Exception) else message.message
+    sent = message.message
     return sent.id if isinstance(sent, JSONRPCRequest) and sent.method == _LISTEN else None
 
 
-def _is_answer(message: Received) -> bool:
-    return isinstance(message, SessionMessage) and isinstance(message.message, (JSONRPCResponse, JSONRPCError))
+def _is_answer(message: SessionMessage) -> bool:
+    return isinstance(message.message, (JSONRPCResponse, JSONRPCError))
 
 
-def _cancels(message: Received) -> Any:
+def _cancels(message: SessionMessage) -> Any:
     """Return the id of the request that a message cancels, else None."""
-    sent = None if isinstance(message, Exception) else message.message
+    sent = message.message
     if not isinstance(sent, JSONRPCNotification) or sent.method != _CANCELLED:
         return None
     return (sent.params or {}).get("requestId")
+
+
+def _fault(message: Received, line: bytes) -> Fault | None:
+    """Return what is wrong with a line that is no message; None if nothing is or no answer is due."""
+    if isinstance(message, SessionMessage):
+        sent = message.message
+        stray = isinstance(sent, JSONRPCNotification) and not sent.method.startswith(malformed.NOTIFICATIONS)
+        return malformed.NO_ID if stray else None
+    if not line.strip():
+        return None
+    try:
+        content = decoded(line)
+    except ValueError:
+        return malformed.NO_JSON
+    return malformed.fault(content)
 
 
 def message_of(line: bytes) -> Received:
     try:
         text = decodable(line).decode("utf-8", "replace")
         return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
-    except ValueError as error:  # no JSON, or no message: the SDK drops it
+    except ValueError as error:  # no JSON, or no message
         return error
 
 

@@ -1,0 +1,46 @@
+"""What is wrong with a message that is none of JSON-RPC, so that its sender is answered."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602  # of JSON-RPC
+NOTIFICATIONS = "notifications/"  # how the method of every notification of MCP begins
+
+
+class Fault(NamedTuple):
+    """`number` is the id of the request, None where it has none that could be sent back."""
+
+    number: int | str | None
+    code: int
+    message: str
+
+
+NO_JSON = Fault(None, PARSE_ERROR, "This line is no JSON.")
+NO_MESSAGE = Fault(None, INVALID_REQUEST, "This is no message of JSON-RPC 2.0.")
+NO_ID = Fault(None, INVALID_REQUEST, 'A request needs an "id", a string or a whole number; nothing was done.')
+
+
+def fault(message: Any) -> Fault | None:
+    """Return what is wrong with a decoded message, None if nothing is or no answer is due."""
+    if isinstance(message, list):
+        return Fault(None, INVALID_REQUEST, "Batches are not taken: send each message on a line of its own.")
+    if not isinstance(message, dict):
+        return NO_MESSAGE
+    if "result" in message or "error" in message:  # an answer of the client
+        return None
+    number, method, params = message.get("id"), message.get("method"), message.get("params", {})
+    known = number if type(number) in (int, str) else None
+    if message.get("jsonrpc") != "2.0":
+        return Fault(known, INVALID_REQUEST, '"jsonrpc" has to be "2.0".')
+    if not isinstance(method, str):
+        return Fault(known, INVALID_REQUEST, '"method" has to be a string.')
+    if "id" not in message and method.startswith(NOTIFICATIONS):
+        return None
+    if known is None:
+        return NO_ID
+    return (
+        None
+        if params is None or isinstance(params, dict)
+        else Fault(known, INVALID_PARAMS, '"params" has to be an object.')
+    )
