@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support import schema
 from support.cli import Cli
+from support.commands import GATE
 from support.mcp_client import McpSession
+from support.tiers import ONE_ERA
+from support.wait import until
 
 RUN = {"ok", "type", "job_id", "state", "exit_code", "reason", "output", "next_seq"}
 
@@ -155,3 +159,27 @@ def test_the_budget_is_configured_once_for_all(mcp_connect: Callable[..., McpSes
     printed = cli.ok("run", "--wait", "seq 2000", env=small)
     assert printed["output"][-50:] == job["output"][-50:]
     assert printed["snapshot"]["stdout_tail"] == job["snapshot"]["stdout_tail"]
+
+
+@ONE_ERA
+def test_names_cannot_lie_in_what_a_model_reads(mcp_session: McpSession, work: Path) -> None:
+    """An override of the direction shows `txt.exe` as `exe.txt`, and an escape moves the cursor."""
+    folder = work / "in\u202eside"
+    folder.mkdir()
+    job = mcp_session.ok(
+        "exec", command="echo \u202eout; exit 3", title="a\u202eb\x1b[31m", workdir=str(folder), background=True
+    )["job_id"]
+    answers = [
+        mcp_session.call("process", action="wait", job_id=job),
+        mcp_session.call("process", action="status", job_id=job),
+        mcp_session.call("process", action="list"),
+        mcp_session.call("process", action="list", failed=True),
+        mcp_session.call("exec", command=f"{GATE}; exit 4", title="c\u202ed", background=True),
+    ]
+    (work / "go").touch()
+    until(lambda: "c\\u202ed" in mcp_session.call("process", action="status", job_id=job).text, what="the notice")
+    assert all("a\\u202eb\\e[31m" in answer.text for answer in answers[1:4])
+    assert "command: echo \\u202eout; exit 3" in answers[1].text
+    assert f"cwd: {work}/in\\u202eside" in answers[1].text
+    assert "\u202e" not in "".join(answer.text for answer in answers[1:])
+    assert "\u202eout" in mcp_session.ok("process", action="log", job_id=job, raw=True)["output"], "output is as it is"

@@ -42,3 +42,8 @@ def test_words_are_shown_as_a_shell_would_need_them() -> None:
         quoted.words(["rm", "-rf", "a b", "it's", "\u202e", "$'x"]) == """rm -rf 'a b' 'it'"'"'s' $'\\u202e' $'$\\'x'"""
     )
     assert quoted.quoted("\udcff") == "$'\\udcff'"
+
+
+def test_what_is_shown_in_place_has_each_unseen_character_as_an_escape() -> None:
+    assert quoted.visible("a\u202eb\x1b[31m\u200bc\nd") == "a\\u202eb\\e[31m\\u200bc\\nd"
+    assert quoted.visible("it's C:\\x, grün und 中文") == "it's C:\\x, grün und 中文"

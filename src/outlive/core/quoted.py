@@ -7,6 +7,7 @@ escape. A text that begins like that is shown so too, so no two texts look the s
 from __future__ import annotations
 
 _ANSI_C = "$'"
+_QUOTED = "\\'"  # are escaped within quotes alone
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\x1b": "\\e", "\\": "\\\\", "'": "\\'"}
 # Printable to Unicode, yet blank or without a shape of their own: fillers, joiners, selectors, Braille's blank
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
@@ -19,8 +20,17 @@ def quoted(text: str) -> str:
     if text and not _hides(text):
         return text
     blank = "\\x20" * len(_SPACES)
-    escaped = blank.join("".join(map(_escaped, piece)) for piece in text.split(_SPACES))
+    pieces = (
+        "".join(_escape(char) if char in _QUOTED else _escaped(char) for char in one) for one in text.split(_SPACES)
+    )
+    escaped = blank.join(pieces)
     return f"{_ANSI_C}{escaped}'"
+
+
+def visible(text: str) -> str:
+    """Return a text in which each character that is not seen is an escape. It may look like another
+    text that has the escape in it."""
+    return text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
 
 
 def word(text: str) -> str:
@@ -47,9 +57,11 @@ def _is_seen(char: str) -> bool:
 
 
 def _escaped(char: str) -> str:
+    return char if _is_seen(char) else _escape(char)
+
+
+def _escape(char: str) -> str:
     if char in _ESCAPES:
         return _ESCAPES[char]
-    if _is_seen(char):
-        return char
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

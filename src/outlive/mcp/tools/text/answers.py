@@ -12,6 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from outlive.core.quoted import visible
 from outlive.core.records import FINISHED
 from outlive.mcp.tools.text import sentences
 from outlive.render import events
@@ -156,9 +157,9 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     if answer.get("command"):
         lines.append(f"command: {sentences.command_line(answer['command'])}")
     shown = ("name", "cwd", "owner", "started_at", "finished_at", "damage")
-    lines += [f"{key}: {answer[key]}" for key in shown if answer.get(key)]
+    lines += [f"{key}: {visible(str(answer[key]))}" for key in shown if answer.get(key)]
     if answer.get("tags"):
-        lines.append(f"tags: {', '.join(answer['tags'])}")
+        lines.append(f"tags: {visible(', '.join(answer['tags']))}")
     watches = (answer.get("notification") or {}).get("watches")
     if watches:
         names = [f"{watch['id']} ({watch['pattern']})" for watch in watches]
@@ -289,8 +290,8 @@ def _list_line(job: Members, owners: bool, places: bool) -> str:
 def _whose(job: Members, owners: bool, places: bool) -> str:
     if job.get("owner") and (owners or job.get("others")):
         session = f", session {job['session']}," if job.get("session") else ""
-        return f"[of {job['owner']}{session} in {job.get('cwd')}]"
-    return f"[in {job['cwd']}]" if places and job.get("cwd") else ""
+        return visible(f"[of {job['owner']}{session} in {job.get('cwd')}]")
+    return f"[in {visible(job['cwd'])}]" if places and job.get("cwd") else ""
 
 
 def _left(job: Members) -> str:
