@@ -27,6 +27,8 @@ MALFORMED: dict[str, tuple[str, Any, int, str]] = {
     "a-text": ('"ping"', None, -32600, "no message of JSON-RPC"),
     "no-json": ("ping", None, -32700, "no JSON"),
     "no-text": ("\udcff\udcfe", None, -32700, "no JSON"),
+    "what-is-nested-too-deeply": ("[" * 100_000 + "]" * 100_000, None, -32700, "no JSON"),
+    "no-text-that-is-nested-too-deeply": ("[" * 100_000 + '"\udcff"' + "]" * 100_000, None, -32700, "no JSON"),
     "half-an-object": ('{"jsonrpc":"2.0","id":77', None, -32700, "no JSON"),
 }
 UNANSWERED = {

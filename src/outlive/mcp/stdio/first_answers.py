@@ -238,11 +238,14 @@ def decoded(line: bytes) -> Any:
     """Return the content of a line. What is no UTF-8 in it, and half a character, is replaced. Errors:
     ValueError."""
     try:
-        return fastjson.loads(line)
-    except ValueError:
-        from outlive.mcp.json_safe import decodable  # late: hardly a line is like that
+        try:
+            return fastjson.loads(line)
+        except ValueError:
+            from outlive.mcp.json_safe import decodable  # late: hardly a line is like that
 
-        return fastjson.loads(decodable(line).decode("utf-8", "replace"))
+            return fastjson.loads(decodable(line).decode("utf-8", "replace"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def refusal(line: bytes, message: str) -> bytes:

@@ -16,7 +16,7 @@ class Fault(NamedTuple):
     message: str
 
 
-NO_JSON = Fault(None, PARSE_ERROR, "This line is no JSON.")
+NO_JSON = Fault(None, PARSE_ERROR, "This line is no JSON that can be read.")
 NO_MESSAGE = Fault(None, INVALID_REQUEST, "This is no message of JSON-RPC 2.0.")
 NO_ID = Fault(None, INVALID_REQUEST, 'A request needs an "id", a string or a whole number; nothing was done.')
 
