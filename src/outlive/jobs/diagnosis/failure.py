@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from outlive.jobs.diagnosis import person
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.store.inspection.inspect import Inspection
@@ -12,16 +14,16 @@ if TYPE_CHECKING:
 
 _LAST_BYTES = 600
 _CHOICE = re.compile(r"[\[(]\s*y(?:es)?\s*/\s*n(?:o)?\b[^\n]*\Z", re.IGNORECASE)
-_QUESTION = re.compile(r"\S[^\n]*[?:>][ \t]*\Z")  # an unfinished line
+_QUESTION = re.compile(r"\S[^\n]*(?:[?:>]|:[ \t]*\([^()\n]*\))[ \t]*\Z")  # an unfinished line, also with its default
 _END_OF_INPUT = re.compile(r"EOF when reading a line|end of file (?:on|from) (?:stdin|standard input)", re.IGNORECASE)
 _NO_TERMINAL = re.compile(
-    r"not a (?:tty|terminal)|not (?:from|to) a terminal|a terminal is required|no tty present|requires? a (?:tty|terminal)"
+    r"not a (?:tty|terminal)|non[- ]?tty|authentication token manipulation error|not (?:from|to) a terminal|a terminal is required|no tty present|requires? a (?:tty|terminal)"
     r"|/dev/tty\b|error opening terminal|(?<!System Error: )inappropriate ioctl|TERM environment variable not set",
     re.IGNORECASE,
 )  # CMake says "System Error: Inappropriate ioctl" of whatever failed
 
 
-def sentence(stdin: str, last: str) -> str | None:
+def sentence(stdin: str, last: str, command: str = "") -> str | None:
     """Return why a job without a terminal failed, if `last`, the end of its output, shows that it
     met the end of its input or wanted a terminal; else None."""
     line = last.rpartition("\n")[2] or last.rstrip().rpartition("\n")[2]
@@ -29,12 +31,16 @@ def sentence(stdin: str, last: str) -> str | None:
     if asked or _END_OF_INPUT.search(last):
         what = "It asked a question and met the end of its input" if asked else "It met the end of its input"
         why = "its stdin is closed" if stdin == "closed" else "stdin_data ends there"
+        way = person.way_of_command(command)
+        if way:
+            return f"{what}: {why}. Run it again with pty and write, or {way}."
         return (
             f"{what}: {why}. Run it again with the option that answers for you (such as -y), with stdin_data, "
             "or with pty and write."
         )
     if _NO_TERMINAL.search(last):
-        return "It seems to want a terminal, and has none: run it again with pty."
+        way = person.way_of_command(command)
+        return f"It seems to want a terminal, and has none: {f'{way}, or ' if way else ''}run it again with pty."
     return None
 
 
@@ -50,4 +56,4 @@ def hint(inspection: Inspection, output: Output) -> str | None:
     if definition.pty or definition.stdin not in ("closed", "data"):
         return None
     last = output.read(max(0, output.end - _LAST_BYTES), output.end)
-    return sentence(definition.stdin, last.decode("utf-8", "replace"))
+    return sentence(definition.stdin, last.decode("utf-8", "replace"), " ".join(definition.command))

@@ -10,6 +10,7 @@ import re
 from collections import namedtuple
 
 from outlive.jobs import processes
+from outlive.jobs.diagnosis import person
 from outlive.system import foreground, tree
 
 TYPE_CHECKING = False
@@ -26,13 +27,6 @@ _FULL = (
     "Its command is not to be seen, and the disk under the job root is full: if it has ended, its end is stored as "
     "soon as there is room. Free some space."
 )
-# Programs that only start others: they are named where nothing else is in the foreground
-_STARTERS = frozenset("sh bash dash zsh ksh ash env sudo timeout nice nohup xargs".split())
-# Programs that fill a terminal, by their name in the process table
-_FULL_SCREEN = frozenset(
-    "vi vim vim.basic vim.tiny nvim view nano pico emacs less more most man top htop btop atop mc tig lazygit "
-    "ranger nnn fzf tmux screen dialog whiptail mutt w3m lynx".split()
-)
 
 
 class Silence(
@@ -48,8 +42,9 @@ class Silence(
             "sockets",  # of the process in the foreground
             "holder",  # of the lock that it waits for
             "buffers",  # it has printed nothing yet, and keeps its output back without a terminal
+            "batch",  # an option says that it needs no person
         ),
-        defaults=(False, "closed", 0.0, (), "", False),
+        defaults=(False, "closed", 0.0, (), "", False, False),
     )
 ):
     """The facts about a job that is silent."""
@@ -59,8 +54,7 @@ class Silence(
 
 def sentence(facts: Silence) -> str:
     """Return what a silent job is doing, and what to do if it will not go on by itself."""
-    shown = [*(name for name in facts.names[:-1] if name not in _STARTERS), facts.names[-1]]
-    told = f"Silent for {_age(facts.silent_ms)}; in the foreground: {' → '.join(shown)}, which {_clause(facts)}."
+    told = f"Silent for {_age(facts.silent_ms)}; in the foreground: {_shown(facts.names)}, which {_clause(facts)}."
     if facts.buffers:
         told += " Python keeps its output back if it has no terminal: start it with python -u to see it at once."
     return told
@@ -69,7 +63,7 @@ def sentence(facts: Silence) -> str:
 def _clause(facts: Silence) -> str:
     if facts.doing == foreground.STOPPED:
         return "is stopped by a signal: kill with signal CONT continues it"
-    if facts.names[-1] in _FULL_SCREEN:
+    if facts.names[-1] in person.FULL_SCREEN:
         return _full_screen(facts)
     if facts.doing == foreground.COMPUTING:
         return f"is working ({facts.cpu_s:.0f} s of CPU so far)"
@@ -93,7 +87,9 @@ def _full_screen(facts: Silence) -> str:
     if facts.pty:
         return "fills the terminal: screen shows it, send-keys answers"
     stdin = "open, but is none" if facts.stdin == "open" else "closed" if facts.stdin == "closed" else "none"
-    return f"wants a terminal; its stdin is {stdin}: kill it and start it with pty"
+    way = person.way_of(facts.names)
+    instead = f"kill it and {way}, or start it with pty" if way else "kill it and start it with pty"
+    return f"wants a terminal; its stdin is {stdin}: {instead}"
 
 
 def _network(sockets: Sequence[foreground.Socket]) -> str:
@@ -105,6 +101,21 @@ def _network(sockets: Sequence[foreground.Socket]) -> str:
     if calling:
         return f"tries to connect to {calling[0].peer} port {calling[0].port}, which has not answered"
     return f"waits for an answer from {sockets[0].peer} port {sockets[0].port}"
+
+
+def of_person(inspection: Inspection, job: JobDir) -> str | None:
+    """Return the sentence about a job without a terminal whose process in the foreground wants a person;
+    None for others."""
+    facts = _facts(inspection, job, 0, silent=False)
+    if facts is None or facts.pty or facts.names[-1] not in person.FULL_SCREEN or facts.batch:
+        return None
+    if facts.doing not in (foreground.FILES, foreground.TERMINAL, foreground.WAITING) or facts.sockets:
+        return None  # it works
+    return f"In the foreground: {_shown(facts.names)}, which {_full_screen(facts)}."
+
+
+def _shown(names: Sequence[str]) -> str:
+    return " → ".join([*(name for name in names[:-1] if name not in person.STARTERS), names[-1]])
 
 
 def hint(inspection: Inspection, job: JobDir, output: Output, silent_ms: int) -> str | None:
@@ -141,6 +152,7 @@ def _facts(inspection: Inspection, job: JobDir, silent_ms: int, *, silent: bool)
         and not inspection.definition.pty
         and names[-1].startswith("python")
         and not _is_unbuffered(last),
+        batch=not person.BATCH.isdisjoint(tree.command_line(last).split()),
     )
 
 

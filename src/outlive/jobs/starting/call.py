@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from outlive.store.new_job import NewJob
 
 
+_LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a job without a terminal
+
+
 class StartCall:
     """A call that starts a job, which its caller has planned. When it is answered, and how much output
     the answer shows, say `WAITING` and `SHOWN` of verbs/shared_args.py."""
@@ -180,6 +183,8 @@ class StartCall:
             made.hint = sentences(hint, made.hint)
             return made
         control = ControlClient(job, output=False, sock=sock)
+        looks = [self.began + after for after in _LOOKS_S]
+        asks: str | None = None
         try:
             while True:
                 inspection = adoption.inspect_and_adopt(ctx, job)
@@ -187,11 +192,16 @@ class StartCall:
                     break
                 if self.deadline is not None and _waits_for_input(inspection, job):
                     break  # nothing happens until its question is answered
-                control.pause(self.deadline)
+                if looks and self.deadline is not None and time.monotonic() >= looks[0]:
+                    looks.pop(0)
+                    asks = _wants_person(inspection, job)
+                    if asks is not None:
+                        break
+                control.pause(min([self.deadline, *looks[:1]]) if self.deadline is not None else None)
             made = answer.made(ctx, inspection, job, began=self.began, wanted=self.wanted)
         finally:
             control.close()  # not before: a supervisor that is heard does not sync the directory that is read here
-        made.hint = sentences(hint, made.hint)
+        made.hint = sentences(hint, asks or made.hint)
         return made
 
     def _answer_on_condition(self, ctx: Context, job: JobDir) -> Started:
@@ -216,6 +226,16 @@ def _conditions(until: object, *, stop_at_prompts: bool) -> list[Condition]:
     conditions = parse.parsed(until)
     asks = stop_at_prompts and all(one.name != "input" for one in conditions)
     return [*conditions, parse.Condition("input")] if asks else conditions
+
+
+def _wants_person(inspection: Inspection, job: JobDir) -> str | None:
+    """Return what is to be said of a job without a terminal whose program wants a person, as an editor
+    does: it would say and do nothing more."""
+    if inspection.definition.pty or inspection.elsewhere or inspection.state.state != "running":
+        return None
+    from outlive.jobs.diagnosis import silence  # late: most calls have ended before the first look
+
+    return silence.of_person(inspection, job)
 
 
 def _waits_for_input(inspection: Inspection, job: JobDir) -> bool:

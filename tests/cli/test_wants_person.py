@@ -1,0 +1,96 @@
+"""Programs that want a person, without a terminal: the answer says so before its time is up, and names the way out."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from outlive.jobs.diagnosis import person
+from support.cli import Cli, Jobs
+
+EDITOR = f"#!{sys.executable}\nimport select\nselect.select([0], [], [], 0.1)\nselect.select([], [], [])\n"
+REPOSITORY = "git init -q . && git config user.name x && git config user.email x@x && touch a && git add a"
+WITHOUT_TEXT = "git commit"
+WAYS = {
+    "git commit": "pass the text with -m",
+    "git commit --amend": "pass the text with -m",
+    "git rebase -i --root": "GIT_EDITOR=true",
+    "vi a": "start it with pty",
+    "vim a": "start it with pty",
+    "nano a": "start it with pty",
+    "passwd": "`chpasswd`",
+    "docker login": "--password-stdin",
+    "npm init": "pass -y",
+    "gpg --symmetric --output b a": "--pinentry-mode loopback",
+    "dialog --yesno really 8 20": "pty",
+    "sudo -k true": "pty",
+    "python3 -c 'input(\"name? \")'": "stdin_data",
+}
+
+
+def editor(work: Path, name: str) -> Path:
+    path = work / name
+    path.write_text(EDITOR)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def repository(work: Path) -> Path:
+    subprocess.run(REPOSITORY, shell=True, cwd=work, check=True)
+    return work
+
+
+@pytest.mark.parametrize("name", ["nano", "editor"])
+def test_a_commit_that_waits_for_its_editor_is_answered_at_once(
+    cli: Cli, jobs: Jobs, repository: Path, name: str
+) -> None:
+    env = {"GIT_EDITOR": str(editor(repository, name))}
+    ran = cli.ok("run", "--snapshot-after", "600000", WITHOUT_TEXT, env=env)
+    assert ran["state"] == "running"
+    assert ran["hint"] == (
+        f"In the foreground: git → {name}, which wants a terminal; its stdin is closed: kill it and pass the text with "
+        "-m or --no-edit, or set GIT_EDITOR=true, or start it with pty."
+    )
+    jobs.end()
+
+
+def test_an_editor_that_works_by_itself_is_let_work(cli: Cli, work: Path) -> None:
+    path = editor(work, "vim")
+    path.write_text(f"#!{sys.executable}\nimport select\nselect.select([], [], [], 1.2)\n")
+    ran = cli.ok("run", "--snapshot-after", "60000", f"{path} -es script")
+    assert (ran["state"], ran["exit_code"], ran.get("hint")) == ("exited", 0, None)
+
+
+def test_an_editor_in_a_terminal_is_none_that_wants_one(cli: Cli, jobs: Jobs, work: Path) -> None:
+    ran = cli.ok("run", "--pty", "--snapshot-after", "1500", str(editor(work, "nano")))
+    assert ran["state"] == "running"
+    assert "wants a terminal" not in ran["hint"]
+    jobs.end()
+
+
+@pytest.mark.parametrize("command", WAYS)
+@pytest.mark.slow
+def test_each_real_program_is_answered_with_its_way_out(cli: Cli, jobs: Jobs, repository: Path, command: str) -> None:
+    if shutil.which(command.split(maxsplit=1)[0]) is None:
+        pytest.skip(f"{command.split(maxsplit=1)[0]} is not installed")
+    if command != WITHOUT_TEXT:
+        subprocess.run(["git", "commit", "-q", "-m", "one"], cwd=repository, check=True)
+    ran = cli.ok("run", "--snapshot-after", "20000", command, env={"EDITOR": None, "VISUAL": None, "TERM": "xterm"})
+    assert ran["state"] == "running" or ran["exit_code"]
+    assert WAYS[command] in ran["hint"]
+    jobs.end()
+
+
+def test_the_way_out_is_that_of_the_program_that_asks() -> None:
+    assert "-m" in str(person.way_of(["bash", "git", "sh", "vim"]))
+    assert "loopback" in str(person.way_of(["make", "gpg2"]))
+    assert "loopback" in str(person.way_of(["pinentry-curses"]))
+    assert "EDITOR=true" in str(person.way_of(["make", "nano"]))
+    assert person.way_of(["nano"]) is None, "it was asked for by its name"
+    assert person.way_of_command("cd /tmp && /usr/bin/docker login registry") == person.way_of(["docker"])
+    assert person.way_of_command("git clone https://x") is None, "what it asks for is no text"
