@@ -16,6 +16,7 @@ set -m # what is started with & has a process group of its own, so that all of i
 # What still runs beside the steps ends with them, by its process group.
 at_exit() {
     local pids
+    exec 2>/dev/null # bash would say of each that it was ended
     pids=$(jobs -p)
     for pid in $pids; do kill -- "-$pid" 2>/dev/null || true; done
     [ -z "$pids" ] || wait

@@ -20,7 +20,10 @@ def _program(path: Path, *lines: str) -> None:
 def test_an_editor_without_a_terminal_is_diagnosed_in_every_answer(cli: Cli, jobs: Jobs, work: Path) -> None:
     _program(work / "vim", f"#!{sys.executable}", "import time", "print('~', flush=True)", "time.sleep(600)")
     _program(work / "git", "#!/bin/sh", "./vim", "exit $?")
-    words = "in the foreground: git → vim, which wants a terminal; its stdin is closed: kill it and start it with pty."
+    words = (
+        "in the foreground: git → vim, which wants a terminal; its stdin is closed: kill it and pass the text with -m or "
+        "--no-edit, or set GIT_EDITOR=true, or start it with pty."
+    )
     started = cli.ok("run", "--snapshot-after", OVER_MS, "./git")
     job = started["job_id"]
     while started["elapsed_ms"] < limits.SILENT_MS:  # a loaded machine starts programs late
