@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import pytest
 
 from sandbox.test_break_out import USERS, Ground
 from sandbox.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
-from support import wait
+from support import landlock, wait
 from support.cli import Cli
 from support.serve import Served
 
@@ -187,14 +185,9 @@ def test_leaving_git_to_a_job_needs_a_ceiling_that_allows_it(cli: Cli, place: Pa
     assert code("--git", "read", mode="workspace-write", git="write") == "read"
 
 
-def _landlock_version() -> int:
-    call = "import ctypes; print(ctypes.CDLL(None).syscall(444, None, 0, 1))"
-    return int(subprocess.run([sys.executable, "-c", call], capture_output=True, check=True).stdout)
-
-
 @USERS
 def test_an_abstract_socket_outside_is_out_of_reach_where_landlock_scopes(ground: Ground) -> None:
-    if _landlock_version() < 6:
+    if landlock.version() < 6:
         pytest.skip("Landlock of this kernel has no scopes")
     name = f"outlive-test-{os.getpid()}"
     serve = f"import socket,sys; s=socket.socket(socket.AF_UNIX); s.bind('\\0{name}'); s.listen(); print('up', flush=True); s.accept()"
