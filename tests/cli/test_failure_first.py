@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.cli import Cli, Jobs
+from support.commands import python
 
 BUILD = (
     "seq -f 'unit %g of the build is compiled' 3000; echo 'main.c:3:1: error: no such type'; "
@@ -81,3 +82,14 @@ def test_a_matcher_of_the_configuration_counts_and_a_wrong_one_is_refused(cli: C
         config.write_text(written, encoding="utf-8")
         assert said in cli.error("list", "--config", str(config), code="config_error")["message"]
     jobs.end()
+
+
+def test_long_lines_of_which_none_is_left_out_are_shown_plain(cli: Cli) -> None:
+    """Shortened, all 60 lines fit."""
+    long = python(
+        "import os\nfor i in range(60): os.write(1 + i % 2, b'%s %d %s\\n' % (b'oe'[i % 2:][:1], i, b'x' * 1_000))"
+    )
+    ran = cli.ok("run", "--wait", *long)
+    for answer in (ran, cli.ok("wait", ran["job_id"]), cli.ok("poll", ran["job_id"])):
+        assert answer["truncated"]["lines"] > 0
+        assert answer["output"].startswith("o 0 xx") and answer["output"].endswith("xx\n")

@@ -318,3 +318,9 @@ def test_a_job_whose_command_is_gone_is_told_of_a_disk_that_is_full(
     monkeypatch.setattr(os, "fstatvfs", lambda fd: SimpleNamespace(f_bavail=room, f_frsize=4_096))
     hint = silence.hint(found, job, output, 9_000)
     assert ("the disk under the job root is full" in (hint or "")) is told
+
+
+def test_a_warning_of_ssh_about_its_stdin_is_no_want_of_a_terminal() -> None:
+    said = "Pseudo-terminal will not be allocated because stdin is not a terminal.\nssh: connect: Connection refused\n"
+    assert failure.sentence("closed", said, "ssh host") is None
+    assert failure.sentence("closed", "tset: standard error is not a terminal\n", "tset") is not None

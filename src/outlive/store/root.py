@@ -55,7 +55,7 @@ class Store:
         except NotADirectoryError as error:
             if not os.path.exists(wanted):  # something above it is none
                 raise from_os(f"opening the job root {wanted}", error, on="root") from error
-            raise OutliveError("io_error", f"the job root {wanted} is not a directory") from error
+            raise OutliveError("io_error", f"the job root {wanted} is not a directory", hint=OTHER_ROOT) from error
         except OSError as error:
             raise from_os(f"opening the job root {wanted}", error, on="root") from error
         try:

@@ -17,7 +17,7 @@ _CHOICE = re.compile(r"[\[(]\s*y(?:es)?\s*/\s*n(?:o)?\b[^\n]*\Z", re.IGNORECASE)
 _QUESTION = re.compile(r"\S[^\n]*(?:[?:>]|:[ \t]*\([^()\n]*\))[ \t]*\Z")  # an unfinished line, also with its default
 _END_OF_INPUT = re.compile(r"EOF when reading a line|end of file (?:on|from) (?:stdin|standard input)", re.IGNORECASE)
 _NO_TERMINAL = re.compile(
-    r"not a (?:tty|terminal)|non[- ]?tty|authentication token manipulation error|not (?:from|to) a terminal|a terminal is required|no tty present|requires? a (?:tty|terminal)"
+    r"(?<!because stdin is )not a (?:tty|terminal)|non[- ]?tty|authentication token manipulation error|not (?:from|to) a terminal|a terminal is required|no tty present|requires? a (?:tty|terminal)"
     r"|/dev/tty\b|error opening terminal|(?<!System Error: )inappropriate ioctl|TERM environment variable not set",
     re.IGNORECASE,
 )  # CMake says "System Error: Inappropriate ioctl" of whatever failed

@@ -109,7 +109,10 @@ def of_person(inspection: Inspection, job: JobDir) -> str | None:
     facts = _facts(inspection, job, 0, silent=False)
     if facts is None or facts.pty or facts.names[-1] not in person.FULL_SCREEN or facts.batch:
         return None
-    if facts.doing not in (foreground.FILES, foreground.TERMINAL, foreground.WAITING) or facts.sockets:
+    waits = {foreground.FILES, foreground.TERMINAL, foreground.WAITING}
+    if facts.names[-1] in person.EDITORS:
+        waits.add(foreground.TIMER)  # vim looks again and again
+    if facts.doing not in waits or facts.sockets:
         return None  # it works
     return f"In the foreground: {_shown(facts.names)}, which {_full_screen(facts)}."
 

@@ -38,6 +38,8 @@ def chosen(source: Merged, since: int, stop: int, view: View) -> Shown | None:
         if made.used < room // 2:
             break
         shown = looked.shown(made)
+        if shown is None:
+            break
         smaller = truncate.less_room(room, shown.output, view.max_bytes)
         if smaller is None:
             return shown
@@ -74,7 +76,8 @@ class _Looked:
         self._seam = head.count(b"\n") if tail else None  # the number of the first line of the tail
         self.choice = Choice(Lines(head + tail), matchers)
 
-    def shown(self, made: Made) -> Shown:
+    def shown(self, made: Made) -> Shown | None:
+        """Return what was chosen; None if that is every line, and only long lines do not fit."""
         repeated = made.repeated()
         parts: list[str] = []
         left_out: list[LeftOut] = []
@@ -89,6 +92,8 @@ class _Looked:
                 line, at = run.stop, self._end(run)
                 text, held = self._source.text(start, at)
                 parts.append(_noted(text, run, repeated))
+        if not left_out:
+            return None
         return Shown(
             output=truncate.joined(*parts),
             since_seq=self._since,
