@@ -29,7 +29,7 @@ class Context:
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
         *("cwd", "env", "launcher", "job_id", "awaited", "flags", "detail"),
         *("token", "verb", "decision", "warnings", "later", "ceiling", "asks", "titles", "progress", "sent", "_shell"),
-        *("ended_sessions", "of_others"),
+        *("ended_sessions", "of_others", "left"),
     )
 
     def __init__(
@@ -89,6 +89,7 @@ class Context:
         # Is told whether the answer was written, where that is noted
         self.sent: Callable[[bool], None] | None = None
         self.job_id: str | None = None  # the job that this call started, once known: ^C names it
+        self.left = False  # whether it was noted that this call ended without an answer
         self.awaited: list[str] = []  # the jobs that this call waits for, once known: ^C names them too
 
     @property

@@ -34,8 +34,9 @@ _running: set[Call] = set()
 _turns: WeakValueDictionary[str, threading.Semaphore] = WeakValueDictionary()  # of each caller with calls
 
 
-async def run(work: Callable[[], T], *, caller: str = "") -> T:
-    """Return what `work` returns, in a thread of its own. `caller` has two turns for long work.
+async def run(work: Callable[[], T], *, caller: str = "", cancelled: Callable[[], None] | None = None) -> T:
+    """Return what `work` returns, in a thread of its own. `caller` has two turns for long work. `cancelled` is
+    called when the call is, before anything else happens.
 
     If the task that waits for it is cancelled, so is the call in the thread, which has then given back
     what it held; one that does not look up for a second is left alone. Errors: io_error if the user may
@@ -57,6 +58,8 @@ async def run(work: Callable[[], T], *, caller: str = "") -> T:
         return await asyncio.shield(ended)
     except asyncio.CancelledError:
         call.cancel()
+        if cancelled is not None:
+            cancelled()
         with anyio.CancelScope(shield=True):
             await asyncio.wait([ended], timeout=_CANCELLED_S)
         raise

@@ -80,6 +80,14 @@ def begin(ctx: Context) -> None:
         ctx.inbox.arrive(lambda job_id: _exists(ctx, job_id))
 
 
+def leave(ctx: Context) -> None:
+    """Note once that a call ended without an answer: the next answer names the job that it started, unless one
+    in between has."""
+    if ctx.job_id is not None and ctx.inbox is not None and not ctx.left:
+        ctx.inbox.set_call(ctx.job_id, LEFT)
+        ctx.left = True
+
+
 def known(ctx: Context, answer: dict[str, Any]) -> Receipt | None:
     """Return the receipt of an answer without notices; None if there is nothing to note."""
     if ctx.inbox is None:

@@ -26,7 +26,7 @@ from outlive.mcp.job_environment import job_directory
 from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, WRITING, accepted, defaults_of, shell_of
-from outlive.store.inbox import LEFT, Inbox
+from outlive.store.inbox import Inbox
 from outlive.store.root import Store
 from outlive.verbs import shared_args
 from outlive.verbs.envelope import answer
@@ -297,10 +297,8 @@ class Calls:
     async def _leave(self, ctx: Context, *, ends: bool) -> None:
         """Note that a call ended without an answer: the next answer names the job that it started.
         `ends`: end the job too, unless it waits for approval: the question outlives the call."""
-        if ctx.job_id is None or ctx.inbox is None:
-            return
-        ctx.inbox.set_call(ctx.job_id, LEFT)
-        if ends:
+        notices.leave(ctx)
+        if ends and ctx.left and ctx.job_id is not None:
             with (
                 anyio.CancelScope(shield=True),
                 suppress(OSError, OutliveError),
@@ -352,7 +350,9 @@ class Calls:
     ) -> Answer:
         try:
             async with nullcontext() if alongside is None else alongside(verb, ctx, args):
-                result: Answer = await threads.run(partial(verb.run, ctx, **args), caller=ctx.owner)
+                result: Answer = await threads.run(
+                    partial(verb.run, ctx, **args), caller=ctx.owner, cancelled=partial(notices.leave, ctx)
+                )
             return result
         except OutliveError as error:
             raise spelled(error, MCP, verb.args, written) from error.__cause__
