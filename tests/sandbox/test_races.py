@@ -11,7 +11,7 @@ from outlive.core.records import Sandbox
 from outlive.sandbox import after
 from outlive.sandbox.guard import Guard, searched
 from outlive.sandbox.mounts import Mounts
-from sandbox.test_break_out import Ground
+from sandbox.test_break_out import USERS, Ground
 from sandbox.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
 from support import wait
 
@@ -75,7 +75,7 @@ def test_plain_settings_that_the_user_changes_meanwhile_are_not_reported(tmp_pat
     assert after.check(sandbox_of(tmp_path), before) == []
 
 
-@pytest.mark.parametrize("user", ["self"])
+@USERS
 def test_a_link_in_the_place_of_a_toolchain_shows_nothing_to_the_next_job(ground: Ground) -> None:
     place = ground.directory("attacks")
     more = {"VIRTUAL_ENV": f"{place}/.venv", "PATH": f"{place}/tools:{os.environ['PATH']}"}
@@ -86,7 +86,7 @@ def test_a_link_in_the_place_of_a_toolchain_shows_nothing_to_the_next_job(ground
     assert answer["ok"] and answer["exit_code"] == 0, answer
 
 
-@pytest.mark.parametrize("user", ["self"])
+@USERS
 def test_a_working_tree_that_another_job_makes_up_shows_nothing(ground: Ground) -> None:
     """Its git directory lies in the cache of the sandbox, which jobs write."""
     place = ground.directory("attacks")

@@ -96,12 +96,16 @@ def _is_plain(text: str) -> bool:
     return True
 
 
+def common(git: str) -> str:
+    """Return the git directory that a linked working tree shares with others, `git` itself for others."""
+    shared = (read(os.path.realpath(os.path.join(git, "commondir"))) or "").strip()
+    return os.path.normpath(os.path.join(git, shared))
+
+
 def files_of(git: str) -> list[str]:
     """Return the files of settings that hold in a git directory; those of a linked working tree lie
     in the directory that it shares too."""
-    shared = (read(os.path.join(git, "commondir")) or "").strip()
-    common = os.path.normpath(os.path.join(git, shared))
-    return [os.path.join(common, "config"), os.path.join(git, "config.worktree")]
+    return [os.path.join(common(git), "config"), os.path.join(git, "config.worktree")]
 
 
 def working_tree(git: str) -> str | None:

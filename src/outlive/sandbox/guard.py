@@ -99,6 +99,9 @@ class Guard:
         """Keep what the settings in a git directory name."""
         if git is None:
             return
+        for folder in dict.fromkeys((git, gitconfig.common(git))):
+            self._keep_linked(folder)
+            self._keep_linked(f"{folder}/hooks")
         named = gitconfig.Named(gitconfig.files_of(git), self._home)
         self._require_elsewhere(named.included, f"{git}/config includes")
         for hooks in (*named.hooks, *self._of_user.hooks):
@@ -107,6 +110,8 @@ class Guard:
     def _keep_outside(self) -> None:
         """Keep what the settings of the user name, and those of a repository around the workspace."""
         self._require_elsewhere(self._of_user.included, "your settings of git include")
+        for path in gitconfig.files_of_user(self._home):
+            self._keep_reached(path, path)
         for hooks in filter(os.path.isabs, self._of_user.hooks):
             self._keep_hooks("your git", hooks)
         for root in self._roots:
@@ -135,6 +140,43 @@ class Guard:
             raise Unguarded(f"{path}, from which {git} runs hooks, {what}: set core.hooksPath to another, {_WRITE}")
         if is_in(reached, self._roots) and not self._keep_folder(reached):
             self.missing.append(reached)
+        self._keep_linked(reached)
+
+    def _keep_linked(self, folder: str) -> None:
+        """Keep what the links in a directory lead to: git reads or runs it in their place. Errors:
+        Unguarded, also for a file that a job could change by another name."""
+        for entry in entries_of(folder):
+            if entry.is_symlink():
+                self._keep_reached(entry.path, os.path.join(folder, os.readlink(entry.path)))
+            elif not entry.name.endswith(".sample"):
+                self._require_one_name(entry.path, entry.stat(follow_symlinks=False))
+
+    def _require_one_name(self, path: str, status: os.stat_result) -> None:
+        is_obeyed = status.st_mode & 0o111 or os.path.basename(path) in CHANGES
+        if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and is_obeyed:
+            raise Unguarded(
+                f"{path} has another name (a hard link), by which a job could change it: put a copy in its place, {_WRITE}"
+            )
+
+    def _keep_reached(self, link: str, target: str) -> None:
+        """Keep what `link` leads to. A file is kept with its directory: a mount on a file is gone when
+        its owner replaces the file. Errors: Unguarded."""
+        reached = shown.reached(target, self._roots, fixed=self._kept)
+        if reached is not None and (not is_in(reached, self._roots) or is_in(reached, self._kept)):
+            return
+        if reached is not None and not os.path.lexists(reached):
+            self.missing.append(reached)
+            return
+        is_folder = reached is not None and os.path.isdir(reached)
+        if reached is None or not self._keep_folder(reached if is_folder else os.path.dirname(reached)):
+            raise Unguarded(
+                f"{link} is a link to {os.path.realpath(target)}, which a job could change: put what it leads to in its "
+                f"place, {_WRITE}"
+            )
+        if is_folder:
+            self._keep_linked(reached)
+        else:
+            self._require_one_name(reached, os.lstat(reached))
 
     def _keep_folder(self, path: str) -> bool:
         """Keep a directory; return whether it is there."""
@@ -213,8 +255,8 @@ def changes(git: str) -> list[int]:
 
 
 def stamps(top: str) -> list[tuple[str, list[int]]]:
-    """Return the files and links at the top of a directory that tools obey by themselves, each with
-    what a change of it changes."""
+    """Return the files and links at the top of a directory that tools obey by themselves, and what
+    links in directories of settings lead to, each with what a change of it changes."""
     files = []
     for name in (*shown.SETTING_FILES, *shown.SETTINGS):
         path = os.path.join(top, name)
@@ -222,6 +264,22 @@ def stamps(top: str) -> list[tuple[str, list[int]]]:
             there = os.lstat(path)
         except OSError:
             continue
-        if name in shown.SETTING_FILES or stat.S_ISLNK(there.st_mode):
-            files.append((path, [there.st_ino, there.st_ctime_ns, there.st_size]))
+        if stat.S_ISDIR(there.st_mode):
+            links = (entry.path for entry in entries_of(path) if entry.is_symlink())
+            files += [(link, _stamp(os.stat(link))) for link in links if os.path.exists(link)]
+        elif name in shown.SETTING_FILES or stat.S_ISLNK(there.st_mode):
+            files.append((path, _stamp(there)))
     return files
+
+
+def _stamp(status: os.stat_result) -> list[int]:
+    return [status.st_ino, status.st_ctime_ns, status.st_size]
+
+
+def entries_of(folder: str) -> list[os.DirEntry[str]]:
+    """Return what is in a directory; nothing if it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []

@@ -98,9 +98,9 @@ def is_in(path: str, folders: Iterable[str]) -> bool:
     return any(folder in (path, "/") or path.startswith(folder + "/") for folder in folders)
 
 
-def reached(path: str, roots: Iterable[str]) -> str | None:
+def reached(path: str, roots: Iterable[str], *, fixed: Iterable[str] = ()) -> str | None:
     """Return where a path leads; None if a link in a writable directory is on the way, since a job
-    may have made it."""
+    may have made it. In `fixed` directories none can."""
     done, left = "/", [*filter(None, path.split("/"))]
     for _ in range(_MOST_STEPS):
         if not left:
@@ -109,7 +109,7 @@ def reached(path: str, roots: Iterable[str]) -> str | None:
         here = os.path.normpath(os.path.join(done, name))
         if not os.path.islink(here):
             done = here
-        elif is_in(here, roots):
+        elif is_in(here, roots) and not is_in(here, fixed):
             return None
         else:
             target = os.readlink(here)
