@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.records import Sandbox
-from outlive.sandbox import after
-from outlive.sandbox.guard import Guard, searched
+from outlive.core.records import Definition, Sandbox, State
+from outlive.jobs.conditions.external import File
+from outlive.jobs.conditions.parse import Condition
+from outlive.jobs.permission.reach import Reach
+from outlive.sandbox import after, guard
+from outlive.sandbox.guard import Guard
 from outlive.sandbox.mounts import Mounts
+from outlive.store.inspection.inspect import Inspection
 from sandbox.test_break_out import USERS, Ground
 from sandbox.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
 from support import wait
@@ -25,7 +29,7 @@ def sandbox_of(root: Path) -> Sandbox:
 
 
 def guarded(root: Path) -> Guard:
-    return Guard(sandbox_of(root), searched(sandbox_of(root)))
+    return guard.guarded(sandbox_of(root))
 
 
 def test_a_link_that_takes_the_place_of_a_directory_is_not_mounted(tmp_path: Path) -> None:
@@ -33,23 +37,23 @@ def test_a_link_that_takes_the_place_of_a_directory_is_not_mounted(tmp_path: Pat
     root, outside = tmp_path / "workspace", tmp_path / "outside"
     (root / "below/.git").mkdir(parents=True)
     (outside / ".git").mkdir(parents=True)
-    guard = guarded(root)
+    kept = guarded(root)
     (root / "below").rename(root / "old")
     (root / "below").symlink_to(outside)
     mounts = Mounts(100)
     with pytest.raises(OSError, match="stands in its place"):
-        guard.mount(mounts)
+        kept.mount(mounts)
     mounts.close()
 
 
 def test_another_repository_that_takes_the_place_of_one_is_not_mounted(tmp_path: Path) -> None:
     (tmp_path / "one/.git").mkdir(parents=True)
-    guard = guarded(tmp_path)
+    kept = guarded(tmp_path)
     (tmp_path / "one").rename(tmp_path / "old")
     (tmp_path / "one/.git").mkdir(parents=True)
     mounts = Mounts(100)
     with pytest.raises(OSError, match="stands in its place"):
-        guard.mount(mounts)
+        kept.mount(mounts)
     mounts.close()
 
 
@@ -101,3 +105,28 @@ def test_a_working_tree_that_another_job_makes_up_shows_nothing(ground: Ground) 
     (place / "go").touch()
     ground.outlive("wait", job)
     assert answer["ok"] and answer["exit_code"] == 0, answer
+
+
+def test_a_file_that_becomes_a_link_while_it_is_looked_for_tells_nothing_of_what_it_leads_to(tmp_path: Path) -> None:
+    root, outside = tmp_path / "workspace", tmp_path / "outside"
+    root.mkdir()
+    outside.touch()
+    looked: list[str] = []
+
+    class Turning(Reach):
+        """The job makes its link in the middle of a look."""
+
+        def sees(self, path: str) -> bool:
+            answer = super().sees(path)
+            looked.append(path)
+            if not (root / "turns").is_symlink():
+                (root / "turns").symlink_to(outside)
+            return answer
+
+    job = Inspection(Definition(cwd=str(root), created_at="2026-01-01T00:00:00.000Z"), State(state="running"))
+    waiting = File(Condition("file", "turns"), job, Turning(sandbox_of(root), network=False))
+    assert waiting.check(job) is None
+    (root / "turns").unlink(missing_ok=True)
+    (root / "turns").symlink_to(outside)
+    assert waiting.check(job) is None
+    assert looked == [str(outside)]

@@ -64,12 +64,16 @@ class File(Probe):
         return None
 
     def _mark(self) -> tuple[int, ...] | None:
-        if self._reach is not None and not self._reach.sees(self._path):  # a job may make it a link at any time
-            return None
         try:
-            status = os.stat(self._path)
+            fd = os.open(self._path, os.O_PATH | os.O_CLOEXEC)
         except (OSError, ValueError):
             return None
+        try:  # what is open is looked at: a job may make its name a link at any time
+            if self._reach is not None and not self._reach.sees(os.readlink(f"/proc/self/fd/{fd}")):
+                return None
+            status = os.fstat(fd)
+        finally:
+            os.close(fd)
         return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
