@@ -16,6 +16,7 @@ from benchmarks.samples import Found, Work, compared, taken_ms
 
 SHELL = '`subprocess.run(["sh", "-c", "true"])`'
 PYTHON = "`python -I -c pass`"
+_IN_ONE = "workspace-write"
 _BY_BASH = "of the string `true`, which bash runs, ms"
 
 
@@ -67,15 +68,24 @@ def sandbox_once(client: Client) -> Work:
     free = exec_once(client)
 
     def inside() -> None:
-        _finished(client.structured("exec", command=TRUE, sandbox="workspace-write"))
+        _finished(client.structured("exec", command=TRUE, sandbox=_IN_ONE))
 
     return lambda: max(0.0, -paused(free)() + paused(lambda: taken_ms(inside))())
 
 
-@row("sandbox", "what a sandbox adds to MCP `exec` of `sh -c true`", most=8)
+@row("sandbox", "what a sandbox adds to MCP `exec` of `sh -c true`, with the look at what it left")
 def sandbox_adds(bench: Bench) -> Found:
     with bench.server() as client:
         return compared({"ours": sandbox_once(client)}, bench.rounds(60))
+
+
+@row("sandbox-start", "what a sandbox adds to a background start in a tree of 1,000 directories", most=8)
+def sandbox_start_adds(bench: Bench) -> Found:
+    for number in range(1000):
+        (bench.work / "tree" / f"{number // 30}" / f"{number}").mkdir(parents=True)
+    with bench.server() as client:
+        free, inside = background_once(bench, client), background_once(bench, client, sandbox=_IN_ONE)
+        return compared({"ours": lambda: max(0.0, -paused(free)() + paused(inside)())}, bench.rounds(60))
 
 
 def _by(ask: Callable[[Client, str], object], client: Client) -> Work:
@@ -99,7 +109,7 @@ def _finished(answer: dict[str, object]) -> None:
     assert answer["exit_code"] == 0, answer
 
 
-def background_once(bench: Bench, client: Client) -> Work:
+def background_once(bench: Bench, client: Client, **how: str) -> Work:
     """Return the work: start the command of the floor in the background.
 
     Its end does not count, and is over before the next start.
@@ -109,7 +119,7 @@ def background_once(bench: Bench, client: Client) -> Work:
         jobs: list[str] = []
 
         def start() -> None:
-            jobs.append(client.structured("exec", command=TRUE, yield_ms=0)["job_id"])
+            jobs.append(client.structured("exec", command=TRUE, yield_ms=0, **how)["job_id"])
 
         took = taken_ms(start)
         bench.ended(jobs[0])

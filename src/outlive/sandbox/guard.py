@@ -224,18 +224,24 @@ class Guard:
                 mounts.bind(path, self.repositories.get(path, [])[:2] or None)
 
 
-def searched(sandbox: Sandbox) -> list[tuple[str, str]]:
-    """Return what the search finds in the writable directories of a sandbox, nothing where git is not
+def searching(sandbox: Sandbox) -> search.Search:
+    """Return a search that runs in the writable directories of a sandbox, of nothing where git is not
     kept. Errors: OSError."""
     roots: dict[str, int] = {}
     try:
         if sandbox.git != "write":
             for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
                 roots[root] = opened(root, identity)
-        return search.find(roots)
+        return search.Search(roots)
     finally:
         for fd in roots.values():
             os.close(fd)
+
+
+def guarded(sandbox: Sandbox) -> Guard:
+    """Return what is kept from a job that would start now. Errors: Unguarded, OSError."""
+    with searching(sandbox) as found:
+        return Guard(sandbox, found.result())
 
 
 def changes(git: str) -> list[int]:

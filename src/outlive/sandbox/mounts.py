@@ -18,7 +18,7 @@ from outlive.system import fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Protocol
 
     from outlive.core.records import Sandbox
@@ -83,9 +83,10 @@ class Mounts:
             done = here
 
 
-def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guard: Guard | None) -> None:
-    """Fill `mounts` for a job. `guard`: what of the writable directories is kept from it, None if
-    nothing is. Errors: OSError if a writable directory is not what it was."""
+def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard] | None) -> None:
+    """Fill `mounts` for a job. `guarded` returns what of the writable directories is kept from it,
+    None if nothing is; it is called late, since a search for that may run. Errors: OSError if a
+    writable directory is not what it was."""
     writable = sandbox.mode == "workspace-write"
     _system(mounts, sandbox.home)
     mounts.words += ["--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
@@ -100,6 +101,7 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guard: Guard | None) -> None
         fd = opened(root, identity)
         mounts.words += ["--bind-fd" if writable else "--ro-bind-fd", mounts.number(fd), root]
     hidden = _to_hide(sandbox, writable=writable)
+    guard = guarded() if guarded is not None else None
     kept = guard.kept if guard is not None else []
     for path in pinned([*kept, *hidden], sandbox.roots) if writable else ():
         if os.path.isdir(path):

@@ -19,7 +19,7 @@ import struct
 
 from outlive.sandbox import bubblewrap, syscalls
 from outlive.sandbox.after import Before
-from outlive.sandbox.guard import Guard, searched
+from outlive.sandbox.guard import Guard, searching
 from outlive.sandbox.mounts import Mounts
 from outlive.sandbox.mounts import add as add_mounts
 from outlive.sandbox.programs import INIT
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from outlive.core.records import Sandbox
+    from outlive.sandbox.search import Search
 else:
     socket = fds.socket
 
@@ -178,18 +179,25 @@ def _start(
 def _mounts(sandbox: Sandbox, cwd: str, folder: int | None) -> Mounts:
     """Return the file system of the sandbox, and record what is there before the job. Errors:
     Unavailable."""
-    mounts, guard = Mounts(_COPIES), None
+    mounts = Mounts(_COPIES)
     try:
-        if sandbox.mode == "workspace-write":  # outlive and what agents obey are kept with git=write too
-            guard = Guard(sandbox, searched(sandbox))
-            if folder is not None and sandbox.git != "write":
-                Before.of(guard).write(folder)
-        add_mounts(mounts, sandbox, cwd, guard)
+        if sandbox.mode != "workspace-write":
+            add_mounts(mounts, sandbox, cwd, None)
+        else:  # outlive and what agents obey are kept with git=write too
+            with searching(sandbox) as search:
+                add_mounts(mounts, sandbox, cwd, lambda: _guard(sandbox, search, folder))
     except OSError as error:
         mounts.close()
         where = f"{error.filename}: " if error.filename else ""
         raise Unavailable(0, f"{where}{error.strerror}") from error
     return mounts
+
+
+def _guard(sandbox: Sandbox, search: Search, folder: int | None) -> Guard:
+    guard = Guard(sandbox, search.result())
+    if folder is not None and sandbox.git != "write":
+        Before.of(guard).write(folder)
+    return guard
 
 
 def _stdin(mounts: Mounts, fd: int) -> str | None:

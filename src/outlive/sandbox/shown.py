@@ -29,8 +29,7 @@ OF_RUN = (
 )
 # Below /etc. Whole, it has keys that only root may read, and a job of root would read them
 ETC_FOLDERS = tuple(
-    "alternatives crypto-policies fonts ssl/certs pki/ca-trust pki/tls/certs pki/java xdg terminfo static maven R php OpenCL vulkan "
-    "glvnd bash_completion.d".split()
+    "alternatives crypto-policies fonts ssl/certs pki/ca-trust pki/tls/certs pki/java terminfo static maven R php".split()
 )
 ETC_FILES = tuple(
     "passwd group nsswitch.conf hosts host.conf hostname resolv.conf localtime timezone ld.so.cache protocols services gai.conf "

@@ -10,7 +10,7 @@ import errno
 import os
 
 from outlive.sandbox import view
-from outlive.sandbox.guard import Guard, searched
+from outlive.sandbox.guard import guarded
 from outlive.sandbox.mounts import opened
 from outlive.sandbox.shown import is_in
 
@@ -29,7 +29,7 @@ def open_writable(sandbox: Sandbox, path: str, flags: int, mode: int) -> int:
     names = path.removeprefix(root or "").strip("/").split("/")
     if root is None or not view.is_writable(sandbox, path):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
-    if Guard(sandbox, searched(sandbox)).keeps(path):
+    if guarded(sandbox).keeps(path):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
     folder = opened(root, sandbox.root_ids[sandbox.roots.index(root)])
     try:
