@@ -16,7 +16,7 @@ from power import cases, check, model, real, recorder
 from support.tiers import only
 
 TESTS = Path(__file__).parents[1]
-STATES = 2_000  # of each case; of all together there are more than 100,000
+STATES = 100_000
 SAMPLE = 120
 SOME = pytest.mark.parametrize("name", only(lambda name: name in cases.FEW, cases.CASES))
 
@@ -39,9 +39,8 @@ def test_nothing_that_was_synced_is_lost_in_a_sample_of_power_cuts(name: str, fa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", cases.CASES)
-def test_nothing_that_was_synced_is_lost_in_any_enumerated_power_cut(name: str) -> None:
-    done = _run("tests.power", name)
+def test_nothing_that_was_synced_is_lost_in_any_enumerated_power_cut() -> None:
+    done = _run("tests.power")
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.search(r"([\d,]+) of them distinct", done.stdout)
     assert found and int(found[1].replace(",", "")) >= STATES, done.stdout

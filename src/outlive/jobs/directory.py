@@ -25,6 +25,8 @@ def working_directory(ctx: Context, given: str | None) -> str:
             why = "the current one was deleted" if ctx.face == "cli" else "this server has none for jobs"
             raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint=_WHERE)
         given = ctx.cwd
+    if given == "~" or given.startswith("~/"):  # as on hosts: models write it
+        given = os.path.join(ctx.env.get("HOME", "~"), given[2:])
     if not given.strip():
         raise invalid("cwd", f"not a directory: {given!r}; nothing was run")
     if ctx.cwd is None and not os.path.isabs(given):

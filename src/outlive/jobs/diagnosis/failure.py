@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from outlive.store.output.merged import Output
 
 _LAST_BYTES = 600
+_LINE_ENDS = (
+    "The command has Windows line ends (CR LF), and a shell takes the CR for a part of a word: send it with LF alone."
+)
 _CHOICE = re.compile(r"[\[(]\s*y(?:es)?\s*/\s*n(?:o)?\b[^\n]*\Z", re.IGNORECASE)
 _QUESTION = re.compile(r"\S[^\n]*(?:[?:>]|:[ \t]*\([^()\n]*\))[ \t]*\Z")  # an unfinished line, also with its default
 _END_OF_INPUT = re.compile(r"EOF when reading a line|end of file (?:on|from) (?:stdin|standard input)", re.IGNORECASE)
@@ -47,6 +50,8 @@ def sentence(stdin: str, last: str, command: str = "") -> str | None:
 def hint(inspection: Inspection, output: Output) -> str | None:
     """Return the sentence about a job that has failed; None if its output does not show why."""
     definition = inspection.definition
+    if definition.shell is not None and "\r\n" in definition.command[0]:
+        return _LINE_ENDS
     if definition.sandbox is not None:
         from outlive.jobs.diagnosis import sandboxed  # late: of jobs in a sandbox
 
