@@ -39,6 +39,7 @@ class Guard:
         """`entries`: what is in the writable directories, see `searched`. Errors: Unguarded."""
         self._roots: list[str] = sandbox.roots
         self._home: str = sandbox.home
+        self._devices = {device for device, _ in sandbox.root_ids}
         self._written = shown.written(sandbox)
         self._kept: dict[str, None] = {}  # directories and files that become read-only
         self._read: dict[str, None] = {}  # git directories elsewhere that a working tree here belongs to
@@ -153,7 +154,9 @@ class Guard:
 
     def _require_one_name(self, path: str, status: os.stat_result) -> None:
         is_obeyed = status.st_mode & 0o111 or os.path.basename(path) in CHANGES
-        if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and is_obeyed:
+        # Those of packages share content too (the store of Nix), and are not the job's to write
+        is_near = status.st_dev in self._devices and shown.is_ours(path)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and is_obeyed and is_near:
             raise Unguarded(
                 f"{path} has another name (a hard link), by which a job could change it: put a copy in its place, {_WRITE}"
             )

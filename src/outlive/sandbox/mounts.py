@@ -39,6 +39,7 @@ class Mounts:
     written in what it makes."""
 
     def __init__(self, first_fd: int) -> None:
+        self.entries: dict[str, str] = {}  # of the home: see shown.entries
         self.words: list[str] = []
         self.writable: list[str] = []
         self.files: dict[int, int] = {}  # number for bubblewrap → fd here
@@ -88,6 +89,7 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard]
     None if nothing is; it is called late, since a search for that may run. Errors: OSError if a
     writable directory is not what it was."""
     writable = sandbox.mode == "workspace-write"
+    mounts.entries = shown.entries(sandbox)
     _system(mounts, sandbox.home)
     mounts.words += ["--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
     for path in ("/tmp", "/var/tmp", "/run"):  # noqa: S108 - nothing is written there
@@ -100,7 +102,7 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard]
     for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
         fd = opened(root, identity)
         mounts.words += ["--bind-fd" if writable else "--ro-bind-fd", mounts.number(fd), root]
-    hidden = _to_hide(sandbox, writable=writable)
+    hidden = _to_hide(mounts, sandbox, writable=writable)
     guard = guarded() if guarded is not None else None
     kept = guard.kept if guard is not None else []
     for path in pinned([*kept, *hidden], sandbox.roots) if writable else ():
@@ -260,7 +262,7 @@ def _own(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
 
 def _show(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
     """Show an entry of the home at its place."""
-    path = shown.at_home(sandbox, name)
+    path = mounts.entries.get(name)
     if path is not None and os.path.exists(path):
         mounts.read_only(path, f"{sandbox.home}/{name}")
 
@@ -268,9 +270,7 @@ def _show(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
 def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
     """Show what the environment of the caller and the configuration name, an outer directory before
     what is in it."""
-    names = (*shown.TOOLCHAINS, *shown.STORES)
-    there = [*map(os.path.realpath, shown.SYSTEM), *sandbox.roots]
-    there += [path for path in (shown.at_home(sandbox, name) for name in names) if path is not None]
+    there = [*map(os.path.realpath, shown.SYSTEM), *sandbox.roots, *mounts.entries.values()]
     named = [*shown.chosen(sandbox), *(path for path in sandbox.toolchains if shown.is_fixed(path, sandbox.home))]
     for path in sorted(map(os.path.realpath, named)):
         is_new = os.path.exists(path) and not is_in(path, there)
@@ -296,14 +296,16 @@ def _has_place(sandbox: Sandbox, path: str) -> bool:
     return True
 
 
-def _to_hide(sandbox: Sandbox, *, writable: bool) -> list[str]:
+def _to_hide(mounts: Mounts, sandbox: Sandbox, *, writable: bool) -> list[str]:
     """Return what is to be covered in something that is shown: a directory, and not what is in it,
     which is gone with it; something missing if the job could make it."""
     from outlive.sandbox.view import visible
 
     covered: list[str] = []
-    areas = visible(sandbox)
-    for path in sorted({place for one in sandbox.hide for place in (one, *_at_links(sandbox, one))}):
+    areas = visible(sandbox, mounts.entries)
+    shown_at = [os.path.join(sandbox.home, name) for name in mounts.entries]
+    links = [(at, os.path.realpath(at)) for at in shown_at if os.path.islink(at)]
+    for path in sorted({place for one in sandbox.hide for place in (one, *_at_links(links, one))}):
         above = any(is_in(area, [path]) for area in areas) and not any(is_in(root, [path]) for root in sandbox.roots)
         if is_in(path, covered) or not (above or is_in(path, areas)) or path in sandbox.roots:
             continue
@@ -312,10 +314,8 @@ def _to_hide(sandbox: Sandbox, *, writable: bool) -> list[str]:
     return covered
 
 
-def _at_links(sandbox: Sandbox, path: str) -> list[str]:
+def _at_links(links: Iterable[tuple[str, str]], path: str) -> list[str]:
     """Return where a directory is shown that lies in one of the home's which is a link."""
-    shown_at = (os.path.join(sandbox.home, name) for name in (*shown.TOOLCHAINS, *shown.STORES))
-    links = [(at, os.path.realpath(at)) for at in shown_at if os.path.islink(at)]
     return [at + path.removeprefix(real) for at, real in links if is_in(path, [real])]
 
 

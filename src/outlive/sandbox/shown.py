@@ -142,6 +142,16 @@ def at_home(sandbox: Sandbox, name: str) -> str | None:
     return reached(path, written(sandbox))
 
 
+def entries(sandbox: Sandbox) -> dict[str, str]:
+    """Return the toolchains and stores of the home that are shown, each with where it leads."""
+    try:
+        there = set(os.listdir(sandbox.home))
+    except OSError:
+        return {}
+    names = (name for name in (*TOOLCHAINS, *STORES) if name.split("/")[0] in there)
+    return {name: path for name in names if (path := at_home(sandbox, name)) is not None}
+
+
 def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
     """Return the directories that the caller's environment names: those of PATH, the virtual
     environment that one of them belongs to, and toolchains."""
@@ -157,9 +167,9 @@ def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
     return [path for path in dict.fromkeys(folders) if is_fixed(path, home)]
 
 
-def _is_ours(folder: str) -> bool:
-    """Return whether this user can make a link in a directory, now or after a chmod(2)."""
-    return os.access(folder, os.W_OK) or os.stat(folder).st_uid == os.geteuid()
+def is_ours(path: str) -> bool:
+    """Return whether this user can write a file, or make a link in a directory, now or after a chmod(2)."""
+    return os.access(path, os.W_OK) or os.stat(path).st_uid == os.geteuid()
 
 
 def is_fixed(path: str, home: str, trusted: Iterable[str] = ()) -> bool:
@@ -177,7 +187,7 @@ def is_fixed(path: str, home: str, trusted: Iterable[str] = ()) -> bool:
         except OSError:
             done = here
             continue
-        if not (is_in(home, [done]) or is_in(done, SYSTEM) or done in trusted) and _is_ours(done):
+        if not (is_in(home, [done]) or is_in(done, SYSTEM) or done in trusted) and is_ours(done):
             return False
         done = "/" if target.startswith("/") else done
         left = [*target.strip("/").split("/"), *left]

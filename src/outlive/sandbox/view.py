@@ -152,9 +152,10 @@ def _cache(home: str, roots: list[str]) -> str:
     return os.path.join(os.path.realpath(f"{home}/.cache"), os.path.relpath(_CACHES, ".cache"), name)
 
 
-def visible(sandbox: Sandbox) -> list[str]:
-    """Return the directories that a job sees with all that is in them, without links."""
-    names = [name for name in (*shown.TOOLCHAINS, *shown.STORES) if shown.at_home(sandbox, name) is not None]
+def visible(sandbox: Sandbox, entries: Iterable[str] | None = None) -> list[str]:
+    """Return the directories that a job sees with all that is in them, without links. `entries`: of
+    the home, if they are known (shown.entries)."""
+    names = shown.entries(sandbox) if entries is None else entries
     at_home = [os.path.join(sandbox.home, name) for name in names]
     fixed = [path for path in sandbox.toolchains if shown.is_fixed(path, sandbox.home)]
     return [
