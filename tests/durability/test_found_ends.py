@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from outlive.store import atomic_file
-from outlive.store.job_dir import RESERVE
+from outlive.store.job_dir import DELIVERED, RESERVE
 from outlive.system import fault_points, process
 from support import pair, processes, trees
 from support.cli import Cli, Jobs
@@ -171,3 +171,20 @@ def test_no_pattern_ends_them_all_and_no_secret_shows(
         assert secret.encode() not in content, path
         assert outer.encode() not in content, path
     jobs.end()
+
+
+@pytest.mark.fault("F05")
+def test_hits_in_the_last_output_are_delivered_though_no_supervisor_saw_the_end(
+    cli: Cli, root: Path, work: Path
+) -> None:
+    words = ("--watch", "hit", "--watch-file", "hits", "--", "printf 'hit one\nhit two\n'")
+    job = cli.ok("run", *words)["job_id"]
+    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+    for path in (work / "hits", root / job / DELIVERED, root / job / "notification_events.ndjson"):
+        path.unlink()
+    _make_running(root, job, **_gone(root, job))
+    assert cli.ok("status", job)["reason"] == "lost"
+    hits = until(lambda: (work / "hits").exists() and (work / "hits").read_text().splitlines()[1:], what="the hits")
+    assert [json.loads(line)["line"] for line in (work / "hits").read_text().splitlines()] == ["hit one", "hit two"], (
+        hits
+    )

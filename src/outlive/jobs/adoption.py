@@ -87,10 +87,10 @@ def require_in_place(job: JobDir) -> None:
 
 
 def _end_untold(ctx: Context, job: JobDir, inspection: Inspection) -> bool:
-    """Return whether the job has ended, has sinks, and every process that had to tell them of the
-    end is dead."""
+    """Return whether the job has ended, its end or its last output is to be told, and every process
+    that had to is dead."""
     if inspection.just_ended:
-        return completion.has_sinks(inspection.definition)
+        return completion.is_told(inspection.definition)
     return (
         inspection.state.finished
         and not inspection.supervised

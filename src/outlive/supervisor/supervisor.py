@@ -293,7 +293,10 @@ class Supervisor:
         self._input.end()
         self._reap_orphans()
         left = len(self._members.living(not self._parent))
-        self._unmark_live(is_left=bool(left))  # what is owed is on disk: a reader can see it without the mark
+        if self._recorder.searches and not left:
+            self._is_left = True  # nothing but the mark says that hits may be owed
+        else:
+            self._unmark_live(is_left=bool(left))  # what is owed is on disk: a reader can see it without the mark
         self._recorder.left_behind(left)
         self._check_done()
 

@@ -1,5 +1,5 @@
-"""Whether the end of a job is still to be delivered to its sinks: `completion_event.json`, and the mark of
-live jobs."""
+"""Whether the end of a job, and the last hits of its watches, are still to be told: `completion_event.json`,
+and the mark of live jobs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from outlive.store.root import Store
 
 
-def has_sinks(definition: Definition) -> bool:
-    """Return whether the end of the job is to be delivered to a command or a file."""
-    return bool(definition.notification.targets)
+def is_told(definition: Definition) -> bool:
+    """Return whether the end of the job goes to a command or a file, or its output is searched."""
+    return bool(definition.notification.targets or definition.notification.every_watch)
 
 
 def is_end_untold(store: Store, job: JobDir, definition: Definition) -> bool:
-    """Return whether the job's sinks are still to be notified of its end, because the process that
-    had to was killed. Ask only about a job that is finished and unsupervised."""
-    if not has_sinks(definition):
+    """Return whether the end of the job or a hit in its last output is still to be told, because the
+    process that had to was killed. Ask only about a job that is finished and unsupervised."""
+    if not is_told(definition):
         return False
     try:
         return bool(fastjson.loads(atomic_file.read(job.fd, COMPLETION)).get("pending"))
@@ -42,7 +42,7 @@ def give_up(store: Store, job: JobDir, definition: Definition, why: str) -> None
         event = {"job_id": job.job_id}
     event |= {"delivered": False, "pending": False, "given_up": why}
     try:
-        if has_sinks(definition):
+        if definition.notification.targets:
             content = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
             atomic_file.write_atomic(job.fd, COMPLETION, content)
         store.unmark_live(job.job_id)

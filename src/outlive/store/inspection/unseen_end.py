@@ -137,7 +137,7 @@ def write_end(
         if ended.job_group is not None:
             remove_recorded(ended.job_group)
         fault_points.at("lost_written")
-        if not completion.has_sinks(definition):  # else the process that notifies the sinks removes the mark
+        if not completion.is_told(definition):  # else the process that tells it removes the mark
             store.unmark_live(job.job_id)
     except OSError as error:
         return _unwritten(ended, error)

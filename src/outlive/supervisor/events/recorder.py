@@ -56,6 +56,11 @@ class EventRecorder:
     def busy(self) -> bool:
         return self.sinks.busy or any(watcher.busy for watcher in self._watchers)
 
+    @property
+    def searches(self) -> bool:
+        """Return whether output is still searched, or its hits are delivered."""
+        return self.busy and bool(self._watchers)
+
     # --- history ---
 
     def tell(self, kind: str, *, seq: int | None = None, **content: Any) -> None:
