@@ -9,7 +9,7 @@ from typing import Any
 from mcp import types
 
 from conformance.content import Request, tool
-from outlive.mcp.push import tasks
+from outlive.mcp.push import task_requests
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.store.job_dir import EVENTS, STATE
 
@@ -54,7 +54,7 @@ async def called(ctx: Request, params: types.CallToolRequestParams, product: Cal
     itself: `greet` says what its command printed and none of our words, `failing_job` calls a non-zero exit an error, and
     `protocol_error_job` damages what is known of its job."""
     if params.name in NEEDS_TASKS:
-        tasks.require(ctx)
+        task_requests.require(ctx)
     given = dict(params.arguments or {})
     if params.name == ASKS_FIRST:
         answered: Any = (params.input_responses or {}).get("user_name")

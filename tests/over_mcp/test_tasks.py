@@ -27,6 +27,7 @@ from support.tiers import MODERN_FIRST, ONE_ERA
 from support.wait import until
 
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+LOST = "The outcome is lost: nothing was left to read it from. It may have run to its end."
 MONTH_MS = 30 * 86_400_000
 DECLARED: dict[str, Any] = {"extensions": {IDENTIFIER: {}}}
 ASKING = {**DECLARED, "elicitation": {}}
@@ -189,7 +190,7 @@ def test_a_task_tells_its_last_line_and_then_the_result(session: McpSession, wor
     assert working.created_at <= working.last_updated_at
     (work / "go").touch()
     found = ended(session, task)
-    assert (found.status, found.status_message, found.poll_interval_ms) == ("completed", "done", None)
+    assert (found.status, found.status_message, found.poll_interval_ms) == ("completed", "rc=0. Last line: done", None)
     assert found.last_updated_at > working.last_updated_at
     assert found.result is not None and found.result["isError"] is False
     assert found.result["content"] == [{"type": "text", "text": "rc=0\n\nbegun\ndone"}]
@@ -228,7 +229,7 @@ def test_a_lost_outcome_is_completed_with_all_output_up_to_then(session: McpSess
     pair.end(pid)
     until(lambda: not tree.with_cookie(task), what="the end of the command's last sleep")  # else it is adopted
     found = ended(session, task)
-    assert (found.status, found.status_message) == ("completed", "begun")
+    assert (found.status, found.status_message) == ("completed", f"{LOST} Last line: begun")
     assert found.result is not None and found.result["isError"] is False
     assert found.result["structuredContent"]["reason"] == "lost"
     assert "The outcome is lost" in found.result["content"][0]["text"]
@@ -557,3 +558,108 @@ def test_who_does_not_declare_tasks_may_not_subscribe_to_them(raw: RawMcp, cli: 
     assert refused.value.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
     others = {"resourceSubscriptions": [f"job://{cli.ok('run', '--wait', '--', 'true')['job_id']}"]}
     assert listening(raw, others, {})[1] == others
+
+
+# --- calls that wait -------------------------------------------------------------------------------------------------
+
+
+def waiting(raw: RawMcp, tool: str = "process", **arguments: Any) -> dict[str, Any]:
+    """The answer to a call that declares tasks."""
+    given = {"name": tool, "arguments": {"action": "wait", **arguments} if tool == "process" else arguments}
+    return raw.request("tools/call", {**given, **declaring(DECLARED)})
+
+
+def at_its_end(raw: RawMcp, task_id: str) -> dict[str, Any]:
+    def look() -> dict[str, Any] | None:
+        found = raw.request("tasks/get", {"taskId": task_id, **declaring(DECLARED)})
+        return found if found["status"] in OVER else None
+
+    found = until(look, what=f"the end of task {task_id}")
+    assert found is not None
+    return found
+
+
+@ONE_ERA
+def test_a_call_that_waits_for_more_than_a_second_is_a_task_of_its_own(raw: RawMcp, cli: Cli, work: Path) -> None:
+    job = str(cli.ok("run", "--", f"{GATE}; echo now ready; exec sleep 1000")["job_id"])
+    begun = waiting(raw, job_id=job, until=["regex=ready"])
+    assert begun["resultType"] == "task" and begun["status"] == "working", begun
+    assert begun["taskId"].startswith(f"{job}-w") and "result" not in begun
+    (work / "go").touch()
+    found = at_its_end(raw, begun["taskId"])
+    assert found["status"] == "completed" and found["result"]["structuredContent"]["fired"]["condition"] == "regex"
+    assert found["statusMessage"] == found["result"]["content"][0]["text"].partition("\n")[0]
+    assert raw.request("tasks/get", {"taskId": job, **declaring(DECLARED)})["status"] == "working", "the job goes on"
+    quick = waiting(raw, job_id=job, until=["regex=ready"])
+    assert quick["structuredContent"]["fired"] and "taskId" not in quick
+    cli.ok("kill", job)
+
+
+@ONE_ERA
+def test_a_start_that_waits_for_a_condition_is_over_when_that_holds(raw: RawMcp, cli: Cli, work: Path) -> None:
+    more = {"command": f"{GATE}; echo now ready; exec sleep 1000", "until": ["regex=ready"]}
+    begun = waiting(raw, "exec", **more)
+    job, _, mark = begun["taskId"].partition("-")
+    assert mark.startswith("u") and cli.ok("status", job)["state"] == "running"
+    (work / "go").touch()
+    found = at_its_end(raw, begun["taskId"])["result"]["structuredContent"]
+    assert (found["job_id"], found["state"], found["fired"]["condition"]) == (job, "running", "regex")
+    (work / "go").unlink()
+    again = waiting(raw, "exec", **more)["taskId"]
+    raw.request("tasks/cancel", {"taskId": again, **declaring(DECLARED)})
+    assert at_its_end(raw, again)["status"] == "cancelled"
+    assert cli.ok("wait", again.partition("-")[0])["state"] == "killed", "TaskStop ends a job that the task began"
+    cli.ok("kill", job)
+
+
+@ONE_ERA
+def test_who_stops_waiting_ends_no_job_and_a_given_time_holds(raw: RawMcp, cli: Cli) -> None:
+    job = str(cli.ok("run", "--", "sleep 1000")["job_id"])
+    task = waiting(raw, job_id=job)["taskId"]
+    raw.request("tasks/cancel", {"taskId": task, **declaring(DECLARED)})
+    assert at_its_end(raw, task)["status"] == "cancelled"
+    assert cli.ok("status", job)["state"] == "running"
+    timed = at_its_end(raw, waiting(raw, job_id=job, timeout_ms=1_500)["taskId"])
+    assert timed["status"] == "completed" and timed["result"]["structuredContent"]["timed_out"] is True
+    cli.ok("kill", job)
+
+
+@ONE_ERA
+def test_a_wait_goes_on_with_the_job_on_a_server_that_does_not_know_it(
+    raw: RawMcp, cli: Cli, work: Path, raw_mcp: Callable[..., RawMcp]
+) -> None:
+    job = str(cli.ok("run", "--", f"{GATE}; exit 4")["job_id"])
+    first = raw_mcp(era="modern")
+    task = waiting(first, job_id=job)["taskId"]
+    first.kill()
+    assert raw.request("tasks/get", {"taskId": task, **declaring(DECLARED)})["status"] == "working"
+    raw.request("tasks/cancel", {"taskId": task, **declaring(DECLARED)})
+    (work / "go").touch()
+    found = at_its_end(raw, task)
+    assert found["taskId"] == task and found["result"]["structuredContent"]["exit_code"] == 4
+
+
+@ONE_ERA
+def test_a_subscriber_is_told_when_a_wait_is_over(raw: RawMcp, cli: Cli, work: Path) -> None:
+    job = str(cli.ok("run", "--", f"{GATE}; exit 4")["job_id"])
+    task = waiting(raw, job_id=job)["taskId"]
+    stream = raw.begin("subscriptions/listen", {"notifications": {"taskIds": [task]}, **declaring(DECLARED)})
+    raw.read_until(lambda: raw.others, what="the acknowledgement")
+    (work / "go").touch()
+    raw.read_until(lambda: raw.others[-1]["method"] == "notifications/tasks", what="the end of the wait")
+    assert (raw.others[-1]["params"]["taskId"], raw.others[-1]["params"]["status"]) == (task, "completed")
+    raw.cancel(stream)
+
+
+def test_claude_code_goes_on_beside_what_it_put_into_the_background_and_gets_text(
+    place: Path, work: Path, cli: Cli
+) -> None:
+    with RawMcp(log=place / "log", era="modern", client_name="claude-code", cwd=work, detail=None) as raw:
+        raw.start()
+        begun = waiting(raw, "exec", command=f"{GATE}; echo bad; exit 3", background=True)
+        assert begun["resultType"] == "task" and len(begun["taskId"]) == 26, begun
+        (work / "go").touch()
+        found = at_its_end(raw, begun["taskId"])
+        assert found["statusMessage"] == "Command exited with code 3. Last line: bad"
+        assert found["result"]["content"][0]["text"] == "Command exited with code 3\n\nbad"
+        assert "structuredContent" not in found["result"]

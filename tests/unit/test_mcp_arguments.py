@@ -9,7 +9,8 @@ import pytest
 from outlive import config, limits, verbs
 from outlive.config import Config
 from outlive.errors import OutliveError
-from outlive.mcp.tools.call import Tools, clamp
+from outlive.mcp.tools.bounds import clamp
+from outlive.mcp.tools.call import Tools
 from outlive.mcp.tools.offer import process_verbs
 from support.mcp_fakes import Recorder, tools
 

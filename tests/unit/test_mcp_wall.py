@@ -14,7 +14,7 @@ from mcp import Client, types
 from outlive import config
 from outlive.errors import OutliveError
 from outlive.mcp import server, threads
-from outlive.mcp.caller import Caller, on_stdio
+from outlive.mcp.caller import Caller, client_of, on_stdio
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.store.job_dir import JobDir
@@ -177,7 +177,7 @@ def _with_one_beginning(calls: Calls, *callers: Caller) -> dict[Caller, str]:
 
 
 def _name(ctx: Any) -> str:
-    return str(server.client_name(ctx))
+    return str(client_of(ctx))
 
 
 def test_a_call_whose_cancellation_crosses_its_answer_leaves_its_job(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
 UNNAMED_CLIENT = "mcp"
+CLIENT_INFO = "io.modelcontextprotocol/clientInfo"  # in the _meta of each request, from protocol 2026-07-28 on
 # Clients put these into the environment of the servers that they start; the first one that is set
 # counts
 SESSION_VARIABLES = (SESSION_VARIABLE, "CLAUDE_PROJECT_DIR", "CODEX_SESSION_ID")
@@ -54,6 +55,16 @@ class Caller(NamedTuple):
 
 if TYPE_CHECKING:
     CallerOf = Callable[[ServerRequestContext[Any]], Caller]
+
+
+def client_of(ctx: ServerRequestContext[Any]) -> str | None:
+    """Return the client's name from the handshake, or from this request's own metadata."""
+    if ctx.session.client_params is not None:
+        return ctx.session.client_params.client_info.name
+    # The SDK keeps neither name nor capabilities of a client that sends its name alone
+    info: Any = (ctx.meta or {}).get(CLIENT_INFO)
+    name = info.get("name") if isinstance(info, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def on_stdio(

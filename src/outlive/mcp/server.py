@@ -23,16 +23,17 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.apps import declaration as apps
-from outlive.mcp.caller import on_stdio
+from outlive.mcp.caller import client_of, on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable, restored
 from outlive.mcp.masks.secrets import masked_answer
-from outlive.mcp.push import progress, tasks
+from outlive.mcp.push import progress, task_requests, tasks
 from outlive.mcp.push import subscriptions as subscriptions_module
 from outlive.mcp.push.channel import Channel
 from outlive.mcp.push.resources import Resources
+from outlive.mcp.push.waits import OF_JOB, OF_WAIT, WAIT, Wait, Waits
 from outlive.mcp.tools import listing
-from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.call import Around, Calls, Tools
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.mcp.tools.text import answers as text
 from outlive.mcp.tools.text import sentences
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from outlive.mcp.tools.call import Alongside
     from outlive.verbs.spec import Verb
 
-CLIENT_INFO = "io.modelcontextprotocol/clientInfo"  # in the _meta of each request, from protocol 2026-07-28 on
 _LARGE_CHARS = 65_536  # of an answer that is rendered in a thread: it would keep all other calls waiting
 _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not affected."
 
@@ -80,13 +80,14 @@ class Handlers:
         self._channel = channel
         self._config = config
         self._tools: dict[listing.Audience, list[types.Tool]] = {}
+        self.waits = Waits()
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         rights = self._caller_of(ctx).rights
         audience = listing.Audience(
-            output_schema=shown.has_output_schema(client_name(ctx), self._answers),
+            output_schema=shown.has_output_schema(client_of(ctx), self._answers),
             level=rights.level,
             limited=("sandbox",) if rights.sandbox is not None else (),
             view=shows_views(ctx),
@@ -111,11 +112,10 @@ class Handlers:
             known = ", ".join(sorted(self._calls.tools.offers))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
         caller = self._caller_of(ctx)
-        if params.request_state is not None and self._asks(ctx) is not None:
-            answer = await self._gone_on(ctx, params, caller)
-        else:
-            answer = await self._answer(ctx, params, caller)
-        becomes_task = params.name == EXEC and tasks.is_task(
+        answer = await self._answer_or_wait(ctx, params, caller)
+        if WAIT in answer:
+            return types.CallToolResult(content=[], structured_content=answer)
+        becomes_task = params.name == EXEC and task_requests.is_task(
             ctx, params.arguments or {}, answer, exec_alone=self._calls.tools.exec_alone
         )
         if params.request_state is None and not becomes_task and answer.get("type") in ("run", "start", "restart"):
@@ -131,10 +131,9 @@ class Handlers:
         if self._channel is not None:
             self._channel.answered(ctx, caller, answer)
         detail = self._calls.tools.detail(params.arguments or {})
-        client, process = client_name(ctx), PROCESS in self._calls.tools.offers
-        # A client that follows tasks is a program, and so is what turns this result into a task
+        client, process = client_of(ctx), PROCESS in self._calls.tools.offers
         sent_as = (shown.answers_of if answer["ok"] else shown.error_of)(client, self._answers)
-        sent_as = shown.BOTH if tasks.declared(ctx) else sent_as
+        sent_as = shown.BOTH if becomes_task else sent_as  # what turns it into a task reads the object
         made = partial(
             _result,
             answer,
@@ -169,20 +168,48 @@ class Handlers:
 
             delivery.when_over(ctx.request.scope, ctx.request_id, sent)
 
-    async def _answer(
+    async def _answer_or_wait(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller
     ) -> dict[str, Any]:
+        """Return the answer of a call, or {WAIT: id} if it goes on as a task."""
+        if params.request_state is not None and self._asks(ctx) is not None:
+            return await self._gone_on(ctx, params, caller)
+        if not task_requests.declared(ctx) or not self._calls.tools.waits(params.name, params.arguments or {}):
+            return await self._answer(ctx, params, caller)
+        kind, start_soon = OF_JOB if params.name == EXEC else OF_WAIT, ctx.lifespan_context.start_soon
+        wait = await self.waits.begun(caller, kind, start_soon, partial(self._goes_on, ctx, params, caller))
+        return wait.answer or {WAIT: wait.id}
+
+    async def _goes_on(
+        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller, wait: Wait
+    ) -> dict[str, Any]:
+        """Return the answer of a call that its client follows as a task."""
+
+        def begun(call: Context) -> None:
+            wait.ctx = call
+
+        return await self._answer(ctx, params, caller, begun)
+
+    async def _answer(
+        self,
+        ctx: ServerRequestContext[Any],
+        params: types.CallToolRequestParams,
+        caller: Caller,
+        begun: Callable[[Context], None] | None = None,
+    ) -> dict[str, Any]:
         try:
-            alongside, handle = self._alongside(ctx, caller), tasks.declared(ctx)
             return await self._calls.run(
                 params.name,
                 restored(params.arguments or {}),
                 caller,
-                handle=handle,
-                alongside=alongside,
-                cancelled=partial(self._is_cancelled, ctx),
-                start_soon=ctx.lifespan_context.start_soon,
-                asks=self._asks(ctx),
+                Around(
+                    alongside=self._alongside(ctx, caller) if begun is None else None,
+                    cancelled=partial(self._is_cancelled, ctx) if begun is None else lambda: False,
+                    start_soon=ctx.lifespan_context.start_soon,
+                    asks=self._asks(ctx),
+                    begun=begun,
+                ),
+                handle=task_requests.declared(ctx),
             )
         except OutliveError as error:
             if error.code == "internal_error":
@@ -194,7 +221,7 @@ class Handlers:
 
     def _asks(self, ctx: ServerRequestContext[Any]) -> Callable[[Context, Definition], bool] | None:
         """Return what asks the user of the client about a job; None if the client shows no forms."""
-        if not self._config.has("policy") or not tasks.can_ask(ctx) or not self._caller_of(ctx).rights.approves:
+        if not self._config.has("policy") or not task_requests.can_ask(ctx) or not self._caller_of(ctx).rights.approves:
             return None
         from outlive.jobs.permission import facts  # late, as the next: few servers have a policy
         from outlive.mcp.push import elicitation
@@ -233,7 +260,7 @@ class Handlers:
     ) -> types.InputRequiredResult | None:
         """Return the question about a job that waits for approval, where the answer of a call is
         the question."""
-        if not tasks.is_pending(answer) or self._asks(ctx) is None:
+        if not task_requests.is_pending(answer) or self._asks(ctx) is None:
             return None
         from outlive.mcp.push import elicitation
 
@@ -297,16 +324,6 @@ class OutliveServer(Server[Any]):
         return types.ServerCapabilities.model_validate(self.declared)
 
 
-def client_name(ctx: ServerRequestContext[Any]) -> str | None:
-    """Return the client's name from the handshake, or from this request's own metadata."""
-    if ctx.session.client_params is not None:
-        return ctx.session.client_params.client_info.name
-    # The SDK keeps neither name nor capabilities of a client that sends its name alone
-    info: Any = (ctx.meta or {}).get(CLIENT_INFO)
-    name = info.get("name") if isinstance(info, dict) else None
-    return name if isinstance(name, str) else None
-
-
 def shows_views(ctx: ServerRequestContext[Any]) -> bool:
     """Return whether the client, or this request of it, declares the extension for views."""
     capabilities = ctx.session.client_capabilities
@@ -356,7 +373,7 @@ def _result(
 def of_client(env: Mapping[str, str], *, isolate: bool) -> CallerOf:
     """Return what tells the caller of a request: the client that started us, with the session or
     project in `env`. With `isolate` that client sees its own jobs only."""
-    return lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate, meta=ctx.meta)
+    return lambda ctx: on_stdio(client_of(ctx), env, isolate=isolate, meta=ctx.meta)
 
 
 def build(
@@ -406,8 +423,9 @@ def build(
     )
     server.declared = about.capabilities
 
-    def result(answer: dict[str, Any]) -> types.CallToolResult:
-        return _result(answer, process=PROCESS in calls.tools.offers, masker=calls.secrets.masker(answer))
+    def result(answer: dict[str, Any], client: str | None) -> types.CallToolResult:
+        how: dict[str, Any] = {"sent_as": shown.answers_of(client, answers), "in_meta": shown.in_meta(client)}
+        return _result(answer, process=PROCESS in calls.tools.offers, masker=calls.secrets.masker(answer), **how)
 
-    tasks.install(server, calls, result=result, caller_of=caller_of)
+    tasks.install(server, calls, handlers.waits, result=result, caller_of=caller_of)
     return server

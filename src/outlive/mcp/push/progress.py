@@ -13,7 +13,8 @@ from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
-from outlive.mcp.tools.call import SPAWNING, waiting_argument
+from outlive.mcp.tools.bounds import waiting_argument
+from outlive.mcp.tools.call import SPAWNING
 from outlive.render import ends
 from outlive.store.output.merged import Output
 

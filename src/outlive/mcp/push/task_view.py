@@ -54,19 +54,23 @@ _POLL_SHARE = 10  # a client polls ten times in the age of a task: the end is se
 class TaskView:
     """Makes tasks of the jobs of one server.
 
-    `result` makes a tool's result of an envelope. `show` says how `exec` shows output by default:
+    `result` makes a tool's result of an envelope, for the client of this name. `show` says how `exec` shows output by default:
     max_bytes, tail_lines and raw of jobs/starting/answer.py. `secrets` are masked.
     """
 
     def __init__(
-        self, result: Callable[[dict[str, Any]], types.CallToolResult], show: dict[str, Any], secrets: Secrets
+        self,
+        result: Callable[[dict[str, Any], str | None], types.CallToolResult],
+        show: dict[str, Any],
+        secrets: Secrets,
     ) -> None:
         self._result = result
         self._show = show
         self._secrets = secrets
 
-    def of(self, ctx: Context, job: JobDir, *, asks: bool) -> dict[str, Any]:
-        """Return a DetailedTask as JSON. `asks`: the client can put a question to its user."""
+    def of(self, ctx: Context, job: JobDir, *, asks: bool, client: str | None = None) -> dict[str, Any]:
+        """Return a DetailedTask as JSON for the client of this name. `asks`: it can put a question to
+        its user."""
         inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
             last = ends.last_line(output)
@@ -88,10 +92,12 @@ class TaskView:
             "ttlMs": _ttl_ms(ctx, inspection),
             **({} if status in OVER else {"pollIntervalMs": _poll_interval_ms(inspection)}),
             **({"inputRequests": asked} if asked else {}),
-            **self._ending(ctx, inspection, job, status),
+            **self._ending(ctx, inspection, job, status, client),
         }
 
-    def _ending(self, ctx: Context, inspection: Inspection, job: JobDir, status: str) -> dict[str, Any]:
+    def _ending(
+        self, ctx: Context, inspection: Inspection, job: JobDir, status: str, client: str | None
+    ) -> dict[str, Any]:
         if status == FAILED:
             message = self._secrets.masked(_sendable(inspection.state.message or ""), job.job_id)
             return {"error": {"code": types.INTERNAL_ERROR, "message": message}}
@@ -105,7 +111,7 @@ class TaskView:
             answer_shown = envelope.answer("run", answer.to_dict())
         except OutliveError as error:
             answer_shown = envelope.failure(error)
-        return {"result": self._result(answer_shown).model_dump(by_alias=True, mode="json", exclude_none=True)}
+        return {"result": self._result(answer_shown, client).model_dump(by_alias=True, mode="json", exclude_none=True)}
 
 
 def _status(inspection: Inspection) -> str:
@@ -156,17 +162,19 @@ def _of_prompt(inspection: Inspection, output: Output) -> dict[str, Any]:
 
 
 def _message(inspection: Inspection, job: JobDir, status: str, last: str | None, *, waits: bool) -> str | None:
-    """Return the status message: the last line of output, where the output says it all."""
+    """Return the status message: how the job ended, and its last line. "Completed" says nothing of success."""
     if is_unapproved(inspection):
         from outlive.jobs.permission import pending
 
         return pending.hint(job, inspection)
     if status == FAILED:
         return str(inspection.state.message)[:_MESSAGE_CHARS]
-    if status == CANCELLED:
+    if status in OVER:
         outcome = job_answer.outcome(inspection)
         ended = {**(outcome.to_dict() if outcome else {}), "finished_at": None}
-        return answers.render({"ok": True, "type": "status", "state": inspection.state.state, **ended}, process=False)
+        about = {"ok": True, "type": "status", "state": inspection.state.state, **ended}
+        verdict = answers.render(about, process=False).partition("\n")[0]
+        return f"{verdict.rstrip('.')}. Last line: {last}" if last and status == COMPLETED else verdict
     if waits and status == WORKING:
         return f"waiting for input{': ' + last if last else ''}"
     return last

@@ -7,9 +7,9 @@ cannot carry a task. An `exec` in such a request is answered
 
 - with its result, if the command ends within `yield_ms`;
 - as a task, if the command still runs then (at once with `yield_ms` 0);
-- with the job's id, if `background` is true. The model then goes on with `process`. Many clients
-  hide a task and poll it to its end, so that the model would wait for what it put into the
-  background;
+- with the job's id, if `background` is true and the client is not known to wake its model: others
+  may hide a task and poll it to its end, so that the model would wait for what it put into the
+  background. Claude Code goes on, and calls its model when the task ends;
 - with the job's id, if the command waits for input, or for approval, for which the client cannot ask
   its user. Only the model can help then.
 
@@ -30,12 +30,8 @@ from weakref import WeakValueDictionary
 
 import anyio
 from mcp import MCPError, types
-from mcp.server.context import ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding, compose_tool_call_handler
 from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY, InMemorySubscriptionBus, ListenHandler
-from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import TypeAdapter
 
 from outlive import limits
 from outlive.core.ids import is_id
@@ -44,29 +40,30 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.interaction import stdin
 from outlive.mcp import threads
+from outlive.mcp.caller import client_of
 from outlive.mcp.introduction import TASKS
 from outlive.mcp.push import follow
+from outlive.mcp.push.task_requests import Request, can_ask, check, is_pending, is_task, require
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, is_unapproved, questions
-from outlive.mcp.tools.arguments import fold
+from outlive.mcp.push.waits import WAIT, is_wait, job_of
 from outlive.mcp.tools.offer import EXEC
 from outlive.store.output.merged import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from mcp.server.context import CallNext, HandlerResult
     from mcp.server.lowlevel import Server
 
     from outlive.jobs.context import Context
     from outlive.mcp.caller import CallerOf
+    from outlive.mcp.push.waits import Wait, Waits
     from outlive.mcp.tools.call import Calls
     from outlive.store.job_dir import JobDir
 
 LISTEN = "subscriptions/listen"
 NOTIFICATION = "notifications/tasks"
 _FOLLOW_EVERY_S = 0.25
-
-Request = ServerRequestContext[Any]
 
 
 class TaskParams(types.RequestParams):
@@ -84,17 +81,18 @@ class UpdateParams(TaskParams):
 def install(
     server: Server[Any],
     calls: Calls,
+    waits: Waits,
     *,
-    result: Callable[[dict[str, Any]], types.CallToolResult],
+    result: Callable[[dict[str, Any], str | None], types.CallToolResult],
     caller_of: CallerOf,
     tools: Collection[str] = (EXEC,),
 ) -> None:
     """Add the extension to a server.
 
     This comes last, since it wraps the handlers of tools/call and subscriptions/listen. `result`
-    makes a tool's result of an envelope; `tools` are the tools that start a job.
+    makes a tool's result of an envelope for the client of this name; `tools` are the tools that start a job.
     """
-    tasks = Tasks(calls, result, caller_of, tools)
+    tasks = Tasks(calls, waits, result, caller_of, tools)
     server.extensions[TASKS] = tasks.settings()
     for binding in tasks.methods():
         server.add_request_handler(binding.method, binding.params_type, binding.handler)
@@ -114,11 +112,13 @@ class Tasks(Extension):
     def __init__(
         self,
         calls: Calls,
-        result: Callable[[dict[str, Any]], types.CallToolResult],
+        waits: Waits,
+        result: Callable[[dict[str, Any], str | None], types.CallToolResult],
         caller_of: CallerOf,
         tools: Collection[str],
     ) -> None:
         self._calls = calls
+        self._waits = waits
         self._caller_of = caller_of
         self._tools = frozenset(tools)
         self._result = result
@@ -141,9 +141,12 @@ class Tasks(Extension):
         self, params: types.CallToolRequestParams, ctx: Request, call_next: CallNext
     ) -> HandlerResult:
         answer = await call_next(ctx)
-        if not isinstance(answer, types.CallToolResult) or params.name not in self._tools:
+        started = answer.structured_content if isinstance(answer, types.CallToolResult) else None
+        if isinstance(started, dict) and WAIT in started:
+            return {"resultType": "task", **self._of_wait(ctx, self._known(ctx, started[WAIT]))}
+        if params.name not in self._tools:
             return answer
-        started, alone = answer.structured_content, self._calls.tools.exec_alone
+        alone = self._calls.tools.exec_alone
         if not isinstance(started, dict) or not is_task(ctx, params.arguments or {}, started, exec_alone=alone):
             return answer
         task = self._of(self._context(ctx), started["job_id"], ctx)
@@ -159,12 +162,18 @@ class Tasks(Extension):
 
     async def get(self, ctx: Request, params: TaskParams) -> HandlerResult:
         check(ctx, params.task_id)
-        return self._of(self._context(ctx), params.task_id, ctx)
+        wait = self._waits.get(params.task_id, self._caller_of(ctx))
+        return self._of(self._context(ctx), params.task_id, ctx) if wait is None else self._of_wait(ctx, wait)
 
     async def cancel(self, ctx: Request, params: TaskParams) -> HandlerResult:
-        """Kill the job in the caller's name. The answer does not wait for the end, which may
-        take the grace."""
+        """Kill the job in the caller's name, but for a call of `wait`, which is ended alone. The answer
+        does not wait for the end, which may take the grace."""
         check(ctx, params.task_id)
+        wait = self._waits.get(params.task_id, self._caller_of(ctx))
+        if wait is not None:
+            wait.cancel()
+        if is_wait(params.task_id):
+            return {}
         about = self._context(ctx, CONTROL)
         with _opened(about, params.task_id) as job:
             # What it left behind is not the task's any more
@@ -218,8 +227,12 @@ class Tasks(Extension):
             about = self._context(ctx)
             about.client = None  # being told of a result is not reading it: no read position moves
             async with AsyncExitStack() as stack:
-                jobs = {}
+                jobs, waits = {}, {}
                 for task_id in wanted[: limits.TASKS_FOLLOWED]:
+                    wait = self._waits.get(task_id, self._caller_of(ctx))
+                    if wait is not None:
+                        waits[task_id] = wait
+                        continue
                     try:
                         jobs[task_id] = stack.enter_context(_opened(about, task_id))
                     except MCPError:  # unknown: the acknowledgement leaves it out
@@ -229,13 +242,19 @@ class Tasks(Extension):
                 def acknowledged() -> None:
                     for job in jobs.values():
                         group.start_soon(self._follow, ctx, about, job)
+                    for wait in waits.values():
+                        group.start_soon(self._follow_wait, ctx, wait)
 
-                session: Any = _Acknowledging(ctx.session, list(jobs), acknowledged)
+                session: Any = _Acknowledging(ctx.session, [*jobs, *waits], acknowledged)
                 result = await others(replace(ctx, session=session), params)
                 group.cancel_scope.cancel()
             return result
 
         return listen
+
+    async def _follow_wait(self, ctx: Request, wait: Wait) -> None:
+        await wait.over.wait()
+        await _notify(ctx, self._of_wait(ctx, wait))
 
     async def _follow(self, ctx: Request, about: Context, job: JobDir) -> None:
         """Notify of one job until it is over, at most four times a second."""
@@ -243,7 +262,7 @@ class Tasks(Extension):
         async with aclosing(follow.changes(job, output=True, every_s=_FOLLOW_EVERY_S)) as changes:
             async for _ in changes:
                 try:
-                    task = self._view.of(about, job, asks=can_ask(ctx))
+                    task = self._view.of(about, job, asks=can_ask(ctx), client=client_of(ctx))
                 except (OSError, OutliveError):  # removed, or unreadable now: tasks/get says which
                     continue
                 if not job.is_in_place():
@@ -255,7 +274,21 @@ class Tasks(Extension):
                 if task["status"] in OVER:
                     return
 
-    # --- the job ---
+    # --- the call that waits, and the job ---
+
+    def _known(self, ctx: Request, task_id: str) -> Wait:
+        wait = self._waits.get(task_id, self._caller_of(ctx))
+        assert wait is not None  # it was begun by this request
+        return wait
+
+    def _of_wait(self, ctx: Request, wait: Wait) -> dict[str, Any]:
+        task = wait.shown()
+        if wait.answer is None:
+            return task
+        result = self._result(wait.answer, client_of(ctx)).model_dump(by_alias=True, mode="json", exclude_none=True)
+        if "job_id" in wait.answer:
+            self._calls.mark_told(self._context(ctx), wait.answer)
+        return {**task, "statusMessage": result["content"][0]["text"].partition("\n")[0], "result": result}
 
     def _context(self, ctx: Request, right: str = READ) -> Context:
         try:
@@ -268,7 +301,7 @@ class Tasks(Extension):
     def _of(self, about: Context, task_id: str, ctx: Request) -> dict[str, Any]:
         with _opened(about, task_id) as job:
             try:
-                task = self._view.of(about, job, asks=can_ask(ctx))
+                task = self._view.of(about, job, asks=can_ask(ctx), client=client_of(ctx))
             except (OSError, OutliveError) as error:
                 if not job.is_in_place():
                     raise _unknown(task_id) from error
@@ -276,66 +309,8 @@ class Tasks(Extension):
             if not job.is_in_place():  # removed during this look, which may have seen half of it
                 raise _unknown(task_id)
             if task["status"] in OVER:
-                self._calls.mark_told(about, {"job_id": task_id, "state": "exited"})
-            return task
-
-
-# --- what a request may do -------------------------------------------------------------------------------------------
-
-
-def declared(ctx: Request) -> bool:
-    """Return whether this request declares the extension. Protocols with a handshake have no
-    shape for a task."""
-    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        return False
-    capabilities = ctx.session.client_capabilities
-    return capabilities is not None and TASKS in (capabilities.extensions or {})
-
-
-def is_task(ctx: Request, arguments: Mapping[str, Any], answer: Mapping[str, Any], *, exec_alone: bool) -> bool:
-    """Return whether a call with these arguments, which made the job of this answer, is
-    answered with a task. A job that waits for input may still be none (see above)."""
-    pending = is_pending(answer)
-    if not (pending or answer.get("state") == "running") or not declared(ctx):
-        return False
-    if exec_alone:
-        return True
-    return not _in_background(arguments) and (not pending or can_ask(ctx))
-
-
-def is_pending(answer: Mapping[str, Any]) -> bool:
-    """Return whether the job of an answer waits for approval."""
-    return answer.get("state") == "created" and (answer.get("approval") or {}).get("state") == "pending"
-
-
-def require(ctx: Request) -> None:
-    """Refuse a request of a protocol with a handshake (method not found), or without the
-    extension (-32021)."""
-    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        raise MCPError(types.METHOD_NOT_FOUND, "Method not found", data=ctx.method)
-    if not declared(ctx):
-        needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
-        raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Missing required client capability", data=needed)
-
-
-def check(ctx: Request, task_id: str) -> None:
-    """Refuse what `require` refuses, and over HTTP an Mcp-Name header that does not name the task
-    (-32020).
-
-    Proxies route by that header.
-    """
-    require(ctx)
-    headers = getattr(ctx.request, "headers", None)  # the HTTP request; None on stdio
-    if headers is not None and decode_header_value(headers.get(MCP_NAME_HEADER)) != task_id:
-        raise MCPError(types.HEADER_MISMATCH, f"{MCP_NAME_HEADER} header does not match the request body's 'taskId'")
-
-
-def can_ask(ctx: Request) -> bool:
-    """Return whether this client can show its user a form. (`elicitation: {}`, as of all clients
-    before 2025-11-25, means the form mode.)"""
-    capabilities = ctx.session.client_capabilities
-    asking = capabilities.elicitation if capabilities is not None else None
-    return asking is not None and (asking.form is not None or asking.url is None)
+                self._calls.mark_told(about, {"job_id": job.job_id, "state": "exited"})
+            return {**task, "taskId": task_id}
 
 
 async def _notify(ctx: Request, task: dict[str, Any]) -> None:
@@ -372,10 +347,11 @@ class _Acknowledging:
 
 def _opened(about: Context, task_id: str) -> JobDir:
     """Return the job of a task. Only a whole id names one. Errors: -32602."""
-    if not is_id(task_id):
+    job_id = job_of(task_id)
+    if not is_id(job_id):
         raise _unknown(task_id)
     try:
-        return lookup.open_known(about, task_id)
+        return lookup.open_known(about, job_id)
     except OutliveError as error:
         raise _unknown(task_id) from error
 
@@ -387,17 +363,6 @@ def _unknown(task_id: str) -> MCPError:
 def _task_ids(params: types.SubscriptionsListenRequestParams) -> list[str]:
     wanted = (params.notifications.model_extra or {}).get("taskIds")
     return list(dict.fromkeys(one for one in wanted if isinstance(one, str))) if isinstance(wanted, list) else []
-
-
-_BOOL = TypeAdapter(bool)
-
-
-def _in_background(arguments: Mapping[str, Any]) -> bool:
-    """Return the argument `background`, in any spelling. The call has checked that its value can
-    be read."""
-    return any(
-        _BOOL.validate_python(value) for name, value in arguments.items() if fold(name) == "background" and value
-    )
 
 
 def _typed(response: Any) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import anyio.lowlevel
@@ -25,7 +25,8 @@ from outlive.mcp import threads
 from outlive.mcp.job_environment import job_directory
 from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
-from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, WRITING, accepted, defaults_of, shell_of
+from outlive.mcp.tools.bounds import clamp, without_limit
+from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, shell_of
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
 from outlive.verbs import shared_args
@@ -51,6 +52,18 @@ if TYPE_CHECKING:
 
 KILL = "kill"  # a value of `on_cancel`
 SPAWNING = frozenset({RUN, "start", "restart"})  # these need the job environment
+
+
+class Around(NamedTuple):
+    """What is around a call. `alongside` notifies the client while it runs. `cancelled`: whether the
+    client has taken it back. `start_soon` starts what goes on after it, `asks` asks the user of the
+    client. `begun`: nobody waits for this call, which may last; it is told the context."""
+
+    alongside: Alongside | None = None
+    cancelled: Callable[[], bool] = lambda: False
+    start_soon: Callable[..., None] | None = None
+    asks: Callable[[Context, Definition], bool] | None = None
+    begun: Callable[[Context], None] | None = None
 
 
 class Tools:
@@ -84,6 +97,15 @@ class Tools:
         if name == "spawn":
             return self.run, self._without_limit(self._in_background(self._exec.read(rest)), rest)
         return self.process[name], self._readers[name].read(rest)
+
+    def waits(self, tool: str, given: Mapping[str, Any]) -> str | None:
+        """Return the name of the verb of a call that waits for conditions, as `wait` and `exec` with
+        `until` do; None for others, and for what cannot be read."""
+        try:
+            verb, args = self.read(tool, given, handle=True)
+        except OutliveError:
+            return None
+        return verb.name if verb.name == "wait" or args.get("until") else None
 
     def written(self, tool: str, given: Mapping[str, Any]) -> dict[str, str]:
         """Return how the caller of a call that was read spelled its arguments, by parameter."""
@@ -164,39 +186,9 @@ class Tools:
         return owners
 
 
-def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return the arguments with the waiting time cut to MCP_CALL_MS, and what the answer says
-    about the cut."""
-    name = waiting_argument(verb, args)
-    if name is None:
-        return args, {}
-    wanted = args[name]
-    if verb.name in WRITING:
-        args = {**args, **{other: min(args[other], limits.MCP_CALL_MS) for other in ("wait_ms", "timeout_ms")}}
-    if wanted is None and name == "wait_ms":  # the default depends on the grace
-        wanted = (args.get("grace_ms") or 0) + limits.KILL_WAIT_EXTRA_MS
-        if wanted <= limits.MCP_CALL_MS:
-            return args, {}
-    if wanted is not None and wanted <= limits.MCP_CALL_MS:
-        return args, {}
-    report = {} if wanted is None else {"requested_ms": wanted, "effective_ms": limits.MCP_CALL_MS}
-    return {**args, name: limits.MCP_CALL_MS}, report
-
-
 def shown_as(tool: str, verb: Verb) -> str:
     """Return how a caller writes this call."""
     return EXEC if tool == EXEC else f"{PROCESS} {verb.name.replace(' ', '_')}"
-
-
-def waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
-    """Return the parameter that bounds the duration of the call. `timeout_ms` of a verb that
-    starts jobs is the job's."""
-    if verb.name in ("poll", "wait"):
-        return "timeout_ms" if "timeout_ms" in args else None
-    if verb.name in WRITING:  # first the job reads it, then it reacts
-        return max("wait_ms", "timeout_ms", key=lambda name: args.get(name) or 0)
-    name = "wait_ms" if verb.name == "kill" else "yield_ms"
-    return None if name not in args or (args.get("background") and not args.get("until")) else name
 
 
 class Calls:
@@ -233,34 +225,36 @@ class Calls:
         tool: str,
         given: Mapping[str, Any],
         caller: Caller,
+        around: Around | None = None,
         *,
         handle: bool = False,
-        alongside: Alongside | None = None,
-        cancelled: Callable[[], bool] = lambda: False,
-        start_soon: Callable[..., None] | None = None,
-        asks: Callable[[Context, Definition], bool] | None = None,
     ) -> dict[str, Any]:
-        """Return the full envelope of a call. `cancelled`: whether the client has taken the call
-        back. `start_soon` starts what goes on after the call, `asks` asks the user of the client.
-        Errors: OutliveError, and any exception of a faulty action."""
+        """Return the full envelope of a call. Errors: OutliveError, and any exception of a faulty
+        action."""
+        around = around or Around()
         verb, args = self.tools.read(tool, given, handle=handle)
-        unbounded = tool == EXEC and self.tools.exec_alone and not handle
-        args, report = (args, {}) if unbounded else clamp(verb, args)
+        report: dict[str, int] = {}
+        if around.begun is not None:
+            args = without_limit(verb, args, self.tools.written(tool, given))
+        elif tool != EXEC or not self.tools.exec_alone or handle:
+            args, report = clamp(verb, args)
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
         ctx = self._context(caller, env, verb.right, shown_as(tool, verb))
         ctx.verb = verb.name
         ctx.detail = self.tools.detail(given)
         args.pop("detail", None)
-        if start_soon is not None:
-            ctx.later = threads.from_thread(partial(start_soon, threads.run_logged))
-        if asks is not None:
-            ctx.asks = partial(asks, ctx)
+        if around.start_soon is not None:
+            ctx.later = threads.from_thread(partial(around.start_soon, threads.run_logged))
+        if around.asks is not None:
+            ctx.asks = partial(around.asks, ctx)
         notices.begin(ctx)
+        if around.begun is not None:
+            around.begun(ctx)
         try:
-            result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))
+            result = await self._result(verb, ctx, args, around.alongside, self.tools.written(tool, given))
             await anyio.lowlevel.checkpoint_if_cancelled()  # an answer that a cancellation crosses is not sent
         except anyio.get_cancelled_exc_class():
-            await self._leave(ctx, ends=cancelled() and self._ends_cancelled)
+            await self._leave(ctx, ends=around.cancelled() and self._ends_cancelled)
             raise
         return answer(verb.type, ctx.warned({**result.to_dict(), **report}))
 

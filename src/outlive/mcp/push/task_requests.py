@@ -1,0 +1,96 @@
+"""What a request may do with tasks: whether its client declares them, and which calls become one.
+
+Each request declares for itself. `Tasks` (tasks.py) says what follows from it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcp import MCPError, types
+from mcp.server.context import ServerRequestContext
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter
+
+from outlive.mcp.caller import client_of
+from outlive.mcp.introduction import TASKS
+from outlive.mcp.tools.arguments import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_WAKES = frozenset({"claude-code"})  # clients that go on beside a task, and call their model at its end
+
+Request = ServerRequestContext[Any]
+
+
+def declared(ctx: Request) -> bool:
+    """Return whether this request declares the extension. Protocols with a handshake have no
+    shape for a task."""
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return False
+    capabilities = ctx.session.client_capabilities
+    return capabilities is not None and TASKS in (capabilities.extensions or {})
+
+
+def is_task(ctx: Request, arguments: Mapping[str, Any], answer: Mapping[str, Any], *, exec_alone: bool) -> bool:
+    """Return whether a call with these arguments, which made the job of this answer, is
+    answered with a task. A job that waits for input may still be none (see above)."""
+    pending = is_pending(answer)
+    if not (pending or answer.get("state") == "running") or not declared(ctx):
+        return False
+    if exec_alone:
+        return True
+    if _in_background(arguments) and client_of(ctx) not in _WAKES:
+        return False
+    # With `until` the call was a task, and this is its answer
+    return can_ask(ctx) if pending else not _has(arguments, "until")
+
+
+def is_pending(answer: Mapping[str, Any]) -> bool:
+    """Return whether the job of an answer waits for approval."""
+    return answer.get("state") == "created" and (answer.get("approval") or {}).get("state") == "pending"
+
+
+def require(ctx: Request) -> None:
+    """Refuse a request of a protocol with a handshake (method not found), or without the
+    extension (-32021)."""
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        raise MCPError(types.METHOD_NOT_FOUND, "Method not found", data=ctx.method)
+    if not declared(ctx):
+        needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+        raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Missing required client capability", data=needed)
+
+
+def check(ctx: Request, task_id: str) -> None:
+    """Refuse what `require` refuses, and over HTTP an Mcp-Name header that does not name the task
+    (-32020).
+
+    Proxies route by that header.
+    """
+    require(ctx)
+    headers = getattr(ctx.request, "headers", None)  # the HTTP request; None on stdio
+    if headers is not None and decode_header_value(headers.get(MCP_NAME_HEADER)) != task_id:
+        raise MCPError(types.HEADER_MISMATCH, f"{MCP_NAME_HEADER} header does not match the request body's 'taskId'")
+
+
+def can_ask(ctx: Request) -> bool:
+    """Return whether this client can show its user a form. (`elicitation: {}`, as of all clients
+    before 2025-11-25, means the form mode.)"""
+    capabilities = ctx.session.client_capabilities
+    asking = capabilities.elicitation if capabilities is not None else None
+    return asking is not None and (asking.form is not None or asking.url is None)
+
+
+_BOOL = TypeAdapter(bool)
+
+
+def _has(arguments: Mapping[str, Any], wanted: str) -> Any:
+    """Return the value of an argument, in any spelling; None if it is not given."""
+    return next((value for name, value in arguments.items() if fold(name) == wanted and value), None)
+
+
+def _in_background(arguments: Mapping[str, Any]) -> bool:
+    """Return the argument `background`. The call has checked that its value can be read."""
+    return _BOOL.validate_python(_has(arguments, "background") or False)
