@@ -20,6 +20,7 @@ STATE = field("Where the job is in its life.", place=FIRST, human=2, enum=[*STAT
 SHORT_ID = field("The last 8 characters of the id; names the job as well.", brief=FULL_ONLY, human=HIDDEN)
 NAME = field("The title given, else the first words of the command.", brief=FULL_ONLY, human=9)
 COMMAND = field("As given: one element is a shell string, several are an argument vector.", brief=FULL_ONLY, human=10)
+COMMAND_BYTES = optional("There if `command` is only the beginning: how long it is.", brief=FULL_ONLY)
 CWD = field("The directory it runs in.", brief=FULL_ONLY, human=11, verbatim=True)
 TAGS = field("Its tags.", brief=FULL_ONLY, human=13)
 OWNER = field("Which client started it.", brief=FULL_ONLY, human=14)
@@ -173,6 +174,7 @@ class Described(Part):
     pid: int | None = PID
     cwd: str | None = CWD
     command: list[str] = COMMAND
+    command_bytes: int | None = COMMAND_BYTES
     tags: list[str] = TAGS
     owner: str = OWNER
     created_at: str | None = optional("When it was defined.", brief=FULL_ONLY, format=TIME)

@@ -24,6 +24,7 @@ class Listed(Part):  # without a docstring, which would be the description of ea
     state: str = known.STATE
     name: str = known.NAME
     command: list[str] = known.COMMAND
+    command_bytes: int | None = known.COMMAND_BYTES
     cwd: str | None = known.CWD
     owner: str = known.OWNER
     session: str | None = optional("Which session of that client started it; absent for a person.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive.answers import DECISIONS, FIRST, TIME, Answer, Part, field, maybe, optional, part
-from outlive.answers.job import COMMAND, CWD, MESSAGE, NAME, PID, SANDBOX, SHORT_ID, Job
+from outlive.answers.job import COMMAND, COMMAND_BYTES, CWD, MESSAGE, NAME, PID, SANDBOX, SHORT_ID, Job
 from outlive.core.records import REASONS
 
 TYPE_CHECKING = False
@@ -18,6 +18,7 @@ class Answered(Answer):  # of deny
     short_id: str = SHORT_ID
     name: str = NAME
     command: list[str] = COMMAND
+    command_bytes: int | None = COMMAND_BYTES
     cwd: str | None = CWD
     pid: int | None = PID
     approval: Approval = field("Of a job that needs a person's approval: what became of it.")
@@ -55,6 +56,7 @@ class Always(Part):
 
     id: str = field("What `outlive policy forget` takes.")
     command: list[str] = field("The command.")
+    command_bytes: int | None = COMMAND_BYTES
     cwd: str = field("The directory in which it is approved.")
     by: str = field("Who approved it.")
     at: str = field("When.", format=TIME)

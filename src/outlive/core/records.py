@@ -108,6 +108,13 @@ class GivenInput(Record):
     text: str | None = None  # None if it is too long
 
 
+class Script(Record):
+    """A shell string that is longer than a word of execve(2): the file `script` of its job."""
+
+    bytes: int = 0
+    sha256: str = ""
+
+
 class Approval(Record, omitted=("input", "file_env", "env_sha256")):
     """What a person is asked before a job starts, and what of it is not in the definition."""
 
@@ -301,7 +308,7 @@ class EngineRecord(Record):
     machine: Machine | None = None  # of its supervisor, where no socket of this machine leads to that
 
 
-class Definition(Record):
+class Definition(Record, omitted=("script",)):
     """What was asked for: the content of `meta.json`. Never holds the value of a masked variable."""
 
     format: int = limits.JOB_FORMAT
@@ -309,6 +316,7 @@ class Definition(Record):
     job_id: str = ""
     # As given: one element is a shell string, several are an argument vector
     command: list[str] = []
+    script: Script | None = None  # what `command` is only the beginning of
     # argv of the wrapper that runs a shell string; None: `command` is executed as it is
     shell: list[str] | None = None
     cwd: str = "/"
@@ -345,6 +353,11 @@ class Definition(Record):
     restarted_from: str | None = None
     approval: Approval | None = None
     root: str = ""
+
+    @property
+    def command_bytes(self) -> int | None:
+        """The length of the whole command; None if `command` is all of it."""
+        return None if self.script is None else self.script.bytes
 
 
 class State(Record):

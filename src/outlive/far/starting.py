@@ -79,9 +79,10 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
         shell=_shell(wanted.shell, env),
         sandbox=sandbox.resolved(store, said.get("sandbox"), cwd, home()),
     )
-    data = said.get("stdin_data")
-    stdin_data = None if data is None else data.encode("latin-1")
-    plan = Plan(definition, said["overrides"], stdin_data=stdin_data)
+    data, script = (
+        None if text is None else text.encode("latin-1") for text in (said.get("stdin_data"), said.get("script"))
+    )
+    plan = Plan(definition, said["overrides"], stdin_data=data, script=script)
     if not is_wanted():
         raise OutliveError("launch_failed", "the connection was closed before the job was started", retryable=True)
     try:

@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 from outlive import fastjson, limits
-from outlive.errors import argument, invalid
+from outlive.core.records import Script
+from outlive.errors import argument, from_os, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from outlive.jobs.context import Context
 
 
-def words_of(ctx: Context, given: str | list[str], shell: str | None) -> tuple[list[str], list[str] | None]:
-    """Return the words of a command as they are stored, and the wrapper of a shell string.
+def given_in(args: dict[str, Any]) -> str | list[str]:
+    """Return the command of a call, or what is in the file that it names instead. Errors:
+    invalid_argument, io_error."""
+    path: str | None = args.get("script")
+    if path is None:
+        return args["command"]  # type: ignore[no-any-return]
+    flag = argument("script")
+    if args["command"] or (path == "-" and args.get("stdin") == "-"):
+        other = "a command" if args["command"] else f"{argument('stdin')} -"
+        raise invalid("script", f"not both: {flag} and {other}")
+    try:
+        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+            data = file.read(limits.MAX_SCRIPT_BYTES + 1)
+    except OSError as error:
+        raise from_os(f"reading {path}", error) from error
+    if b"\0" in data:
+        raise invalid("script", f"the file of {flag} contains a NUL character: it is no text")
+    return data.decode("utf-8", "surrogateescape")
+
+
+def words_of(
+    ctx: Context, given: str | list[str], shell: str | None
+) -> tuple[list[str], list[str] | None, bytes | None]:
+    """Return the words of a command as they are stored, the wrapper of a shell string, and the whole
+    string if the words are only its beginning.
 
     Errors: invalid_argument.
     """
@@ -20,8 +46,21 @@ def words_of(ctx: Context, given: str | list[str], shell: str | None) -> tuple[l
     if isinstance(given, str) and (given.lstrip().startswith('["') or given.strip() == "[]"):
         given = _array_in(given)
     words = _command(given)
-    wrapper = _wrapper(ctx, shell)
-    return words, list(wrapper) if isinstance(given, str) else None
+    wrapper = list(_wrapper(ctx, shell))
+    if not isinstance(given, str):
+        return words, None, None
+    text = given.encode("utf-8", "surrogateescape")
+    if len(text) <= limits.MAX_COMMAND_BYTES:
+        return words, wrapper, None
+    _require_readable(text, wrapper)
+    return [given[: limits.SCRIPT_CHARS]], wrapper, text
+
+
+def described(script: bytes) -> Script:
+    """Return what a definition says of a script."""
+    import hashlib  # late: few jobs have one
+
+    return Script(bytes=len(script), sha256=hashlib.sha256(script).hexdigest())
 
 
 def lost_with_its_shell(ctx: Context, words: list[str], shell: list[str] | None) -> list[str]:
@@ -59,7 +98,7 @@ def _command(given: str | list[str]) -> list[str]:
         raise invalid(
             "command", "the command is empty", hint="Give a shell string, or an array of program and arguments."
         )
-    for word in words:
+    for word in () if isinstance(given, str) else words:
         if len(word.encode("utf-8", "surrogateescape")) > limits.MAX_COMMAND_BYTES:
             raise invalid(
                 "command",
@@ -67,6 +106,23 @@ def _command(given: str | list[str]) -> list[str]:
                 hint=f"Put the text into a file, or pass it with {argument('stdin_data')}.",
             )
     return words
+
+
+def _require_readable(script: bytes, wrapper: list[str]) -> None:
+    if len(script) > limits.MAX_SCRIPT_BYTES:
+        raise invalid(
+            "command",
+            f"the shell string is longer than {limits.MAX_SCRIPT_BYTES:,} bytes (8 MiB)",
+            hint="Put it into a file, and run that.",
+        )
+    from outlive.system import scripts
+
+    if not scripts.can_read(wrapper):
+        raise invalid(
+            "shell",
+            f"`{' '.join(wrapper)}` takes no string of more than {limits.MAX_COMMAND_BYTES:,} bytes, which the kernel refuses",
+            hint="bash, sh, dash, ash, ksh, mksh and zsh take one, where -c is the last of their options.",
+        )
 
 
 def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 class Plan:
-    """What is to be started: the definition, the variables on top of the inherited environment, and
-    the input."""
+    """What is to be started: the definition, the variables on top of the inherited environment, the
+    input, and a script that is to be stored."""
 
-    __slots__ = ("__weakref__", "definition", "hint", "overrides", "stdin_data", "stdin_fd")
+    __slots__ = ("__weakref__", "definition", "hint", "overrides", "script", "stdin_data", "stdin_fd")
 
     def __init__(
         self,
@@ -42,12 +42,14 @@ class Plan:
         *,
         stdin_data: bytes | None = None,
         stdin_fd: int | None = None,
+        script: bytes | None = None,
         hint: str | None = None,
     ) -> None:
         self.definition = definition
         self.overrides = overrides
         self.stdin_data = stdin_data
         self.stdin_fd = stdin_fd
+        self.script = script
         self.hint = hint
 
 
@@ -56,7 +58,8 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
 
     Errors: invalid_argument, invalid_tag, io_error.
     """
-    words, shell = command_module.words_of(ctx, args["command"], args.get("shell"))
+    given = command_module.given_in(args)
+    words, shell, script = command_module.words_of(ctx, given, args.get("shell"))
     host = host_of(ctx, args.get("host"))
     cwd = directory_on(ctx, host, args.get("cwd"))
     env = check_env(args.get("env") or {})
@@ -82,6 +85,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     definition = Definition(
         job_id=job_id,
         command=words,
+        script=None if script is None else command_module.described(script),
         shell=shell,
         cwd=cwd,
         env={name: value for name, value in env.items() if name not in mask},
@@ -127,7 +131,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     if ctx.face == "cli":  # a server says it once on its stderr: no model can mend its environment
         hints += [f"{line}." for line in ctx.config.ignored]
     hint = " ".join(hints) or None
-    return Plan(definition, {**from_files, **env}, stdin_data=data, stdin_fd=stdin_fd, hint=hint)
+    return Plan(definition, {**from_files, **env}, stdin_data=data, stdin_fd=stdin_fd, script=script, hint=hint)
 
 
 def host_of(ctx: Context, name: str | None) -> Host | None:

@@ -45,6 +45,7 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
         pid=state.pid,
         cwd=definition.cwd or None,
         command=definition.command,
+        command_bytes=definition.command_bytes,
         tags=definition.tags,
         owner=definition.owner,
         created_at=definition.created_at,

@@ -48,7 +48,8 @@ def key_of(
     secret = _secret(directory)
     if secret is None:
         return None
-    bound: list[object] = [definition.command, definition.shell, definition.cwd, sorted(overrides.items())]
+    whole = definition.command if definition.script is None else definition.script.sha256
+    bound: list[object] = [whole, definition.shell, definition.cwd, sorted(overrides.items())]
     bound += [definition.stdin, definition.stdin_path, hashlib.sha256(stdin_data or b"").hexdigest(), definition.pty]
     stored = definition.to_dict()
     bound += [stored[name] for name in ("host", "resources", "systemd_scope", "notification", "sandbox", "elevated")]

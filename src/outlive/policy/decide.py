@@ -46,10 +46,12 @@ class Decision:
         return answer | ({"unknown": self.unread} if self.unread else {})
 
 
-def decided(policy: Policy, words: list[str], shell: list[str] | None, place: Place) -> list[Decision]:
+def decided(
+    policy: Policy, words: list[str], shell: list[str] | None, place: Place, *, whole: bool = True
+) -> list[Decision]:
     """Return the decision about each command of a job: of `words`, or of the string in it that
-    `shell` runs."""
-    return [_of(policy, command, place) for command in lexer.commands(words, shell, place.path)]
+    `shell` runs. Without `whole` the string is the beginning of a longer one."""
+    return [_of(policy, command, place) for command in lexer.commands(words, shell, place.path, whole=whole)]
 
 
 def strictest(decisions: Sequence[Decision]) -> Decision:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from outlive import limits
 from outlive.policy import shells, wrappers
 
 # How a shell is called to run a string
@@ -33,6 +34,7 @@ _MOVING = frozenset({"cd", "chdir", "pushd", "popd"})
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:+@%^!]")
 _GLOB = "*?["
 _NULL = "/dev/null"
+_TOO_LONG = f"it is longer than {limits.MAX_COMMAND_BYTES:,} bytes"
 
 
 class Command:
@@ -57,9 +59,10 @@ class _Unread(Exception):
     """Why a string is not split."""
 
 
-def commands(words: list[str], shell: list[str] | None, path: str = os.defpath) -> list[Command]:
+def commands(words: list[str], shell: list[str] | None, path: str = os.defpath, *, whole: bool = True) -> list[Command]:
     """Return the commands of a job: of `words` as they stand, or of the one string in it that
-    `shell` runs. `path`: the PATH that finds the shell."""
+    `shell` runs. `path`: the PATH that finds the shell. Without `whole` the string is the beginning
+    of one that is too long to be split."""
     if shell is None:
         return [_of_words(words, frozenset())]
     text = words[0]
@@ -68,6 +71,8 @@ def commands(words: list[str], shell: list[str] | None, path: str = os.defpath) 
     if not shells.is_of_the_system(shell[0], path):
         return _of_foreign(text, shell)
     try:
+        if not whole:
+            raise _Unread(_TOO_LONG)
         return split(text)
     except _Unread as why:
         return [Command([text], unread=str(why))]
@@ -89,6 +94,8 @@ def _of_foreign(text: str, shell: list[str]) -> list[Command]:
 
 def split(text: str) -> list[Command]:
     """Return the commands of a shell string. Errors: _Unread."""
+    if len(text) > limits.MAX_COMMAND_BYTES:
+        raise _Unread(_TOO_LONG)
     if text[:1] in ("-", "+"):
         raise _Unread("the shell takes it for an option")
     commands: list[Command] = []

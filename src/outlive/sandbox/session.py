@@ -37,7 +37,7 @@ else:
     socket = fds.socket
 
 # init.c expects these; the others are for bwrap, which closes them
-_REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _ARGS, _WRITABLE, _COPIES = 3, 4, (5, 6), 7, 8, 9, 10, 11
+_REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _WRITABLE, _ARGS, _COPIES = 3, 4, (5, 6), 7, 8, 10, 11, 12
 _STDIN = "/dev/.stdin"  # as init.c has it
 _PROGRAM = "/dev/boxkeeper"  # a name that no `pkill` of an agent matches
 # A copy on the file system of /dev: a bind would have bwrap read all mounts once more. What the
@@ -100,7 +100,7 @@ def start(
 ) -> Inside:
     """Start `argv` in the sandbox.
 
-    `stdio`: the fds 0, 1 and 2 of the command, and those that stay open as long as the sandbox.
+    `stdio`: the fds 0, 1 and 2 of the command, that of its script, and those that stay open as long as the sandbox.
     Errors: Unavailable and spawn.BeforeExec if nothing ran; OSError of execve(2).
     """
     here, there = report
@@ -109,7 +109,8 @@ def start(
         **{fd: stdio[fd] for fd in (0, 1)},
         _STDERR: stdio[2],
         _REPORT: there.fileno(),
-        **dict(zip(_KEEPERS, [stdio[fd] for fd in sorted(stdio) if fd > 2], strict=False)),
+        **{fd: stdio[fd] for fd in stdio if fd == fds.SCRIPT},
+        **dict(zip(_KEEPERS, [stdio[fd] for fd in sorted(stdio) if fd > fds.SCRIPT], strict=False)),
     }
     flag = "t" if how.terminal else "-"
     try:

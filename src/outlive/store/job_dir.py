@@ -40,6 +40,7 @@ MISSING = "missing"  # which parts of the logs another program cut out; made whe
 RESERVE = ".reserve"  # space for the outcome on a disk that is full by then
 COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
 STDIN_DATA = "stdin.data"
+SCRIPT = "script"
 MASKS = (".mask0", ".mask1")  # where values of masked variables stand in the logs (store/output/masks.py)
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
 # How far each log was searched for the patterns of watches: for the history, and for the sinks
@@ -142,6 +143,10 @@ class JobDir:
 
     def write_meta(self, definition: Definition) -> None:
         atomic_file.write_atomic(self.fd, META, atomic_file.dump(definition.to_dict()))
+
+    def read_script(self, definition: Definition) -> bytes | None:
+        """Return the script of the job, None if it has none. Errors: atomic_file.NotOurs, OSError."""
+        return atomic_file.read(self.fd, SCRIPT, limits.MAX_SCRIPT_BYTES) if definition.script else None
 
     def change_meta(self, change: Any) -> Definition:
         """Replace the definition by `change(definition)` and return it. One writer at a time."""

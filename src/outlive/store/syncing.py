@@ -9,7 +9,7 @@ and from then on whatever replaces `state.json` is synced first (JobDir.write_st
 from __future__ import annotations
 
 from outlive.store import atomic_file
-from outlive.store.job_dir import EVENTS, GAP, META, ORDER, STATE
+from outlive.store.job_dir import EVENTS, GAP, META, ORDER, SCRIPT, STATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class JobSync:
 
     def start(self) -> None:
         marked = self._job.is_marked()
-        names = (META, *((self._job.live_name,) if marked else ()))
+        names = (META, SCRIPT, *((self._job.live_name,) if marked else ()))
         # The state of a job that was created before counts, whatever the mark says
         atomic_file.sync(self._job.fd, names if marked and not self._created else (*names, STATE))
         self._has_meta = True
@@ -36,7 +36,7 @@ class JobSync:
     def end(self, logs: Sequence[int], *, has_sinks: bool) -> None:
         """`logs`: the fds of those that have grown. `has_sinks`: the end is to be delivered, which a
         reader knows by the mark if a power cut comes before."""
-        names = (*(() if self._has_meta else (META,)), STATE, ORDER, GAP, EVENTS)
+        names = (*(() if self._has_meta else (META, SCRIPT)), STATE, ORDER, GAP, EVENTS)
         atomic_file.sync(self._job.fd, (*names, self._job.live_name) if has_sinks else names, logs)
 
     def late(self, logs: Sequence[int]) -> None:

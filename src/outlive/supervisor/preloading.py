@@ -27,6 +27,7 @@ def preload(request: Request) -> bool:
         ("outlive.supervisor.output.masking", "outlive.store.output.masks"): bool(definition.mask),
         _INPUT: definition.pty or definition.stdin == "open",
         _TERMINAL: definition.pty,
+        ("outlive.system.scripts",): definition.script is not None,
         _SANDBOX: definition.sandbox is not None,
         _RESOURCES: definition.resources is not None,
     }

@@ -9,7 +9,7 @@ import time
 from outlive import fastjson
 from outlive.core.records import Definition, State, SupervisorId, Terminal
 from outlive.core.units import timestamp
-from outlive.store.job_dir import FIFOS, FULL, STDIN_DATA, JobDir
+from outlive.store.job_dir import FIFOS, FULL, SCRIPT, STDIN_DATA, JobDir
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.fork_protocol import ready
@@ -173,7 +173,8 @@ def _refuse(
     try:
         # A job that `create` made can be started again; the launcher takes a new one back
         created: State = State(job_id=job.job_id, state="created", phase="created")
-        job.write_state(created if request.created else outcome.never_ran(state, message, name))
+        never: State = State.replace(state, started_at=definition.created_at)  # as of every job that never ran
+        job.write_state(created if request.created else outcome.never_ran(never, message, name))
     except OSError:  # a full disk: the launcher's answer is what counts
         pass
     if waiter is not None:
@@ -247,6 +248,8 @@ def _spawn(
     stdio = {} if definition.pty else _pipes(job)
     if stdin is not None:
         stdio[0] = stdin
+    if definition.script is not None:
+        _add_script(job, definition, argv, stdio)
     tty = None if job_fds.slave is None else pty_module.path_of(job_fds.slave)
     group = (
         cgroup.record()
@@ -289,6 +292,22 @@ def _spawn(
         terminal=terminal,
     )
     return write_down(job, state)
+
+
+def _add_script(job: JobDir, definition: Definition, argv: list[str], stdio: dict[int, int]) -> None:
+    """Add the fd of a script that is too long for `argv`, whose last word becomes one that has the
+    shell read it. Errors: OSError."""
+    from outlive.system import scripts  # late: few jobs have such a script
+
+    assert definition.script is not None
+    source = job.open_file(SCRIPT)
+    try:
+        copy, ends_line = scripts.copied(source, definition.script.bytes, definition.script.sha256)
+    finally:
+        os.close(source)
+    argv[-1] = scripts.reading(argv, ends_line=ends_line)
+    fds.keep_free(fds.SCRIPT, stdio)  # none may be both source and target
+    stdio[fds.SCRIPT] = copy
 
 
 def _terminal(job_fds: JobFds) -> Terminal | None:

@@ -21,6 +21,7 @@ else:
     except ImportError:
         import socket
 
+SCRIPT = 9  # of a command whose script is a file (scripts.py): the highest that sh can name
 _INT_BYTES = struct.calcsize("i")
 PEEK = int(socket.MSG_PEEK)
 _DONTWAIT = int(socket.MSG_DONTWAIT)
@@ -121,6 +122,14 @@ def bounded_file(name: str, size: int) -> int:
         os.close(fd)
         raise
     return fd
+
+
+def keep_free(number: int, files: dict[int, int]) -> None:
+    """Move those of our fds, the values of `files`, that have this number to a higher one."""
+    for name, fd in files.items():
+        if fd == number:
+            files[name] = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, number + 1)
+            os.close(fd)
 
 
 def read_all(fd: int) -> bytes:

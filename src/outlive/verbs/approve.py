@@ -54,6 +54,7 @@ def _about(inspection: Inspection, job: JobDir) -> dict[str, Any]:
         "short_id": short_id(job.job_id),
         "name": definition.name,
         "command": definition.command,
+        "command_bytes": definition.command_bytes,
         "cwd": definition.cwd,
         "pid": state.pid,
         "approval": {**(job_answer.approval_of(inspection, job) or {}), "facts": facts.shown(definition)},

@@ -333,6 +333,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
         state=state.state,
         name=definition.name,
         command=definition.command,
+        command_bytes=definition.command_bytes,
         cwd=definition.cwd or None,
         owner=definition.owner,
         session=ownership.shown(definition.session),

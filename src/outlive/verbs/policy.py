@@ -43,7 +43,7 @@ def policy_check(
     host: str | None = None,
 ) -> PolicyCheck:
     """Return what would be decided about a command, by which rule. Nothing is run."""
-    words, wrapper = command_module.words_of(ctx, command, shell)
+    words, wrapper, script = command_module.words_of(ctx, command, shell)
     there = definition.host_of(ctx, host)
     directory = definition.directory_on(ctx, there, cwd)
     variables = check_env(env or {})
@@ -65,7 +65,7 @@ def policy_check(
     path = variables.get("PATH") or ctx.env.get("PATH") or os.defpath
     may = granted.git if mode != OFF else "write"
     place = Place(directory, path=path, sandbox=mode, git=may, variables=[*variables])
-    decided = decide.decided(policy, words, wrapper, place)
+    decided = decide.decided(policy, words, wrapper, place, whole=script is None)
     deciding = decide.strictest(decided)
     answer.decision, answer.rule, answer.reason = deciding.decision, deciding.rule, deciding.reason
     answer.commands = [one.to_dict() for one in decided]
@@ -122,7 +122,7 @@ def _shown(approvals: Approvals, only: list[str] | None = None) -> list[Always]:
 
 def _about(entry: dict[str, Any]) -> dict[str, Any]:
     """Return what is shown of an approval; each may be missing in a file that was edited."""
-    return {name: entry.get(name) for name in ("command", "cwd", "by", "at")}
+    return {name: entry.get(name) for name in ("command", "command_bytes", "cwd", "by", "at")}
 
 
 def _key_of(given: str, approvals: Approvals) -> str:

@@ -78,7 +78,8 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
     if host is not None:
         definition = host.engine.planned(host, definition)
     stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
-    return definition_module.Plan(definition, overrides, stdin_data=making.stdin_data(old), stdin_fd=stdin_fd)
+    data, script = making.stdin_data(old), making.script(old, before)
+    return definition_module.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)
 
 
 def _from_the_start(notification: Notification) -> Notification:

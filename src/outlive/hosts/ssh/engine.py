@@ -80,6 +80,7 @@ class SshEngine(Engine):
         agent = caller.env.get(_AGENT) or None
         record = SshRecord(settings=host.settings, cwd=definition.cwd, agent=agent)
         try:
+            script = job.read_script(definition)
             engine_record.write(job, record)
             if definition.mask:
                 for name in MASKS:  # first of all: without these files output is shown as it is
@@ -92,6 +93,7 @@ class SshEngine(Engine):
             "overrides": start.overrides,
             "sandbox": _sandbox(caller, host, definition),
             "stdin_data": None if start.stdin_data is None else start.stdin_data.decode("latin-1"),
+            "script": None if script is None else script.decode("latin-1"),
         }
         here, there = fds.pair()
         try:

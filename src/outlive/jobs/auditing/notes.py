@@ -63,6 +63,8 @@ def _defined(definition: Definition, values: dict[str, str]) -> dict[str, object
     sinks += [sink for watch in notified.watches or () for sink in (watch.command, watch.file)]
     return {
         "command": [_without(secrets, word) for word in definition.command],
+        "command_bytes": definition.command_bytes,
+        "command_cut": definition.script and True,
         "shell": definition.shell,
         "cwd": definition.cwd,
         "sinks": [_without(secrets, sink) for sink in sinks if sink] or None,

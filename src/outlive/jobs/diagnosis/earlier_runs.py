@@ -89,4 +89,4 @@ def _is_run_of(wanted: Definition, job: JobDir, *, passed: bool) -> bool:
 
 def _facts(definition: Definition) -> tuple[object, ...]:
     sandbox = definition.sandbox and definition.sandbox.shown
-    return definition.command, definition.cwd, definition.host, sandbox
+    return definition.command, definition.script, definition.cwd, definition.host, sandbox

@@ -156,7 +156,9 @@ def remember(definition: Definition, by: str) -> None:
     if key is None:
         message = f"it was approved once, not always: no secret could be kept in {always.secret_path(directory)}"
         raise OutliveError("io_error", message, hint="Make it a file of yours with mode 0600, or delete it.")
-    entry = {"key": key, "command": definition.command, "cwd": definition.cwd}
+    entry: dict[str, object] = {"key": key, "command": definition.command, "cwd": definition.cwd}
+    if definition.script is not None:
+        entry["command_bytes"] = definition.command_bytes
     try:
         always.add(directory, {**entry, "by": by, "at": timestamp()})
     except OSError as error:

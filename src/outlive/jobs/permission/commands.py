@@ -51,7 +51,8 @@ def decided(ctx: Context, definition: Definition, overrides: Mapping[str, str]) 
         git=git_of(definition),
         variables=[*overrides],
     )
-    decisions = decide.decided(policy, definition.command, definition.shell, place)
+    whole = definition.script is None
+    decisions = decide.decided(policy, definition.command, definition.shell, place, whole=whole)
     decisions += _of_sinks(ctx, policy, definition, sink_commands(definition.notification))
     strictest = decide.strictest(decisions)
     ctx.decision = {"decision": strictest.decision, "rule": strictest.rule}

@@ -59,9 +59,12 @@ def text(definition: Definition) -> str:
 
 
 def fits_a_form(definition: Definition) -> bool:
-    """Return whether a form can show all: the facts are short, and the input is whole in them."""
+    """Return whether a form can show all: the facts are short, and command and input are whole in
+    them."""
     given = None if definition.approval is None else definition.approval.input
-    return len(text(definition)) <= limits.FORM_CHARS and not (given and given.text is None)
+    return (
+        definition.script is None and len(text(definition)) <= limits.FORM_CHARS and not (given and given.text is None)
+    )
 
 
 def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:
@@ -90,6 +93,9 @@ def _command(definition: Definition) -> Iterator[tuple[str, str]]:
         yield "Command", quoted.words(definition.command)
     else:
         yield from _lines("Command", definition.command[0])
+        if definition.script is not None:
+            yield "Command", f"{definition.script.bytes:,} bytes, SHA-256 {definition.script.sha256}"
+            yield "Command", "only its beginning is shown here: read script in the directory of the job"
         yield "Read by", quoted.words(definition.shell)
     if definition.pty:
         yield "Terminal", "yes"

@@ -15,7 +15,7 @@ from outlive.errors import OutliveError, argument, from_os
 from outlive.jobs import auditing, lookup
 from outlive.jobs.control_client import refused
 from outlive.store import atomic_file
-from outlive.store.job_dir import META, STDIN_DATA, Locks
+from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request, of_caller
 from outlive.system import fault_points, fds, process
@@ -48,6 +48,9 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         new = NewJob(ctx.store, plan.definition.job_id)
         if plan.stdin_data is not None:
             _write_new(new.dir, STDIN_DATA, plan.stdin_data)
+        if plan.script is not None:
+            _write_new(new.dir, SCRIPT, plan.script)
+            plan.script = None  # it is long, and a plan may wait for a person
         _write_new(new.dir, META, atomic_file.dump(plan.definition.to_dict()))
         fault_points.at("make_meta")
         if live:
@@ -244,7 +247,8 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
                 from outlive.jobs.permission import boundary
 
                 raise boundary.not_set_up(failed["failed"])
-            error = OSError(failed["errno"], failed["failed"], failed.get("path"))
+            number, reason = failed["errno"], failed["failed"]
+            error = OSError(number, reason, failed.get("path")) if number else OSError(reason)
             raise from_os("starting the command", error, code="launch_failed", on="process")
         locks.close()
         fault_points.at("send_answered")
@@ -288,3 +292,11 @@ def stdin_data(job: JobDir) -> bytes | None:
         return atomic_file.read(job.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES)
     except FileNotFoundError:
         return None
+
+
+def script(job: JobDir, definition: Definition) -> bytes | None:
+    """Return the script that a job was defined with; None if it has none. Errors: io_error."""
+    try:
+        return job.read_script(definition)
+    except OSError as error:
+        raise from_os(f"reading {job.path}/{SCRIPT}", error) from error

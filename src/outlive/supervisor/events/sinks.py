@@ -64,7 +64,10 @@ _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
 def event_of(definition: Definition, state: State, job: JobDir) -> Event:
     """Return the job.finished event."""
     outcome = {name: getattr(state, name) for name in _OUTCOME}
-    about = {"state": state.state, "command": definition.command, "cwd": definition.cwd, **outcome}
+    command: dict[str, Any] = {"command": definition.command}
+    if definition.script is not None:
+        command["command_bytes"] = definition.command_bytes
+    about = {"state": state.state, **command, "cwd": definition.cwd, **outcome}
     return _event(FINISHED, job, {**about, "name": definition.name, "tags": definition.tags})
 
 

@@ -1,0 +1,66 @@
+"""Shell strings that are longer than a word of execve(2) may be.
+
+Such a script reaches its shell as a file of its own, an fd that it closes before the first command.
+The word in the place of the string has it read and evaluate that: `$0`, `$-`, the numbers of lines
+and stdin are then as with `-c`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.system import fds, spawn
+
+_BASH = f'IFS= read -rd "" BASH_EXECUTION_STRING <&{fds.SCRIPT} || exec {fds.SCRIPT}<&-; eval "$BASH_EXECUTION_STRING"'
+_SHELLS = frozenset({"sh", "dash", "ash", "ksh", "mksh", "zsh"})
+_WITH_VALUE = frozenset("oO")  # the last letter of options such as `-euo pipefail`
+_PIECE_BYTES = 1 << 20
+CHANGED = "its script is not the one that it was defined with"
+
+
+def can_read(wrapper: list[str]) -> bool:
+    """Return whether the words of `wrapper` are a shell that is known here and options, of which the
+    last has it run a string."""
+    options, last = wrapper[1:-1], wrapper[-1]
+    name = os.path.basename(wrapper[0])
+    known = name == "bash" or name in _SHELLS
+    if not known or last[:1] != "-" or "c" not in last or not last[1:].isalpha() or _WITH_VALUE & {*last}:
+        return False
+    before = "-"
+    for word in options:
+        if word[:1] not in ("-", "+") and before[-1] not in _WITH_VALUE:
+            return False  # a file, whose argument the string would be
+        before = word
+    return True
+
+
+def reading(wrapper: list[str], *, ends_line: bool) -> str:
+    """Return what this shell runs to read a script. `ends_line`: the script ends with a newline,
+    which `$(…)` takes away."""
+    if os.path.basename(wrapper[0]) == "bash":
+        return _BASH
+    end = "\n" if ends_line else ""
+    return f'eval "exec {fds.SCRIPT}<&-;$(command -p cat <&{fds.SCRIPT}){end}"'
+
+
+def copied(source: int, size: int, sha256: str) -> tuple[int, bool]:
+    """Return an fd of a copy in memory of the script behind `source`, and whether it ends with a
+    newline. Errors: spawn.BeforeExec if it is not the script with this size and digest; OSError."""
+    import hashlib  # late: few jobs have such a script
+
+    if os.fstat(source).st_size != size:
+        raise spawn.BeforeExec(0, CHANGED)
+    digest, piece, last = hashlib.sha256(), b"", b""
+    copy = fds.memory_file("script", b"")
+    try:
+        while piece := os.read(source, _PIECE_BYTES):
+            digest.update(piece)
+            fds.write_all(copy, piece)
+            last = piece
+        if digest.hexdigest() != sha256:
+            raise spawn.BeforeExec(0, CHANGED)
+        os.lseek(copy, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(copy)
+        raise
+    return copy, last.endswith(b"\n")
