@@ -218,6 +218,18 @@ def test_every_answer_has_the_beginning_and_the_size(
     assert "command_bytes" not in cli.ok("run", "true")
 
 
+def test_the_audit_record_has_no_part_of_a_secret_that_the_beginning_ends_with(
+    cli: Cli, work: Path, place: Path
+) -> None:
+    path = place / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('[audit]\nto = "file"\n')
+    text = f": {'y' * (limits.SCRIPT_CHARS - 10)} tokenvalue\n{FILLED}"
+    run(cli, work, text, "--env", "KEY=tokenvalue", "--mask", "KEY")
+    (entry,) = [entry for entry in cli.ok("audit")["entries"] if entry["verb"] == "run"]
+    assert entry["command"][0].endswith("y ***") and entry["command_cut"]
+
+
 def test_nothing_is_left_in_a_temporary_directory(cli: Cli, work: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     job = run(cli, work, FILLED + "echo $TMPDIR; ls -A $TMPDIR", env={"TMPDIR": str(tmp_path / "empty")})["job_id"]

@@ -62,7 +62,7 @@ def _defined(definition: Definition, values: dict[str, str]) -> dict[str, object
     sinks = [notified.notify_command, notified.notify_file]
     sinks += [sink for watch in notified.watches or () for sink in (watch.command, watch.file)]
     return {
-        "command": [_without(secrets, word) for word in definition.command],
+        "command": [_without(secrets, word, is_cut=definition.script is not None) for word in definition.command],
         "command_bytes": definition.command_bytes,
         "command_cut": definition.script and True,
         "shell": definition.shell,
@@ -73,9 +73,12 @@ def _defined(definition: Definition, values: dict[str, str]) -> dict[str, object
     }
 
 
-def _without(secrets: list[str], text: str) -> str:
+def _without(secrets: list[str], text: str, *, is_cut: bool = False) -> str:
+    """Return the text without secrets. `is_cut`: it may end within one."""
     for secret in secrets:
         text = text.replace(secret, "***")
+        part = next((size for size in range(len(secret) - 1, 0, -1) if is_cut and text.endswith(secret[:size])), 0)
+        text = f"{text[:-part]}***" if part else text
     return text
 
 
