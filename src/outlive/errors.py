@@ -118,7 +118,7 @@ def from_os(doing: str, error: OSError, *, code: str = "io_error", on: Object = 
     "file" any other file.
     """
     number = error.errno or 0
-    reason = os.strerror(number) if number else str(error)
+    reason = os.strerror(number) if number else error.strerror or str(error)
     path = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else ""
     return OutliveError(
         code,

@@ -60,6 +60,7 @@ SCRIPTS = {
     "document with expansions": "cat <<EOF\n$0 $(echo in)\nEOF",
     "document without an end": "cat <<EOF\nfoo\n\n\n",
     "newlines at the end": "echo a \\\n\n\n",
+    "quote without an end": "echo before\necho 'a\n\n\n",
     "backslash at the end": "echo a \\",
     "comment at the end": "echo a # b",
     "input": "read line; echo got $line; cat",
@@ -73,15 +74,13 @@ def test_what_reads_a_script_does_what_c_does_with_the_same_text(shell: str, nam
     text = SCRIPTS[name].encode()
     (tmp_path / "script").write_bytes(text)
     with (tmp_path / "script").open("rb") as file:
-        copy, ends_line = scripts.copied(file.fileno(), len(text), hashlib.sha256(text).hexdigest())
+        word, end = scripts.reading([shell, "-c"])
+        copy = scripts.copied(file.fileno(), len(text), hashlib.sha256(text).hexdigest(), end)
     try:
-        read = ran([shell, "-c", scripts.reading([shell, "-c"], ends_line=ends_line)], copy)
+        read = ran([shell, "-c", word], copy)
     finally:
         os.close(copy)
-    given = ran([shell, "-c", SCRIPTS[name]], None)
-    if shell == "sh" and name == "document without an end":  # newlines at the end of $(…) are lost but one
-        given = given[0], given[1].rstrip(b"\n") + b"\n", given[2]
-    assert read == given
+    assert read == ran([shell, "-c", SCRIPTS[name]], None)
 
 
 def ran(words: list[str], script: int | None) -> tuple[int, bytes, str]:
@@ -112,6 +111,18 @@ def test_a_long_script_runs_with_its_own_name_options_lines_input_and_exit_code(
     assert Path(done["stdout_log_path"]).read_text() == f"{short}got line one\nclosed\n"
     number = LINES + 4
     assert (f"line {number}: " if "bash" in shell else f": {number}: ") in errors_of(done)
+
+
+@pytest.mark.parametrize("shell", ["bash -lc", "sh -lc"])
+@pytest.mark.parametrize("line", ["exec 9>&-", "exec 9</dev/null", "exec 9>lock"])
+def test_a_script_that_a_start_file_of_the_shell_has_hidden_is_no_script_that_ran(
+    cli: Cli, work: Path, place: Path, shell: str, line: str
+) -> None:
+    for name in (".profile", ".bash_profile"):
+        (place / "home" / name).write_text(line + "\n")
+    done = run(cli, work, FILLED + "touch made", shell=shell)
+    assert (done["state"], done["exit_code"]) == ("exited", 126)
+    assert "was closed or replaced by a start file of the shell" in errors_of(done)
 
 
 def test_the_bytes_of_a_script_arrive_as_they_are(cli: Cli, work: Path) -> None:

@@ -300,14 +300,13 @@ def _add_script(job: JobDir, definition: Definition, argv: list[str], stdio: dic
     from outlive.system import scripts  # late: few jobs have such a script
 
     assert definition.script is not None
+    argv[-1], end = scripts.reading(argv)
     source = job.open_file(SCRIPT)
     try:
-        copy, ends_line = scripts.copied(source, definition.script.bytes, definition.script.sha256)
+        stdio[fds.SCRIPT] = scripts.copied(source, definition.script.bytes, definition.script.sha256, end)
     finally:
         os.close(source)
-    argv[-1] = scripts.reading(argv, ends_line=ends_line)
     fds.keep_free(fds.SCRIPT, stdio)  # none may be both source and target
-    stdio[fds.SCRIPT] = copy
 
 
 def _terminal(job_fds: JobFds) -> Terminal | None:

@@ -11,7 +11,18 @@ import os
 
 from outlive.system import fds, spawn
 
-_BASH = f'IFS= read -rd "" BASH_EXECUTION_STRING <&{fds.SCRIPT} || exec {fds.SCRIPT}<&-; eval "$BASH_EXECUTION_STRING"'
+# A start file of the shell may have closed the fd, or opened another file in its place. So the script
+# has an end of its own; without that nothing runs, and the exit code is not that of an empty script
+_LOST = f"echo 'outlive: fd {fds.SCRIPT}, which had the script, was closed or replaced by a start file of the shell' >&2; exit 126"
+_BASH_END, _END = "\0", ".end"
+_BASH = (
+    f'IFS= read -rd "" BASH_EXECUTION_STRING <&{fds.SCRIPT} || {{ {_LOST}; }}; '
+    f'exec {fds.SCRIPT}<&-; eval "$BASH_EXECUTION_STRING"'
+)
+_ANY = (
+    f'set -- "$(command -p cat <&{fds.SCRIPT})"; case $1 in '
+    f'*{_END}) eval "set --; exec {fds.SCRIPT}<&-; ${{1%{_END}}}";; *) {_LOST};; esac'
+)
 _SHELLS = frozenset({"sh", "dash", "ash", "ksh", "mksh", "zsh"})
 _WITH_VALUE = frozenset("oO")  # the last letter of options such as `-euo pipefail`
 _PIECE_BYTES = 1 << 20
@@ -34,33 +45,29 @@ def can_read(wrapper: list[str]) -> bool:
     return True
 
 
-def reading(wrapper: list[str], *, ends_line: bool) -> str:
-    """Return what this shell runs to read a script. `ends_line`: the script ends with a newline,
-    which `$(…)` takes away."""
-    if os.path.basename(wrapper[0]) == "bash":
-        return _BASH
-    end = "\n" if ends_line else ""
-    return f'eval "exec {fds.SCRIPT}<&-;$(command -p cat <&{fds.SCRIPT}){end}"'
+def reading(wrapper: list[str]) -> tuple[str, str]:
+    """Return what this shell runs to read a script, and what stands behind the script in its file."""
+    return (_BASH, _BASH_END) if os.path.basename(wrapper[0]) == "bash" else (_ANY, _END)
 
 
-def copied(source: int, size: int, sha256: str) -> tuple[int, bool]:
-    """Return an fd of a copy in memory of the script behind `source`, and whether it ends with a
-    newline. Errors: spawn.BeforeExec if it is not the script with this size and digest; OSError."""
+def copied(source: int, size: int, sha256: str, end: str) -> int:
+    """Return an fd of a copy in memory of the script behind `source`, with `end` behind it. Errors:
+    spawn.BeforeExec if it is not the script with this size and digest; OSError."""
     import hashlib  # late: few jobs have such a script
 
     if os.fstat(source).st_size != size:
         raise spawn.BeforeExec(0, CHANGED)
-    digest, piece, last = hashlib.sha256(), b"", b""
+    digest = hashlib.sha256()
     copy = fds.memory_file("script", b"")
     try:
         while piece := os.read(source, _PIECE_BYTES):
             digest.update(piece)
             fds.write_all(copy, piece)
-            last = piece
         if digest.hexdigest() != sha256:
             raise spawn.BeforeExec(0, CHANGED)
+        fds.write_all(copy, end.encode())
         os.lseek(copy, 0, os.SEEK_SET)
     except BaseException:
         os.close(copy)
         raise
-    return copy, last.endswith(b"\n")
+    return copy

@@ -247,8 +247,7 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
                 from outlive.jobs.permission import boundary
 
                 raise boundary.not_set_up(failed["failed"])
-            number, reason = failed["errno"], failed["failed"]
-            error = OSError(number, reason, failed.get("path")) if number else OSError(reason)
+            error = OSError(failed["errno"], failed["failed"], failed.get("path"))
             raise from_os("starting the command", error, code="launch_failed", on="process")
         locks.close()
         fault_points.at("send_answered")
