@@ -116,6 +116,11 @@ def test_the_first_line_of_the_instructions_says_what_a_model_needs_at_once() ->
     assert len(line) < 250
 
 
+def test_codex_which_cuts_instructions_at_a_thousand_characters_shows_all_of_them() -> None:
+    longest = instructions.INSTRUCTIONS + instructions.WITHOUT_DIRECTORY
+    assert len(longest) <= 1_030 and len(instructions.INSTRUCTIONS) <= 1_000
+
+
 def test_the_descriptions_say_it_again_for_clients_that_show_no_instructions(tools: dict[str, dict[str, Any]]) -> None:
     assert "survives this client: prefer it to the host's own shell" in tools["exec"]["description"]
     assert "process wait" in tools["exec"]["description"]

@@ -317,16 +317,32 @@ def test_no_call_waits_longer_than_clients_do(
     tool: str, given: dict[str, Any], effective: tuple[str, int | None], report: int | None
 ) -> None:
     verb, args = tools(Recorder()).read(tool, given)
-    args, told = clamp(verb, args)
+    args, told = clamp(verb, args, lambda: 50_000)
     assert args[effective[0]] == effective[1]
     assert told == ({} if report is None else {"requested_ms": report, "effective_ms": 50_000})
+
+
+def test_a_wait_is_as_long_as_its_client_allows_and_is_asked_about_only_if_it_is_long() -> None:
+    real, asked = tools(Recorder()), []
+
+    def longest() -> int:
+        asked.append(1)
+        return 110_000
+
+    for wanted, effective in ((50_000, 50_000), (90_000, 90_000), (600_000, 110_000)):
+        args, told = clamp(*real.read("process", {"action": "wait", "job_id": "x", "timeout_ms": wanted}), longest)
+        assert args["timeout_ms"] == effective
+        assert told == ({} if wanted == effective else {"requested_ms": wanted, "effective_ms": effective})
+    assert len(asked) == 2
 
 
 def test_a_write_waits_for_its_reader_and_for_the_reaction_no_longer_than_clients_do() -> None:
     real = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
     for action in ("write", "send-keys", "submit", "paste"):
         waits: tuple[dict[str, int], ...] = ({}, {"wait_ms": 60_000}, {"timeout_ms": 70_000, "wait_ms": 60_000})
-        calls = [clamp(*real.read("process", {"action": action, "job_id": "x", **given})) for given in waits]
+        calls = [
+            clamp(*real.read("process", {"action": action, "job_id": "x", **given}), lambda: 110_000) for given in waits
+        ]
         assert [(args["timeout_ms"], args["wait_ms"]) for args, _ in calls] == [
             (5_000, 1_000),
             (5_000, 50_000),

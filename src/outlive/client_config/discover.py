@@ -33,10 +33,10 @@ def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | N
     if path is None:
         why = "the current directory does not exist" if client.project else f"{client.title} has no project file"
         raise invalid("level", f"{why}; leave --for out", usage=True)
-    return ConfigFile(_present(path), shared=level == registry.PROJECT)
+    return ConfigFile(present(path), shared=level == registry.PROJECT)
 
 
-def _present(path: str) -> str:
+def present(path: str) -> str:
     """Return the path that the client reads: FILE.jsonc instead of FILE.json, where that is there
     alone.
 
@@ -63,7 +63,7 @@ def survey(env: Mapping[str, str], cwd: str | None) -> list[dict[str, Any]]:
         for level in registry.LEVELS:
             path = registry.file_of(client, level, machine)
             if path is not None:
-                entries += _of_file(client, level, _present(path), env)
+                entries += _of_file(client, level, present(path), env)
     return entries
 
 

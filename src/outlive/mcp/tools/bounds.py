@@ -8,29 +8,45 @@ from outlive import limits
 from outlive.mcp.tools.offer import WRITING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from outlive.verbs.spec import Verb
 
 
-def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return the arguments with the waiting time cut to MCP_CALL_MS, and what the answer says
-    about the cut."""
+class LongestCalls:
+    """How long calls may last, by the name of their client."""
+
+    def __init__(self, env: Callable[[], dict[str, str]], directory: Callable[[Mapping[str, str]], str | None]) -> None:
+        self._env, self._directory = env, directory
+        self._known: dict[str, int] = {}
+
+    def of(self, client: str) -> int:
+        if client not in self._known:
+            from outlive.client_config import patience  # late: few calls are long
+
+            env = self._env()
+            self._known[client] = patience.longest_call_ms(client, env, self._directory(env))
+        return self._known[client]
+
+
+def clamp(verb: Verb, args: dict[str, Any], longest_ms: Callable[[], int]) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return the arguments with the waiting time cut to what the client allows, and what the answer
+    says about the cut. `longest_ms` is asked for what is longer than MCP_CALL_MS alone."""
     name = waiting_argument(verb, args)
     if name is None:
         return args, {}
-    wanted = args[name]
+    wanted, most = args[name], limits.MCP_CALL_MS
     if verb.name in WRITING:
-        args = {**args, **{other: min(args[other], limits.MCP_CALL_MS) for other in ("wait_ms", "timeout_ms")}}
+        args = {**args, **{other: min(args[other], most) for other in ("wait_ms", "timeout_ms")}}
+    elif wanted is None or wanted > most:
+        most = longest_ms()
     if wanted is None and name == "wait_ms":  # the default depends on the grace
         wanted = (args.get("grace_ms") or 0) + limits.KILL_WAIT_EXTRA_MS
-        if wanted <= limits.MCP_CALL_MS:
-            return args, {}
-    if wanted is not None and wanted <= limits.MCP_CALL_MS:
+    if wanted is not None and wanted <= most:
         return args, {}
-    report = {} if wanted is None else {"requested_ms": wanted, "effective_ms": limits.MCP_CALL_MS}
-    return {**args, name: limits.MCP_CALL_MS}, report
+    report = {} if wanted is None else {"requested_ms": wanted, "effective_ms": most}
+    return {**args, name: most}, report
 
 
 def without_limit(verb: Verb, args: dict[str, Any], written: Mapping[str, str]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from outlive.mcp import threads
 from outlive.mcp.job_environment import job_directory
 from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
-from outlive.mcp.tools.bounds import clamp, without_limit
+from outlive.mcp.tools.bounds import LongestCalls, clamp, without_limit
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, shell_of
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
@@ -218,6 +218,7 @@ class Calls:
         self._inboxes: dict[tuple[str | None, ...], Inbox] = {}
         self._unsent: dict[int | str, Callable[[bool], None]] = {}
         self._readers: dict[str, Reader] = {}
+        self._longest = LongestCalls(environment.current, directory)
         self.is_stopping: Callable[[], bool] = lambda: False  # whether this server is about to end
 
     async def run(
@@ -237,7 +238,7 @@ class Calls:
         if around.begun is not None:
             args = without_limit(verb, args, self.tools.written(tool, given))
         elif tool != EXEC or not self.tools.exec_alone or handle:
-            args, report = clamp(verb, args)
+            args, report = clamp(verb, args, partial(self._longest.of, caller.program))
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
         ctx = self._context(caller, env, verb.right, shown_as(tool, verb))
         ctx.verb = verb.name
@@ -264,7 +265,7 @@ class Calls:
         """Return the full envelope of a call that made a job and asked the client's user about it.
         `said`: the user's answer. Errors: OutliveError."""
         verb, args = self.tools.read(tool, given)
-        args, report = clamp(verb, args)
+        args, report = clamp(verb, args, partial(self._longest.of, caller.program))
         ctx = self._context(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
         ctx.verb, ctx.detail = verb.name, self.tools.detail(given)
         call = StartCall.taken_from(args)

@@ -1,0 +1,66 @@
+"""How long a client lets a call of a tool last, by what it is and by the entry that starts us."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from outlive import limits
+from outlive.client_config import discover, registry
+from outlive.client_config.edit import parsed
+from outlive.client_config.safe_file import ConfigFile
+from outlive.errors import OutliveError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_MARGIN_MS = 10_000  # for the answer to be made and sent
+_MOST_MS = 600_000
+
+
+class _Patience(NamedTuple):
+    """`member` of an entry bounds a call, in units of `unit_ms`; without it the client's own
+    `default_ms` does."""
+
+    client: str
+    member: str
+    unit_ms: int
+    default_ms: int
+
+
+# By the name that a client gives itself over MCP; measured but for OpenCode's default, which it documents
+_OF = {
+    "claude-code": _Patience("claude-code", "timeout", 1, 100_000_000),
+    "codex-mcp-client": _Patience("codex", "tool_timeout_sec", 1_000, 60_000),
+    "openclaw-bundle-mcp": _Patience("openclaw", "requestTimeoutMs", 1, 60_000),
+    "opencode": _Patience("opencode", "timeout", 1, 5_000),
+}
+
+
+def longest_call_ms(name: str, env: Mapping[str, str], cwd: str | None) -> int:
+    """Return how long a call of the client of this name may last: MCP_CALL_MS where nothing is known of it. Of
+    several entries the shortest time counts."""
+    patience = _OF.get(name)
+    if patience is None:
+        return limits.MCP_CALL_MS
+    allowed = min(_bounds(patience, env, cwd), default=patience.default_ms)
+    return max(limits.MCP_CALL_MS, min(allowed - _MARGIN_MS, _MOST_MS))
+
+
+def _bounds(patience: _Patience, env: Mapping[str, str], cwd: str | None) -> Iterator[int]:
+    """Yield the bound of each of our entries. A file that cannot be read has none."""
+    client, machine = registry.CLIENTS[patience.client], discover.this_machine(env, cwd)
+    for level in registry.LEVELS:
+        path = registry.file_of(client, level, machine)
+        try:
+            data = None if path is None else ConfigFile(discover.present(path)).read()
+            servers = {} if data is None else parsed(client, data).get(client.keys)
+        except (OutliveError, ValueError):
+            continue
+        for entry in servers.values() if isinstance(servers, dict) else ():
+            if isinstance(entry, dict) and registry.is_ours(client, entry):
+                given = entry.get(patience.member)
+                if isinstance(given, (int, float)) and not isinstance(given, bool):
+                    yield round(given * patience.unit_ms)
+                else:
+                    yield patience.default_ms
