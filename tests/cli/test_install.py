@@ -135,13 +135,49 @@ def test_what_was_there_stays_and_uninstall_brings_it_back(client: str, cli: Cli
     gone = cli.ok("uninstall", client)
     assert (gone["change"], gone["written"]) == ("removed", True)
     assert path.read_bytes() == before
-    assert gone["backup"] == told["backup"]
-    assert Path(gone["backup"]).read_bytes() == before
+    assert gone["backup"] is None, "the file is as it was"
     again = cli.ok("uninstall", client)
     assert (again["change"], again["written"], again["backup"]) == ("none", False, None)
-    assert sorted(one.name for one in path.parent.iterdir() if one.is_file()) == sorted(
-        [path.name, path.name + ".before-outlive"]
-    )
+    assert [one.name for one in path.parent.iterdir() if one.is_file()] == [path.name]
+
+
+def test_the_original_of_a_file_that_was_changed_since_is_kept(cli: Cli, home: Path) -> None:
+    path = file_of("cursor", home)
+    before = with_others("cursor", path)
+    backup = cli.ok("install", "cursor")["backup"]
+    path.write_text(path.read_text() + "\n")
+    assert cli.ok("uninstall", "cursor")["backup"] == backup
+    assert Path(backup).read_bytes() == before
+
+
+def test_all_clients_lose_it_and_one_that_cannot_be_changed_is_named(cli: Cli, home: Path) -> None:
+    for client in ("codex", "cursor", "gemini"):
+        with_others(client, file_of(client, home))
+    cli.ok("install", "--all", "--yes")
+    file_of("gemini", home).chmod(0o400)
+    assert [one["change"] for one in cli.ok("uninstall", "--all", "--print")["clients"]] == ["removed"] * 3
+    error = cli.error("uninstall", "--all", code="io_error")
+    assert error["message"].startswith("1 of 3 files could not be changed: Gemini CLI: "), error
+    assert {one["client"]: one["written"] for one in error["details"]["clients"]} == {
+        "codex": True,
+        "cursor": True,
+        "gemini": False,
+    }
+    file_of("gemini", home).chmod(0o600)
+    assert [one["client"] for one in cli.ok("uninstall", "--all")["clients"]] == ["gemini"]
+    assert "No client" in cli.ok("uninstall", "--all")["hint"]
+    assert not list(home.rglob("*.before-outlive"))
+    cli.error("uninstall", "--all", "codex", code="invalid_argument", status=2)
+    cli.error("uninstall", code="invalid_argument", status=2)
+
+
+def test_a_file_that_install_all_could_not_write_makes_it_fail(cli: Cli, home: Path) -> None:
+    for client in ("codex", "cursor"):
+        with_others(client, file_of(client, home))
+    file_of("codex", home).chmod(0o400)
+    error = cli.error("install", "--all", "--yes", code="io_error")
+    assert error["message"].startswith("1 of 2 files could not be changed: Codex: "), error
+    assert servers("cursor", file_of("cursor", home)).keys() == {"other", "outlive"}
 
 
 @pytest.mark.parametrize("client", PROJECTS)

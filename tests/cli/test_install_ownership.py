@@ -170,6 +170,8 @@ def test_the_original_of_a_linked_file_is_kept_beside_its_target(cli: Cli, home:
     target = place / "dotfiles.json"
     path.rename(target)
     path.symlink_to(target)
-    for verb in ("install", "uninstall", "install"):
-        assert cli.ok(verb, "cursor")["backup"] == f"{target}.before-outlive"
+    for verb, kept in (("install", f"{target}.before-outlive"), ("uninstall", None)) * 2 + (
+        ("install", f"{target}.before-outlive"),
+    ):
+        assert cli.ok(verb, "cursor")["backup"] == kept
     assert Path(f"{target}.before-outlive").read_bytes() == first

@@ -18,7 +18,7 @@ _PATH = "The client's configuration file."
 _NAME = "The server's name in the client's configuration file."
 _CHANGE = "What was done to the file (written false: would be); null: it cannot be changed."
 _WRITTEN = "Was the file written?"
-_BACKUP = "The file as it was before outlive first changed it; null: there was none."
+_BACKUP = "The file as it was before outlive first changed it; null: there is none."
 
 
 class ClientAnswer(Part):
@@ -50,11 +50,13 @@ class Installed(Answer):  # of install: what was done to the file of one client,
     own_command: str | None = maybe("What the client's own command line would do the same with.")
 
 
-class Uninstalled(Answer):  # of uninstall
-    client: str = field(_CLIENT)
-    scope: str = field(_SCOPE, enum=["user", "project"])
-    path: str = field(_PATH)
-    name: str = field(_NAME, human=9)
-    change: str | None = field(_CHANGE, enum=_CHANGES)
-    written: bool = field(_WRITTEN)
-    backup: str | None = field(_BACKUP)
+class Uninstalled(Answer):  # of uninstall: what was done to the file of one client, or `clients`
+    client: str | None = optional(_CLIENT)
+    scope: str | None = optional(_SCOPE, enum=["user", "project"])
+    path: str | None = optional(_PATH)
+    name: str | None = optional(_NAME, human=9)
+    change: str | None = maybe(_CHANGE, enum=_CHANGES)
+    clients: list[ClientAnswer] | None = optional("The clients that had outlive.")
+    hint: str | None = HINT
+    written: bool | None = optional(_WRITTEN)
+    backup: str | None = maybe(_BACKUP)

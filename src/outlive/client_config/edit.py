@@ -79,12 +79,14 @@ class Change:
     def write(self) -> str | None:
         """Write the file.
 
-        Return the path of the original, or None if there was no file. An entry that stood alone in
-        its file has no original: install made that file. Errors: io_error.
+        Return the path of the original, or None if there is none (any more): an entry that stood
+        alone in its file has none, since install made that file, and what is again as it was needs
+        none. Errors: io_error.
         """
         data = self._document.text.encode("utf-8", "surrogateescape")
         alone = self.kind == REMOVED and _is_empty(self._document.value)
-        return self.file.write(self._before, data, keep=not alone)
+        original = self.file.write(self._before, data, keep=not alone)
+        return None if self.kind == REMOVED and self.file.is_as_it_was(data) else original
 
     # --- pieces ---
 

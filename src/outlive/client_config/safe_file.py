@@ -71,6 +71,17 @@ class ConfigFile:
             raise from_os(f"writing {self.path}", error) from error
         return backup
 
+    def is_as_it_was(self, data: bytes) -> bool:
+        """Return whether this content is that of the original, which is removed then."""
+        try:
+            original = ConfigFile(self.real + BACKUP).read()
+            if original is None or original != data:
+                return False
+            os.unlink(self.real + BACKUP)
+        except (OSError, OutliveError):
+            return False
+        return True
+
     def _mode(self, before: bytes | None) -> int:
         if before is not None:
             return stat.S_IMODE(os.stat(self.real).st_mode)

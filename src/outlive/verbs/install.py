@@ -8,7 +8,7 @@ from collections import namedtuple
 
 from outlive.answers.clients import ClientAnswer, Installed, Uninstalled
 from outlive.client_config import make_entry, registry
-from outlive.client_config.discover import config_file, installed, own_words
+from outlive.client_config.discover import config_file, installed, own_words, survey
 from outlive.client_config.edit import NONE, Change
 from outlive.client_config.registry import CLIENTS, LEVELS, USER
 from outlive.errors import OutliveError, invalid
@@ -106,6 +106,7 @@ def _install_all(ctx: Context, wanted: _Wanted, *, yes: bool, show: bool) -> Ins
     """Install for each client that is on this machine; a failure does not stop the next."""
     asked = not yes and not show and os.isatty(0) and os.isatty(2)
     clients = []
+    failed = []
     for client, evidence in installed(ctx.env, ctx.cwd).items():
         try:
             done = _install(ctx, client, USER, wanted, show=True)
@@ -113,6 +114,7 @@ def _install_all(ctx: Context, wanted: _Wanted, *, yes: bool, show: bool) -> Ins
             if would_change and (yes or (asked and _agreed(CLIENTS[client].title, done, evidence))):
                 done = _install(ctx, client, USER, wanted, show=False)
         except OutliveError as error:
+            failed.append(f"{CLIENTS[client].title}: {error.message}")
             done = Installed(change=None, written=False, hint=error.message)
         clients.append(
             ClientAnswer(
@@ -126,6 +128,8 @@ def _install_all(ctx: Context, wanted: _Wanted, *, yes: bool, show: bool) -> Ins
                 hint=done.hint,
             )
         )
+    if failed and not show:
+        raise _some_failed(failed, clients)
     unwritten = [one.client for one in clients if one.change not in (None, NONE) and not one.written]
     if not clients:
         hint = "No client was found. `outlive install CLIENT` writes the file of a client that comes later."
@@ -134,6 +138,13 @@ def _install_all(ctx: Context, wanted: _Wanted, *, yes: bool, show: bool) -> Ins
     else:
         hint = None
     return Installed(clients=clients, hint=hint)
+
+
+def _some_failed(failed: list[str], clients: list[ClientAnswer]) -> OutliveError:
+    """Return the error of `--all` about the files that could not be changed. The others were."""
+    details: dict[str, object] = {"clients": [one.to_dict() for one in clients]}
+    message = f"{len(failed)} of {len(clients)} files could not be changed: {'; '.join(failed)}"
+    return OutliveError("io_error", message, hint="The other clients are done: details.clients.", details=details)
 
 
 def _agreed(title: str, planned: Installed, evidence: str) -> bool:
@@ -155,25 +166,32 @@ def _on_stdio(ctx: Context, client: Client, wanted: _Wanted) -> dict[str, Any]:
 def uninstall(
     ctx: Context,
     *,
-    client: str,
+    client: str | None = None,
+    every: bool = False,
     level: str = USER,
     name: str = "outlive",
     url: str | None = None,
     show: bool = False,
 ) -> Uninstalled:
-    """Take the entry out of the client's file, and leave everything else in it as it is.
+    """Take the entry out of the client's file, and leave everything else in it as it is. The copy of
+    the file from before goes with it, unless the file has been changed since.
 
-    Jobs are not touched.
+    `every`: of each client that has one. Jobs are not touched.
     """
+    if every:
+        if client or url or level != USER:
+            raise invalid("every", "--all goes without a client, --for and --url: they differ for each", usage=True)
+        return _uninstall_all(ctx, name, show=show)
+    if client is None:
+        raise invalid("client", f"name a client ({', '.join(CLIENTS)}), or use --all", usage=True)
     target = CLIENTS[client]
-    file = config_file(target, level, ctx.env, ctx.cwd)
-    change = Change(target, file, name, url)
+    change = Change(target, config_file(target, level, ctx.env, ctx.cwd), name, url)
     change.take_out()
     write = not show and change.kind != NONE
     return Uninstalled(
         client=client,
         scope=level,
-        path=file.path,
+        path=change.file.path,
         name=name,
         change=change.kind,
         written=write,
@@ -181,7 +199,36 @@ def uninstall(
     )
 
 
-CLIENT = Arg("client", STR, "The MCP client.", required=True, cli="CLIENT", choices=tuple(CLIENTS))
+def _uninstall_all(ctx: Context, name: str, *, show: bool) -> Uninstalled:
+    """Uninstall from the user's file of each client that has our entry; a failure does not stop the next."""
+    clients, failed = [], []
+    for one in survey(ctx.env, ctx.cwd):
+        client, evidence = str(one["client"]), str(one["path"])
+        if one["scope"] != USER or one["name"] != name:
+            continue
+        try:
+            done = uninstall(ctx, client=client, name=name, show=show)
+        except OutliveError as error:
+            failed.append(f"{CLIENTS[client].title}: {error.message}")
+            clients.append(ClientAnswer(found=evidence, client=client, change=None, written=False, hint=error.message))
+        else:
+            clients.append(
+                ClientAnswer(
+                    found=evidence,
+                    client=client,
+                    path=done.path,
+                    name=name,
+                    change=done.change,
+                    written=bool(done.written),
+                    backup=done.backup,
+                )
+            )
+    if failed and not show:
+        raise _some_failed(failed, clients)
+    return Uninstalled(clients=clients, hint=None if clients else f"No client of yours has a server {name!r}.")
+
+
+CLIENT = Arg("client", STR, "The MCP client; not with --all.", cli="CLIENT", choices=tuple(CLIENTS))
 FOR = Arg(
     "level",
     STR,
@@ -198,7 +245,7 @@ INSTALL = Verb(
     "Put outlive into the configuration of an MCP client, or of all.",
     install,
     args=(
-        Arg("client", STR, "The MCP client; not with --all.", cli="CLIENT", choices=tuple(CLIENTS)),
+        CLIENT,
         Arg("every", BOOL, "Find the clients on this machine, and ask about each at the terminal.", default=False,
             cli="--all"),
         Arg("yes", BOOL, "With --all: do not ask.", default=False),
@@ -221,17 +268,18 @@ INSTALL = Verb(
 
 UNINSTALL = Verb(
     "uninstall",
-    "Take outlive out of the configuration of an MCP client.",
+    "Take outlive out of the configuration of an MCP client, or of all.",
     uninstall,
     args=(
         CLIENT,
+        Arg("every", BOOL, "Out of the file of every client that has it.", default=False, cli="--all"),
         FOR,
         NAME,
         Arg("url", STR, "The address of the server, if `outlive serve` has another one by default.", metavar="URL"),
         Arg("show", BOOL, "Write nothing: say what would be changed.", default=False, cli="--print"),
     ),
     result=Uninstalled,
-    detail="Everything else in the file stays as it is. The file as it was before the first change is kept beside it as "
-    "FILE.before-outlive. A server of that name is taken out only if it is provably outlive. Jobs go on.",
+    detail="Everything else in the file stays as it is. FILE.before-outlive, the copy from before the first change, is removed "
+    "if the file is again as it was then. A server of that name is taken out only if it is provably outlive. Jobs go on.",
     mcp=False,
 )
