@@ -31,9 +31,8 @@ def server(home: Path) -> Iterator[RawMcp]:
 @pytest.mark.parametrize("case", CASES, ids=[case["source"].removeprefix("https://github.com/") for case in CASES])
 def test_what_others_get_wrong(server: RawMcp, home: Path, case: dict[str, Any]) -> None:
     expected = case["expected"]
-    said = server.request("tools/call", {"name": "exec", "arguments": case["input"]})
-    text = "\n".join(block["text"] for block in said["content"])
-    answer = server.call("exec", **case["input"], detail="full").result
+    said = server.call("exec", **case["input"], detail="full")
+    text, answer = said.text, said.result
     assert answer.get("error", {}).get("code") == expected.get("error"), answer
     if "exit_code" in expected:
         assert answer["exit_code"] == expected["exit_code"], answer
