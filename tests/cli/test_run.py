@@ -413,12 +413,26 @@ def test_an_answer_of_a_call_says_the_same_as_status(cli: Cli) -> None:
     assert same(found) == same(status)
 
 
-@pytest.mark.parametrize("text", ['["echo", "$HOME", "*"]', ' ["echo","$HOME","*"]\n'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '["echo", "$HOME", "*"]',
+        ' ["echo","$HOME","*"]\n',
+        '[ "echo", "$HOME", "*" ]',
+        '[\n  "echo",\n  "$HOME",\n  "*"\n]',
+    ],
+)
 def test_the_text_of_an_array_is_that_array(cli: Cli, work: Path, text: str) -> None:
     (work / "e").touch()  # which a shell would find for the pattern
     ran = cli.ok("run", "--wait", text)
     assert (ran["output"], ran["exit_code"]) == ("$HOME *\n", 0)
     assert cli.ok("status", ran["job_id"])["command"] == ["echo", "$HOME", "*"]
+
+
+@pytest.mark.parametrize("text", ['[ "x" ]', "[ 1 ]", "[ -d . ]", "[ -d / ] && true", "[[ a == [a]* ]]"])
+def test_a_test_of_the_shell_is_no_array(cli: Cli, text: str) -> None:
+    ran = cli.ok("run", "--wait", "--shell-wrapper", "bash -c", text)
+    assert ran["exit_code"] == 0 and ran["command"] == [text]
 
 
 @pytest.mark.parametrize(
@@ -428,13 +442,12 @@ def test_the_text_of_an_array_is_that_array(cli: Cli, work: Path, text: str) -> 
         ('["echo"', "no JSON"),
         ('["a"] && ["b"]', "no JSON"),
         ("[]", "an empty array"),
+        ("[1,2]", "an array of 2 values that are not all strings"),
+        ("[ 1, 2 ]", "an array of 2 values that are not all strings"),
+        ("[null]", "an array of 1 values that are not all strings"),
     ],
 )
 def test_the_text_of_no_argument_vector_is_refused_with_what_was_seen(cli: Cli, text: str, seen: str) -> None:
     error = cli.error("run", text, code="invalid_argument")
     assert f"looks like the text of an array, but is {seen}" in error["message"]
     assert cli.ok("list")["jobs"] == []
-
-
-def test_a_test_of_the_shell_is_no_array(cli: Cli) -> None:
-    assert cli.ok("run", "--wait", "[ -d / ] && echo yes")["output"] == "yes\n"

@@ -43,7 +43,7 @@ def words_of(
     """
     if ctx.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
         given = given[0]
-    if isinstance(given, str) and (given.lstrip().startswith('["') or given.strip() == "[]"):
+    if isinstance(given, str) and _is_array(given):
         given = _array_in(given)
     words = _command(given)
     wrapper = list(_wrapper(ctx, shell))
@@ -72,6 +72,19 @@ def lost_with_its_shell(ctx: Context, words: list[str], shell: list[str] | None)
     return [
         f"Every job has a new shell: this {verb} lasts for no other one. Pass {instead[ctx.face == 'cli']} with the command it is for."
     ]
+
+
+def _is_array(text: str) -> bool:
+    """Return whether a string is meant as the text of an array: what begins like one of strings, and a list
+    of JSON, but not `[ "$x" ]`, which is a command of the shell."""
+    text = text.strip()
+    if text.startswith('["') or not text.startswith("["):
+        return text.startswith("[")
+    try:
+        words = fastjson.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(words, list) and (len(words) > 1 or not text.startswith("[ "))
 
 
 def _array_in(text: str) -> list[str]:

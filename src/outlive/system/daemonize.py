@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 
@@ -50,16 +51,18 @@ def leave(keep: set[int], title: str, *, clean: bool = False) -> None:
 
 def fork_away(body: Callable[[], int], keep: set[int], title: str) -> None:
     """Fork a grandchild that runs `body` as in `fork_into`. Its parent is PID 1, or the next
-    subreaper, when this returns.
+    subreaper, when this returns. Errors: OSError of fork(2).
 
     A client that walks the process tree of its server does not find it.
     """
     middle = os.fork()
     if middle == 0:
-        code = 1
+        code = errno.EAGAIN
         try:
             fork_into(body, keep, title)
             code = 0
+        except OSError as error:
+            code = error.errno or code
         finally:
             os._exit(code)
     try:
@@ -67,8 +70,9 @@ def fork_away(body: Callable[[], int], keep: set[int], title: str) -> None:
     except ChildProcessError:
         # Our own caller ignores SIGCHLD, so the kernel has reaped it (wait(2))
         return
-    if status:
-        raise OSError(os.waitstatus_to_exitcode(status), "a detached process could not be forked")
+    if status:  # its exit code is an errno; killed, it was too many or too large
+        code = os.waitstatus_to_exitcode(status)
+        raise OSError(code if code > 0 else errno.EAGAIN, "a detached process could not be forked")
 
 
 def _last_words(error: BaseException) -> None:
