@@ -6,6 +6,8 @@ import os
 import time
 import unicodedata
 
+from outlive.core.quoted import BLANK
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +46,8 @@ def line(text: str) -> str:
 def _is_shown(char: str) -> bool:
     # C: controls, bidirectional overrides and other format characters, surrogates; Zl, Zp: line
     # separators
-    return unicodedata.category(char)[0] != "C" and unicodedata.category(char) not in ("Zl", "Zp")
+    kind = unicodedata.category(char)
+    return kind[0] != "C" and kind not in ("Zl", "Zp") and char not in BLANK
 
 
 def _escape(char: str) -> str:

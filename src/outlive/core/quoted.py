@@ -10,7 +10,7 @@ _ANSI_C = "$'"
 _QUOTED = "\\'"  # are escaped within quotes alone
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\x1b": "\\e", "\\": "\\\\", "'": "\\'"}
 # Printable to Unicode, yet blank or without a shape of their own: fillers, joiners, selectors, Braille's blank
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 _SPACES = " " * 17  # so many in a row may push what follows out of sight; fewer indent a line
 
@@ -53,7 +53,7 @@ def _hides(text: str) -> bool:
 def _is_seen(char: str) -> bool:
     """Return whether a character is a shape on the screen, or the space. (`isprintable` is false
     for controls, format characters, surrogates and every other space.)"""
-    return char.isprintable() and char not in _BLANK and not any(ord(char) in one for one in _SELECTORS)
+    return char.isprintable() and char not in BLANK and not any(ord(char) in one for one in _SELECTORS)
 
 
 def _escaped(char: str) -> str:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.output.merged import Output
 
+# What `readable` takes out of output, a prompt shows: it is a name of what is asked for
+_HIDDEN = {code: f"\\u{code:04x}" for code in (0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+
 
 def text(inspection: Inspection, output: Output) -> str:
     """Return the unfinished last line; empty for a program that fills the screen."""
@@ -22,7 +25,7 @@ def text(inspection: Inspection, output: Output) -> str:
         if screen.alternate_since(inspection, output, output.end) is not None or screen.is_painted(inspection, output):
             return ""
     shown, _ = decode(output.pieces(max(0, output.end - limits.PROMPT_BYTES), output.end), more=False)
-    return readable(shown).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]
+    return readable(shown.translate(_HIDDEN)).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]
 
 
 def hint(inspection: Inspection, asks: Prompt) -> str:

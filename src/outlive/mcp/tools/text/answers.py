@@ -59,10 +59,15 @@ def _one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
+def _lines(text: str) -> str:
+    """Return a text of ours, in which names may stand, with every character visible."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
 def _error(error: Members) -> list[str]:
-    lines = [f"{error['code']}: {error['message']}"]
+    lines = [f"{error['code']}: {_lines(error['message'])}"]
     if error.get("hint"):
-        lines.append(error["hint"])
+        lines.append(_lines(error["hint"]))
     if error.get("retryable"):
         lines.append("The same call may succeed later.")
     return lines
