@@ -14,6 +14,7 @@ from support.cli import Cli, Jobs
 
 EDITOR = f"#!{sys.executable}\nimport select\nselect.select([0], [], [], 0.1)\nselect.select([], [], [])\n"
 REPOSITORY = "git init -q . && git config user.name x && git config user.email x@x && touch a && git add a"
+KEY = "ssh-keygen -q -t ed25519 -N secret -f key"
 WITHOUT_TEXT = "git commit"
 WAYS = {
     "git commit": "pass the text with -m",
@@ -29,6 +30,11 @@ WAYS = {
     "dialog --yesno really 8 20": "pty",
     "sudo -k true": "pty",
     "python3 -c 'input(\"name? \")'": "stdin_data",
+    "python3 -c 'import getpass; getpass.getpass()'": "pty",
+    "openssl genrsa -aes128 -out b 2048": "-passout",
+    "npm login": "pass -y",
+    "ssh-keygen -p -f key": "-P with the old one",
+    "git -c core.editor=vim notes add": "-m",
 }
 
 
@@ -78,6 +84,8 @@ def test_an_editor_in_a_terminal_is_none_that_wants_one(cli: Cli, jobs: Jobs, wo
 def test_each_real_program_is_answered_with_its_way_out(cli: Cli, jobs: Jobs, repository: Path, command: str) -> None:
     if shutil.which(command.split(maxsplit=1)[0]) is None:
         pytest.skip(f"{command.split(maxsplit=1)[0]} is not installed")
+    if command.startswith("ssh-keygen"):
+        subprocess.run(KEY.split(), cwd=repository, check=True)
     if command != WITHOUT_TEXT:
         subprocess.run(["git", "commit", "-q", "-m", "one"], cwd=repository, check=True)
     ran = cli.ok("run", "--snapshot-after", "20000", command, env={"EDITOR": None, "VISUAL": None, "TERM": "xterm"})

@@ -18,7 +18,11 @@ _LINE_ENDS = (
 )
 _CHOICE = re.compile(r"[\[(]\s*y(?:es)?\s*/\s*n(?:o)?\b[^\n]*\Z", re.IGNORECASE)
 _QUESTION = re.compile(r"\S[^\n]*(?:[?:>]|:[ \t]*\([^()\n]*\))[ \t]*\Z")  # an unfinished line, also with its default
-_END_OF_INPUT = re.compile(r"EOF when reading a line|end of file (?:on|from) (?:stdin|standard input)", re.IGNORECASE)
+_END_OF_INPUT = re.compile(
+    r"EOF when reading a line|\bEOFError\b|end of file (?:on|from) (?:stdin|standard input)|:while reading strings\b"
+    r"|\bpassphrase[^\n]*: [^\n]*\bincorrect passphrase",
+    re.IGNORECASE,
+)
 _NO_TERMINAL = re.compile(
     r"(?<!because stdin is )not a (?:tty|terminal)|non[- ]?tty|authentication token manipulation error|not (?:from|to) a terminal|a terminal is required|no tty present|requires? a (?:tty|terminal)"
     r"|/dev/tty\b|error opening terminal|(?<!System Error: )inappropriate ioctl|TERM environment variable not set",

@@ -32,12 +32,17 @@ _WITHOUT_EDITOR = {
     "systemctl": "write the file yourself, or use `systemctl edit --stdin`",
     "kubectl": "use `kubectl apply` or `kubectl patch`",
     "man": "pass -P cat",
-    "psql": "pass --pset pager=off",
 }
 # Program that asks → how it does not. The first part of a name counts: gpg for gpg2, pinentry for pinentry-tty
 _WITHOUT_ASKING = {
     "gpg": "pass --batch --pinentry-mode loopback --passphrase-fd 0, and the passphrase with stdin_data",
     "pinentry": "have gpg use --batch --pinentry-mode loopback --passphrase-fd 0",
+    "openssl": "pass -passin and -passout (env:NAME or fd:0)",
+    "ssh-keygen": "pass -N '' for a new key without a passphrase, -P with the old one",
+    "keytool": "pass -storepass:env NAME and -dname",
+    "psql": "pass --no-password, or set PGPASSWORD; for its pager --pset pager=off",
+    "pip": "pass -y",
+    "pip3": "pass -y",
     "ssh-add": "set SSH_ASKPASS and SSH_ASKPASS_REQUIRE=force, or use a key without a passphrase",
     "ssh": "use a key (BatchMode=yes fails at once instead of asking)",
     "sudo": "use `sudo -n`, or `sudo -S` with the password in stdin_data",
