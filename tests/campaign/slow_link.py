@@ -20,6 +20,8 @@ def carry(read: int, write: int, sock: socket.socket) -> None:
                 data = data[os.write(write, data) :]
         if write == sock.fileno():
             sock.shutdown(socket.SHUT_WR)
+            time.sleep(5)  # ssh has ended, killed perhaps while the link was down: then no other end is heard of
+            os._exit(0)
     except OSError:
         os._exit(1)
 
