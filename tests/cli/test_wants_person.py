@@ -32,7 +32,7 @@ WAYS = {
     "python3 -c 'input(\"name? \")'": "stdin_data",
     "python3 -c 'import getpass; getpass.getpass()'": "pty",
     "openssl genrsa -aes128 -out b 2048": "-passout",
-    "npm login": "pass -y",
+    "npm login": "a token into ~/.npmrc",
     "ssh-keygen -p -f key": "-P with the old one",
     "git -c core.editor=vim notes add": "-m",
 }

@@ -50,7 +50,7 @@ _WITHOUT_ASKING = {
     "passwd": "pipe NAME:PASSWORD into `chpasswd`",
     "docker": "pass --password-stdin to `docker login`, and leave out -t",
     "podman": "pass --password-stdin to `podman login`, and leave out -t",
-    "npm": "pass -y (npm init), or --yes",
+    "npm": "pass -y (npm init) or --yes; for npm login put a token into ~/.npmrc",
     "npx": "pass --yes",
     "yarn": "pass --yes",
     "apt": "pass -y, and set DEBIAN_FRONTEND=noninteractive",
