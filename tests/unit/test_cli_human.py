@@ -142,7 +142,7 @@ def test_no_control_character_reaches_the_terminal(text: str) -> None:
 
 def test_a_name_with_a_line_break_stays_in_its_row() -> None:
     assert len(human.answer(listed(job(name="a\nb\u2028c")), STYLE).splitlines()) == 2
-    assert line("a\nb\t\x1b") == "a\\nb\\t\\x1b"
+    assert line("a\nb\t\x1b") == "a\\nb\\t\\e"
 
 
 def test_an_answer_with_v_is_its_fields_and_below_them_the_output() -> None:

@@ -353,7 +353,7 @@ def test_a_warning_is_given_once_and_ten_are_given() -> None:
 
 def test_a_warning_shows_the_beginning_of_a_long_token_and_no_control_characters() -> None:
     assert doubtful("x" * 5000)[1] == f'"{"x" * 39}…" is no key and was sent as text; use literal for text'
-    assert doubtful("\x1b[A")[1] == '"\\x1b[A" is no key and was sent as text; use literal for text'
+    assert doubtful("\x1b[A")[1] == '"\\e[A" is no key and was sent as text; use literal for text'
 
 
 @given(st.lists(TOKENS, max_size=14), st.booleans(), st.booleans())

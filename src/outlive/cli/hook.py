@@ -9,6 +9,7 @@ import sys
 from outlive import config
 from outlive.cli import stdio
 from outlive.core.ids import short_id
+from outlive.core.quoted import visible
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context
 from outlive.jobs.news.session import News
@@ -33,7 +34,7 @@ def main(values: Mapping[str, object], options: GlobalOptions) -> int:
         if isinstance(event, dict):
             _answer(event, options)
     except (OSError, ValueError, OutliveError) as error:
-        stdio.note(f"outlive hook: {error}\n")
+        stdio.note(f"outlive hook: {visible(str(error))}\n")
     return 0
 
 
@@ -62,7 +63,7 @@ def _answer(event: Mapping[str, object], options: GlobalOptions) -> None:
         written = not news.notices
         try:
             if news.notices:
-                text = "\n".join(map(_sentence, news.notices))
+                text = "\n".join(visible(_sentence(notice)) for notice in news.notices)
                 stdio.json_line(json.dumps(_in_form(name, text)).encode())
                 written = True
         finally:

@@ -99,7 +99,7 @@ def error(failure: dict[str, Any]) -> str:
 def _jobs(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
     jobs = answer["jobs"]
     if not jobs:
-        return f"{answer.get('hint') or 'There is no job to list.'}\n"
+        return f"{line(answer.get('hint') or 'There is no job to list.')}\n"
     rows = [_job_row(job, style.now) for job in jobs]
     head: tuple[str, ...] = _HEAD
     if verbose or len({tuple(_whose(job)) for job in jobs}) > 1:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
+from outlive.core.quoted import in_json, visible
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,22 +40,11 @@ def write(data: bytes, fd: int = 1) -> None:
 
 
 def json_line(encoded: bytes) -> None:
-    """Write JSON and a newline to stdout. On a terminal, characters that it acts upon or that change
-    the order of what is read become escapes, which mean the same in JSON. Errors: OSError."""
-    if os.isatty(1) and not (encoded.isascii() and b"\x7f" not in encoded):
-        encoded = "".join(map(_shown, encoded.decode())).encode()
+    """Write JSON and a newline to stdout. On a terminal, characters that are not seen become escapes,
+    which mean the same in JSON. Errors: OSError."""
+    if os.isatty(1):
+        encoded = visible(encoded.decode(), in_json).encode()
     write(encoded + b"\n")
-
-
-def _shown(char: str) -> str:
-    """Return a character of JSON, or its escape."""
-    import unicodedata  # late: on a terminal, and for other text than ASCII
-
-    # C1 controls and DEL, bidirectional and other format characters, line separators
-    if (char.isascii() and char != "\x7f") or unicodedata.category(char) not in ("Cc", "Cf", "Zl", "Zp"):
-        return char
-    units = char.encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def text(shown: str) -> None:

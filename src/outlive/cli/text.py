@@ -6,7 +6,7 @@ import os
 import time
 import unicodedata
 
-from outlive.core.quoted import BLANK
+from outlive.core.quoted import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,21 +38,8 @@ class Style:
 
 
 def line(text: str) -> str:
-    """Return one line with control characters shown as escapes; dropping them would hide that they
-    are there."""
-    return "".join(char if _is_shown(char) else _escape(char) for char in text)
-
-
-def _is_shown(char: str) -> bool:
-    # C: controls, bidirectional overrides and other format characters, surrogates; Zl, Zp: line
-    # separators
-    kind = unicodedata.category(char)
-    return kind[0] != "C" and kind not in ("Zl", "Zp") and char not in BLANK
-
-
-def _escape(char: str) -> str:
-    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char)
-    return named or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
+    """Return one line, with escapes for what is not seen; dropping it would hide that it is there."""
+    return visible(text)
 
 
 def table(
@@ -80,7 +67,7 @@ def columns(text: str) -> int:
 
 
 def _char_columns(char: str) -> int:
-    if unicodedata.combining(char):
+    if unicodedata.category(char) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.core.quoted import one_line
 from outlive.errors import OutliveError
 
 
@@ -51,7 +52,7 @@ def name_of(command: list[str]) -> str:
     if not words:
         return command[0][: limits.NAME_CHARS].strip() or "command"
     verb = words[0].rsplit("/", 1)[-1] or words[0]
-    text = " ".join(" ".join([verb, *_told(words[1:])]).split())
+    text = one_line(" ".join([verb, *_told(words[1:])]))
     if len(text) <= limits.NAME_CHARS:
         return text
     half = (limits.NAME_CHARS - 1) // 2
@@ -82,12 +83,12 @@ def _words(text: str) -> list[str]:
     """Return the words of the first simple command of a shell string that does not only prepare
     another one; good enough for a name, not for execution."""
     if not _SPECIAL.intersection(text):
-        return text.split()
+        return one_line(text).split(" ")
     import re
 
     words: list[str] = []
     end = 0
-    for match in re.finditer(_WORD, text):
+    for match in re.finditer(_WORD, text, re.ASCII):
         if words and re.search(r"[;&|)\n]", text[end : match.start()]):
             if words[0] not in _BEFORE:
                 break

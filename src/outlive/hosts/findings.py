@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
-
+from outlive.core import quoted
 from outlive.errors import shortened
-
-_ACTING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,15 +22,8 @@ def finding(name: str, status: str, text: str, advice: str | None = None) -> Fin
 
 
 def visible(text: str) -> str:
-    """Return what a program that is not ours said as it may be shown: not too long, and with
-    characters that a terminal acts upon, or that change the order of what is read, as escapes."""
-    text = shortened(text)
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        char.encode("unicode_escape").decode("ascii") if unicodedata.category(char) in _ACTING else char
-        for char in text
-    )
+    """Return what a program that is not ours said as it may be shown: not too long, and visible."""
+    return quoted.visible(shortened(text))
 
 
 def is_sandboxed(config: Config, host: str) -> bool:

@@ -12,6 +12,7 @@ import stat
 from outlive import limits
 from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.labels import check_tags, name_of
+from outlive.core.quoted import one_line
 from outlive.core.records import EXEC, LOCAL, Definition, Notification
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
@@ -340,7 +341,7 @@ def _quota(ctx: Context, given: int | None) -> int:
 def _title(given: str | None) -> str | None:
     if given is None:
         return None
-    text = " ".join(given.split())
+    text = one_line(given)
     if len(text) > limits.MAX_TITLE_CHARS:
         raise invalid("title", f"the title is longer than {limits.MAX_TITLE_CHARS} characters")
     return text or None

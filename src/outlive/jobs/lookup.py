@@ -12,6 +12,7 @@ from sys import intern
 from outlive import fastjson, limits
 from outlive.core.ids import is_id, short_id
 from outlive.core.origin import Origin
+from outlive.core.quoted import one_line
 from outlive.core.records import State
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import ownership
@@ -257,7 +258,7 @@ def _not_own(ctx: Context, text: str, job_id: str, definition: Definition) -> Ou
 
 def _as_title(text: str) -> str:
     """Return the text as a title is stored; an empty one for what can be none."""
-    title = " ".join(text.split())
+    title = one_line(text)
     return title if len(title) <= limits.MAX_TITLE_CHARS else ""
 
 

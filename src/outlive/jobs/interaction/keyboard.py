@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from outlive.core.quoted import visible
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.store import atomic_file
@@ -71,7 +72,7 @@ def holder(job: JobDir) -> dict[str, str] | None:
     hold = _read(job)
     if hold is None:
         return None
-    name = "".join(char if char.isprintable() else "?" for char in str(hold.get("held_by"))[:_MOST_CHARS])
+    name = visible(str(hold.get("held_by"))[:_MOST_CHARS])
     return {"held_by": name, "since": str(hold.get("since"))[:_MOST_CHARS]}
 
 

@@ -6,6 +6,7 @@ The tokens are those of tmux's send-keys, and some more.
 from __future__ import annotations
 
 from outlive.core.nearest import nearest
+from outlive.core.quoted import visible
 from outlive.errors import invalid
 
 TYPE_CHECKING = False
@@ -242,4 +243,4 @@ def _spelt(held: int, name: str) -> str:
 
 def _shown(text: str) -> str:
     short = text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
-    return short if short.isprintable() else repr(short)[1:-1]
+    return visible(short)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.core.ids import short_id
+from outlive.core.quoted import escape, visible
 from outlive.render.decode import decode
 from outlive.render.plain_text import readable
 
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
     from outlive.answers.job import Prompt
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.output.merged import Output
-
-# What `readable` takes out of output, a prompt shows: it is a name of what is asked for
-_HIDDEN = {code: f"\\u{code:04x}" for code in (0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
 def text(inspection: Inspection, output: Output) -> str:
@@ -25,7 +23,9 @@ def text(inspection: Inspection, output: Output) -> str:
         if screen.alternate_since(inspection, output, output.end) is not None or screen.is_painted(inspection, output):
             return ""
     shown, _ = decode(output.pieces(max(0, output.end - limits.PROMPT_BYTES), output.end), more=False)
-    return readable(shown.translate(_HIDDEN)).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]
+    # What `readable` would take out or leave unseen, a prompt shows: it is a name of what is asked for
+    shown = visible(shown, lambda char: char if char < "\xa0" else escape(char))
+    return readable(shown).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]
 
 
 def hint(inspection: Inspection, asks: Prompt) -> str:

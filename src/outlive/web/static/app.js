@@ -1,7 +1,7 @@
 // The page around everything: header, addresses, keys, light and dark.
 
 import { base, begin, call, connected, forget, login, onConnection } from "./api.js";
-import { fill, h, toast, visible } from "./dom.js";
+import { fill, h, named, toast } from "./dom.js";
 import { about, begin as beginJobs, jobs, onJobs } from "./jobs.js";
 import { show as showList } from "./list.js";
 import { show as showJob } from "./job.js";
@@ -143,7 +143,7 @@ function stranger(error) {
     h("p", {}, again),
     byToken ? null : h("p", {}, h("code", {}, "outlive ui")),
     error.code === "ended" ? h("p", { class: "dim" }, "If it still runs, another program has taken its place at this address. It learned nothing from this page.") : null,
-    error.code === "denied" && error.message ? h("p", { class: "dim" }, `${visible(error.message)}. ${visible(error.hint ?? "")}`) : null));
+    error.code === "denied" && error.message ? h("p", { class: "dim" }, `${named(error.message)}. ${named(error.hint ?? "")}`) : null));
 }
 
 function askToken() {

@@ -1,7 +1,7 @@
 // What changed since the run before a job that failed.
 
 import { run } from "./api.js";
-import { ago, fill, h, number, visible } from "./dom.js";
+import { ago, fill, h, named, number, visible } from "./dom.js";
 
 const failures = (count) => (count === 1 ? "failure" : "failures");
 const kinds = (count) => `${number(count)} ${count === 1 ? "kind" : "kinds"} of lines`;
@@ -36,7 +36,7 @@ export async function showChanges(pane, id, toLine, signal) {
   pane.hidden = false;
   fill(pane, h("div", { class: "found-head" }, h("h2", {}, `New: ${kinds(answer.compared?.new ?? 0)}`),
     h("button", { class: "quiet", "aria-label": "Close the comparison", onclick: () => { pane.hidden = true; } }, "✕")),
-    answer.hint ? h("p", { class: "dim" }, visible(answer.hint)) : null,
+    answer.hint ? h("p", { class: "dim" }, named(answer.hint)) : null,
     h("ol", {}, fresh.map(([line, text]) => h("li", {}, h("button", { class: "quiet", onclick: () => toLine(line) }, texts(line, text))))),
     answer.compared?.gone ? [h("h2", {}, `Gone: ${kinds(answer.compared.gone)}`),
       h("ol", { class: "gone" }, gone.map(([line, text]) => h("li", {}, texts(line, text))))] : null);

@@ -35,8 +35,26 @@ export function fill(element, ...children) {
 
 // --- texts ---
 
-// Characters that are invisible, or that reorder what stands beside them, are shown as what they are; but
-// not the two that choose between a letter and a picture
+// The characters of a name: what is not seen is an escape, as core/quoted.py has it (a test compares both)
+const UNSEEN = /(?! |(?<=(?![\u2800\u{1d159}])\p{So})\ufe0f)[\p{C}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{16fe4}\u{1d159}\u{e0100}-\u{e01ef}]/gu;
+const ESCAPES = { "\n": "\\n", "\t": "\\t", "\r": "\\r", "\x1b": "\\e" };
+
+export function name(text) {
+  return String(text).replace(UNSEEN, (char) => {
+    const code = char.codePointAt(0);
+    if (ESCAPES[char]) return ESCAPES[char];
+    const [mark, digits] = code < 0x80 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+    return `\\${mark}${code.toString(16).padStart(digits, "0")}`;
+  });
+}
+
+// Words of ours in which names may stand
+export function named(text) {
+  return String(text).split("\n").map(name).join("\n");
+}
+
+// Characters of output that are invisible, or that reorder what stands beside them, are shown as what they are;
+// but not the two that choose between a letter and a picture
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|(?![\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
 const MOST_IN_LINE = 5000;
 
@@ -55,7 +73,7 @@ export function cut(text, most) {
 }
 
 export function one(text) {
-  return visible(cut(String(text ?? "").replace(/\s+/g, " ").trim(), MOST_IN_LINE));
+  return name(cut(String(text ?? "").replace(/[ \t-\r]+/g, " ").replace(/^ | $/g, ""), MOST_IN_LINE));
 }
 
 export function bytes(count) {
@@ -135,7 +153,7 @@ export function age(job, now = Date.now()) {
 // --- telling ---
 
 export function toast(text, kind = "") {
-  const shown = h("div", { class: `toast ${kind}` }, visible(text));
+  const shown = h("div", { class: `toast ${kind}` }, named(text));
   document.getElementById("toasts").append(shown);
   setTimeout(() => shown.remove(), kind === "bad" ? 9000 : 4000);
 }

@@ -2,7 +2,7 @@
 
 import { base, call, run } from "./api.js";
 import { plain } from "./ansi.js";
-import { age, badge, bytes, clock, condition, fill, h, number, one, toast, visible } from "./dom.js";
+import { age, badge, bytes, clock, condition, fill, h, named, number, one, toast, visible } from "./dom.js";
 import { previousRun, showChanges } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
@@ -82,11 +82,11 @@ export function show(main, signal, page, id) {
 
   function showHead() {
     title.textContent = one(job.title || job.name || id);
-    title.title = visible(job.command ? (Array.isArray(job.command) ? job.command.join(" ") : job.command) : "");
+    title.title = named(job.command ? (Array.isArray(job.command) ? job.command.join(" ") : job.command) : "");
     fill(state, badge(job));
     const command = Array.isArray(job.command) ? job.command.join(" ") : job.command ?? "";
     fill(facts,
-      h("code", { class: "command", title: visible(command) }, one(command)),
+      h("code", { class: "command", title: named(command) }, one(command)),
       h("span", { id: "age" }, age(job)),
       job.cwd ? h("span", { title: "Directory" }, one(job.cwd)) : null,
       h("button", { class: "quiet id", title: "Copy the id", onclick: () => copy(id, "The id was copied") }, id.slice(-8).toLowerCase()),
@@ -109,11 +109,11 @@ export function show(main, signal, page, id) {
   function showNotice() {
     const pending = job.approval?.state === "pending";
     const parts = [];
-    if (pending) parts.push(h("strong", {}, "This command waits for your approval. "), visible(job.approval.reason ?? ""), askedFacts());
+    if (pending) parts.push(h("strong", {}, "This command waits for your approval. "), named(job.approval.reason ?? ""), askedFacts());
     else if (job.waiting_for_input && view !== "terminal") parts.push( // that shows it, and its size must not change with it
       h("strong", {}, "It waits for input"), job.prompt ? [": ", h("code", {}, one(job.prompt))] : ".", " ", h("button", { onclick: () => (job.pty ? showView("terminal") : write()) }, job.pty ? "Open the terminal" : "Answer…"));
-    else if (job.message && OVER.has(job.state)) parts.push(visible(job.message));
-    else if (job.hint && (job.dropped_bytes || job.missing_bytes)) parts.push(visible(job.hint));
+    else if (job.message && OVER.has(job.state)) parts.push(named(job.message));
+    else if (job.hint && (job.dropped_bytes || job.missing_bytes)) parts.push(named(job.hint));
     if (job.previous && OVER.has(job.state)) parts.push(h("p", { class: "previous" }, previousRun(job, page, compare)));
     notice.hidden = !parts.length;
     notice.className = `notice ${pending || job.waiting_for_input ? "asks" : "bad"}`;
@@ -122,7 +122,7 @@ export function show(main, signal, page, id) {
 
   // Everything that decides what runs, one fact a line
   function askedFacts() {
-    return h("dl", { class: "asked" }, (job.approval?.facts ?? []).map((fact) => [h("dt", {}, visible(fact.label)), h("dd", {}, visible(fact.value))]));
+    return h("dl", { class: "asked" }, (job.approval?.facts ?? []).map((fact) => [h("dt", {}, named(fact.label)), h("dd", {}, named(fact.value))]));
   }
 
   // --- beside the output ---
@@ -162,7 +162,7 @@ export function show(main, signal, page, id) {
       events.length ? h("ol", { class: "events" }, events.slice(-300).map((event) => h("li", { class: `event ${event.type}` },
         h("button", { class: "quiet", title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
           h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span", { class: "type" }, said(event)))))) : h("p", { class: "dim" }, "Nothing yet."),
-      h("details", { open }, h("summary", {}, "Details"), h("dl", {}, factsOf(job, known?.end, rows.total).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, visible(value)))))));
+      h("details", { open }, h("summary", {}, "Details"), h("dl", {}, factsOf(job, known?.end, rows.total).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, named(value)))))));
   }
 
   // --- the output ---
@@ -276,7 +276,7 @@ export function show(main, signal, page, id) {
       }
       showHits(pattern, true);
     } catch (error) {
-      if (!now.aborted) { hits.textContent = ""; hits.append(h("span", { class: "bad" }, visible(error.message))); }
+      if (!now.aborted) { hits.textContent = ""; hits.append(h("span", { class: "bad" }, named(error.message))); }
     }
   }
 
@@ -334,7 +334,7 @@ export function show(main, signal, page, id) {
   function refused(error) {
     if (signal.aborted || error.name === "AbortError" || error.error?.code === "ended") return;
     if (error instanceof Refused && error.status === 404) {
-      fill(main, h("div", { class: "empty" }, h("h1", {}, "This job is gone"), h("p", {}, visible(error.message)), h("button", { onclick: () => page.go("") }, "All jobs")));
+      fill(main, h("div", { class: "empty" }, h("h1", {}, "This job is gone"), h("p", {}, named(error.message)), h("button", { onclick: () => page.go("") }, "All jobs")));
       return;
     }
     toast(error.error?.hint ? `${error.message}. ${error.error.hint}` : error.message, "bad");

@@ -12,7 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from outlive.core.quoted import visible
+from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
 from outlive.mcp.tools.text import sentences
 from outlive.render import events
@@ -55,19 +55,15 @@ def _facts(members: Members | None) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    """Return the text without line breaks: a message or a name of a job may have some."""
-    return " ".join(text.splitlines())
-
-
-def _lines(text: str) -> str:
-    """Return a text of ours, in which names may stand, with every character visible."""
-    return "\n".join(map(visible, text.split("\n")))
+    """Return a line of ours without line breaks, and with every character visible: a message or a
+    name of a job may have anything in it."""
+    return visible(" ".join(text.rstrip("\n").split("\n")))
 
 
 def _error(error: Members) -> list[str]:
-    lines = [f"{error['code']}: {_lines(error['message'])}"]
+    lines = [f"{error['code']}: {error['message']}"]
     if error.get("hint"):
-        lines.append(_lines(error["hint"]))
+        lines.append(error["hint"])
     if error.get("retryable"):
         lines.append("The same call may succeed later.")
     return lines
@@ -134,7 +130,7 @@ def _other(job: Members) -> list[str]:
 
 
 def _events(answer: Members, _process: bool) -> tuple[str, list[str]]:
-    lines = [_event_line(event) for event in answer.get("events") or []]
+    lines = [_one_line(_event_line(event)) for event in answer.get("events") or []]
     if not lines:
         last = answer.get("next_event")
         none = f"no new events; since_event={last} goes on" if last else "no events yet"
@@ -164,7 +160,7 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     shown = ("name", "cwd", "owner", "started_at", "finished_at", "damage")
     lines += [f"{key}: {visible(str(answer[key]))}" for key in shown if answer.get(key)]
     if answer.get("tags"):
-        lines.append(f"tags: {visible(', '.join(answer['tags']))}")
+        lines.append(f"tags: {', '.join(answer['tags'])}")
     watches = (answer.get("notification") or {}).get("watches")
     if watches:
         names = [f"{watch['id']} ({watch['pattern']})" for watch in watches]
@@ -411,4 +407,4 @@ _BY_TYPE: dict[str, Callable[[Members, bool], tuple[str, list[str]]]] = {
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return visible(json.dumps(value, ensure_ascii=False, separators=(",", ":")), in_json)

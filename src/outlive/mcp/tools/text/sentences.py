@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from outlive.core.ids import short_id
-from outlive.core.quoted import visible
+from outlive.core.quoted import in_json, one_line, visible
 from outlive.core.records import FINISHED
 from outlive.render.failures import other_run
 
@@ -180,7 +180,7 @@ def masked(answer: Members) -> list[str]:
 
 def quoted(text: str) -> str:
     """Return words of a program as a string, which can end nowhere but at its end."""
-    return visible(json.dumps(text, ensure_ascii=False))
+    return visible(json.dumps(text, ensure_ascii=False), in_json)
 
 
 def drawn(answer: Members) -> list[str]:
@@ -316,7 +316,7 @@ def condition(fired: Members) -> str:
 
 def command_line(command: Any) -> str:
     text = " ".join(map(str, command)) if isinstance(command, list) else str(command)
-    line = visible(" ".join(text.split()))
+    line = visible(one_line(text))
     return line if len(line) <= 200 else line[:199] + "…"
 
 

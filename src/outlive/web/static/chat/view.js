@@ -1,7 +1,7 @@
 // The view of a job inside a chat: live where the host lets it ask the server, else the answer as it was given.
 
 import { parts, show as showParts } from "../ansi.js";
-import { age, badge, bytes, cut, duration, fill, h, one, toast, visible } from "../dom.js";
+import { age, badge, bytes, cut, duration, fill, h, named, one, toast, visible } from "../dom.js";
 import { forever, sleep } from "../polling.js";
 import { Rows } from "../rows.js";
 import { asksServer, begin, call, host, notify, on, request, run } from "./bridge.js";
@@ -165,7 +165,7 @@ function showJob(given, { text = "", opened, back = null }) {
     fill(top,
       back ? h("button", { class: "quiet", "aria-label": "All jobs", onclick: back }, "←") : null,
       badge(job),
-      h("code", { class: "name", title: visible(cut(commandOf(job.command ?? input.command), MOST_SHOWN)) }, name),
+      h("code", { class: "name", title: named(cut(commandOf(job.command ?? input.command), MOST_SHOWN)) }, name),
       h("span", { class: "dim when" }, when()),
       h("span", { class: "grow" }),
       job.state === "running" && live() ? ending() : null,
@@ -209,7 +209,7 @@ function showJob(given, { text = "", opened, back = null }) {
     if (refused) said.push(refused);
     else if (waits) said.push(answering());
     else if (job.approval?.state === "pending") said.push("It waits for a person's approval: ", h("code", {}, `outlive approve ${id.slice(-8)}`));
-    else if (OVER.has(job.state) && job.message) said.push(visible(job.message));
+    else if (OVER.has(job.state) && job.message) said.push(named(job.message));
     note.hidden = !said.length;
     note.className = `notice ${refused ? "" : waits || job.approval ? "asks" : "bad"}`;
     fill(note, said);
@@ -282,7 +282,7 @@ function showJob(given, { text = "", opened, back = null }) {
   }
 
   function failure(error, words) {
-    return error.status === 0 ? `${words}: ${visible(error.message)}.` : visible(error.error?.hint ? `${error.message}. ${error.error.hint}` : error.message);
+    return error.status === 0 ? `${words}: ${named(error.message)}.` : named(error.error?.hint ? `${error.message}. ${error.error.hint}` : error.message);
   }
 
   // Without the server the view shows what the tool answered
