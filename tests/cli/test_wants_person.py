@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.jobs.diagnosis import person
+from outlive.jobs.diagnosis import failure, person
 from support.cli import Cli, Jobs
 
 EDITOR = f"#!{sys.executable}\nimport select\nselect.select([0], [], [], 0.1)\nselect.select([], [], [])\n"
@@ -30,12 +30,32 @@ WAYS = {
     "dialog --yesno really 8 20": "pty",
     "sudo -k true": "pty",
     "python3 -c 'input(\"name? \")'": "stdin_data",
-    "python3 -c 'import getpass; getpass.getpass()'": "pty",
+    "python3 -c 'import getpass; getpass.getpass()'": "GetPassWarning",
     "openssl genrsa -aes128 -out b 2048": "-passout",
     "npm login": "a token into ~/.npmrc",
     "ssh-keygen -p -f key": "-P with the old one",
     "git -c core.editor=vim notes add": "-m",
+    "top": "-b -n 1",
+    "su -s /bin/sh nobody -c su": "`sudo -n`",
+    "tmux": "pty",
 }
+
+
+SAID = {  # what programs say that would change the machine if they were tried
+    "Do you want to continue? [Y/n] Abort.\n": ("apt-get remove less", "pass -y"),
+    "dpkg: error processing package x (--install):\n end of file on stdin at conffile prompt\n": (
+        "dpkg -i x.deb",
+        "--force-confold",
+    ),
+    "E: Sub-process /usr/bin/dpkg returned: end of file on stdin at conffile prompt\n": (
+        "apt-get install -y x",
+        "Dpkg::Options::=--force-confold",
+    ),
+}
+
+
+def program(command: str) -> str:
+    return command.split(maxsplit=1)[0]
 
 
 def editor(work: Path, name: str) -> Path:
@@ -82,16 +102,33 @@ def test_an_editor_in_a_terminal_is_none_that_wants_one(cli: Cli, jobs: Jobs, wo
 @pytest.mark.parametrize("command", WAYS)
 @pytest.mark.slow
 def test_each_real_program_is_answered_with_its_way_out(cli: Cli, jobs: Jobs, repository: Path, command: str) -> None:
-    if shutil.which(command.split(maxsplit=1)[0]) is None:
-        pytest.skip(f"{command.split(maxsplit=1)[0]} is not installed")
+    if shutil.which(program(command)) is None:
+        pytest.skip(f"{program(command)} is not installed")
     if command.startswith("ssh-keygen"):
         subprocess.run(KEY.split(), cwd=repository, check=True)
     if command != WITHOUT_TEXT:
         subprocess.run(["git", "commit", "-q", "-m", "one"], cwd=repository, check=True)
-    ran = cli.ok("run", "--snapshot-after", "20000", command, env={"EDITOR": None, "VISUAL": None, "TERM": "xterm"})
+    bound = ("--snapshot-after", "20000", "--timeout", "120s")
+    ran = cli.ok("run", *bound, command, env={"EDITOR": None, "VISUAL": None, "TERM": "xterm"})
     assert ran["state"] == "running" or ran["exit_code"]
     assert WAYS[command] in ran["hint"]
     jobs.end()
+
+
+@pytest.mark.slow
+def test_twelve_real_programs_are_tried() -> None:
+    programs = sorted(set(map(program, WAYS)))
+    missing = [name for name in programs if shutil.which(name) is None]
+    tried = len(programs) - len(missing)
+    assert len(programs) >= 14
+    if tried < 12:
+        pytest.skip(f"only {tried} of {len(programs)} are installed, and tried above; not {', '.join(missing)}")
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_what_a_package_manager_asks_is_answered_by_its_options(said: str) -> None:
+    command, way = SAID[said]
+    assert way in str(failure.sentence("closed", said, command))
 
 
 def test_the_way_out_is_that_of_the_program_that_asks() -> None:
@@ -99,6 +136,8 @@ def test_the_way_out_is_that_of_the_program_that_asks() -> None:
     assert "loopback" in str(person.way_of(["make", "gpg2"]))
     assert "loopback" in str(person.way_of(["pinentry-curses"]))
     assert "EDITOR=true" in str(person.way_of(["make", "nano"]))
+    assert "PAGER=cat" in str(person.way_of(["man", "sh", "less"]))
+    assert "GIT_PAGER=cat" in str(person.way_of(["git", "less"]))
     assert person.way_of(["nano"]) is None, "it was asked for by its name"
     assert person.way_of_command("cd /tmp && /usr/bin/docker login registry") == person.way_of(["docker"])
     assert person.way_of_command("git clone https://x") is None, "what it asks for is no text"

@@ -34,7 +34,7 @@ TALKS = Socket(foreground.CONNECTED, 5432, "127.0.0.1")
     ("names", "doing", "more", "words"),
     [
         (["git", "vim"], foreground.FILES, {}, "git → vim, which wants a terminal; its stdin is closed: kill it and pass the text with -m or --no-edit, or set GIT_EDITOR=true, or start it with pty."),
-        (["sh", "less"], foreground.TIMER, {"stdin": "open"}, "less, which wants a terminal; its stdin is open, but is none: kill it and start it with pty."),
+        (["sh", "less"], foreground.TIMER, {"stdin": "open"}, "less, which wants a terminal; its stdin is open, but is none: kill it and set PAGER=cat, MANPAGER=cat and GIT_PAGER=cat, or start it with pty."),
         (["vim"], foreground.TERMINAL, {"pty": True}, "vim, which fills the terminal: screen shows it, send-keys answers."),
         (["sh", "make", "sh", "cc1"], foreground.COMPUTING, {"cpu_s": 31.4}, "make → cc1, which is working (31 s of CPU so far)."),
         (["sh"], foreground.WAITING, {"cpu_s": 0.2}, "sh, which waits (0 s of CPU so far)."),

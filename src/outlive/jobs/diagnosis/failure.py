@@ -23,9 +23,10 @@ _END_OF_INPUT = re.compile(
     r"|\bpassphrase[^\n]*: [^\n]*\bincorrect passphrase",
     re.IGNORECASE,
 )
+_GETPASS = re.compile(r"GetPassWarning|\bgetpass\.py\b")  # the warning is too far above the end of a long traceback
 _NO_TERMINAL = re.compile(
-    r"(?<!because stdin is )not a (?:tty|terminal)|non[- ]?tty|authentication token manipulation error|not (?:from|to) a terminal|a terminal is required|no tty present|requires? a (?:tty|terminal)"
-    r"|/dev/tty\b|error opening terminal|(?<!System Error: )inappropriate ioctl|TERM environment variable not set",
+    r"(?<!because stdin is )not a (?:tty|terminal)|non[- ]?tty|authentication token manipulation error|\bsu: authentication failure|not (?:from|to) a terminal|a terminal is required|no tty present|requires? a (?:tty|terminal)"
+    r"|/dev/tty\b|failed tty get|error opening terminal|(?<!System Error: )inappropriate ioctl|TERM environment variable not set",
     re.IGNORECASE,
 )  # CMake says "System Error: Inappropriate ioctl" of whatever failed
 
@@ -33,6 +34,11 @@ _NO_TERMINAL = re.compile(
 def sentence(stdin: str, last: str, command: str = "") -> str | None:
     """Return why a job without a terminal failed, if `last`, the end of its output, shows that it
     met the end of its input or wanted a terminal; else None."""
+    if _GETPASS.search(last):
+        return (
+            "It asked for a password (Python's getpass, GetPassWarning), and has no terminal: run it again with pty, "
+            "or with the password as a line of stdin_data."
+        )
     line = last.rpartition("\n")[2] or last.rstrip().rpartition("\n")[2]
     asked = _CHOICE.search(line) or _QUESTION.search(last)
     if asked or _END_OF_INPUT.search(last):

@@ -33,6 +33,8 @@ _WITHOUT_EDITOR = {
     "kubectl": "use `kubectl apply` or `kubectl patch`",
     "man": "pass -P cat",
 }
+_APT = "pass -y -o Dpkg::Options::=--force-confold, and set DEBIAN_FRONTEND=noninteractive"
+_PAGER = "set PAGER=cat, MANPAGER=cat and GIT_PAGER=cat"
 # Program that asks → how it does not. The first part of a name counts: gpg for gpg2, pinentry for pinentry-tty
 _WITHOUT_ASKING = {
     "gpg": "pass --batch --pinentry-mode loopback --passphrase-fd 0, and the passphrase with stdin_data",
@@ -53,12 +55,16 @@ _WITHOUT_ASKING = {
     "npm": "pass -y (npm init) or --yes; for npm login put a token into ~/.npmrc",
     "npx": "pass --yes",
     "yarn": "pass --yes",
-    "apt": "pass -y, and set DEBIAN_FRONTEND=noninteractive",
-    "apt-get": "pass -y, and set DEBIAN_FRONTEND=noninteractive",
-    "dpkg": "set DEBIAN_FRONTEND=noninteractive",
+    "apt": _APT,
+    "apt-get": _APT,
+    "dpkg": "pass --force-confold, which keeps changed files, and set DEBIAN_FRONTEND=noninteractive",
     "dnf": "pass -y",
     "yum": "pass -y",
     "pacman": "pass --noconfirm",
+    "less": _PAGER,
+    "more": _PAGER,
+    "most": _PAGER,
+    "top": "pass -b -n 1",
 }
 _WORD = re.compile(r"[\w./+-]+")
 
