@@ -33,6 +33,23 @@ def test_a_long_script_runs_in_a_sandbox_and_finds_no_open_file(cli: Cli, work: 
     assert "typed" in cli.ok("log", job)["output"].splitlines()[-1]
 
 
+@pytest.mark.parametrize("shell", ["bash -c", "sh -c"])
+def test_no_process_of_a_sandbox_keeps_a_long_script_open(cli: Cli, work: Path, shell: str) -> None:
+    waits = "until [ -e end ]; do sleep 0.1; done"
+    (work / "script").write_text(f"{FILLED}ls /proc/self/fd; ls /proc/$$/fd; touch said; {waits}")
+    words = ("--snapshot-after", "0", "--sandbox", "workspace-write", "--shell-wrapper", shell, "--script", "script")
+    job = cli.ok("run", *words, cwd=work)["job_id"]
+    until((work / "said").exists, what="it runs")
+    everyone = {pair.supervisor(job), *processes.descendants(pair.supervisor(job))}
+    names = {pid: processes.name(pid) for pid in everyone}
+    assert "boxkeeper" in names.values(), names
+    links = {pid: sorted(processes.open_files(pid).values()) for pid in everyone}
+    assert not [name for pid, name in names.items() if any("memfd:script" in link for link in links[pid])]
+    (work / "end").touch()
+    cli.ok("wait", job)
+    assert cli.ok("log", job)["output"].split() == ["0", "1", "2", "3", "0", "1", "2"], "3 is what ls itself opened"
+
+
 def test_what_keeps_the_output_of_a_sandboxed_job_open_is_not_its_script(cli: Cli, work: Path) -> None:
     """Both streams have a reader while no process of outlive is there."""
     waits = "until [ -e {} ]; do sleep 0.1; done\n".format

@@ -6,7 +6,7 @@
  * Descriptors: 3 is a socket that keeps messages apart (SOCK_SEQPACKET), 4 the stderr of the
  * command, 5 and 6 stay open as long as anything in the sandbox lives, 10 has the directories that
  * may be written, each with a NUL behind it. 2 takes what bwrap complains of. The command inherits
- * 0, 1 and 2 alone.
+ * 0, 1 and 2 alone, and 9 where it has a long script, which its shell closes.
  *
  * Where the kernel has Landlock (landlock(7)), writes elsewhere are refused by it too, whatever is
  * mounted, and so are abstract Unix sockets and signals to processes outside.
@@ -28,7 +28,7 @@ enum { DUP3 = 24, FCNTL = 25, IOCTL = 29, PREAD = 67, SETSID = 157, PRCTL = 167,
 __asm__(".globl _start\n_start: mov x0, sp\n b run\n");
 #endif
 
-enum { REPORT = 3, STDERR = 4, LAST_FD = 6, WRITABLE = 10 };
+enum { REPORT = 3, STDERR = 4, LAST_FD = 6, SCRIPT = 9, WRITABLE = 10 };
 enum { READY = 1, STARTED = 2, ENDED = 3 };
 enum { PR_SET_DUMPABLE = 4, F_SETFD = 2, FD_CLOEXEC = 1, TIOCSCTTY = 0x540E, MSG_NOSIGNAL = 0x4000 };
 enum { CLONE_VM = 0x100, CLONE_VFORK = 0x4000, SIGCHLD = 17, WALL = 0x40000000, EINTR = 4, EPERM = 1 };
@@ -125,6 +125,7 @@ __attribute__((noreturn, used)) void run(long *stack) {
     for (int fd = 0; fd <= STDERR; fd++)
         if (fd != REPORT)
             call(CLOSE, fd, 0, 0, 0, 0, 0);
+    call(CLOSE, SCRIPT, 0, 0, 0, 0, 0); /* it is in memory, as long as anyone has it open */
     for (;;) {
         long ended = call(WAIT4, -1, (long)&status, WALL, 0, 0, 0);
         if (ended == child && !failed)
