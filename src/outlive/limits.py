@@ -133,7 +133,9 @@ STDIO_LINE_BYTES = MAX_STDIN_WRITE_BYTES  # of one message; over HTTP it is HTTP
 TOKENS = 100
 TOKEN_NAME_CHARS = 40
 HTTP_HEADER_BYTES = 32_768  # of one request, its first line included
-HTTP_BODY_BYTES = 4 * 1024**2
+# A script and 1 MiB for the rest: JSON's escapes make up to three bytes of one (of a control character, six)
+HTTP_BODY_BYTES = 3 * MAX_SCRIPT_BYTES + 1024**2
+PAGE_BODY_BYTES = 4 * 1024**2  # the page starts nothing
 HTTP_IDLE_S = 15.0  # a connection without an authorized request is closed after this, ...
 HTTP_WAITING = 200  # ... and when there are more of them, the oldest at once
 HTTP_BODY_S = 30.0  # a request has to arrive whole within this

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from outlive import limits
 from support import http
 from support.cli import Cli, Jobs
 from support.mcp_client import LEGACY_VERSION
@@ -333,7 +334,8 @@ def test_an_event_id_of_somebody_else_brings_nothing_back(served: Served) -> Non
 
 @pytest.mark.fault("S14")
 def test_a_body_that_is_too_large_is_refused_however_it_comes(served: Served) -> None:
-    large = b'{"x":"' + b"a" * (5 * 1024**2) + b'"}'
+    large = b'{"x":"' + b"a" * limits.HTTP_BODY_BYTES + b'"}'
+    assert served.ask("POST", token="x" * 43, body=large).status == 401, "it is not read"
     assert served.ask("POST", body=large).status == 413
     with http.client() as client:
         headers = {"authorization": f"Bearer {served.tokens['tests']}", "content-type": "application/json"}

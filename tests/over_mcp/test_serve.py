@@ -15,12 +15,13 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from outlive import limits
 from support import http
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.notified import wait_for_end
 from support.serve import INITIALIZE, TRANSPORTS, HttpSession, Served, open_sockets
-from support.tiers import MODERN_FIRST, first
+from support.tiers import MODERN_FIRST, ONE_ERA, first
 from support.tools import instructions
 from support.wait import until
 
@@ -40,6 +41,25 @@ def served(shared_serve: Served) -> Iterator[Served]:
     shared_serve.begin_test()
     yield shared_serve
     shared_serve.end_test()
+
+
+@ONE_ERA
+def test_a_script_of_8_mib_runs_over_http(served: Served, cli: Cli, work: Path, transport: str, era: str) -> None:
+    """In a message it is longer: each of its lines has four characters that JSON escapes, of which two have two bytes."""
+    head, end = "cat <<'END' | wc -c\n", "END\n"
+    line = '"\u00e9\u00e9\n'
+    room = limits.MAX_SCRIPT_BYTES - len(head) - len(end)
+    text = head + line * (room // len(line.encode())) + end
+    size = f"{room // len(line.encode()) * len(line.encode())}\n"
+    given = {"command": text, "workdir": str(work)}
+    with HttpSession(served, transport=transport, era=era) as client:
+        done = client.call("exec", **given)
+        assert (done["exit_code"], done["output"].strip()) == (0, size.strip())
+        cli.ok("remove", done["job_id"])
+    if transport == TRANSPORTS[0]:  # by a client that escapes what is not ASCII: 20 MiB
+        escaped = served.tool("exec", **given)
+        assert (escaped["exit_code"], escaped["output"].strip()) == (0, size.strip())
+        cli.ok("remove", escaped["job_id"])
 
 
 @MODERN_FIRST

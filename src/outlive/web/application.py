@@ -321,7 +321,7 @@ async def _body(request: Request) -> bytes:
     with anyio.move_on_after(limits.HTTP_BODY_S):
         async for piece in request.stream():
             body += piece
-            if len(body) > limits.HTTP_BODY_BYTES:
+            if len(body) > limits.PAGE_BODY_BYTES:
                 raise _Refused(PlainTextResponse("The request is too large.", 413))
         return body
     raise _Refused(PlainTextResponse("The request did not arrive in time.", 408))
