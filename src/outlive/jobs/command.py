@@ -134,7 +134,7 @@ def _require_readable(script: bytes, wrapper: list[str]) -> None:
         raise invalid(
             "shell",
             f"`{' '.join(wrapper)}` takes no string of more than {limits.MAX_COMMAND_BYTES:,} bytes, which the kernel refuses",
-            hint="bash, sh, dash, ash, ksh, mksh and zsh take one, where -c is the last of their options.",
+            hint="bash, sh, dash, ash, ksh, mksh, zsh and busybox take one, where -c is the last of their options.",
         )
 
 
