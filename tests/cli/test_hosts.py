@@ -116,9 +116,9 @@ def test_a_check_of_a_cluster_ends_programs_that_print_without_end(cli: Cli, pla
 def test_what_a_program_of_a_cluster_says_is_shown_with_visible_control_characters(cli: Cli, place: Path) -> None:
     fake_slurm.programs(place, dict.fromkeys(("sbatch", "squeue", "scancel", "srun", "sinfo", "scontrol"), RINGS))
     (check,) = [one for one in cli.ok("host", "check", "cluster")["checks"] if one["name"] == "controller"]
-    assert check["found"].endswith(r"\x1b]0;title\x07\u202ereversed")
+    assert check["found"].endswith(r"\e]0;title\x07\u202ereversed")
     error = cli.error("run", "--host", "cluster", "true", code="launch_failed")
-    assert r"\x1b]0;title\x07\u202ereversed" in error["message"]
+    assert r"\e]0;title\x07\u202ereversed" in error["message"]
 
 
 @pytest.mark.fault("H29")
@@ -131,7 +131,7 @@ def test_what_ssh_prints_is_bounded_and_shown_with_visible_control_characters(cl
     env = {"PATH": f"{programs}:{os.environ['PATH']}"}
     fake_slurm.put(programs, "ssh", RINGS)
     (check,) = cli.ok("host", "check", "box", env=env)["checks"]
-    assert check["found"] == r"\x1b]0;title\x07\u202ereversed"
+    assert check["found"] == r"\e]0;title\x07\u202ereversed"
     fake_slurm.put(programs, "ssh", "#!/bin/sh\nhead -c 500000000 /dev/zero | tr '\\0' 'x' >&2\nexit 255\n")
     (check,) = cli.ok("host", "check", "box", env=env)["checks"]
     assert check["status"] == "fail" and len(check["found"]) < 10_000
