@@ -53,6 +53,7 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
         asks = job_answer.waiting(inspection, output)
         described = job_answer.describe(inspection, job, output, asks)
         advised = job_answer.advice(ctx, inspection, job, output, asks, described.stopped)
+        unread = job_answer.not_utf_8(ctx, output)
         previous = job_answer.previous(ctx, inspection, output)
     reported = job_answer.reported(inspection)
     if ctx.client is not None:
@@ -78,7 +79,7 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
         env_vars=job_answer.env_vars(inspection),
         descendants=others,
         previous=previous,
-        hint=sentences(reported.hint, hint),
+        hint=sentences(reported.hint, hint, unread),
     )
 
 
