@@ -113,7 +113,7 @@ def test_from_cursor_to_cursor_no_character_is_lost_or_replaced(cli: Cli, encodi
     assert read == text
 
 
-@pytest.mark.parametrize("encoding", ["gbk", "utf-16-be"])
+@pytest.mark.parametrize("encoding", ["gbk", "utf-16-be", "utf-8"])
 def test_half_a_character_is_left_to_the_next_answer(cli: Cli, jobs: Jobs, work: Path, encoding: str) -> None:
     data = "ab上!".encode(encoding)
     cut = len("ab".encode(encoding)) + 1
@@ -125,10 +125,17 @@ def test_half_a_character_is_left_to_the_next_answer(cli: Cli, jobs: Jobs, work:
     until(lambda: cli.ok("status", job)["stdout_bytes"] == cut)
     first = cli.ok("poll", job, "--encoding", encoding)
     assert (first["output"], first["next_seq"]) == ("ab", cut - 1)
+    of_stdout = cli.ok("log", job, "--encoding", encoding, "--stream", "stdout")
+    assert (of_stdout["output"], of_stdout["next_seq"]) == ("ab", cut - 1)
+    tail = cli.ok("tail", job, "--encoding", encoding)
+    assert tail["stdout_tail"] == "ab"
+    assert not [one for one in (first, of_stdout, tail) if "UTF-8" in (one.get("hint") or "")]
     (work / "go").touch()
     until(lambda: cli.ok("status", job)["stdout_bytes"] == len(data))
     stdout = ("--stream", "stdout", "--encoding", encoding)
-    assert cli.ok("log", job, *stdout, "--since-seq", str(cut))["output"] == "上!"
+    assert cli.ok("log", job, *stdout, "--since-seq", str(cut - 1))["output"] == "上!"
+    if encoding != "utf-8":
+        assert cli.ok("log", job, *stdout, "--since-seq", str(cut))["output"] == "上!"
     jobs.end()
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import McpSession
 from support.tiers import ONE_ERA
 from support.tools import background
+from support.wait import until
 
 Connect = Callable[..., McpSession]
 SAID = "encoding=latin-1"
@@ -31,9 +33,15 @@ def test_that_output_is_not_utf_8_is_told_once_for_each_job_and_session(mcp_conn
     assert not any(told(session, action, job) for action in ("wait", "poll", "log", "tail"))
     other = session.ok("exec", command="printf '\\351\\n'")
     assert SAID in other["hint"]
+    assert SAID not in (session.ok("exec", command="printf 'caf\\303\\251\\n'").get("hint") or "")
     another = mcp_connect(client_name="another")
     assert [told(another, "log", job) for _ in range(2)] == [True, False]
-    assert SAID not in (session.ok("exec", command="printf 'caf\\303\\251\\n'").get("hint") or "")
+    session.kill()
+    until(lambda: not Path(f"/proc/{session.pid}/exe").exists(), what="the end of the server")
+    # The next session of that client is told too, and poll still says that it goes on behind what the first one read
+    next_one = mcp_connect()
+    assert told(next_one, "tail", job)
+    assert "another session has read" in next_one.ok("process", action="poll", job_id=job)["hint"]
 
 
 @ONE_ERA

@@ -186,7 +186,7 @@ class Matched:
     def _row(self, number: int, line: bytes, mark: str) -> str:
         text = decode_exact(line.rstrip(b"\n"))
         if "\N{REPLACEMENT CHARACTER}" in text:
-            self.not_utf_8 |= not is_utf_8([(0, line)], cut_start=False, cut_end=False)
+            self.not_utf_8 |= not is_utf_8([(0, line)], cut_start=True, cut_end=not line.endswith(b"\n"))
         return f"{number + 1}{mark}{text if self._raw else readable(text)}"
 
 

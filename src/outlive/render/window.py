@@ -7,7 +7,7 @@ from outlive.answers.output import Shown, Tails
 from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
 from outlive.render import truncate
-from outlive.render.decode import decode_exact, is_utf_8, leading_cut
+from outlive.render.decode import decode_exact, is_utf_8, leading_cut, trailing_cut
 from outlive.render.sources import Merged, text_of
 
 TYPE_CHECKING = False
@@ -96,10 +96,17 @@ def _text(source: Merged | StreamLog, start: int, stop: int) -> tuple[str, int]:
 
 
 def tails(
-    output: Output, lines: int, max_bytes: int, streams: tuple[int, ...] = (0, 1), encoding: Encoding | None = None
+    output: Output,
+    lines: int,
+    max_bytes: int,
+    streams: tuple[int, ...] = (0, 1),
+    encoding: Encoding | None = None,
+    *,
+    more: bool = False,
 ) -> Tails:
     """Return the answer of `tail`: the last lines of each of these streams, as exact text. Lines
-    before a gap do not belong to them. `encoding`: as of a View."""
+    before a gap do not belong to them. `encoding`: as of a View. `more`: output can still follow, so an
+    incomplete character at the end is left out."""
     text = text_of(output, encoding)
     texts, included, crossed = [], [], False
     for stream in (0, 1):
@@ -107,7 +114,7 @@ def tails(
             texts.append("")
             included.append(0)
             continue
-        shown, count, cut = output.steady(_tail, output, stream, lines, max_bytes, text)
+        shown, count, cut = output.steady(_tail, output, stream, lines, max_bytes, text, more)
         texts.append(shown)
         included.append(count)
         crossed = crossed or cut
@@ -124,15 +131,19 @@ def tails(
     )
 
 
-def _tail(output: Output, stream: int, lines: int, max_bytes: int, text: Text | None) -> tuple[str, int, bool]:
+def _tail(
+    output: Output, stream: int, lines: int, max_bytes: int, text: Text | None, more: bool
+) -> tuple[str, int, bool]:
     """Return the text, how many bytes it is, and whether there would be more of it without a gap."""
     data, crossed = _tail_bytes(output, stream, lines, max_bytes, text)
     size = output.sizes[stream]
     if text is not None:
-        return text.of(size - len(data), size, stream, final=True), len(data), crossed
+        return text.of(size - len(data), size, stream, final=not more), len(data), crossed
     if len(data) < size:
         # Drop the rest of a character whose beginning was cut off
         data = data[leading_cut(data) :]
+    if more:
+        data = data[: len(data) - trailing_cut(data)]
     shown = decode_exact(data)
     if "\N{REPLACEMENT CHARACTER}" in shown:
         output.not_utf_8 |= not is_utf_8([(stream, data)], cut_start=False, cut_end=False)

@@ -28,7 +28,9 @@ def tail(
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         with Output(job_dir) as output:
-            tails = window.tails(output, tail_lines, max_bytes, _STREAMS[stream], wanted)
+            tails = window.tails(
+                output, tail_lines, max_bytes, _STREAMS[stream], wanted, more=not inspection.state.finished
+            )
             lost = job_answer.losses(inspection, output)
             unread = job_answer.not_utf_8(ctx, output)
         return Tail(
