@@ -52,12 +52,14 @@ class Text:
             text += [self._streams[number].end() for number in (0, 1) if stream in (None, number)]
         return "".join(text)
 
+    def feed(self, stream: int, at: int, data: bytes) -> str:
+        """Return the text that is complete with `data`, which stands at `at` of a log."""
+        return self._streams[stream].feed(at, data)
+
     def pieces(self, start: int, stop: int, stream: int | None) -> list[tuple[int, bytes]]:
         """Return what is complete in [start, stop), as (stream, UTF-8)."""
         placed = self._placed(start, stop, stream)
-        return [
-            (number, self._streams[number].feed(at, data).encode("utf-8", "replace")) for number, at, data in placed
-        ]
+        return [(number, self.feed(number, at, data).encode("utf-8", "replace")) for number, at, data in placed]
 
     def shown(self, start: int, stop: int, stream: int | None, *, more: bool) -> tuple[str, int]:
         """Return the text, and how many bytes at its end are held back until more output comes: a
