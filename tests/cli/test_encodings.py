@@ -195,5 +195,8 @@ def test_a_name_that_is_no_encoding_of_text_is_refused(cli: Cli, verb: str) -> N
 
 
 def test_comparing_goes_without_an_encoding(cli: Cli) -> None:
-    job = put(cli, b"text\n")
+    put(cli, "\ufeffone\ntwo\n".encode("utf-16-le"))
+    job = put(cli, "\ufeffone\nthree\n".encode("utf-16-le"))
+    found = cli.ok("log", job, "--compare", "previous")
+    assert "2:three" in found["output"] and "1:one" not in found["output"]
     cli.error("log", job, "--compare", "previous", "--encoding", "gbk", code="invalid_argument")

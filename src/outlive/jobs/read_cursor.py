@@ -160,11 +160,11 @@ def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, st
 
 def _read_before(job: JobDir, position: int) -> str:
     """Return the sentence about output that an earlier session has read."""
-    from outlive.store.output.line_index import Lines
+    from outlive.render.sources import lines_of, text_of
     from outlive.store.output.merged import Output
 
     with Output(job) as output:
-        lines = Lines(job, output)
+        lines = lines_of(job, output, None, text_of(output, None))
         try:
             line = lines.before(min(position, output.end)) + 1
         finally:

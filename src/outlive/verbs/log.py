@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import Job
@@ -136,16 +138,14 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
 
     added = ctx.config.get("output", "problem_matcher") or ()
     with run, Output(run) as output:
-        lines = Lines(run, output, reader.stream)
-        try:
+        with closing(Lines(run, output, reader.stream)) as lines:
             before = output.steady(changes.Printed, lines, added)
-        finally:
-            lines.close()
         compared = earlier_runs.described(run.job_id, run.read_state())
     checkpoint()
-    now = reader.output.steady(changes.Printed, reader.lines, added)
-    checkpoint()
-    return changes.lines(reader.lines, now, before, compared, **how)
+    with closing(Lines(reader.output.job, reader.output, reader.stream)) as lines:  # as UTF-8, whatever the output is
+        now = reader.output.steady(changes.Printed, lines, added)
+        checkpoint()
+        return changes.lines(lines, now, before, compared, **how)
 
 
 class _Reader:
