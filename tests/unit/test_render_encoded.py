@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import encodings
+import pkgutil
 from typing import Any, cast
 
 import pytest
@@ -183,6 +185,27 @@ def test_what_is_no_encoding_is_refused_with_one_that_is(name: str, said: str) -
         asked(name)
     assert caught.value.message.startswith(said)
     assert len(caught.value.message) < 200
+
+
+@pytest.mark.filterwarnings("ignore:.*invalid escape sequence:DeprecationWarning")  # unicode_escape
+def test_each_encoding_of_text_that_python_knows_is_read_and_no_other() -> None:
+    read, refused = set(), set()
+    for name in sorted(module.name for module in pkgutil.iter_modules(encodings.__path__) if module.name[0] != "_"):
+        try:
+            encoding = asked(name)
+        except OutliveError:
+            refused.add(name)
+            continue
+        read.add(name)
+        if encoding is not None and name not in ("utf_16", "utf_32"):  # those write a mark
+            data = "a line\nend".encode(name)
+            assert in_pieces(stored((0, data)), name, [3, 1, 4]) == "a line\nend", name
+            ends = text(stored((0, data)), name).lines(None, 0, len(data)).count(b"\n")
+            assert ends == data.count(b"\n") if "escape" in name else ends == 1, name
+    assert len(read) > 90
+    of_bytes = {name for name in refused if name.endswith("_codec")}
+    assert len(of_bytes) > 5
+    assert refused - of_bytes <= {"aliases", "idna", "mbcs", "oem", "punycode", "rot_13", "undefined"}
 
 
 def test_utf_8_by_any_name_is_what_is_read_anyhow() -> None:

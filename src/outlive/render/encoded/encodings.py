@@ -83,7 +83,7 @@ def asked(name: str | None) -> Encoding | None:
         meant = f"did you mean {near!r}?" if near else f"known are {_COMMON} and all others of Python"
         raise invalid("encoding", f"unknown encoding {name[:_LONGEST_NAME]!r}; {meant}") from None
     try:
-        bytes(range(256)).decode(known, "replace")
+        b"\n\xff".decode(known, "replace")
     except (LookupError, ValueError):
         raise invalid("encoding", f"{name!r} is no encoding of text; such are {_COMMON}") from None
     return None if known in _UTF_8 else Encoding(known)
