@@ -29,9 +29,18 @@ os._exit(3)
 """
 
 
+# Told once to each session, and each time to a command line, which has none (test_not_utf_8.py)
+NOT_UTF_8 = re.compile(r" ?Bytes that are not UTF-8 .* to read them\.")
+
+
 def _settled(answer: Any) -> Any:
     """The answer without what is about the time of asking."""
     if isinstance(answer, dict):
+        if NOT_UTF_8.search(str(answer.get("hint"))):
+            hint = NOT_UTF_8.sub("", answer["hint"])
+            answer = {
+                name: hint if name == "hint" else value for name, value in answer.items() if name != "hint" or hint
+            }
         silence = str(answer.get("hint")).startswith("Silent for ")
         without = TIMES | {"hint"} if silence else TIMES
         return {name: _settled(value) for name, value in answer.items() if name not in without}

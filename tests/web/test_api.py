@@ -155,6 +155,19 @@ def test_the_rows_of_large_output_are_those_of_log(browser: Browser, cli: Cli) -
         assert browser.run("log", job_id=job, offset=row, limit=1)["since_seq"] == found["rows"][0][1]
 
 
+def test_the_rows_of_utf_16_with_its_mark_are_those_of_its_text(browser: Browser, cli: Cli) -> None:
+    lines = [f"上 {number}" for number in range(1, 1001)]
+    Path("data").write_bytes("\ufeff{}\n".format("\n".join(lines)).encode("utf-16-le"))
+    job = finished(cli, "printf 'caf\\303\\251\\n' >&2; cat data")
+    found = browser.call("rows", job_id=job, row=499, count=3)
+    assert found["total_rows"] == 1001
+    shown = browser.run("log", job_id=job, offset=499, limit=3)
+    assert texts(found) == shown["output"].splitlines()
+    assert found["rows"][0][1] == shown["since_seq"]
+    whole = texts(browser.call("rows", job_id=job, row=0, count=1001))
+    assert sorted(whole) == sorted(["café", *lines])
+
+
 def test_the_gap_is_one_row_at_its_place(browser: Browser, cli: Cli) -> None:
     job = finished(cli, "seq 1 100000", "--quota-bytes", "65536")
     until(lambda: browser.call("rows", job_id=job)["over"])

@@ -44,9 +44,7 @@ class Tails(Part):
     stdout_tail: str = field("The end of stdout, exact text.", place=LAST, human=BELOW, brief=READABLE)
     stderr_tail: str = field("The end of stderr, exact text.", place=LAST, human=BELOW, brief=READABLE)
     truncated: bool = field("Is there more than is included?")
-    encoding: str = field(
-        "How the text was decoded; invalid bytes are U+FFFD.", brief=FULL_ONLY, human=HIDDEN, const="utf-8"
-    )
+    encoding: str = field("How the text was decoded; invalid bytes are U+FFFD.", brief=FULL_ONLY, human=HIDDEN)
     stdout_observed_bytes: int = field("Bytes of stdout there are.", brief=FULL_ONLY)
     stderr_observed_bytes: int = field("Bytes of stderr there are.", brief=FULL_ONLY)
     stdout_included_bytes: int = field("Bytes of stdout in stdout_tail.", brief=FULL_ONLY)

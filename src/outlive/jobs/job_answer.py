@@ -349,6 +349,16 @@ def losses(inspection: Inspection, output: Output) -> Losses:
     return lost
 
 
+def not_utf_8(ctx: Context, output: Output) -> str | None:
+    """Return how to read output that is no UTF-8, if this answer shows any: once for each job and
+    session."""
+    if not output.not_utf_8:
+        return None
+    from outlive.jobs.diagnosis import encoding  # late: most output is UTF-8
+
+    return encoding.hint(ctx, output.job)
+
+
 def env_vars(inspection: Inspection) -> list[str]:
     definition = inspection.definition
     shown = {**definition.env, **dict.fromkeys(definition.masked_env, "***")}

@@ -124,6 +124,21 @@ def mark_reported(ctx: Context, job: JobDir, condition: str, position: int) -> N
             os.close(fd)
 
 
+def tell_once(ctx: Context, job: JobDir, what: str) -> bool:
+    """Return whether this session was not told `what` of the job yet, and remember it. A caller
+    without a session is told each time."""
+    if _session(ctx) is None:
+        return True
+    # With its name: what an earlier session was told, this one does not know
+    what = f"{what} {_session(ctx)}"
+    if what in reported(ctx, job):
+        return False
+    _, is_own = _record(ctx, job) or (b"", True)
+    if is_own:  # else a record would hide from poll that it goes on where the earlier session was
+        mark_reported(ctx, job, what, 0)
+    return True
+
+
 def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, str | None]:
     """Return where a caller reads from, and a sentence if it cannot know that: its `since_seq` is
     beyond the end of the output, or a session before this one has read what comes before.
@@ -145,11 +160,11 @@ def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, st
 
 def _read_before(job: JobDir, position: int) -> str:
     """Return the sentence about output that an earlier session has read."""
-    from outlive.store.output.line_index import Lines
+    from outlive.render.sources import lines_of, text_of
     from outlive.store.output.merged import Output
 
     with Output(job) as output:
-        lines = Lines(job, output)
+        lines = lines_of(job, output, None, text_of(output, None))
         try:
             line = lines.before(min(position, output.end)) + 1
         finally:

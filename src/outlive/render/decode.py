@@ -6,8 +6,14 @@ import codecs
 
 from outlive.render.escapes import MAX_SEQUENCE_BYTES, UNFINISHED
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.store.output.merged import Output
+
 _MAX_CUT_BYTES = 3  # of a UTF-8 character that is not complete
 MAX_HELD_BYTES = MAX_SEQUENCE_BYTES + _MAX_CUT_BYTES
+MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # BOM_UTF32_LE begins as the first
+_MARK_BYTES = 4
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
@@ -39,6 +45,23 @@ def decode_exact(data: bytes, *, cut_start: bool = False) -> str:
     """Return UTF-8 as text, invalid bytes as U+FFFD. `cut_start`: drop a character that is cut
     there."""
     return data[leading_cut(data) if cut_start else 0 :].decode("utf-8", "replace")
+
+
+def heads(output: Output) -> list[bytes]:
+    """Return the first bytes of both streams, as many as a byte order mark may have."""
+    return [output.read_stream(stream, 0, _MARK_BYTES) if output.sizes[stream] > 1 else b"" for stream in (0, 1)]
+
+
+def is_utf_8(pieces: list[tuple[int, bytes]], *, cut_start: bool, cut_end: bool) -> bool:
+    """Return whether the runs of each stream are UTF-8. `cut_start`, `cut_end`: a character may be
+    cut there."""
+    for wanted in {stream for stream, _ in pieces}:
+        data = b"".join(data for stream, data in pieces if stream == wanted)
+        try:
+            codecs.utf_8_decode(data[leading_cut(data) if cut_start else 0 :], "strict", not cut_end)
+        except UnicodeDecodeError:
+            return False
+    return True
 
 
 def leading_cut(data: bytes) -> int:

@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 def snippet(output: Output, since: int = 0) -> str:
     """Return the last two KiB of the output from `since` on as readable text."""
     start = max(since, output.end - limits.SNIPPET_BYTES)
-    pieces = output.pieces(start, output.end)
-    text, _ = decode(pieces, more=False)
+    text = _end(output, start)
     return readable(text.lstrip("\N{REPLACEMENT CHARACTER}") if start else text)
 
 
 def last_line(output: Output) -> str | None:
     """Return the last line that is not blank; None if there is none in the last KiB."""
     start = max(0, output.end - 1024 - MAX_HELD_BYTES)
-    text, _ = decode(output.pieces(start, output.end), more=False)
+    text = _end(output, start)
     lines = [line for line in readable(text).splitlines() if line.strip()]
     return lines[-1].strip()[: limits.LAST_LINE_CHARS] if lines else None
 
@@ -30,7 +29,7 @@ def last_line(output: Output) -> str | None:
 def last_lines(output: Output, lines: int, max_bytes: int) -> str:
     """Return the last lines that are not blank, as readable text of at most so many bytes."""
     start = max(0, output.end - max_bytes - MAX_HELD_BYTES)
-    text, _ = decode(output.pieces(start, output.end), more=False)
+    text = _end(output, start)
     shown = [line.rstrip() for line in readable(text).splitlines() if line.strip()]
     kept: list[str] = []
     for line in reversed(shown[-lines:]):
@@ -39,3 +38,13 @@ def last_lines(output: Output, lines: int, max_bytes: int) -> str:
             break
         kept.insert(0, line)
     return "\n".join(kept)
+
+
+def _end(output: Output, start: int) -> str:
+    text, _ = decode(output.pieces(start, output.end), more=False)
+    if "\0" in text or "\N{REPLACEMENT CHARACTER}" in text:
+        from outlive.render.sources import text_of  # late: most output is UTF-8
+
+        marked = text_of(output, None)
+        text = text if marked is None else marked.of(start, output.end, final=True)
+    return text

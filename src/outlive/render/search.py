@@ -8,7 +8,7 @@ from collections import deque
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.render import truncate
-from outlive.render.decode import decode_exact
+from outlive.render.decode import decode_exact, is_utf_8
 from outlive.render.plain_text import readable
 from outlive.render.truncate import gaps_in
 from outlive.store.output.patterns import Pattern
@@ -16,7 +16,7 @@ from outlive.system.waiting import checkpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from outlive.store.output.line_index import Lines
 
@@ -24,9 +24,17 @@ _CHUNK = 1 << 18
 _BLOCK_BYTES = 65_536  # of lines that are searched in one go; the rest of a longer line is one of its own
 
 
-def search(lines: Lines, wanted: Pattern, start: int, matched: Matched, most_s: float | None = None) -> LogLines:
+def search(
+    lines: Lines,
+    wanted: Pattern,
+    start: int,
+    matched: Matched,
+    most_s: float | None = None,
+    text: Callable[[int, int], str] | None = None,
+) -> LogLines:
     """Return the answer of `log` with `search`: `12:match`, `13-context`, `--` between groups. The
-    search stops when `matched` has no room for more, or after `most_s` seconds. Errors: Cancelled."""
+    search stops when `matched` has no room for more, or after `most_s` seconds. `text` of [start, stop)
+    is what is searched, None: the bytes as UTF-8. Errors: Cancelled."""
     until = None if most_s is None else time.monotonic() + most_s
     number = lines.before(start)
     at = start
@@ -35,7 +43,11 @@ def search(lines: Lines, wanted: Pattern, start: int, matched: Matched, most_s: 
         if begin != at:  # the lines between are gone
             number = lines.before(begin)
             matched.pass_over(truncate.gone(lines.hole.stop - lines.hole.start, lines.hole.lines))
-        at = begin + matched.take(number, block, wanted)
+        if text is None:
+            at = begin + matched.take(number, block, wanted)
+        else:
+            encoded = _as_utf_8(begin, block, text)
+            at = begin + _place(block, encoded, matched.take(number, encoded, wanted))
         if at < begin + len(block):
             break
         number += block.count(b"\n")
@@ -45,6 +57,29 @@ def search(lines: Lines, wanted: Pattern, start: int, matched: Matched, most_s: 
         if late:
             break
     return _answer(lines, wanted.text, matched, start, at, most_s if late else None)
+
+
+def _as_utf_8(begin: int, block: bytes, text: Callable[[int, int], str]) -> bytes:
+    """Return the text of a block in as many lines as the block has."""
+    shown = text(begin, begin + len(block))
+    if shown.count("\n") != block.count(b"\n"):  # an encoding in which a newline may be no line's end
+        at, parts = 0, []
+        while at < len(block):
+            end = block.find(b"\n", at) + 1 or len(block)
+            parts.append(text(begin + at, begin + end).replace("\n", ""))
+            at = end
+        shown = "\n".join(parts) + "\n" * block.endswith(b"\n")
+    return shown.encode("utf-8", "replace")
+
+
+def _place(block: bytes, shown: bytes, taken: int) -> int:
+    """Return where in a block the line begins that begins at `taken` of its text."""
+    if taken == len(shown):
+        return len(block)
+    at = 0
+    for _ in range(shown.count(b"\n", 0, taken)):
+        at = block.index(b"\n", at) + 1
+    return at
 
 
 def _answer(
@@ -82,6 +117,7 @@ class Matched:
         self._before: deque[tuple[int, bytes]] = deque(maxlen=context)
         self._after = 0
         self._passed: str | None = None
+        self.not_utf_8 = False  # whether a line is none
         self.rows: list[str] = []
         self.matches = 0
         self.first: int | None = None
@@ -149,6 +185,8 @@ class Matched:
 
     def _row(self, number: int, line: bytes, mark: str) -> str:
         text = decode_exact(line.rstrip(b"\n"))
+        if "\N{REPLACEMENT CHARACTER}" in text:
+            self.not_utf_8 |= not is_utf_8([(0, line)], cut_start=True, cut_end=not line.endswith(b"\n"))
         return f"{number + 1}{mark}{text if self._raw else readable(text)}"
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from outlive.core.ids import short_id
-from outlive.render.decode import decode, decode_exact
+from outlive.render.decode import MARKS, decode, heads, is_utf_8, leading_cut
 from outlive.render.plain_text import readable
 from outlive.store.output.line_index import Lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from outlive.render.encoded.encodings import Encoding
+    from outlive.render.encoded.text import Text
     from outlive.store.job_dir import JobDir
     from outlive.store.output.gap import Hole
     from outlive.store.output.merged import Output
@@ -16,15 +18,31 @@ if TYPE_CHECKING:
 _COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a poll
 
 
+def text_of(output: Output, wanted: Encoding | None) -> Text | None:
+    """Return how to decode the output; None if it is UTF-8. Without `wanted` a byte order mark at the
+    beginning of a stream says its encoding."""
+    if wanted is None and not any(head.startswith(MARKS) for head in heads(output)):
+        return None
+    from outlive.render.encoded import text  # late: most output is UTF-8
+
+    return text.text_of(output, wanted)
+
+
+def lines_of(job: JobDir, output: Output, stream: int | None, text: Text | None) -> Lines:
+    """Return the lines of the merged output, or of one log. Close it after use."""
+    return Lines(job, output, stream) if text is None else text.lines_of(job, stream)
+
+
 class Merged:
     """The merged output as a source of what is shown."""
 
-    def __init__(self, job: JobDir, output: Output, *, raw: bool, more: bool) -> None:
+    def __init__(self, job: JobDir, output: Output, *, raw: bool, more: bool, text: Text | None = None) -> None:
         self.output = output
         self.name = short_id(job.job_id)
         self.raw = raw
         self._job = job
         self._more = more
+        self._text = text
 
     @property
     def hole(self) -> Hole:
@@ -34,24 +52,41 @@ class Merged:
     def end(self) -> int:
         return self.output.end
 
+    @property
+    def has_own_newline(self) -> bool:
+        """Whether lines end elsewhere than at bytes 0x0A."""
+        return self._text is not None and self._text.has_own_newline(None)
+
     def read(self, start: int, stop: int) -> bytes:
+        """Return bytes in which 0x0A ends a line."""
+        if self._text is not None and self.has_own_newline:
+            return self._text.lines(None, start, stop)
         return self.output.read(start, stop)
 
     def text(self, start: int, stop: int) -> tuple[str, int]:
         """Return the text of [start, stop), and how many bytes at its end are held back until more
         output comes. No gap may lie in between."""
-        whole, held = decode(self.output.pieces(start, stop), more=self._more and stop == self.end)
+        more = self._more and stop == self.end
+        if self._text is not None:
+            whole, held = self._text.shown(start, stop, None, more=self._more)
+        else:
+            pieces = self.output.pieces(start, stop)
+            whole, held = decode(pieces, more=more)
+            if "\N{REPLACEMENT CHARACTER}" in whole:
+                self.output.not_utf_8 |= not is_utf_8(
+                    pieces, cut_start=start > 0, cut_end=self._more or stop < self.end
+                )
         return whole if self.raw else readable(whole), held
 
     def lines_between(self, start: int, stop: int) -> int | None:
         """Return how many newlines are still there; None if the index does not have them and
         counting would take long."""
-        lines = Lines(self._job, self.output)
+        if self.hole.kept(start, stop) <= _COUNTED_GAP_BYTES:
+            return self.read(start, stop).count(b"\n")
+        lines = lines_of(self._job, self.output, None, self._text)
         try:
             if self.hole.kept(max(start, lines.known_to()), stop) > _COUNTED_GAP_BYTES:
                 return None
-            if self.hole.kept(start, stop) <= _COUNTED_GAP_BYTES:
-                return self.read(start, stop).count(b"\n")
             return lines_kept(lines, start, stop)
         finally:
             lines.close()
@@ -60,11 +95,15 @@ class Merged:
 class StreamLog:
     """The log of one stream as a source of what is shown. Positions are offsets in that log."""
 
-    def __init__(self, job: JobDir, output: Output, lines: Lines, stream: int, *, raw: bool) -> None:
+    def __init__(
+        self, job: JobDir, output: Output, lines: Lines, stream: int, *, raw: bool, more: bool, text: Text | None
+    ) -> None:
         self.output = output
         self.name = f"{short_id(job.job_id)} stream={('stdout', 'stderr')[stream]}"
         self._stream = stream
         self.raw = raw
+        self._more = more
+        self._text = text
         self._lines = lines
 
     @property
@@ -79,8 +118,17 @@ class StreamLog:
         return self._lines.read(start, stop)
 
     def text(self, start: int, stop: int) -> tuple[str, int]:
-        whole = decode_exact(self.output.shown_stream(self._stream, start, stop), cut_start=start > 0)
-        return whole if self.raw else readable(whole), 0
+        """Return the text of [start, stop), and how many bytes at its end are held back."""
+        more = self._more and stop == self.end
+        if self._text is not None:
+            whole, held = self._text.shown(start, stop, self._stream, more=self._more)
+        else:
+            data = self.output.shown_stream(self._stream, start, stop)
+            pieces = [(self._stream, data[leading_cut(data) if start else 0 :])]
+            whole, held = decode(pieces, more=more)
+            if "\N{REPLACEMENT CHARACTER}" in whole:
+                self.output.not_utf_8 |= not is_utf_8(pieces, cut_start=False, cut_end=self._more or stop < self.end)
+        return whole if self.raw else readable(whole), held
 
     def lines_between(self, start: int, stop: int) -> int:
         return lines_kept(self._lines, start, stop)

@@ -8,21 +8,34 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.config import Config
     from outlive.matching.problem_matchers import Matcher
+    from outlive.render.encoded.encodings import Encoding
 
 
 class View:
     """At most `max_bytes` of text, with escape sequences if `raw`. `show`: what is chosen of longer output; `auto`:
     the lines that report a failure, which `matchers` and those built in name, the end and the beginning; `plain`: the
-    beginning and the end."""
+    beginning and the end. `encoding` of the output; None: UTF-8, or what its byte order mark says."""
 
-    __slots__ = ("matchers", "max_bytes", "raw", "show")
+    __slots__ = ("encoding", "matchers", "max_bytes", "raw", "show")
 
     def __init__(
-        self, max_bytes: int, raw: bool = False, show: str = PLAIN, matchers: tuple[Matcher, ...] = ()
+        self,
+        max_bytes: int,
+        raw: bool = False,
+        show: str = PLAIN,
+        matchers: tuple[Matcher, ...] = (),
+        encoding: Encoding | None = None,
     ) -> None:
-        self.max_bytes, self.raw, self.show, self.matchers = max_bytes, raw, show, matchers
+        self.max_bytes, self.raw, self.show, self.matchers, self.encoding = max_bytes, raw, show, matchers, encoding
 
 
-def asked_for(config: Config, max_bytes: int, *, raw: bool = False, show: str | None = None) -> View:
-    """Return the view of a call."""
-    return View(max_bytes, raw, show or config.get("output", "show"), config.get("output", "problem_matcher") or ())
+def asked_for(
+    config: Config, max_bytes: int, *, raw: bool = False, show: str | None = None, encoding: str | None = None
+) -> View:
+    """Return the view of a call. Errors: invalid_argument (`encoding`)."""
+    matchers, named = config.get("output", "problem_matcher") or (), None
+    if encoding is not None:
+        from outlive.render.encoded.encodings import asked  # late: most output is UTF-8
+
+        named = asked(encoding)
+    return View(max_bytes, raw, show or config.get("output", "show"), matchers, named)

@@ -7,11 +7,13 @@ from outlive.answers.output import Shown, Tails
 from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
 from outlive.render import truncate
-from outlive.render.decode import decode_exact, leading_cut
-from outlive.render.sources import Merged
+from outlive.render.decode import decode_exact, is_utf_8, leading_cut, trailing_cut
+from outlive.render.sources import Merged, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from outlive.render.encoded.encodings import Encoding
+    from outlive.render.encoded.text import Text
     from outlive.render.sources import StreamLog
     from outlive.render.view import View
     from outlive.store.job_dir import JobDir
@@ -24,8 +26,14 @@ def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more
     `more`: output can still follow, so an incomplete character or escape sequence at the end is
     left to the next answer.
     """
-    source = Merged(job, output, raw=view.raw, more=more)
-    if view.show == AUTO and source.hole.kept(since, min(stop, source.end)) > view.max_bytes:
+    text = text_of(output, view.encoding) if since < output.end else None
+    source = Merged(job, output, raw=view.raw, more=more, text=text)
+    # Problem matchers are for bytes that are ASCII where a program is
+    if (
+        view.show == AUTO
+        and not source.has_own_newline
+        and source.hole.kept(since, min(stop, source.end)) > view.max_bytes
+    ):
         from outlive.render.failures import looked  # late: RE2, and 10 ms, for long output alone
 
         chosen = output.steady(looked.chosen, source, since, stop, view)
@@ -87,27 +95,34 @@ def _text(source: Merged | StreamLog, start: int, stop: int) -> tuple[str, int]:
     return truncate.joined(before, f"{truncate.gone(hole.stop - hole.start, hole.lines)}\n", behind), held
 
 
-def tails(output: Output, lines: int, max_bytes: int, streams: tuple[int, ...] = (0, 1)) -> Tails:
+def tails(
+    output: Output,
+    lines: int,
+    max_bytes: int,
+    streams: tuple[int, ...] = (0, 1),
+    encoding: Encoding | None = None,
+    *,
+    more: bool = False,
+) -> Tails:
     """Return the answer of `tail`: the last lines of each of these streams, as exact text. Lines
-    before a gap do not belong to them."""
+    before a gap do not belong to them. `encoding`: as of a View. `more`: output can still follow, so an
+    incomplete character at the end is left out."""
+    text = text_of(output, encoding)
     texts, included, crossed = [], [], False
     for stream in (0, 1):
         if stream not in streams:
             texts.append("")
             included.append(0)
             continue
-        data, cut = output.steady(_tail_bytes, output, stream, lines, max_bytes)
-        if len(data) < output.sizes[stream]:
-            # Drop the rest of a character whose beginning was cut off
-            data = data[leading_cut(data) :]
-        texts.append(decode_exact(data))
-        included.append(len(data))
+        shown, count, cut = output.steady(_tail, output, stream, lines, max_bytes, text, more)
+        texts.append(shown)
+        included.append(count)
         crossed = crossed or cut
     return Tails(
         stdout_tail=texts[0],
         stderr_tail=texts[1],
         truncated=any(included[stream] != output.sizes[stream] for stream in streams),
-        encoding="utf-8",
+        encoding="utf-8" if text is None else text.name,
         stdout_observed_bytes=output.sizes[0],
         stderr_observed_bytes=output.sizes[1],
         stdout_included_bytes=included[0],
@@ -116,14 +131,35 @@ def tails(output: Output, lines: int, max_bytes: int, streams: tuple[int, ...] =
     )
 
 
-def _tail_bytes(output: Output, stream: int, lines: int, max_bytes: int) -> tuple[bytes, bool]:
-    """Return the bytes, and whether there would be more of them without a gap."""
+def _tail(
+    output: Output, stream: int, lines: int, max_bytes: int, text: Text | None, more: bool
+) -> tuple[str, int, bool]:
+    """Return the text, how many bytes it is, and whether there would be more of it without a gap."""
+    data, crossed = _tail_bytes(output, stream, lines, max_bytes, text)
+    size = output.sizes[stream]
+    if text is not None:
+        return text.of(size - len(data), size, stream, final=not more), len(data), crossed
+    if len(data) < size:
+        # Drop the rest of a character whose beginning was cut off
+        data = data[leading_cut(data) :]
+    if more:
+        data = data[: len(data) - trailing_cut(data)]
+    shown = decode_exact(data)
+    if "\N{REPLACEMENT CHARACTER}" in shown:
+        output.not_utf_8 |= not is_utf_8([(stream, data)], cut_start=False, cut_end=False)
+    return shown, len(data), crossed
+
+
+def _tail_bytes(output: Output, stream: int, lines: int, max_bytes: int, text: Text | None) -> tuple[bytes, bool]:
+    """Return the bytes, of which those are 0x0A that end a line, and whether there would be more of
+    them without a gap."""
     size, hole = output.sizes[stream], output.gap.streams[stream]
     # Lines before a span that was cut away do not belong to the tail either
     cut = max((stop for _, stop in output.missing[stream]), default=0)
     start = max(0, size - max_bytes, cut)
     crossed = hole.crossed_by(start, size)
-    data = output.read_stream(stream, hole.stop if crossed else start, size)
+    first = hole.stop if crossed else start
+    data = output.read_stream(stream, first, size) if text is None else text.lines(stream, first, size)
     at = len(data)
     if data.endswith(b"\n"):
         at -= 1

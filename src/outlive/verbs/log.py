@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import Job
@@ -11,15 +13,17 @@ from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, read_cursor
 from outlive.render import truncate, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
-from outlive.render.sources import StreamLog
+from outlive.render.encoded.encodings import asked
+from outlive.render.sources import StreamLog, lines_of, text_of
 from outlive.render.view import View
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
-from outlive.verbs.spec import BOOL, INT, JOB, MAX_BYTES, RAW, RUN, SINCE_SEQ, STR, Arg, Verb
+from outlive.verbs.spec import BOOL, ENCODING, INT, JOB, MAX_BYTES, RAW, RUN, SINCE_SEQ, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from outlive.answers.output import Excerpt
@@ -43,20 +47,22 @@ def log(
     compare: str | None = None,
     max_bytes: int,
     raw: bool = False,
+    encoding: str | None = None,
     follow: bool = False,
     propagate: bool = False,
 ) -> Log:
     """Return lines [offset, offset + limit), the output after `since_seq`, the lines that match
     `search`, or those that the run `compare` did not print. A negative offset counts from the end."""
     if compare is not None:
-        _refuse_beside_compare(search=search, offset=offset, since_seq=since_seq)
+        _refuse_beside_compare(search=search, offset=offset, since_seq=since_seq, encoding=encoding)
     if since_seq is not None and offset is not None:
         message = f"give {argument('offset')} (lines) or {argument('since_seq')} (position), not both"
         raise invalid("offset", message)
+    view = View(max_bytes, raw, encoding=asked(encoding))
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         with Output(job_dir) as output:
-            reader = _Reader(job_dir, output, _STREAMS[stream], more=not inspection.state.finished)
+            reader = _Reader(job_dir, output, _STREAMS[stream], view, more=not inspection.state.finished)
             lines = reader.lines
             ctx.progress = lambda: (lines.searched_to or lines.known_to(), lines.end, "bytes")
             beyond = None if since_seq is None else read_cursor.beyond(since_seq, reader.lines.end)
@@ -68,13 +74,14 @@ def log(
                 if compare is not None:
                     shown = _compare(ctx, inspection.definition, reader, compare, **how)
                 elif search is not None:
-                    shown = _search(ctx, reader.lines, search, (since_seq, offset), context, **how)
+                    shown = _search(ctx, reader, search, (since_seq, offset), context, **how)
                 else:
                     reader.lines.count()
-                    shown = reader.read(offset, limit, since_seq, max_bytes, raw)
+                    shown = reader.read(offset, limit, since_seq)
             finally:
                 reader.lines.close()
             losses = job_answer.losses(inspection, output)
+            unread = job_answer.not_utf_8(ctx, output)
         if stream == "both" and search is None and compare is None:
             read_cursor.mark_seen(ctx, job_dir, shown.shown.next_seq)
         return Log(
@@ -83,24 +90,27 @@ def log(
             timeout_ms=inspection.definition.timeout_ms,
             lines=shown,
             losses=losses,
-            hint=sentences(beyond, shown.hint, losses.hint),  # how to read on goes before what is lost
+            hint=sentences(beyond, shown.hint, losses.hint, unread),  # how to read on goes before what is lost
         )
 
 
 def _search(
-    ctx: Context, lines: Lines, pattern: str, start: tuple[int | None, int | None], context: int | None, **how: Any
+    ctx: Context, reader: _Reader, pattern: str, start: tuple[int | None, int | None], context: int | None, **how: Any
 ) -> LogLines:
     """Search from `start` on, which is since_seq and offset; `how`: limit, max_bytes and raw."""
     from outlive.render.search import Matched, search
     from outlive.store.output.patterns import Pattern
 
-    wanted = Pattern(pattern, field="search")
+    wanted, lines = Pattern(pattern, field="search"), reader.lines
     lines.count()
     since_seq, offset = start
     position = since_seq if since_seq is not None else lines.start_of(offset or 0)
     around = limits.SEARCH_CONTEXT_LINES if context is None else context
     most_s = limits.MCP_SEARCH_S if ctx.face == "mcp" else None  # a person can interrupt it
-    return search(lines, wanted, position, Matched(context=around, **how), most_s)
+    matched = Matched(context=around, **how)
+    shown = search(lines, wanted, position, matched, most_s, reader.text)
+    reader.output.not_utf_8 |= matched.not_utf_8
+    return shown
 
 
 def _refuse_beside_compare(**given: object) -> None:
@@ -119,7 +129,7 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
     run = earlier_runs.named(ctx, definition, text)
     reader.lines.count()
     if run is None:
-        shown = reader.read(None, how["limit"], None, how["max_bytes"], how["raw"])
+        shown = reader.read(None, how["limit"], None)
         ended = " with 0" if text == earlier_runs.PASSED else ""
         none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; a job can be named."
         shown.hint = sentences(none, shown.hint)
@@ -128,16 +138,14 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
 
     added = ctx.config.get("output", "problem_matcher") or ()
     with run, Output(run) as output:
-        lines = Lines(run, output, reader.stream)
-        try:
+        with closing(Lines(run, output, reader.stream)) as lines:
             before = output.steady(changes.Printed, lines, added)
-        finally:
-            lines.close()
         compared = earlier_runs.described(run.job_id, run.read_state())
     checkpoint()
-    now = reader.output.steady(changes.Printed, reader.lines, added)
-    checkpoint()
-    return changes.lines(reader.lines, now, before, compared, **how)
+    with closing(Lines(reader.output.job, reader.output, reader.stream)) as lines:  # as UTF-8, whatever the output is
+        now = reader.output.steady(changes.Printed, lines, added)
+        checkpoint()
+        return changes.lines(lines, now, before, compared, **how)
 
 
 class _Reader:
@@ -146,28 +154,36 @@ class _Reader:
     Positions and line numbers are those of what is read.
     """
 
-    def __init__(self, job: JobDir, output: Output, stream: int | None, *, more: bool) -> None:
+    def __init__(self, job: JobDir, output: Output, stream: int | None, view: View, *, more: bool) -> None:
         self._job = job
         self.output = output
         self.stream = stream
+        self._view = view
         self._more = more
-        self.lines = Lines(job, output, stream)
+        self._text = text_of(output, view.encoding)
+        self.lines = lines_of(job, output, stream, self._text)
 
-    def read(self, offset: int | None, limit: int | None, since_seq: int | None, max_bytes: int, raw: bool) -> LogLines:
-        return self.output.steady(self._read, offset, limit, since_seq, max_bytes, raw)
+    @property
+    def text(self) -> Callable[[int, int], str] | None:
+        """What returns the text of [start, stop); None: it is UTF-8."""
+        if self._text is None:
+            return None
+        of = self._text.of
+        return lambda start, stop: of(start, stop, self.stream, final=not self._more and stop >= self.lines.end)
 
-    def _read(
-        self, offset: int | None, limit: int | None, since_seq: int | None, max_bytes: int, raw: bool
-    ) -> LogLines:
+    def read(self, offset: int | None, limit: int | None, since_seq: int | None) -> LogLines:
+        return self.output.steady(self._read, offset, limit, since_seq)
+
+    def _read(self, offset: int | None, limit: int | None, since_seq: int | None) -> LogLines:
         total = self.lines.total()
         start, stop, hint = self._range(offset, limit, since_seq, total)
         forward = since_seq is not None or offset is not None
         if forward:  # show the first part that fits, and tell where to go on
-            shown = self._first(start, stop, max_bytes, raw)
+            shown = self._first(start, stop)
             if shown.next_seq < stop and not (self._more and shown.next_seq + MAX_HELD_BYTES >= self.lines.end):
                 hint = self._go_on(shown.next_seq, since_seq is not None)
         else:
-            shown = self._show(start, stop, max_bytes, raw)
+            shown = self._show(start, stop, self._view.max_bytes)
         first, last = self._numbers(start, max(start, shown.next_seq if forward else stop), shown.next_seq)
         hint = hint or (self._nothing(total) if first is None and not shown.gaps else None)
         return LogLines(shown=shown, first_line=first, last_line=last, total_lines=total, hint=hint)
@@ -204,12 +220,12 @@ class _Reader:
     def _stop_of(self, line: int) -> int:
         return self.lines.start_of(line, behind_gap=True)
 
-    def _first(self, start: int, stop: int, max_bytes: int, raw: bool) -> Excerpt:
+    def _first(self, start: int, stop: int) -> Excerpt:
         """Return the beginning of [start, stop), as much as the budget shows."""
-        room = max_bytes
+        room = max_bytes = self._view.max_bytes
         while True:
             fitting = self._fit(start, stop, room)
-            shown = self._show(start, fitting, limits.MAX_SHOWN_BYTES * 4, raw)
+            shown = self._show(start, fitting, limits.MAX_SHOWN_BYTES * 4)
             smaller = truncate.less_room(min(room, self.lines.hole.kept(start, fitting)), shown.output, max_bytes)
             if smaller is None:
                 return shown
@@ -243,10 +259,14 @@ class _Reader:
     def _nothing(self, total: int) -> str | None:
         return f"No line is here: there are {total:,} lines, and offset counts from 0." if total else None
 
-    def _show(self, start: int, stop: int, max_bytes: int, raw: bool) -> Excerpt:
+    def _show(self, start: int, stop: int, max_bytes: int) -> Excerpt:
+        raw = self._view.raw
         if self.stream is None:
-            return window.show(self._job, self.output, start, stop, View(max_bytes, raw), more=self._more)
-        log_of_stream = StreamLog(self._job, self.output, self.lines, self.stream, raw=raw)
+            view = View(max_bytes, raw, encoding=self._view.encoding)
+            return window.show(self._job, self.output, start, stop, view, more=self._more)
+        log_of_stream = StreamLog(
+            self._job, self.output, self.lines, self.stream, raw=raw, more=self._more, text=self._text
+        )
         return window.show_bytes(log_of_stream, start, stop, max_bytes=max_bytes)
 
 
@@ -257,22 +277,23 @@ VERB = Verb(
     args=(
         JOB,
         Arg("offset", INT, "First line, from 0; -5: the fifth from the end.", metavar="LINE",
-            mcp_help="first line, from 0; -5: the last 5 (default: the end)"),
+            mcp_help="from 0; -5: the last 5 (default: the end)"),
         Arg("limit", INT, f"How many lines (default: the last {limits.LOG_LINES}).", minimum=0, metavar="N",
-            mcp_help=f"lines (default {limits.LOG_LINES}; from offset on: all)"),
+            mcp_help=f"(default {limits.LOG_LINES}; from offset on: all)"),
         SINCE_SEQ,
         Arg("stream", STR, "Which stream; positions and lines are then those of that stream's log.", default="both",
             choices=("both", "stdout", "stderr"), mcp_help="(default both)"),
         Arg("search", STR, "Show only lines that match this RE2 pattern, with their numbers.", metavar="PATTERN",
             mcp_help="lines that match this RE2"),
         Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
-            maximum=100, metavar="N", mcp_help=f"lines around a match (default {limits.SEARCH_CONTEXT_LINES})"),
+            maximum=100, metavar="N", mcp_help=f"around a match (default {limits.SEARCH_CONTEXT_LINES})"),
         Arg("compare", RUN, "Show only lines of kinds that another run did not print, and which are gone: previous (the run before, of the "
             "same command in the same directory), passed (the last that ended with 0), or a job. Numbers, times, "
             "addresses and hashes make no kind.", metavar="RUN",
             mcp_help="what is new since true (last run), passed, or a job"),
         MAX_BYTES,
         RAW,
+        ENCODING,
         Arg("follow", BOOL, "Show the last 10 lines, or from --limit, --offset or --since-seq on, then what is printed, until the "
             "job ends; no answer follows. Of --search only the lines that match.", default=False, mcp="", short="-f"),
         Arg("propagate", BOOL, "With --follow: exit with the job's exit code.", default=False, mcp=""),

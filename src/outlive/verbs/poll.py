@@ -10,7 +10,7 @@ from outlive.core.records import READ
 from outlive.jobs import lookup, read_cursor
 from outlive.jobs.interaction import reading
 from outlive.render import view
-from outlive.verbs.spec import JOB, MAX_BYTES, MS, RAW, SHOW, SINCE_SEQ, Arg, Verb
+from outlive.verbs.spec import ENCODING, JOB, MAX_BYTES, MS, RAW, SHOW, SINCE_SEQ, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +26,13 @@ def poll(
     max_bytes: int,
     raw: bool = False,
     show: str | None = None,
+    encoding: str | None = None,
 ) -> Polled:
     """Return the output since a position.
 
     Wait at most `timeout_ms` for output or the end. Reading consumes nothing.
     """
-    wanted = view.asked_for(ctx.config, max_bytes, raw=raw, show=show)
+    wanted = view.asked_for(ctx.config, max_bytes, raw=raw, show=show, encoding=encoding)
     began = time.monotonic()
     until = began + timeout_ms / 1000
     with lookup.open_job(ctx, job) as job_dir:
@@ -82,6 +83,7 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
         SHOW,
+        ENCODING,
     ),
     right=READ,
     result=Polled,

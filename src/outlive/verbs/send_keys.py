@@ -82,7 +82,7 @@ VERB = Verb(
     args=(
         JOB,
         Arg("keys_", STRS, "Keys as in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself.", default=(),
-            cli="KEY", mcp="keys", metavar="KEY", mcp_help="as in tmux: C-c, M-x, S-Tab, Enter, Up, F5"),
+            cli="KEY", mcp="keys", metavar="KEY", mcp_help="as in tmux: C-c, M-x, Enter, F5"),
         Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", hidden="mcp", metavar="HEX"),
         Arg("literal", STR, "Text to type as it is, before the keys.", mcp="text", aliases=("literal", "data"),
             metavar="TEXT", mcp_help=TEXT_FIRST, typed=True),

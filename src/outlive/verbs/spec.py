@@ -290,6 +290,9 @@ SINCE_SEQ = Arg(
     metavar="SEQ",
     mcp_help="from this next_seq on",
 )
+ENCODING = Arg("encoding", STR, "Encoding of the output where it is not UTF-8, such as latin-1, cp1252, gbk or shift_jis: any that "
+               "Python knows. UTF-16 with a byte order mark needs none.", metavar="NAME",
+               mcp_help="gbk, latin-1")  # fmt: skip
 RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten progress.", default=False,
           hidden="mcp")  # fmt: skip
 SHOW = Arg(

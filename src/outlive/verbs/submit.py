@@ -70,7 +70,7 @@ VERB = Verb(
             "Texts to type in turn, each when the job asks; it stops if the job ends or asks nothing more.",
             default=(),
             metavar="TEXT",
-            mcp_help="one for each prompt; `sent` of them were typed",
+            mcp_help="one for each prompt",
             typed=True,
         ),
         Arg(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Tail
 from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.render import window
+from outlive.render.encoded.encodings import asked
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import INT, JOB, MAX_BYTES, STR, Arg, Verb
+from outlive.verbs.spec import ENCODING, INT, JOB, MAX_BYTES, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,13 +20,19 @@ if TYPE_CHECKING:
 _STREAMS = {"both": (0, 1), "stdout": (0,), "stderr": (1,)}
 
 
-def tail(ctx: Context, *, job: str, tail_lines: int, max_bytes: int, stream: str = "both") -> Tail:
+def tail(
+    ctx: Context, *, job: str, tail_lines: int, max_bytes: int, stream: str = "both", encoding: str | None = None
+) -> Tail:
     """Return the end of stdout, of stderr or of both as exact text."""
+    wanted = asked(encoding)
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         with Output(job_dir) as output:
-            tails = window.tails(output, tail_lines, max_bytes, _STREAMS[stream])
+            tails = window.tails(
+                output, tail_lines, max_bytes, _STREAMS[stream], wanted, more=not inspection.state.finished
+            )
             lost = job_answer.losses(inspection, output)
+            unread = job_answer.not_utf_8(ctx, output)
         return Tail(
             job=Job(job_id=job_dir.job_id, state=inspection.state.state),
             ended=job_answer.how_ended(inspection),
@@ -33,7 +41,7 @@ def tail(ctx: Context, *, job: str, tail_lines: int, max_bytes: int, stream: str
             stdout_log_path=job_dir.log_path(0),
             stderr_log_path=job_dir.log_path(1),
             losses=lost,
-            hint=lost.hint,
+            hint=sentences(lost.hint, unread),
         )
 
 
@@ -49,6 +57,7 @@ VERB = Verb(
             mcp_default=limits.MCP_SHOWN_BYTES // 2, minimum=1,
             maximum=limits.MAX_SHOWN_BYTES, metavar="N", mcp_help=MAX_BYTES.mcp_help),
         Arg("stream", STR, "Which stream.", default="both", choices=("both", "stdout", "stderr"), mcp_help="(default both)"),
+        ENCODING,
     ),
     right=READ,
     result=Tail,

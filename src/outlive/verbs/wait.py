@@ -134,6 +134,7 @@ class _WaitedJob:
             lost = job_answer.losses(inspection, output)
             stopped = job_answer.stopped(inspection)
             advised = job_answer.advice(ctx, inspection, self.job, output, waiting, stopped)
+            unread = job_answer.not_utf_8(ctx, output)
             previous = job_answer.previous(ctx, inspection, output)
         reported = job_answer.reported(inspection)
         read_cursor.mark_seen(ctx, self.job, shown.next_seq)
@@ -157,7 +158,7 @@ class _WaitedJob:
             reported=reported,
             descendants=job_answer.living(inspection, self.job) if state.finished else ABSENT,
             previous=previous,
-            hint=sentences(self._beyond, reported.hint, lost.hint or sentences(self.wait.hint(), advised)),
+            hint=sentences(self._beyond, reported.hint, lost.hint or sentences(self.wait.hint(), advised), unread),
             losses=lost,
             message=state.message or None,
             approval=job_answer.approval_of(inspection, self.job),

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
+from outlive.render.sources import lines_of, text_of
 from outlive.render.truncate import gaps_in
 from outlive.store import history
-from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause
 
@@ -111,7 +111,8 @@ class _Page:
 
     def __init__(self, job: JobDir, output: Output) -> None:
         self._output = output
-        self.lines = Lines(job, output)
+        self._text = text_of(output, None)
+        self.lines = lines_of(job, output, None, self._text)
         self.counted = True
 
     def count(self, *, whole: bool) -> None:
@@ -216,30 +217,48 @@ class _Page:
         runs: list[Any] = []
         at = begin = start
         for stream, offset, data in self._output.placed(start, stop):
-            for kind, text in self._kept(stream, offset, data):
-                pieces = text.split(b"\n") if kind != LOST else [text]
-                for number, piece in enumerate(pieces):
-                    ends = number < len(pieces) - 1
+            for kind, place, part in self._kept(stream, offset, data):
+                pieces = self._pieces(kind, place, part)
+                for number, (piece, size) in enumerate(pieces):
                     if piece:
-                        runs += [kind, len(piece) if kind == LOST else piece.decode("utf-8", "replace")]
-                    at += len(piece) + ends
-                    if ends:
+                        runs += [kind, piece]
+                    at += size
+                    if number < len(pieces) - 1:
                         split_rows.append(_row(line, begin, at, runs, whole))
                         begin, runs, line = at, [], None if line is None else line + 1
         if runs or (not split_rows and begin == start < stop):
             split_rows.append(_row(line, begin, at, runs, whole))
         return split_rows
 
-    def _kept(self, stream: int, offset: int, data: bytes) -> list[tuple[int, bytes]]:
-        """Return the parts of a run, those that are missing under LOST."""
-        pieces: list[tuple[int, bytes]] = []
+    def _pieces(self, kind: int, offset: int, data: bytes) -> list[tuple[Any, int]]:
+        """Return what is shown of a part of a run, cut behind newlines, each with its bytes; of a part
+        that is missing, how many bytes it is. The last piece ends no line."""
+        if kind == LOST:
+            return [(len(data), len(data))]
+        if self._text is None:
+            pieces = data.split(b"\n")
+            sizes = [*(len(piece) + 1 for piece in pieces[:-1]), len(pieces[-1])]
+            return [(piece.decode("utf-8", "replace"), size) for piece, size in zip(pieces, sizes, strict=True)]
+        at, of_lines, cut = offset, self._text.lines(kind, offset, offset + len(data)), []
+        for ends in of_lines.split(b"\n"):
+            size = min(len(ends) + 1, offset + len(data) - at)
+            piece = self._text.feed(kind, at, data[at - offset : at - offset + size])
+            cut.append((piece.removesuffix("\n"), size))
+            at += size
+        return cut
+
+    def _kept(self, stream: int, offset: int, data: bytes) -> list[tuple[int, int, bytes]]:
+        """Return the parts of a run, each with its position in the log, those that are missing under
+        LOST."""
+        pieces: list[tuple[int, int, bytes]] = []
         at, end = offset, offset + len(data)
         for low, high in self._output.missing[stream]:
             low, high = max(low, at), min(high, end)
             if low < high:
-                pieces += [(stream, data[at - offset : low - offset]), (LOST, data[low - offset : high - offset])]
+                pieces.append((stream, at, data[at - offset : low - offset]))
+                pieces.append((LOST, low, data[low - offset : high - offset]))
                 at = high
-        return [*pieces, (stream, data[at - offset :])]
+        return [*pieces, (stream, at, data[at - offset :])]
 
 
 def _row(line: int | None, begin: int, stop: int, runs: list[Any], whole: int) -> list[Any]:

@@ -15,7 +15,8 @@ from outlive.core.ids import short_id
 from outlive.errors import invalid
 from outlive.jobs import adoption, ending, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
-from outlive.store.output.line_index import Lines
+from outlive.render.encoded.encodings import asked
+from outlive.render.sources import lines_of, text_of
 from outlive.store.output.merged import Output
 from outlive.system import waiting
 
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
+    from outlive.render.encoded.encodings import Encoding
+    from outlive.render.encoded.text import Text
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
+    from outlive.store.output.line_index import Lines
     from outlive.verbs.spec import GlobalOptions, Verb
 
 LINES = 10  # of the output so far, as tail(1)
@@ -41,13 +45,13 @@ def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
         raise invalid("context", "--follow goes without --context: it shows the lines that match", usage=True)
     if args["compare"] is not None:
         raise invalid("compare", "--follow goes without --compare: it shows what is printed from now on", usage=True)
-    stream = _STREAMS[args["stream"]]
-    with lookup.open_job(ctx, args["job"]) as job, _Follower(ctx, job, _printer(ctx, args), stream) as follower:
+    stream, wanted = _STREAMS[args["stream"]], asked(args["encoding"])
+    with lookup.open_job(ctx, args["job"]) as job, _Follower(ctx, job, _printer(ctx, args), stream, wanted) as follower:
         for warning in [*ctx.named_by_title(), *ctx.warnings]:
             _note(warning)
         if _fills_its_terminal(ctx, job):
             _note(f"it draws on its terminal: `outlive attach --read-only {short_id(job.job_id)}` shows that")
-        follower.at = _beginning(job, stream, args)
+        follower.at = _beginning(job, stream, wanted, args)
         try:
             inspection = follower.run()
         except KeyboardInterrupt:
@@ -164,38 +168,37 @@ def _fills_its_terminal(ctx: Context, job: JobDir) -> bool:
         return screen.alternate_since(inspection, output, output.end) is not None
 
 
-def _beginning(job: JobDir, stream: int | None, args: dict[str, Any]) -> int:
+def _beginning(job: JobDir, stream: int | None, encoding: Encoding | None, args: dict[str, Any]) -> int:
     """Return the position from which the call shows output."""
     with Output(job) as output:
         since: int | None = args["since_seq"]
         if since is not None:
             return min(since, output.end_of(stream))
-        if args["offset"] is not None:
-            lines = Lines(job, output, stream)
-            try:
+        lines = lines_of(job, output, stream, text_of(output, encoding))
+        try:
+            if args["offset"] is not None:
                 lines.count()
                 total, offset = lines.total(), args["offset"]
                 if offset < 0:  # from the end
                     offset = max(0, offset + total)
                 first: int = lines.start_of(offset) if offset < total else lines.end
                 return first
-            finally:
-                lines.close()
-        return output.steady(_last_lines, output, stream, LINES if args["limit"] is None else args["limit"])
+            return output.steady(_last_lines, lines, LINES if args["limit"] is None else args["limit"])
+        finally:
+            lines.close()
 
 
-def _last_lines(output: Output, stream: int | None, count: int) -> int:
+def _last_lines(lines: Lines, count: int) -> int:
     """Return where the last `count` lines begin, or the gap's end if they begin before it. Reads
     backwards: the log may have gigabytes."""
-    hole = output.gap.of(stream)
-    stop = output.end_of(stream)
+    hole, stop = lines.hole, lines.end
     least = hole.stop if hole.stop < stop else 0
     if count <= 0:
         return stop
     at, is_last = stop, True
     while at > least:
         low = max(least, at - _BLOCK)
-        data = output.read(low, at) if stream is None else output.read_stream(stream, low, at)
+        data = lines.read(low, at)
         end = len(data)
         if is_last and data.endswith(b"\n"):
             end -= 1
@@ -211,12 +214,15 @@ def _last_lines(output: Output, stream: int | None, count: int) -> int:
 class _Follower:
     """Writes a job's output to stdout from a position on."""
 
-    def __init__(self, ctx: Context, job: JobDir, printer: Printer, stream: int | None) -> None:
+    def __init__(
+        self, ctx: Context, job: JobDir, printer: Printer, stream: int | None, encoding: Encoding | None = None
+    ) -> None:
         self.at = 0
         self._ctx = ctx
         self._job = job
         self._printer = printer
         self._stream = stream
+        self._encoding = encoding
         self._control = ControlClient(job, output=True)
         # A reader that goes away is noticed at once: `log -f JOB | head -3` ends while the job is silent
         self._watched = stat.S_ISFIFO(os.fstat(1).st_mode) or stat.S_ISSOCK(os.fstat(1).st_mode)
@@ -250,25 +256,26 @@ class _Follower:
     def _show(self) -> bool:
         """Write what is new. Return False if nothing reads it."""
         with Output(self._job) as output:
-            stop = output.end_of(self._stream)
+            stop, text = output.end_of(self._stream), text_of(output, self._encoding) if self.at < output.end else None
             while self.at < stop:
-                for stream, data in self._next(output, stop):
+                for stream, data in self._next(output, stop, text):
                     self._printer.feed(stream, data)
                 if not self._write(self._printer.take()):
                     return False
         return True
 
-    def _next(self, output: Output, stop: int) -> list[tuple[int, bytes]]:
+    def _next(self, output: Output, stop: int, text: Text | None) -> list[tuple[int, bytes]]:
         """Return the next pieces as (stream, bytes), and go on behind them."""
         while True:
             hole = output.gap.of(self._stream)
             at = hole.stop if hole.holds(self.at) else self.at
             upto = min(at + _BLOCK, stop, hole.start if at < hole.start else stop)
-            pieces = (
-                output.pieces(at, upto)
-                if self._stream is None
-                else [(self._stream, output.shown_stream(self._stream, at, upto))]
-            )
+            if text is not None:
+                pieces = text.pieces(at, upto, self._stream)
+            elif self._stream is None:
+                pieces = output.pieces(at, upto)
+            else:
+                pieces = [(self._stream, output.shown_stream(self._stream, at, upto))]
             if output.gap.of(self._stream) is hole:
                 if at > self.at:
                     self._printer.note(f"[{at - self.at:,} bytes of output are gone: the job's quota]")

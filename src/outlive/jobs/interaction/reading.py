@@ -36,6 +36,7 @@ def read(ctx: Context, job: JobDir, since: int, view: View) -> Polled:
         snippet = job_answer.snippet(inspection, output) if not reading.shown.output and output.end else None
         lost = job_answer.losses(inspection, output)
         advised = job_answer.advice(ctx, inspection, job, output, reading.asks, reading.stopped)
+        unread = job_answer.not_utf_8(ctx, output)
         previous = job_answer.previous(ctx, inspection, output)
     reported = job_answer.reported(inspection)
     became = Since(
@@ -46,7 +47,7 @@ def read(ctx: Context, job: JobDir, since: int, view: View) -> Polled:
         message=state.message or None,
         approval=job_answer.approval_of(inspection, job),
         previous=previous,
-        hint=sentences(reported.hint, lost.hint or advised),
+        hint=sentences(reported.hint, lost.hint or advised, unread),
         losses=lost,
     )
     return Polled(reading=reading, retry_after_ms=retry_after_ms, since=became, waited_ms=0, snippet=snippet)

@@ -48,11 +48,13 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
         shape = view.asked_for(ctx.config, room, raw=wanted.raw, show=wanted.show)
         shown = job_answer.new_output(inspection, job, output, 0, shape)
         left = max(0, (budget or 0) - len(shown.output.encode("utf-8", "replace"))) // 2
-        snapshot = window.tails(output, wanted.tail_lines, max_bytes or (limits.TAIL_BYTES if budget is None else left))
+        most = max_bytes or (limits.TAIL_BYTES if budget is None else left)
+        snapshot = window.tails(output, wanted.tail_lines, most, more=not inspection.state.finished)
         lost = job_answer.losses(inspection, output)
         asks = job_answer.waiting(inspection, output)
         described = job_answer.describe(inspection, job, output, asks)
         advised = job_answer.advice(ctx, inspection, job, output, asks, described.stopped)
+        unread = job_answer.not_utf_8(ctx, output)
         previous = job_answer.previous(ctx, inspection, output)
     reported = job_answer.reported(inspection)
     if ctx.client is not None:
@@ -78,7 +80,7 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
         env_vars=job_answer.env_vars(inspection),
         descendants=others,
         previous=previous,
-        hint=sentences(reported.hint, hint),
+        hint=sentences(reported.hint, hint, unread),
     )
 
 

@@ -37,9 +37,12 @@ class Lines:
         self.searched_to = 0  # by a search that is under way
         if self.end >= _BLOCK:
             try:
-                self._fd = job.open_file(name, os.O_RDWR | os.O_CREAT)
+                self._fd = self._index(job, name)
             except OSError:  # read-only or full: count without remembering
                 self._fd = -1
+
+    def _index(self, job: JobDir, name: str) -> int:
+        return job.open_file(name, os.O_RDWR | os.O_CREAT)
 
     def close(self) -> None:
         if self._fd >= 0:

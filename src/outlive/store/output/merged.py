@@ -112,6 +112,7 @@ class Output:
         if self._count:
             start, stream, offset, _ = self._record(self._count - 1)
             self.end = max(self.gap.merged.stop, start + max(0, self.sizes[stream] - offset))
+        self.not_utf_8 = False  # whether a reader showed bytes as text that are none
         self.hidden = 0  # bytes at the end that were not searched for masked values yet
         self._masks = [] if stored else _masks(job)
         if self._masks:

@@ -1,0 +1,1 @@
+"""Output in other encodings than UTF-8."""
