@@ -189,6 +189,8 @@ FAULTS = {
         "general"),
     "F76": Fault("A fork server that was killed comes back with the next start, though a pair that waits could take that one.",
         "own trial: 300 starts without it"),
+    "F77": Fault("A job root that is deleted under a server is made again; which jobs are lost, and which of their processes run, is told once.",
+        "own trial: no later answer named the jobs"),
     # --- security ---
     "S01": Fault("Every file of ours is 0600 and every directory 0700, whatever the umask.",
         "pueue 4.0.5; conmon"),

@@ -10,7 +10,7 @@ import pytest
 from faults import DISK, FAULTS, Fault
 from support.proofs import MARK, Proofs, carry_ids
 
-IDS = [f"F{number:02}" for number in range(1, 77)] + [f"S{number:02}" for number in range(1, 26)]
+IDS = [f"F{number:02}" for number in range(1, 78)] + [f"S{number:02}" for number in range(1, 26)]
 IDS += [f"H{number:02}" for number in range(1, 30)]
 IDS += [f"D{number:02}" for number in range(1, 10)]
 LEAST = 75

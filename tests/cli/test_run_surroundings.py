@@ -84,8 +84,15 @@ def test_a_deleted_current_directory_is_an_error_and_another_can_be_named(cli: C
     script = 'cd "$0" && rmdir "$0" && exec "$@"'
     words = ["sh", "-c", script, str(gone), *OUTLIVE]
     here = subprocess.run([*words, "run", "true"], capture_output=True, check=False)
-    assert one_object(Text(here.returncode, here.stdout.decode(), ""))["error"]["details"]["field"] == "--cwd"
+    error = one_object(Text(here.returncode, here.stdout.decode(), ""))["error"]
+    assert error["details"]["field"] == "--cwd"
+    assert f"the current one, {gone}, was deleted; nothing was run" in error["message"]
+    assert "--cwd" in error["hint"]
     gone.mkdir()
+    again = ["sh", "-c", script.replace('rmdir "$0"', 'rmdir "$0" && mkdir "$0"'), *words[3:], "run", "true"]
+    here = subprocess.run(again, capture_output=True, check=False)
+    error = one_object(Text(here.returncode, here.stdout.decode(), ""))["error"]
+    assert error["hint"] == f"Another one is there now: cd {gone}"
     there = subprocess.run([*words, "run", "--cwd", str(work), "pwd"], capture_output=True, check=False)
     assert one_object(Text(there.returncode, there.stdout.decode(), ""))["output"] == f"{work}\n"
 

@@ -282,7 +282,9 @@ class _Notice(Part):
     watch: str | None = optional("Which watch.")
     pattern: str | None = optional("Its pattern.")
     seq: int | None = optional("Where the line begins.")
-    message: str | None = optional("Of a job that was approved, denied or removed: by whom, and why.")
+    message: str | None = optional(
+        "Of a job that was approved, denied or removed: by whom, and why; of one whose directory was deleted: which of its processes run."
+    )
     ended_by: str | None = optional("Who asked for the end, if it was asked for.")
     hits: int | None = optional("How many lines matched since the last call; this is the last of them.")
 

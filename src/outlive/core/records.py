@@ -394,6 +394,7 @@ class State(Record):
     finished_at: str | None = None
     duration_ms: int | None = None
     dropped_bytes: int = 0
+    file_limit: int | None = None  # bytes that a log may have (RLIMIT_FSIZE), once output was dropped for it
     # Lengths of both logs at the end; what they are short of was cut away since
     log_bytes: list[int] | None = None
     stdin: str | None = None  # open | closed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive.core.records import Definition, Notification
-from outlive.errors import OutliveError, from_os
+from outlive.errors import from_os
 from outlive.store.inspection import completion, inspect
 from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points, process, tree
@@ -82,8 +82,9 @@ def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
 def require_in_place(job: JobDir) -> None:
     """Raise job_not_found if the job's directory was deleted since it was opened."""
     if not job.is_in_place():
-        hint = "Another call removed it, with its output and its outcome."
-        raise OutliveError("job_not_found", f"job {job.job_id} was removed during this call", hint=hint)
+        from outlive.jobs.diagnosis import deleted  # late: few jobs are removed while a call is at work on them
+
+        raise deleted.meanwhile(job)
 
 
 def _end_untold(ctx: Context, job: JobDir, inspection: Inspection) -> bool:

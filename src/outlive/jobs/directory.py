@@ -22,8 +22,8 @@ def working_directory(ctx: Context, given: str | None) -> str:
     """
     if given is None:
         if ctx.cwd is None:
-            why = "the current one was deleted" if ctx.face == "cli" else "this server has none for jobs"
-            raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint=_WHERE)
+            why, hint = _deleted() if ctx.face == "cli" else ("this server has none for jobs", _WHERE)
+            raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint=hint)
         given = ctx.cwd
     if given == "~" or given.startswith("~/"):  # as on hosts: models write it
         given = os.path.join(ctx.env.get("HOME", "~"), given[2:])
@@ -46,6 +46,16 @@ def working_directory(ctx: Context, given: str | None) -> str:
     if ctx.rights is not None:
         ctx.rights.require_inside(path)
     return path
+
+
+def _deleted() -> tuple[str, str]:
+    """Say which current directory was deleted, and what can be done. A shell stays in the deleted one
+    when another is made at its path."""
+    import shlex  # late: for a mistake alone
+
+    path = os.readlink("/proc/self/cwd").removesuffix(" (deleted)")
+    again = f"Another one is there now: cd {shlex.quote(path)}" if os.path.isdir(path) else _WHERE
+    return f"the current one, {path}, was deleted", again
 
 
 def _not_entered(path: str) -> str:

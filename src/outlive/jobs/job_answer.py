@@ -16,6 +16,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.units import seconds_of
 from outlive.store.output.merged import Output
+from outlive.system import process
 from outlive.system.waiting import checkpoint
 
 TYPE_CHECKING = False
@@ -370,6 +371,8 @@ def elapsed_ms(inspection: Inspection) -> int:
     state = inspection.state
     if state.duration_ms is not None:
         return int(state.duration_ms)
+    if state.started_ns is not None and state.boot_id == process.boot_id() and not state.finished:
+        return max(0, (time.monotonic_ns() - state.started_ns) // 1_000_000)  # whatever the wall clock does
     started = state.started_at or inspection.definition.created_at
     end = seconds_of(state.finished_at) if state.finished_at else time.time()
     return max(0, round((end - seconds_of(started)) * 1000)) if started else 0
@@ -382,7 +385,8 @@ def idle_ms(inspection: Inspection, output: Output) -> int | None:
     last = output.last_time()
     if last is None:
         last = seconds_of(inspection.state.started_at) if inspection.state.started_at else time.time()
-    return max(0, round((time.time() - last) * 1000))
+    # The time of a file is one of the wall clock, which may have jumped
+    return min(max(0, round((time.time() - last) * 1000)), elapsed_ms(inspection))
 
 
 def retry_after_ms(inspection: Inspection, output: Output) -> int | None:

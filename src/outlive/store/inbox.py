@@ -122,6 +122,8 @@ class Inbox:
         self._holding = threading.Lock()
         self.killed: set[str] = set()  # jobs that this connection has sent a signal
         self.inspected: dict[str, float] = {}  # when it was last seen whether a silent job lives
+        self.pending: set[str] = set()  # the jobs of this session whose end it was not told, when that was last seen
+        self.lost: set[str] = set()  # those of them whose root was deleted
         self.waits: list[
             list[str]
         ] = []  # of each `wait` under way, the jobs whose ends it will tell; threads change it
@@ -245,11 +247,21 @@ class Inbox:
 
     def add(self, job_id: str, *, watched: bool) -> None:
         """Add a job that is being started."""
+        self.pending.add(job_id)
+        self._write(job_id, Progress(watched=watched, call=UNDER_WAY))
+
+    def add_lost(self, job_ids: set[str]) -> None:
+        """Add jobs of a root that was in this place before, unless they are in this one."""
+        for job_id in job_ids.difference(self._store.ids()) if job_ids else ():
+            self.lost.add(job_id)
+            self._write(job_id, Progress())
+
+    def _write(self, job_id: str, progress: Progress) -> None:
         for _ in range(2):  # the directory may have been deleted
             self._hold()
             with suppress(OSError):
                 fd = self._open(job_id, os.O_WRONLY | os.O_CREAT)
-                _write(fd, Progress(watched=watched, call=UNDER_WAY))
+                _write(fd, progress)
                 os.close(fd)
                 return
             self._let_go()
@@ -261,7 +273,9 @@ class Inbox:
         except OSError:
             return []
         try:
-            return sorted(filter(is_id, os.listdir(directory)))
+            ids = sorted(filter(is_id, os.listdir(directory)))
+            self.pending = set(ids)
+            return ids
         finally:
             os.close(directory)
 
@@ -302,6 +316,8 @@ class Inbox:
         """Delete the entry of a job."""
         self.killed.discard(job_id)
         self.inspected.pop(job_id, None)
+        self.pending.discard(job_id)
+        self.lost.discard(job_id)
         with suppress(OSError):
             os.unlink(f"{self._place}/{job_id}", dir_fd=self._store.fd)
 

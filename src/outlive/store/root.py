@@ -11,6 +11,7 @@ from outlive.core.base_directories import base_directory
 from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
 from outlive.store.job_dir import LIVE
+from outlive.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def default_path(env: Mapping[str, str]) -> str:
     return os.path.join(base_directory(env, "XDG_DATA_HOME", ".local", "share"), "outlive", "jobs")
 
 
+_MOUNT_PROC = "Have it mounted for this process: mount -t proc proc /proc"
 _LEFT = ".left"  # behind the id of a job that ended, whose processes live
 
 
@@ -47,7 +49,10 @@ class Store:
 
     @classmethod
     def open(cls, path: str | None, env: Mapping[str, str]) -> Store:
-        """Open the root; create it (0700) if it does not exist. Errors: store_unsafe, io_error."""
+        """Open the root; create it (0700) if it does not exist. Errors: store_unsafe, io_error; also
+        without /proc, where every job would seem to be dead."""
+        if not process.has_proc():
+            raise OutliveError("io_error", "there is no /proc here, by which outlive sees processes", hint=_MOUNT_PROC)
         wanted = os.path.abspath(path or default_path(env))
         try:
             wanted = _walked(wanted)

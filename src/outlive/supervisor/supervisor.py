@@ -117,6 +117,7 @@ class Supervisor:
             self._on_output,
             lambda: self.event(Event.LOOK),
         )
+        self._pump.file_limit = state.file_limit
         self._pump.mask_lines(request.masked)
         self._members = Members(record, self._recorder.sinks, parent=parent)
         self._reaper = Reaper(state, parent=parent)
@@ -326,6 +327,7 @@ class Supervisor:
         state = self._record.state
         last = {"dropped_bytes": self._pump.dropped, "log_bytes": self._pump.sizes, "usage": self._reaper.usage()}
         last["message"] = self._recorder.workspace(self._record.definition, state).message
+        last["file_limit"] = self._pump.file_limit
         if any(getattr(state, name) != value for name, value in last.items()):
             self._record.write(**last)
         self._quota.finish()
@@ -372,7 +374,7 @@ class Supervisor:
             self._record_drop.after(_DROPPED_EVERY_S)
 
     def _record_dropped(self) -> None:
-        self._record.write(dropped_bytes=self._pump.dropped)
+        self._record.write(dropped_bytes=self._pump.dropped, file_limit=self._pump.file_limit)
         self._recorder.tell(history.DROPPED, bytes=self._pump.dropped)
 
     def _on_output(self) -> None:

@@ -35,6 +35,11 @@ def boot_id() -> str:
     return _boot_id
 
 
+def has_proc() -> bool:
+    """Return whether there is a /proc, and not an empty directory."""
+    return os.path.exists("/proc/self/stat")
+
+
 def umask() -> int:
     """Return the umask of this process. Without /proc it is set and set again (umask(2)): another
     thread that makes a file meanwhile gets a mode for its owner alone."""

@@ -142,7 +142,7 @@ class SlurmEngine(Engine):
             return inspection
         # The outcome may have come to this machine after the first look
         inspection = inspect_job(caller.store, job)
-        if inspection.state.finished or time.time() - (record.ended_seen or 0.0) < _SETTLE_S:
+        if inspection.state.finished or abs(time.time() - (record.ended_seen or 0.0)) < _SETTLE_S:
             return inspection
         return _judged(caller, job, _recalled(job, record), inspection)
 
@@ -308,7 +308,7 @@ def _noted(job: JobDir, record: SlurmRecord, seen: snapshot.Snapshot, inspection
             entry is None
             and not inspection.supervised
             and not inspection.state.finished
-            and seen.at - record.submitted > _SETTLE_S
+            and abs(seen.at - record.submitted) > _SETTLE_S  # a clock that was set back holds nothing up
         ):
             after = SlurmRecord.replace(after, engine=EngineState.replace(after.engine, state=verdict.FORGOTTEN))
         if after.engine.state in (*verdict.ENDED, verdict.FORGOTTEN) and after.ended_seen is None:

@@ -55,14 +55,29 @@ class Idle(Probe):
     def __init__(self, condition: Condition, job: JobDir) -> None:
         self._ms = condition.value
         self._job = job
+        self._seen: tuple[int, float, int] | None = None  # where the output ended, when that was seen, its silence
 
     def check(self, inspection: Inspection) -> Fired:
         with Output(self._job) as output:
-            quiet = job_answer.idle_ms(inspection, output)
+            quiet = self._quiet(job_answer.idle_ms(inspection, output), output.end)
         if quiet is not None and quiet >= self._ms:
             return {"condition": "idle_ms", "idle_ms": quiet}
         self.again = None if quiet is None else time.monotonic() + max(1, self._ms - quiet) / 1000
         return None
+
+    def _quiet(self, by_files: int | None, end: int) -> int | None:
+        """Return the silence in milliseconds. From the second look on the wall clock does not
+        count, by which files have their times: it may be set while this waits."""
+        if by_files is None:
+            return None
+        now, quiet = time.monotonic(), by_files
+        if self._seen is not None:
+            at, since, before = self._seen
+            passed = round((now - since) * 1000)
+            quiet = before + passed if end == at else min(by_files, passed)
+        if self._seen is None or end != self._seen[0]:
+            self._seen = (end, now, quiet)
+        return quiet
 
 
 class Matches(Probe):

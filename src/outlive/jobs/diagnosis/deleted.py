@@ -1,14 +1,24 @@
-"""Why a job is not there: gc may have deleted it, or another session removed it."""
+"""Why a job is not there: gc may have deleted it, another session removed it, or somebody deleted
+its directory while it ran."""
 
 from __future__ import annotations
 
-from outlive.errors import OutliveError
+import os
+import shlex
+
+from outlive.core.ids import is_id
+from outlive.core.quoted import visible
+from outlive.errors import OutliveError, per_face
 from outlive.store.cleanup import deletions
+from outlive.system import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.jobs.context import Context
+    from outlive.store.job_dir import JobDir
 
+_SHOWN = 5  # processes
+_COMMAND_CHARS = 60
 _WHY = {
     "older_than": "it ended longer ago than jobs are kept",
     "max_jobs": "there were more finished jobs than are kept",
@@ -19,10 +29,11 @@ _WHY = {
 
 def explained(ctx: Context, text: str, error: OutliveError) -> OutliveError:
     """Return the error job_not_found for `text`, which says when and why gc deleted the job, or who
-    removed it, if that is known. A job behind the wall was never there."""
+    removed it, if that is known, or which of its processes run. A job behind the wall was never there."""
     deletion = deletions.find(ctx.store, text, ctx.wall)
     if deletion is None:
-        return error
+        wanted = text.strip().upper()
+        return error if ctx.wall is not None or not is_id(wanted) else _running(ctx, wanted) or error
     if deletion["bound"] == deletions.REMOVED:
         return OutliveError(
             "job_not_found",
@@ -39,3 +50,62 @@ def explained(ctx: Context, text: str, error: OutliveError) -> OutliveError:
         hint="Its output is gone. Run the command again if you need it.",
         details={"deleted_at": deletion["at"], "bound": bound},
     )
+
+
+def _running(ctx: Context, job_id: str) -> OutliveError | None:
+    """Return the error of a job that is not in this root and whose processes run; None if none does."""
+    pids = [member.pid for member in tree.with_cookie(job_id)]
+    if not pids:
+        return None
+    root = _root_of(pids[0])
+    if root and root != ctx.store.path and os.path.isdir(os.path.join(root, job_id)):
+        return OutliveError(
+            "job_not_found",
+            f"no job {job_id!r} in the job root {ctx.store.path}: it is in {root}",
+            hint=per_face(
+                f"Repeat the call with --root {shlex.quote(root)}.", "The user can name that root for this server."
+            ),
+        )
+    said = still_run(pids)
+    return OutliveError("job_not_found", f"no job {job_id!r}: its directory was deleted; {said[0]}", hint=said[1])
+
+
+def meanwhile(job: JobDir) -> OutliveError:
+    """Return the error of a job whose directory was deleted while a call was at work in it."""
+    message, hint = f"job {job.job_id} was removed during this call", "Its output and its outcome are gone."
+    root = os.path.dirname(job.path)
+    if not os.path.isdir(root):
+        message = f"the job root {root} was deleted during this call, and job {job.job_id} with it"
+    pids = [member.pid for member in tree.with_cookie(job.job_id)]
+    if pids:
+        said, hint = still_run(pids)
+        message = f"{message}; {said}"
+    return OutliveError("job_not_found", message, hint=hint)
+
+
+def _root_of(pid: int) -> str:
+    mark = b"OUTLIVE_ROOT="
+    found = next((word for word in tree.environment(pid) if word.startswith(mark)), mark)
+    return os.fsdecode(found[len(mark) :])
+
+
+def lost(job_id: str) -> str:
+    """Return what became of a job whose directory was deleted before its end was told, and what can be done."""
+    pids = [member.pid for member in tree.with_cookie(job_id)]
+    if not pids:
+        return "its directory was deleted, and with it its output and its outcome; none of its processes runs"
+    return f"its directory was deleted; {'. '.join(still_run(pids))}"
+
+
+def still_run(pids: list[int]) -> tuple[str, str]:
+    """Return which processes of a deleted job run, and how they can be ended."""
+    shown = ", ".join(f"{pid} ({_command(pid)})" for pid in pids[:_SHOWN])
+    more = f" and {len(pids) - _SHOWN} more" if len(pids) > _SHOWN else ""
+    these, it = ("a process of it still runs", "it") if len(pids) == 1 else ("processes of it still run", "them")
+    ends = f"`kill {' '.join(map(str, pids))}` ends {it}. Its output and its outcome are lost."
+    return f"{these}: {shown}{more}", ends
+
+
+def _command(pid: int) -> str:
+    text = visible(" ".join(tree.command_line(pid).split()))
+    return text if len(text) <= _COMMAND_CHARS else f"{text[: _COMMAND_CHARS - 1]}…"

@@ -41,6 +41,11 @@ def _missing(output: Output) -> str:
 def _dropped(inspection: Inspection, output: Output) -> str:
     quota = inspection.definition.quota_bytes
     why = "the disk under the job root was full. Free some space."
-    if 0 < quota <= output.end and not output.gap.merged.stop:
+    limit = inspection.state.file_limit
+    if limit is not None:
+        why = (
+            f"no file of its supervisor may be larger than {limit:,} bytes (`ulimit -f` of what started it): raise it."
+        )
+    elif 0 < quota <= output.end and not output.gap.merged.stop:
         why = f"they came after the job's quota of {quota:,} bytes, and this file system cannot punch holes into files."
     return f"{inspection.state.dropped_bytes:,} bytes of output are lost, because {why}"

@@ -32,13 +32,16 @@ _WITHOUT = {
     "punch_hole": "of output beyond the quota only the head is kept",
     "memfd": "a job's request lies in a temporary file for an instant",
     "close_range": "starting a command takes longer where many files are open",
-    "proc": "the processes of a job cannot be seen",
+    "proc": "no process can be seen, and no job is started",
+    "other_users": "who holds a port or a lock is not named if another user's process does (hidepid of /proc); jobs run as ever",
 }
-_NEEDED = frozenset({"ofd_locks", "fifo"})
+_NEEDED = frozenset({"ofd_locks", "fifo", "proc"})
 
 
 def features(place: Place) -> Finding:
     known = {**_of_processes(), **_of_files(place.directory)}
+    if known["proc"]:
+        known["other_users"] = process.stat_fields(1) is not None  # not with hidepid (proc(5))
     missing = [name for name, there in known.items() if not there]
     told = f"has {', '.join(name for name, there in known.items() if there)}"
     if not missing:
@@ -53,7 +56,7 @@ def _of_processes() -> dict[str, bool]:
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         told = pidfd is not None and process.exit_status(pidfd) is not None
     return {
-        "proc": process.stat_fields(os.getpid()) is not None,
+        "proc": process.has_proc(),
         "pidfd": pidfd is not None,
         "exit_info": told,
         "subreaper": code == 0,

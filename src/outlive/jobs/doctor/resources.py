@@ -113,7 +113,7 @@ def _leave_an_orphan(tell: int, gate: int, opener: int) -> None:
 
 def _judged(orphan: int, heir: int | None) -> Finding:
     name = tree.comm(heir).decode("utf-8", "replace") if heir else ""
-    who = f"process {heir} ({name})" if heir else "no process that can be seen"
+    who = f"process {heir}{f' ({name})' if name else ''}" if heir else "no process that can be seen"
     deadline = time.monotonic() + _REAPED_S
     while process.stat_fields(orphan) is not None:
         if time.monotonic() > deadline:

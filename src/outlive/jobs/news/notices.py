@@ -15,6 +15,7 @@ from outlive.jobs import adoption, job_answer, lookup, ownership, read_cursor
 from outlive.store import history
 from outlive.store.inbox import ANSWERED, LEFT, UNDER_WAY, Progress
 from outlive.store.output.merged import Output
+from outlive.system import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def collect(ctx: Context, answer: dict[str, Any] | None = None) -> tuple[list[No
     receipt of both; None if there is nothing to note.
 
     A notice is {job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished";
-    "removed" for a job that another session or a person removed; "unanswered" for a job whose call was
+    "removed" for a job that another session or a person removed, or whose directory was deleted while it
+    ran; "unanswered" for a job whose call was
     cancelled or cut off before its answer; or "watch_hit" with `watch`, `pattern`, `seq` and
     `hits`. The job of the answer is left out: its answer may be a moment older than the notice, and
     would seem to contradict it. So are jobs that a call beside this one waits for: its answer will
@@ -141,13 +143,18 @@ def _collected(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> lis
 
 
 def _removed(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
-    """Return the notice about a job that is gone, if another session or a person removed it."""
+    """Return the notice about a job that is gone, if another session or a person removed it, or its
+    directory was deleted while it ran."""
+    from outlive.jobs.diagnosis import deleted
     from outlive.store.cleanup import deletions  # late: few jobs are removed before their end is told
 
     deletion = deletions.find(ctx.store, job_id, ctx.wall)
     claim = inbox.claim(job_id)
     if claim is None:
         return []
+    if deletion is None and (job_id in inbox.lost or tree.with_cookie(job_id)):
+        receipt.add(claim, None)
+        return [_lost(job_id, deleted.lost(job_id))]
     if deletion is None or deletion["bound"] != deletions.REMOVED:
         claim.settle()
         claim.close()
@@ -157,6 +164,12 @@ def _removed(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[
     ended = {"exit_code": None, "signal": None, "reason": None, "last_line": None, "at": deletion["at"]}
     by = {"ended_by": deletion["by"], "message": f"removed by {deletion['by']}"}
     return [{**about, **ended, "event": "removed", **by}]
+
+
+def _lost(job_id: str, message: str) -> Notice:
+    """Return the notice about a job whose directory was deleted: nothing is known of it but its processes."""
+    about = {"job_id": job_id, "name": "", "state": "unknown", "exit_code": None, "signal": None, "reason": "lost"}
+    return {**about, "last_line": None, "at": None, "event": "removed", "message": message}
 
 
 def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[Notice]:

@@ -216,6 +216,8 @@ class Calls:
         self.secrets = Secrets(config.get("mcp", "mask"), environment.current, lambda: self._store)
         self._connection = new_id()
         self._inboxes: dict[tuple[str | None, ...], Inbox] = {}
+        # The jobs whose ends a session was not told when the root was deleted
+        self._lost: dict[tuple[str | None, ...], set[str]] = {}
         self._unsent: dict[int | str, Callable[[bool], None]] = {}
         self._readers: dict[str, Reader] = {}
         self._longest = LongestCalls(environment.current, directory)
@@ -404,6 +406,7 @@ class Calls:
         rights = caller.rights.within(self.tools.level)
         rights.require(right, doing)
         if self._store is not None and not self._store.is_in_place():  # deleted or replaced meanwhile
+            self._lost |= {key: inbox.pending for key, inbox in self._inboxes.items() if inbox.pending}
             self._close_inboxes()
             self._store.close_when_unused()
             self._store = None
@@ -436,7 +439,8 @@ class Calls:
         key = (program, caller.session, caller.wall, directory)
         if key not in self._inboxes:
             session = self._connection if caller.session is None else caller.session
-            self._inboxes[key] = Inbox.of(store, program, directory, session)
+            inbox = self._inboxes[key] = Inbox.of(store, program, directory, session)
+            inbox.add_lost(self._lost.pop(key, set()))
         return self._inboxes[key]
 
     def _close_inboxes(self) -> None:

@@ -65,6 +65,7 @@ class Pump:
         self._open = [True for _ in sources]
         self._batching = Batching()
         self._drops = drops
+        self.file_limit: int | None = None  # bytes that a log may have, once that was met
         self.last_output = time.monotonic()
 
     @property
@@ -195,6 +196,10 @@ class Pump:
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
+            if error.errno == errno.EFBIG and self.file_limit is None:
+                import resource  # late: few users have such a limit
+
+                self.file_limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
             return self._drop(stream, count)
         self._sizes[stream] += moved
         self._room -= moved

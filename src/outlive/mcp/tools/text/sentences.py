@@ -243,7 +243,8 @@ def notices(answer: Members, process: bool) -> list[str]:
 def _notice(notice: Members, process: bool) -> str:
     """Return what happened to another job, in brackets, since it does not belong to the answer."""
     last = f": {quoted(notice['last_line'])}" if notice.get("last_line") else ""
-    job = f"job {notice.get('job_id')} ({command_line(notice.get('name') or '')})"
+    name = f" ({command_line(notice['name'])})" if notice.get("name") else ""
+    job = f"job {notice.get('job_id')}{name}"
     if notice.get("message"):
         return f"[{job}: {notice['message']}]"
     if notice.get("event") == "watch_hit":
