@@ -55,6 +55,16 @@ def test_no_form_downloads_a_name_that_is_not_published_yet(plugins: ModuleType)
     assert json.loads(published["plugins/outlive/mcp.json"])["mcpServers"]["outlive"]["command"] == "uvx"
 
 
+def test_the_hooks_of_claude_code_stand_where_no_other_host_looks_for_its_own() -> None:
+    """Gemini CLI warns at each start about events that it does not know."""
+    assert not (PLUGIN / "hooks").exists()
+    manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    assert set(json.loads((PLUGIN / manifest["hooks"]).read_text(encoding="utf-8"))["hooks"]) == {
+        "UserPromptSubmit",
+        "Stop",
+    }
+
+
 def test_the_owner_is_taken_from_the_url_and_missed_where_it_is_needed(plugins: ModuleType) -> None:
     assert plugins.registry_name(plugins.project(URL)) == "io.github.someone/outlive"
     with pytest.raises(ValueError, match="Repository"):
