@@ -43,7 +43,7 @@ ABOUT = {
         f"`alwaysLoad` the model has to search for them. {_MEASURED}",
         "Claude Code saves an answer above 50,000 characters to a file and shows 2 kB of it; `outlive` answers with at most "
         "16 KiB.",
-        f'claude -p --allowedTools mcp__outlive "{_PROMPT}"',
+        f'claude -p "{_PROMPT}" --allowedTools mcp__outlive',
         ("https://code.claude.com/docs/en/mcp",),
         "Claude Code 2.1.330: its own command for adding a server, and a session with a scripted model.",
     ),
@@ -74,7 +74,7 @@ ABOUT = {
         f"have. {_MEASURED}",
         "A call may last 120 s, because the entry says so (60 s otherwise). Calls of `exec` need `--approve` where the approval "
         "policy is `never`. Name variables that jobs need in `env_vars`.",
-        f'codex exec --skip-git-repo-check "{_PROMPT}"',
+        f'codex exec --skip-git-repo-check -c \'mcp_servers.outlive.default_tools_approval_mode="approve"\' "{_PROMPT}"',
         ("https://developers.openai.com/codex/mcp",),
         "Codex 0.169: a session with a scripted model.",
     ),

@@ -91,9 +91,10 @@ def plugin(about: Project) -> Files:
     files = {
         "plugin.json": {"$schema": f"{schema}/plugin.schema.json", "name": about.name, **facts},
         "mcp.json": {"$schema": f"{schema}/mcp.schema.json", "mcpServers": {"outlive": stdio}},
-        ".claude-plugin/plugin.json": {"name": about.name, **facts},
+        ".claude-plugin/plugin.json": {"name": about.name, **facts, "hooks": "./.claude-plugin/hooks.json"},
         ".mcp.json": {"mcpServers": {"outlive": registry.complete(CLIENTS["claude-code"], claude, approve=False)}},
-        "hooks/hooks.json": {"hooks": {event: [{"hooks": [hook]}] for event in events}},
+        # Not hooks/hooks.json, which Gemini CLI and Codex read too: their events have other names and answers
+        ".claude-plugin/hooks.json": {"hooks": {event: [{"hooks": [hook]}] for event in events}},
         ".codex-plugin/plugin.json": {
             "name": about.name, **facts, "skills": "./skills/", "mcpServers": "./.codex-plugin/mcp.json",
         },

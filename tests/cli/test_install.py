@@ -388,6 +388,24 @@ def test_arguments_root_and_configuration_are_passed_on(cli: Cli, place: Path) -
     assert not (place / "r").exists(), "a client is configured, no job root made"
 
 
+@pytest.mark.parametrize("client", ONE_OF_EACH_SHAPE)
+def test_installing_again_keeps_the_arguments_and_variables_of_the_entry(client: str, cli: Cli, home: Path) -> None:
+    path = file_of(client, home)
+    cli.ok("install", client, "--arg=--isolate", "--arg=--tools", "--arg=exec")
+    again = cli.ok("install", client)
+    assert again["change"] == "none"
+    words = registry.words_of(again["entry"])
+    assert words and words[-4:] == ["mcp", "--isolate", "--tools", "exec"]
+    path.write_text(path.read_text().replace("OUTLIVE_ROOT", "SSH_AUTH_SOCK"))
+    changed = cli.ok("install", client, "--arg=--tools=process")
+    words = registry.words_of(servers(client, path)["outlive"])
+    assert words and words[-3:] == ["mcp", "--isolate", "--tools=process"]
+    assert set(registry.environment_of(changed["entry"])) == {"OUTLIVE_ROOT", "SSH_AUTH_SOCK"}
+    cli.ok("uninstall", client)
+    words = registry.words_of(cli.ok("install", client)["entry"])
+    assert words and words[-1] == "mcp"
+
+
 @pytest.mark.parametrize("words", [["--arg=--isolat"], ["--arg=--tools"], ["--arg", "run"]])
 def test_arguments_that_the_server_would_refuse_are_refused_now(words: list[str], cli: Cli, home: Path) -> None:
     cli.error("install", "cursor", *words, code="invalid_argument", status=2)

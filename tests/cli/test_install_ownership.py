@@ -154,7 +154,12 @@ def test_the_first_original_is_kept_and_no_later_change_overwrites_it(client: st
     path = with_server(client, home, "other", {"command": "npx", "args": ["other"]})
     first = path.read_bytes()
     original = path.with_name(path.name + ".before-outlive")
-    changes = (("install", "--arg=--isolate"), ("install",), ("install", "--name", "second"), ("uninstall",))
+    changes = (
+        ("install", "--arg=--isolate"),
+        ("install", "--arg=--tools=exec"),
+        ("install", "--name", "second"),
+        ("uninstall",),
+    )
     for number, (verb, *words) in enumerate(changes):
         told = cli.ok(verb, client, *words)
         assert told["written"]

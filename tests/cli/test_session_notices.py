@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,11 @@ SESSION = "3f2a9c1e-0000-4000-8000-000000000001"
 NAMED = {"CLAUDE_CODE_SESSION_ID": SESSION}
 
 
-def hook(event: str, session: str = SESSION, **more: Any) -> dict[str, Any]:
-    """What the hook answers; {} if it says nothing."""
+def hook(event: str, session: str = SESSION, window: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+    """What the hook answers; {} if it says nothing. `window`: the command of another client that calls it."""
     asked = json.dumps({"session_id": session, "hook_event_name": event, "cwd": "/", **more})
     done = subprocess.run(
-        [*OUTLIVE, "hook", "claude-code"],
+        [*window, *OUTLIVE, "hook", "claude-code"],
         input=asked,
         env=environment(None),
         capture_output=True,
@@ -61,11 +62,12 @@ def test_a_hook_tells_how_a_job_of_the_session_ended_once(cli: Cli, work: Path) 
     assert cli.ok("notices", env=NAMED)["notices"] == []
 
 
-def test_news_at_a_stop_is_a_reason_to_go_on_and_no_news_is_none(cli: Cli, work: Path) -> None:
+def test_news_at_a_stop_is_context_to_go_on_with_and_no_problem_and_no_news_is_none(cli: Cli, work: Path) -> None:
     ended(cli, work, "echo here; kill -9 $$")
     answer = hook("Stop")
-    assert answer["decision"] == "block"
-    assert "was ended by SIGKILL (reason: signal); last line: here" in answer["reason"]
+    assert answer["hookSpecificOutput"]["hookEventName"] == "Stop"
+    assert "decision" not in answer
+    assert "was ended by SIGKILL (reason: signal); last line: here" in added(answer)
     assert hook("Stop", stop_hook_active=True) == {}
 
 
@@ -128,3 +130,43 @@ def test_a_hook_and_the_server_of_the_session_read_one_book(
     told = session.ok("process", action="list", limit=1, tag="none")["notices"]
     assert [one["last_line"] for one in told] == ["told by the server"]
     assert hook("UserPromptSubmit") == {}
+
+
+OTHER_WINDOW = (sys.executable, "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])")
+
+
+@pytest.mark.real_start
+@pytest.mark.parametrize("era", ["modern"], indirect=True)
+def test_a_window_is_told_under_its_new_session_name_too_and_another_window_is_not(
+    mcp_connect: Callable[..., McpSession], cli: Cli, work: Path
+) -> None:
+    session = mcp_connect(client_name="claude-code", args=("--answers=both",), env=NAMED, cwd=work)
+    begun = session.ok("exec", command=GO + "echo after clear; exit 2", background=True, workdir=str(work))
+    (work / "go").touch()
+    until(lambda: cli.ok("status", begun["job_id"])["state"] != "running", what="the end of the job")
+    assert hook("UserPromptSubmit", "after-clear", OTHER_WINDOW, cwd=str(work)) == {}
+    assert "exited with code 2; last line: after clear" in added(hook("UserPromptSubmit", "after-clear", cwd=str(work)))
+    assert hook("Stop", "after-clear", cwd=str(work)) == {}
+    assert session.ok("process", action="list", limit=1, tag="none").get("notices") is None
+
+
+@pytest.mark.real_start
+def test_what_a_closed_window_was_not_told_is_told_to_the_next_in_that_directory(cli: Cli, work: Path) -> None:
+    """As `claude -p --continue` is: another process, whose server has another session name."""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "claude-code", "version": "1"}}
+    run = {"name": "exec", "arguments": {"command": GO + "echo left; exit 5", "background": True, "workdir": str(work)}}
+    lines: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": run},
+    ]
+    asked = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines)
+    words = [*OTHER_WINDOW, *OUTLIVE, "mcp"]
+    env = environment({**NAMED, "CLAUDE_PROJECT_DIR": str(work)})
+    subprocess.run(words, input=asked, env=env, cwd=work, capture_output=True, text=True, check=True)
+    (job,) = (one["job_id"] for one in cli.ok("list", "--all")["jobs"])
+    (work / "go").touch()
+    until(lambda: cli.ok("status", job)["state"] != "running", what="the end of the job")
+    assert hook("UserPromptSubmit", "next", cwd=str(work / "elsewhere")) == {}
+    assert "exited with code 5; last line: left" in added(hook("UserPromptSubmit", "next", cwd=str(work)))
+    assert hook("UserPromptSubmit", "next", cwd=str(work)) == {}

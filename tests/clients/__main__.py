@@ -37,6 +37,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--sessions", metavar="SCRIPTS", help="such as lose/find, one session after the other, or fails+other"
     )
+    parser.add_argument("--page", action="store_true", help="start the client as its page in docs/clients says")
     parser.add_argument("--alone", nargs=2, metavar=("MODULES", "FILE"), help=argparse.SUPPRESS)
     asked = parser.parse_args(argv)
     if asked.alone:  # in the namespace
@@ -46,7 +47,7 @@ def main(argv: list[str]) -> int:
         if asked.sessions:
             rounds = [part.split("+") for part in asked.sessions.split("/")]
             with tempfile.TemporaryDirectory(prefix="outlive-clients-") as folder:
-                told = conversed(name, modules, rounds, asked.keep or Path(folder) / "sessions")
+                told = conversed(name, modules, rounds, asked.keep or Path(folder) / "sessions", page=asked.page)
             found.write_text(json.dumps(told), encoding="utf-8")
             return 0
         found.write_text(json.dumps(measured(name, modules, asked.keep)), encoding="utf-8")
@@ -56,7 +57,7 @@ def main(argv: list[str]) -> int:
     except npm.Unavailable as reason:
         sys.stderr.write(f"{reason}\n")
         return NOT_INSTALLED
-    rows = [_apart(name, modules, asked.keep, asked.sessions) for name, modules in places.items()]
+    rows = [_apart(name, modules, asked) for name, modules in places.items()]
     if asked.json:
         asked.json.write_text(json.dumps(rows), encoding="utf-8")
     if asked.sessions:
@@ -66,14 +67,15 @@ def main(argv: list[str]) -> int:
     return int(any(_missing(row) for row in rows))
 
 
-def _apart(name: str, modules: Path, keep: Path | None, sessions: str | None) -> dict[str, Any]:
+def _apart(name: str, modules: Path, asked: argparse.Namespace) -> dict[str, Any]:
     """Measure a client in a process that has no network but loopback."""
     from clients.measure import namespace
 
     with tempfile.NamedTemporaryFile(suffix=".json") as found:
         command = [*namespace(), sys.executable, str(Path(__file__).parent), name, "--alone", str(modules), found.name]
-        command += ["--keep", str((keep / name).absolute())] if keep else []
-        command += ["--sessions", sessions] if sessions else []
+        command += ["--keep", str((asked.keep / name).absolute())] if asked.keep else []
+        command += ["--sessions", asked.sessions] if asked.sessions else []
+        command += ["--page"] if asked.page else []
         subprocess.run(command, check=True)
         row: dict[str, Any] = json.load(found)
         return row

@@ -147,7 +147,7 @@ def _openclaw(place: Place) -> Start:
     place.write(".openclaw/openclaw.json", json.dumps(settings))
     place.install("openclaw")
     node, program = place.native("node-linux-*/bin/node"), place.modules / "openclaw/openclaw.mjs"
-    words = f"--cwd {place.work} --model fake/fake-model --json --timeout 350"
+    words = f"--cwd {place.work} --model fake/fake-model --json --timeout 850"
     command = [node, str(program), "agent", "exec", place.prompt, *words.split()]
     return Start(command, {"OPENCLAW_SKIP_UPDATE_CHECK": "1", "OPENCLAW_NO_RESPAWN": "1"})
 

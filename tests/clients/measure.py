@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import struct
@@ -24,6 +25,7 @@ from outlive.mcp.shown import ANSWER
 from support.preloaded import OUTLIVE
 
 MOST_S = 360
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "clients"
 _UP = struct.pack("16sh", b"lo", 0x1)  # IFF_UP
 _SIOCSIFFLAGS = 0x8914
 _APIS = {api.__name__: api for api in (Anthropic, Responses, Chat, Gemini)}
@@ -60,13 +62,15 @@ def measured(name: str, modules: Path, folder: Path | None = None) -> dict[str, 
         start = CLIENTS[name].start(place)
         env = {**place.env(), **start.env}
         status = ran(start.command, env, work, folder)
-        _end_jobs(place.env(), work)
+        end_jobs(place.env(), work)
         return {"client": name, "status": status, **shown_in(log)}
 
 
-def conversed(name: str, modules: Path, rounds: list[list[str]], folder: Path) -> dict[str, dict[str, str]]:
+def conversed(
+    name: str, modules: Path, rounds: list[list[str]], folder: Path, *, page: bool = False
+) -> dict[str, dict[str, str]]:
     """Return what the model was shown, by script and step. The scripts of a round run at once, in clients that share home
-    and directory."""
+    and directory. `page`: the client is started as its page says."""
     log, home, work = (folder / part for part in ("requests", "home", "work"))
     for path in (log, home, work):
         path.mkdir(parents=True)
@@ -78,9 +82,19 @@ def conversed(name: str, modules: Path, rounds: list[list[str]], folder: Path) -
                 for script, start in starts.items():
                     out = folder / f"{number}-{script}"
                     out.mkdir()
-                    threads.submit(ran, start.command, {**places[script].env(), **start.env}, work, out)
-        _end_jobs(places[script].env(), work)
+                    command = as_typed(name, start.command, script) if page else start.command
+                    threads.submit(ran, command, {**places[script].env(), **start.env}, work, out)
+        end_jobs(places[script].env(), work)
     return _told(log)
+
+
+def as_typed(name: str, command: list[str], script: str) -> list[str]:
+    """Return the words of "Try it in a minute" on the page of a client, with its program and our prompt."""
+    page = DOCS / f"{'claude-code' if name == 'claude' else name}.md"
+    section = page.read_text(encoding="utf-8").partition("## Try it in a minute")[2]
+    words = shlex.split(re.findall(r"```text\n(.*?)```", section, re.DOTALL)[0])
+    program = command[: 2 if command[0].endswith("/node") else 1]
+    return [*program, *(prompt(script) if word.startswith("Use outlive:") else word for word in words[1:])]
 
 
 def _told(log: Path) -> dict[str, dict[str, str]]:
@@ -95,14 +109,14 @@ def _told(log: Path) -> dict[str, dict[str, str]]:
     return told
 
 
-def ran(command: list[str], env: dict[str, str], work: Path, folder: Path) -> int | None:
-    """Return the exit status of the client, None if it was ended with all that it started."""
+def ran(command: list[str], env: dict[str, str], work: Path, folder: Path, most_s: float = MOST_S) -> int | None:
+    """Return the exit status of the client, None if it was ended, after `most_s` seconds, with all that it started."""
     with (folder / "client.out").open("wb") as out, (folder / "client.err").open("wb") as error:
         client = subprocess.Popen(
             command, cwd=work, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=error, start_new_session=True
         )
         try:
-            return client.wait(MOST_S)
+            return client.wait(most_s)
         except subprocess.TimeoutExpired:
             return None
         finally:
@@ -111,7 +125,7 @@ def ran(command: list[str], env: dict[str, str], work: Path, folder: Path) -> in
             client.wait()
 
 
-def _end_jobs(env: dict[str, str], work: Path) -> None:
+def end_jobs(env: dict[str, str], work: Path) -> None:
     """End what a script that broke off has left."""
     listed = subprocess.run([*OUTLIVE, "list", "--all"], env=env, cwd=work, capture_output=True, check=True).stdout
     for job in json.loads(listed)["jobs"]:

@@ -47,6 +47,12 @@ def steps_done(turns: list[Turn]) -> list[tuple[Turn, str]]:
     return found
 
 
+def is_over(steps: tuple[Step, ...], shown: list[str]) -> bool:
+    """Return whether the last answer is one after which the steps end."""
+    last = steps[len(shown) - 1].last if 0 < len(shown) <= len(steps) else ""
+    return bool(last) and re.search(last, shown[-1]) is not None
+
+
 def decide(turns: list[Turn], tools: list[Tool]) -> Call:
     """Return what the model does next."""
     _, script = asked(turns)
@@ -54,7 +60,7 @@ def decide(turns: list[Turn], tools: list[Tool]) -> Call:
         return Call()
     done = steps_done(turns)
     steps = SCRIPTS[script]
-    if len(done) >= len(steps):
+    if len(done) >= len(steps) or is_over(steps, [shown for _, shown in done]):
         return Call(text="All steps are done.")
     step = steps[len(done)]
     ids = _ID.findall("\n".join(shown for _, shown in done))

@@ -31,11 +31,13 @@ def until(name: str) -> str:
 
 
 class Step(NamedTuple):
-    """One call of a tool of ours. `{job}` in an argument is the last job id that the model was shown."""
+    """One call of a tool of ours. `{job}` in an argument is the last job id that the model was shown. If the answer matches
+    `last`, the steps after it are left out."""
 
     name: str
     tool: str
     args: dict[str, Any]
+    last: str = ""
 
 
 STEPS = (
@@ -50,6 +52,30 @@ STEPS = (
 )
 FAILING = f"{until('second')}; echo broke >&2; touch ended; exit 4"
 LONGEST = {"yield_ms": 45_000}
+# More than any client allows: outlive takes what this one does
+HOUR_MS = 3_600_000
+_MOST_WAITS = 30
+WAITS_S = {"job": 600, "port": 120, "prompt": 60}
+
+
+def waiting(part: float) -> dict[str, tuple[Step, ...]]:
+    """Return the scripts of what waiting costs: a job ends, a port opens, a program asks. `part`: of WAITS_S."""
+    job, port, prompt = (round(seconds * part) for seconds in WAITS_S.values())
+    serve = f"sleep {port}; exec python3 -m http.server 8217 --bind 127.0.0.1"
+    ask = f"sleep {prompt}; printf 'Pass'; printf 'word for the vault: '; read a"
+    return {
+        "job": _waited({"command": f"sleep {job}; printf buil; echo t"}, {}, r"built\b"),
+        "port": _waited({"command": serve}, {"until": [{"port": 8217}]}, "Port 8217 is open"),
+        "prompt": _waited({"command": ask, "pty": True}, {"until": ["input"]}, "Password for the vault"),
+    }
+
+
+def _waited(start: dict[str, Any], until: dict[str, Any], last: str) -> tuple[Step, ...]:
+    first = Step("start", "exec", {**start, **until, "yield_ms": HOUR_MS}, last)
+    wait = {"action": "wait", "job_id": "{job}", **until, "timeout_ms": HOUR_MS}
+    return (first, *(Step(f"wait {number}", "process", wait, last) for number in range(_MOST_WAITS)))
+
+
 SCRIPTS = {
     "measure": STEPS,
     "first": (Step("first", "exec", {"command": "echo the first job"}),),

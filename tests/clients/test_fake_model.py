@@ -11,7 +11,7 @@ import pytest
 
 from clients.apis import CALL, RESULT, USER, Call, Tool, Turn
 from clients.model import Model, decide, steps_done
-from clients.script import PROMPT, STEPS
+from clients.script import PROMPT, SCRIPTS, STEPS, prompt, waiting
 
 EXEC: dict[str, Any] = {"name": "mcp__outlive__exec", "description": "Run.", "parameters": {"type": "object"}}
 QUICK = STEPS[0].args["command"]
@@ -55,6 +55,15 @@ def test_a_job_is_named_by_the_last_id_that_was_shown() -> None:
     for number, _ in enumerate(STEPS[:4]):
         turns += [Turn(CALL, "{}", "mcp__outlive__exec"), Turn(RESULT, f"job 01M81J7A8A1DDPC62P83HBDVY{number}")]
     assert decide(turns, tools).args["sessionId"] == "01M81J7A8A1DDPC62P83HBDVY3"
+
+
+def test_a_script_of_waiting_ends_when_the_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCRIPTS, "job", waiting(1)["job"])
+    tools = [Tool("mcp__outlive__exec", "", {}), Tool("mcp__outlive__process", "", {})]
+    turns = [Turn(USER, prompt("job")), Turn(CALL, "{}", "mcp__outlive__exec")]
+    still = Turn(RESULT, "Command still running (job 01M81J7A8A1DDPC62P83HBDVY0, pid 7).")
+    assert decide([*turns, still], tools).args["job_id"] == "01M81J7A8A1DDPC62P83HBDVY0"
+    assert decide([*turns, Turn(RESULT, '"rc=0\\n\\nbuilt"')], tools).text == "All steps are done."
 
 
 def test_a_search_for_tools_is_no_step() -> None:

@@ -55,6 +55,16 @@ def test_no_form_downloads_a_name_that_is_not_published_yet(plugins: ModuleType)
     assert json.loads(published["plugins/outlive/mcp.json"])["mcpServers"]["outlive"]["command"] == "uvx"
 
 
+def test_the_hooks_of_claude_code_stand_where_no_other_host_looks_for_its_own() -> None:
+    """Gemini CLI warns at each start about events that it does not know."""
+    assert not (PLUGIN / "hooks").exists()
+    manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    assert set(json.loads((PLUGIN / manifest["hooks"]).read_text(encoding="utf-8"))["hooks"]) == {
+        "UserPromptSubmit",
+        "Stop",
+    }
+
+
 def test_the_owner_is_taken_from_the_url_and_missed_where_it_is_needed(plugins: ModuleType) -> None:
     assert plugins.registry_name(plugins.project(URL)) == "io.github.someone/outlive"
     with pytest.raises(ValueError, match="Repository"):
@@ -96,6 +106,8 @@ def test_the_skill_has_the_form_that_hosts_ask_for() -> None:
     assert len(head["description"]) <= 1024
     assert len(head["compatibility"]) <= 500
     assert len(skill_calls()) == 12
+    for host in ("Claude Code", "Codex", "Gemini CLI", "OpenCode", "OpenClaw"):
+        assert host in text.partition("## Wait for as few calls as possible")[2], "how each host waits"
     assert len(text.splitlines()) < 100
 
 
@@ -140,7 +152,7 @@ class Host:
         self.place = launch.Place(self.modules, place / "host", place / "host", "http://127.0.0.1:9")
         self.place.home.mkdir()
 
-    def run(self, *words: str, **more: str) -> str:
+    def run(self, *words: str, cwd: Path | None = None, **more: str) -> str:
         """What the host prints. AssertionError if it does not end well."""
         env = {
             **self.place.env(),
@@ -154,7 +166,7 @@ class Host:
         words = (*inside, sys.executable, "-c", up, *words) if inside else words
         env["PYTHONPATH"] = f"{CHECKOUT / 'tests'}:{CHECKOUT / 'src'}"
         done = subprocess.run(
-            words, env=env, cwd=self.place.work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400,
+            words, env=env, cwd=cwd or self.place.work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400,
             check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
@@ -164,6 +176,13 @@ class Host:
         return [self.place.native("node-linux-*/bin/node"), str(self.modules / program)]
 
 
+def typed(host: str) -> list[list[str]]:
+    """Return the commands that the page about clients has for the plugin in a host, which are typed in the clone."""
+    page = (CHECKOUT / "docs" / "how-to" / "connect-a-client.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| {host} \| (.*) \|$", page, re.MULTILINE)
+    return [shlex.split(command) for command in re.findall(r"`([^`]+)`", row)]
+
+
 @pytest.mark.slow
 def test_claude_code_takes_the_plugin_and_connects(place: Path) -> None:
     host = Host("claude", place)
@@ -171,8 +190,8 @@ def test_claude_code_takes_the_plugin_and_connects(place: Path) -> None:
     for path in (PLUGIN, CHECKOUT):
         host.run(claude, "plugin", "validate", "--strict", str(path))
     host.run(claude, "plugin", "validate", "--strict", "--profile", "directory", str(PLUGIN))
-    host.run(claude, "plugin", "marketplace", "add", str(CHECKOUT))
-    host.run(claude, "plugin", "install", "outlive@outlive")
+    for words in typed("Claude Code"):
+        host.run(claude, *words[1:], cwd=CHECKOUT)
     assert "Connected" in host.run(claude, "mcp", "list")
 
 
@@ -180,8 +199,8 @@ def test_claude_code_takes_the_plugin_and_connects(place: Path) -> None:
 def test_codex_takes_the_plugin_and_knows_the_server(place: Path) -> None:
     host = Host("codex", place)
     codex = host.place.native("@openai/codex-linux-*/vendor/*/bin/codex")
-    host.run(codex, "plugin", "marketplace", "add", str(CHECKOUT))
-    host.run(codex, "plugin", "add", "outlive@outlive")
+    for words in typed("Codex"):
+        host.run(codex, *words[1:], cwd=CHECKOUT)
     (server,) = json.loads(re.sub(r"^WARNING.*\n", "", host.run(codex, "mcp", "list", "--json"), flags=re.MULTILINE))
     assert (server["name"], server["enabled"], server["transport"]["command"]) == ("outlive", True, "outlive")
     # Codex starts it in the plugin's directory, and says so; outlive then asks where a job is to run
@@ -191,14 +210,20 @@ def test_codex_takes_the_plugin_and_knows_the_server(place: Path) -> None:
 @pytest.mark.slow
 def test_gemini_cli_takes_the_extension(place: Path) -> None:
     host = Host("gemini", place)
-    host.run(*host.node("@google/gemini-cli/bundle/gemini.js"), "extensions", "validate", str(PLUGIN))
+    gemini = host.node("@google/gemini-cli/bundle/gemini.js")
+    host.run(*gemini, "extensions", "validate", str(PLUGIN))
+    (words,) = typed("Gemini CLI")
+    assert "installed" in host.run(*gemini, *words[1:], "--consent", cwd=CHECKOUT, GEMINI_CLI_TRUST_WORKSPACE="true")
+    assert "Invalid hook event" not in host.run(*gemini, "mcp", "list", GEMINI_CLI_TRUST_WORKSPACE="true")
 
 
 @pytest.mark.slow
 def test_openclaw_takes_the_plugin(place: Path) -> None:
     host = Host("openclaw", place)
-    words = ("plugins", "install", str(PLUGIN), "--force", "--accept-capabilities")
-    assert "Installed plugin: outlive" in host.run(*host.node("openclaw/openclaw.mjs"), *words)
+    (words,) = typed("OpenClaw")
+    without_terminal = ("--force", "--accept-capabilities")
+    said = host.run(*host.node("openclaw/openclaw.mjs"), *words[1:], *without_terminal, cwd=CHECKOUT)
+    assert "Installed plugin: outlive" in said
 
 
 @pytest.mark.slow

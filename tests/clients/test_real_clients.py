@@ -97,3 +97,14 @@ def test_codex_in_its_code_mode_shows_its_model_short_answers(shown: dict[str, A
 def test_claude_code_shows_its_model_both_tools_and_short_answers(shown: dict[str, Any]) -> None:
     assert set(shown["schemas"]) == {"exec", "process"}
     check_what_is_shown(shown, quick=60)
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "openclaw"])
+def test_what_the_page_of_a_client_gives_to_try_it_leads_to_a_job(name: str, place: Path) -> None:
+    words = [sys.executable, str(Path(__file__).parent), name, "--page", "--sessions", "first"]
+    found = place / "told.json"
+    done = subprocess.run([*words, "--json", str(found)], capture_output=True, text=True, timeout=RUN_S, check=False)
+    if done.returncode == NOT_INSTALLED:
+        pytest.skip(done.stderr.strip())
+    assert found.exists(), done.stderr
+    assert "the first job" in json.loads(found.read_text(encoding="utf-8"))[0]["first"]["first"]

@@ -52,6 +52,14 @@ def longest(place: Path, name: str, files: dict[str, str]) -> int:
             {"project/.mcp.json": '{"mcpServers": {"o": {"command": "outlive", "args": ["mcp"], "timeout": 70000}}}'},
             60_000,
         ),
+        ("gemini-cli-mcp-client-outlive", {}, 590_000),
+        (
+            "gemini-cli-mcp-client-jobs",
+            {
+                ".gemini/settings.json": '{"mcpServers": {"j": {"command": "outlive", "args": ["mcp"], "timeout": 90000}}}'
+            },
+            80_000,
+        ),
         ("somebody", {".codex/config.toml": f"{CODEX}tool_timeout_sec = 120"}, 50_000),
     ],
 )

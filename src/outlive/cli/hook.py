@@ -12,7 +12,7 @@ from outlive.core.ids import short_id
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context
-from outlive.jobs.news.session import News
+from outlive.jobs.news.session import News, of_window
 from outlive.launch.from_cli import Launcher
 from outlive.store.root import Store, default_path
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from outlive.verbs.spec import GlobalOptions
 
-_STOPS = ("Stop", "SubagentStop")
+_CLIENT = "claude-code"  # as it names itself to its servers
 _MOST_BYTES = 1 << 20
 
 
@@ -59,7 +59,8 @@ def _answer(event: Mapping[str, object], options: GlobalOptions) -> None:
             launcher=Launcher(),
             shell=("sh", "-lc"),
         )
-        news = News(ctx, session)
+        here = (env.get("CLAUDE_PROJECT_DIR"), event.get("cwd"))
+        news = News(ctx, session, of_window(store, _CLIENT, [one for one in here if isinstance(one, str)]))
         written = not news.notices
         try:
             if news.notices:
@@ -73,9 +74,11 @@ def _answer(event: Mapping[str, object], options: GlobalOptions) -> None:
 
 
 def _in_form(name: str, text: str) -> dict[str, Any]:
-    """Return the answer as Claude Code reads it (https://code.claude.com/docs/en/hooks)."""
-    if name in _STOPS:
-        return {"decision": "block", "reason": f"Before you stop, news of your background jobs:\n{text}"}
+    """Return the answer as Claude Code reads it (https://code.claude.com/docs/en/hooks).
+
+    At a stop too it is context, with which the model goes on. A decision to block would do the same, but is shown as
+    "Stop hook reported a problem".
+    """
     return {
         "hookSpecificOutput": {"hookEventName": name, "additionalContext": f"News of your background jobs:\n{text}"}
     }

@@ -28,10 +28,13 @@ class _Patience(NamedTuple):
     default_ms: int
 
 
-# By the name that a client gives itself over MCP; measured but for OpenCode's default, which it documents
+# By the name that a client gives itself over MCP; measured but for OpenCode's default, which it documents.
+# Gemini CLI adds a hyphen and the name of the server
+_GEMINI = "gemini-cli-mcp-client"
 _OF = {
     "claude-code": _Patience("claude-code", "timeout", 1, 100_000_000),
     "codex-mcp-client": _Patience("codex", "tool_timeout_sec", 1_000, 60_000),
+    _GEMINI: _Patience("gemini", "timeout", 1, 600_000),
     "openclaw-bundle-mcp": _Patience("openclaw", "requestTimeoutMs", 1, 60_000),
     "opencode": _Patience("opencode", "timeout", 1, 5_000),
 }
@@ -40,7 +43,7 @@ _OF = {
 def longest_call_ms(name: str, env: Mapping[str, str], cwd: str | None) -> int:
     """Return how long a call of the client of this name may last: MCP_CALL_MS where nothing is known of it. Of
     several entries the shortest time counts."""
-    patience = _OF.get(name)
+    patience = _OF.get(_GEMINI if name.startswith(f"{_GEMINI}-") else name)
     if patience is None:
         return limits.MCP_CALL_MS
     allowed = min(_bounds(patience, env, cwd), default=patience.default_ms)

@@ -241,23 +241,45 @@ def token_input(name: str) -> dict[str, object]:
 
 def merged(old: object, new: Entry) -> Entry:
     """Return the new entry with the other members of the old one: time-outs, permissions, more
-    variables and headers.
+    variables and headers, and the arguments of the server that the new one does not give.
     """
     if not isinstance(old, dict):
         return new
     kept = {key: value for key, value in old.items() if key not in OURS}
     for key in (*_ENVIRONMENTS, "headers"):
         if isinstance(old.get(key), dict) and (address_of(new) is not None) == (key == "headers"):
-            others = {name: value for name, value in old[key].items() if not _is_managed(name)}
+            others = {name: value for name, value in old[key].items() if name not in MANAGED}
             new = {**new, key: {**others, **new.get(key, {})}} if others or key in new else new
+    if (old_args := _arguments(old)) and (given := _arguments(new)) is not None:
+        new = _with_arguments(new, [*_without(old_args, given), *given])
     return {**new, **kept}
 
 
 MANAGED = ("OUTLIVE_ROOT", "OUTLIVE_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "Authorization")
 
 
-def _is_managed(name: str) -> bool:
-    return name in MANAGED
+def _arguments(entry: Entry) -> list[str] | None:
+    """Return what follows `mcp` in the command; None if there is no such word."""
+    words = words_of(entry) or []
+    return words[words.index("mcp") + 1 :] if "mcp" in words else None
+
+
+def _with_arguments(entry: Entry, args: list[str]) -> Entry:
+    key = next(key for key in ("args", *_PROGRAMS) if isinstance(entry.get(key), list))
+    words = entry[key]
+    return {**entry, key: [*words[: words.index("mcp") + 1], *args]}
+
+
+def _without(args: list[str], given: list[str]) -> list[str]:
+    """Return the arguments whose options are not among `given`: a value of its own goes with its option."""
+    options = {word.partition("=")[0] for word in given}
+    kept: list[str] = []
+    is_kept = True
+    for word in args:
+        if word.startswith("-"):
+            is_kept = word.partition("=")[0] not in options
+        kept += [word] if is_kept else []
+    return kept
 
 
 def is_ours(client: Client, entry: object, url: str | None = None) -> bool:

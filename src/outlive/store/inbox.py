@@ -2,7 +2,8 @@
 
 The client names its session; without a name a session is a connection. Its directory is its inbox. The file
 `live` in it is locked as long as a connection of the session is there: the kernel drops the lock
-with the process. What an ended session was not told goes to the next session of that client in that
+with the process. It names the process of the client that started the server, by which a hook finds the
+inbox of its window: Claude Code gives a window a new session name at `/clear`, and the server keeps the old one. What an ended session was not told goes to the next session of that client in that
 directory.
 
 The file of a job is made when the job is started, and deleted once the session was told how the job
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from outlive.store.root import Store
 
+    Host = tuple[int, int]  # a process: its pid, and its start in clock ticks after boot
+
 PENDING = ".owed"
 _SHELLS_CLIENT = "claude-code"
 _SHELLS_DIRECTORY = "CLAUDE_PROJECT_DIR"
@@ -48,6 +51,11 @@ def mark_of(client: str) -> str:
     import hashlib
 
     return hashlib.sha256(client.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def family_of(client: str, directory: str | None) -> str:
+    """Return what the names of the inboxes of one client in one directory begin with."""
+    return mark_of(f"{client}\0{directory or ''}")
 
 
 class Progress:
@@ -112,12 +120,14 @@ class Inbox:
     """The inbox of a session. A lost entry costs no more than a notice, so nothing here makes a
     call fail."""
 
-    def __init__(self, store: Store, name: str, *, takes: bool = False) -> None:
-        """`takes`: it may take what ended sessions of its family were not told."""
+    def __init__(self, store: Store, name: str, *, takes: bool = False, host: Host | None = None) -> None:
+        """`takes`: it may take what ended sessions of its family were not told. `host`: the client's process,
+        if it serves no other client."""
         self._store = store
         self.name = name
         self._place = f"{PENDING}/{name}"
         self._may_take = takes
+        self._host = host
         self._live: int | None = None
         self._holding = threading.Lock()
         self.killed: set[str] = set()  # jobs that this connection has sent a signal
@@ -129,11 +139,10 @@ class Inbox:
         ] = []  # of each `wait` under way, the jobs whose ends it will tell; threads change it
 
     @classmethod
-    def of(cls, store: Store, client: str, directory: str | None, session: str) -> Inbox:
+    def of(cls, store: Store, client: str, directory: str | None, session: str, host: Host | None = None) -> Inbox:
         """Return the inbox of a session of this client in this directory. `session`: the name that
         the client gives it, or an id that no other connection has."""
-        family = mark_of(f"{client}\0{directory or ''}")
-        return cls(store, f"{family}.{mark_of(session)}", takes=True)
+        return cls(store, f"{family_of(client, directory)}.{mark_of(session)}", takes=True, host=host)
 
     @classmethod
     def of_shell(cls, store: Store, env: Mapping[str, str], cwd: str | None) -> Inbox | None:
@@ -146,7 +155,23 @@ class Inbox:
     def all_of(cls, store: Store, session: str) -> list[Inbox]:
         """Return the inboxes of a session, one for each directory in which its jobs were started.
         They take nothing of other sessions."""
-        return [cls(store, name) for name in _names(store) if name.partition(".")[2] == mark_of(session)]
+        return [inbox for inbox in cls.every(store) if inbox.name.partition(".")[2] == mark_of(session)]
+
+    @classmethod
+    def every(cls, store: Store) -> list[Inbox]:
+        """Return the inboxes of all sessions. They take nothing of other sessions."""
+        return [cls(store, name) for name in _names(store)]
+
+    def host(self) -> Host | None:
+        """Return the process of the client that started the session's server; None if that is not known."""
+        with suppress(OSError, ValueError):
+            fd = self._open(_LIVE, os.O_RDONLY)
+            try:
+                pid, start = map(int, os.pread(fd, _ENTRY_BYTES, 0).split())
+            finally:
+                os.close(fd)
+            return pid, start
+        return None
 
     # --- the directory ---
 
@@ -174,6 +199,8 @@ class Inbox:
                 with suppress(OSError):  # as where no locks are
                     if locks.share(live, _BYTE) and os.fstat(live).st_nlink:
                         self._live = live
+                        if self._host is not None:
+                            os.pwrite(live, b"%015d %015d\n" % self._host, 0)
                         return
                 os.close(live)
             except FileNotFoundError:  # another process has just deleted the directory

@@ -10,7 +10,7 @@ VERB = Verb(
     args=(Arg("host", STR, "The host that calls.", required=True, cli="HOST", choices=("claude-code",)),),
     mcp=False,
     program=True,
-    detail="The host writes what happens to it on stdin, as JSON; the answer is JSON in the host's own form, or nothing. At a "
-    "prompt the notices are added to the conversation; at a stop they are a reason to go on. The exit status is always 0: "
+    detail="The host writes what happens to it on stdin, as JSON; the answer is JSON in the host's own form, or nothing. The "
+    "notices are added to the conversation; at a stop the agent goes on with them. The exit status is always 0: "
     "a hook that fails would hold up the host.",
 )

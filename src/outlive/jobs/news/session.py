@@ -10,13 +10,16 @@ from __future__ import annotations
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.errors import invalid
 from outlive.jobs.news import notices
-from outlive.store.inbox import Inbox
+from outlive.store.inbox import Inbox, family_of
+from outlive.system import host_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from outlive.jobs.context import Context
+    from outlive.store.root import Store
 
 
 def answered(ctx: Context, answer: dict[str, Any]) -> None:
@@ -29,16 +32,35 @@ def answered(ctx: Context, answer: dict[str, Any]) -> None:
     ctx.inbox.close()
 
 
+def of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inbox]:
+    """Return the inboxes of the client's window that called this process, whatever its session is called now,
+    and of windows of this client in these directories that are closed."""
+    families = {family_of(client, directory) for directory in directories}
+    mine = host_process.own()
+    found = []
+    for inbox in Inbox.every(store):
+        host = inbox.host()  # None: of a shell, or of a server for several clients
+        if host is None:
+            continue
+        is_left = inbox.name.partition(".")[0] in families and not host_process.is_there(host)
+        if host == mine or is_left:
+            found.append(inbox)
+    return found
+
+
 class News:
     """What happened to the jobs of a session since its last report."""
 
-    def __init__(self, ctx: Context, session: str | None) -> None:
-        """Errors: invalid_argument if no session is named."""
+    def __init__(self, ctx: Context, session: str | None, window: Sequence[Inbox] = ()) -> None:
+        """`window`: further inboxes of the caller (`of_window`). Errors: invalid_argument if no session is
+        named."""
         session = session or ctx.env.get(SESSION_VARIABLE)
         if not session:
             hint = f"Claude Code names its own in {SESSION_VARIABLE}; give --session elsewhere."
             raise invalid("session", "no session is named", hint=hint, usage=True)
         self._inboxes = Inbox.all_of(ctx.store, session)
+        known = {inbox.name for inbox in self._inboxes}
+        self._inboxes += [inbox for inbox in window if inbox.name not in known]
         self._receipts = []
         self.notices: list[dict[str, Any]] = []
         before = ctx.inbox

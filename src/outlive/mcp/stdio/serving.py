@@ -14,6 +14,7 @@ from outlive.mcp.own_code import OwnCode, log_to_stderr
 from outlive.mcp.stdio import transport
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import RUN, process_verbs
+from outlive.system import host_process
 
 if TYPE_CHECKING:
     from typing import Any
@@ -39,7 +40,8 @@ def build(session: Session) -> tuple[Calls, server.OutliveServer]:
     """Return the SDK's server, and what runs its calls, which is to be closed."""
     asked, configuration = session.asked, session.config
     tools = Tools(verbs.load(RUN), process_verbs(), asked["tools"], configuration)
-    calls = Calls(tools, configuration, session.environment, root=asked["root"], launcher=session.launcher)
+    host = host_process.own()
+    calls = Calls(tools, configuration, session.environment, root=asked["root"], launcher=session.launcher, host=host)
     return calls, server.build(
         calls,
         configuration,

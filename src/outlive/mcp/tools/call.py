@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from outlive.jobs.permission.approval import Given
     from outlive.mcp.caller import Caller
     from outlive.mcp.job_environment import JobEnvironment
+    from outlive.store.inbox import Host
     from outlive.verbs.spec import Verb
 
     # Notifies a client while an action runs; takes the verb, its context and its arguments
@@ -204,14 +205,17 @@ class Calls:
         root: str | None,
         launcher: Any,
         directory: Callable[[Mapping[str, str]], str | None] = job_directory,
+        host: Host | None = None,
     ) -> None:
-        """`directory(environment)` is where a job runs that names none, None if it must name one."""
+        """`directory(environment)` is where a job runs that names none, None if it must name one. `host`: the
+        process of the only client."""
         self.tools = tools
         self._config = config
         self._environment = environment
         self._root = root
         self._launcher = launcher
         self._directory = directory
+        self._host = host
         self._store: Store | None = None
         self.secrets = Secrets(config.get("mcp", "mask"), environment.current, lambda: self._store)
         self._connection = new_id()
@@ -439,7 +443,8 @@ class Calls:
         key = (program, caller.session, caller.wall, directory)
         if key not in self._inboxes:
             session = self._connection if caller.session is None else caller.session
-            inbox = self._inboxes[key] = Inbox.of(store, program, directory, session)
+            inbox = Inbox.of(store, program, directory, session, self._host)
+            self._inboxes[key] = inbox
             inbox.add_lost(self._lost.pop(key, set()))
         return self._inboxes[key]
 
