@@ -264,6 +264,7 @@ def test_a_job_is_killed_with_its_grace_and_restarted(tab: Tab, ui: Ui, start: A
     page.get_by_role("dialog").get_by_role("button", name="Kill").click()
     until(lambda: cli.ok("status", job)["state"] == "killed")
     page.get_by_role("button", name="Restart").click()
+    page.get_by_role("dialog").get_by_role("button", name="Restart").click()
     until(lambda: not address(tab).endswith(job))
     assert cli.ok("status", address(tab).rpartition("/")[2])["restarted_from"] == job
 

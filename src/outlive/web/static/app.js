@@ -112,7 +112,7 @@ function showHelp() {
   help = h("dialog", { class: "help", "aria-labelledby": "help-title", onclose: () => { help.remove(); help = null; } },
     h("h2", { id: "help-title" }, "Keys"),
     h("dl", {}, rows(keys), rows(common)),
-    h("form", { method: "dialog" }, h("button", { class: "quiet", type: "button", onclick: leave }, "Log this browser out"), h("button", {}, "Close")));
+    h("form", { method: "dialog" }, h("button", { class: "quiet", type: "button", onclick: leave }, "Log this browser out"), h("button", { autofocus: true }, "Close")));
   document.body.append(help);
   help.showModal();
 }

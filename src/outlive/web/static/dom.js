@@ -58,6 +58,28 @@ export function one(text) {
   return visible(cut(String(text ?? "").replace(/\s+/g, " ").trim(), MOST_IN_LINE));
 }
 
+// What a person has to read exactly has no character that is not seen (core/quoted.py has the same rules)
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]|(?! )\p{Zs}/gu;
+const NAMED = { "\n": "\\n", "\t": "\\t", "\r": "\\r", "\x1b": "\\e" };
+
+export function exact(text) {
+  return cut(String(text ?? ""), MOST_IN_LINE).replace(UNSEEN, (char) => {
+    const code = char.codePointAt(0), digits = code.toString(16);
+    return NAMED[char] ?? (code < 0x80 ? `\\x${digits.padStart(2, "0")}` : code < 0x10000 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`);
+  });
+}
+
+// A command as a shell would have to be given it; a script, which is one word, as it is
+export function shell(command) {
+  const words = [command ?? []].flat();
+  return words.length > 1 ? words.map(word).join(" ") : exact(words[0]);
+}
+
+function word(text) {
+  if (text.search(UNSEEN) >= 0) return `$'${exact(text.replace(/[\\']/g, "\\$&"))}'`;
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
+}
+
 export function bytes(count) {
   if (count < 1000) return `${count} B`;
   const units = ["kB", "MB", "GB", "TB"];
@@ -117,6 +139,7 @@ export function condition(job) {
     const why = { timeout: "time limit", idle_timeout: "silent too long", kill: "killed", oom: "out of memory" };
     return { kind: job.reason === "kill" ? "ended" : "bad", icon: "■", text: why[job.reason] ?? job.signal ?? "killed" };
   }
+  if (job.reason === "denied") return { kind: "ended", icon: "⊘", text: "denied" };
   if (job.state === "failed") return { kind: "bad", icon: "✕", text: job.reason ?? "failed" };
   return { kind: "idle", icon: "○", text: job.state };
 }
@@ -126,8 +149,15 @@ export function badge(job, tag = "span") {
   return h(tag, { class: `badge ${found.kind}` }, h("span", { class: "icon", "aria-hidden": "true" }, found.icon), found.text);
 }
 
+// When its command began; answers have a time for one that never did too
+export function begun(job) {
+  return job.reason === "denied" || job.reason === "launch" ? null : job.started_at;
+}
+
 export function age(job, now = Date.now()) {
-  const start = Date.parse(job.started_at ?? job.created_at);
+  const started = begun(job);
+  if (!started) return job.finished_at ? "never ran" : "";
+  const start = Date.parse(started);
   const end = job.finished_at ? Date.parse(job.finished_at) : now;
   return duration(end - start);
 }
@@ -138,4 +168,17 @@ export function toast(text, kind = "") {
   const shown = h("div", { class: `toast ${kind}` }, visible(text));
   document.getElementById("toasts").append(shown);
   setTimeout(() => shown.remove(), kind === "bad" ? 9000 : 4000);
+}
+
+// Ask in a dialog → what its fields hold by their names, or null
+export function ask(heading, fields, label, kind = "") {
+  return new Promise((resolve) => {
+    let answer = null;
+    const dialog = h("dialog", { "aria-label": heading, onclose: () => { dialog.remove(); resolve(answer); } },
+      h("form", { method: "dialog", onsubmit: () => { answer = Object.fromEntries([...dialog.querySelectorAll("[name]")].map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value])); } },
+        h("h2", {}, heading), fields,
+        h("div", { class: "buttons" }, h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"), h("button", { class: kind }, label))));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
 }

@@ -2,7 +2,7 @@
 
 import { base, call, run } from "./api.js";
 import { plain } from "./ansi.js";
-import { age, badge, bytes, clock, condition, fill, h, number, one, toast, visible } from "./dom.js";
+import { age, ask, badge, bytes, clock, condition, cut, exact, fill, h, number, one, shell, toast, visible } from "./dom.js";
 import { previousRun, showChanges } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
@@ -82,13 +82,13 @@ export function show(main, signal, page, id) {
 
   function showHead() {
     title.textContent = one(job.title || job.name || id);
-    title.title = visible(job.command ? (Array.isArray(job.command) ? job.command.join(" ") : job.command) : "");
+    const command = shell(job.command);
+    title.title = command;
     fill(state, badge(job));
-    const command = Array.isArray(job.command) ? job.command.join(" ") : job.command ?? "";
     fill(facts,
-      h("code", { class: "command", title: visible(command) }, one(command)),
+      h("code", { class: "command", title: command }, cut(command, 5000)),
       h("span", { id: "age" }, age(job)),
-      job.cwd ? h("span", { title: "Directory" }, one(job.cwd)) : null,
+      job.cwd ? h("span", { title: "Directory" }, exact(job.cwd)) : null,
       h("button", { class: "quiet id", title: "Copy the id", onclick: () => copy(id, "The id was copied") }, id.slice(-8).toLowerCase()),
       (job.tags ?? []).map((tag) => h("span", { class: "tag" }, one(tag))));
     const over = OVER.has(job.state);
@@ -122,7 +122,7 @@ export function show(main, signal, page, id) {
 
   // Everything that decides what runs, one fact a line
   function askedFacts() {
-    return h("dl", { class: "asked" }, (job.approval?.facts ?? []).map((fact) => [h("dt", {}, visible(fact.label)), h("dd", {}, visible(fact.value))]));
+    return h("dl", { class: "asked" }, (job.approval?.facts ?? []).map((fact) => [h("dt", {}, exact(fact.label)), h("dd", {}, exact(fact.value))]));
   }
 
   // --- beside the output ---
@@ -162,12 +162,13 @@ export function show(main, signal, page, id) {
       events.length ? h("ol", { class: "events" }, events.slice(-300).map((event) => h("li", { class: `event ${event.type}` },
         h("button", { class: "quiet", title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
           h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span", { class: "type" }, said(event)))))) : h("p", { class: "dim" }, "Nothing yet."),
-      h("details", { open }, h("summary", {}, "Details"), h("dl", {}, factsOf(job, known?.end, rows.total).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, visible(value)))))));
+      h("details", { open }, h("summary", {}, "Details"), h("dl", {}, factsOf(job, known?.end, lines).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, visible(value)))))));
   }
 
   // --- the output ---
 
   let known = null;
+  let lines = 0;
   function live() {
     forever(async () => {
       const first = known === null;
@@ -178,13 +179,14 @@ export function show(main, signal, page, id) {
       }, signal);
       const { end, state: now, events: happened } = answer;
       const changed = first || now !== known.state;
+      const grown = first || end !== known.end;
       const more = first || happened !== known.events;
       const gaps = JSON.stringify(answer.gaps);
       if (known && known.gaps !== gaps) rows.clear();
       known = { end, state: now, events: happened, gaps };
-      const lines = rows.total;
       rows.take(answer);
-      if (!lines && rows.total) showSide();
+      lines = answer.total_lines ?? lines;
+      if (grown) showSide();
       showCounting(answer);
       for (const name of ["pty", "state", "exit_code", "signal", "reason", "waiting_for_input", "prompt", "dropped_bytes", "missing_bytes", "hint", "supervisor"]) job[name] = answer[name];
       showNotice();
@@ -352,24 +354,13 @@ export function show(main, signal, page, id) {
     }
   }
 
-  function ask(heading, fields, label, kind = "") {
-    return new Promise((resolve) => {
-      let answer = null;
-      const dialog = h("dialog", { "aria-label": heading, onclose: () => { dialog.remove(); resolve(answer); } },
-        h("form", { method: "dialog", onsubmit: () => { answer = Object.fromEntries([...dialog.querySelectorAll("[name]")].map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value])); } },
-          h("h2", {}, heading), fields,
-          h("div", { class: "buttons" }, h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"), h("button", { class: kind }, label))));
-      document.body.append(dialog);
-      dialog.showModal();
-    });
-  }
-
   async function kill() {
     const answer = await ask("End this job?", [h("p", {}, one(job.name)), h("label", {}, "Grace before SIGKILL, in seconds ", h("input", { name: "grace", type: "number", min: 0, max: 3600, step: "any", value: "5" }))], "Kill", "bad");
     if (answer) await act(() => run("kill", { job_id: id, grace_ms: Math.round(Number(answer.grace) * 1000), wait_ms: 0 }), "It is being ended");
   }
 
   async function restart() {
+    if (!await ask("Start this command again?", [h("pre", {}, shell(job.command)), job.cwd ? h("p", { class: "dim" }, "in ", exact(job.cwd)) : null], "Restart")) return;
     const answer = await act(() => run("restart", { job_id: id, background: true }));
     if (answer) page.go(`job/${answer.job_id}`);
   }
@@ -395,7 +386,7 @@ export function show(main, signal, page, id) {
   }
 
   async function deny() {
-    const answer = await ask("Deny this command?", [h("label", {}, "Why (its caller is told)", h("input", { name: "reason" }))], "Deny", "bad");
+    const answer = await ask("Deny this command?", [askedFacts(), h("label", {}, "Why (its caller is told)", h("input", { name: "reason" }))], "Deny", "bad");
     if (answer) await act(() => call("deny", { job_id: id, ...(answer.reason ? { reason: answer.reason } : {}) }), "Denied");
   }
 
@@ -479,7 +470,14 @@ export function show(main, signal, page, id) {
     Escape: ["all jobs", () => page.go("")],
   });
 
-  const timer = setInterval(() => { const shown = document.getElementById("age"); if (shown && job.state === "running") shown.textContent = age(job); }, 1000);
+  let seconds = 0;
+  const timer = setInterval(() => {
+    const shown = document.getElementById("age");
+    if (!shown || job.state !== "running") return;
+    shown.textContent = age(job);
+    seconds += 1;
+    if (seconds % 5 === 0 && !document.hidden) learn(); // what it used so far
+  }, 1000);
   signal.addEventListener("abort", () => { clearInterval(timer); rows.close(); terminal?.close(); searching?.abort(); });
   place.addEventListener("click", (event) => {
     const link = event.target.closest("a.number");

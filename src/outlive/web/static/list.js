@@ -1,7 +1,7 @@
 // All jobs: what runs, what waits for a person, what ended how.
 
 import { about, filter, groups, jobs, onJobs, sorted } from "./jobs.js";
-import { ago, age, badge, condition, fill, h, number, one } from "./dom.js";
+import { ago, age, badge, begun, condition, fill, h, number, one, shell } from "./dom.js";
 import { small, watchUsage } from "./usage.js";
 
 const ROW = 60;
@@ -65,7 +65,7 @@ export function show(main, signal, page) {
 
   function row(job, at) {
     const state = condition(job);
-    const command = one(job.command);
+    const command = shell(job.command);
     const name = one(job.name);
     const when = job.state === "running" ? age(job) : ago(Date.parse(job.finished_at ?? job.created_at));
     return h("div", {
@@ -81,7 +81,7 @@ export function show(main, signal, page) {
       h("div", { class: "last" }, job.last_line ? one(job.last_line) : h("span", { class: "dim" }, job.state === "running" ? "no output yet" : "no output"))),
     small(job),
     h("div", { class: "who" }, job.owner && job.owner !== "cli" ? one(job.owner) : ""),
-    h("div", { class: "how" }, badge(job), h("span", { class: "when", title: job.finished_at ? `ran ${age(job)}` : "" }, job.state === "running" ? when : `${when}`)));
+    h("div", { class: "how" }, badge(job), h("span", { class: "when", title: job.finished_at ? (begun(job) ? `ran ${age(job)}` : age(job)) : "" }, job.state === "running" ? when : `${when}`)));
   }
 
   // A label that filters the list by what it says

@@ -1,6 +1,6 @@
 // All jobs of a day, each on a line of its own: when it waited, when it ran, what overlapped.
 
-import { clock, condition, duration, fill, h, one } from "./dom.js";
+import { begun, clock, condition, duration, fill, h, one } from "./dom.js";
 import { jobs, onJobs } from "./jobs.js";
 import { CPU, Curves, MEMORY, total, watchUsage } from "./usage.js";
 
@@ -51,7 +51,7 @@ export function show(main, signal, page) {
     fill(chips, Object.entries(spans).map(([name, length]) => h("button", { class: "chip", "aria-pressed": String(length === span), onclick: () => { span = length; picked = true; draw(); } }, name)));
     const at = (time) => Math.max(0, Math.min(100, (100 * (time - start)) / span));
     fill(axis, ticks(start, end).map((time) => h("span", { style: { left: `${at(time)}%` } }, hour(time, span))));
-    const found = [...jobs.values()].map((job) => ({ job, from: Date.parse(job.created_at), run: job.started_at ? Date.parse(job.started_at) : null, to: job.finished_at ? Date.parse(job.finished_at) : Date.now() }))
+    const found = [...jobs.values()].map((job) => ({ job, from: Date.parse(job.created_at), run: begun(job) ? Date.parse(begun(job)) : null, to: job.finished_at ? Date.parse(job.finished_at) : Date.now() }))
       .filter((one) => one.to >= start && one.from <= end).sort((a, b) => a.from - b.from).slice(-2000);
     curves.draw(start, end);
     if (!found.length) return void fill(shown, h("p", { class: "empty" }, "No job in this time."));
@@ -63,13 +63,13 @@ export function show(main, signal, page) {
 
   function lane({ job, from, run, to }, row, at) {
     const state = condition(job);
-    const begun = run ?? to;
-    const text = `${one(job.name)}: ${state.text}, ${duration(to - begun)}`;
+    const start = run ?? to;
+    const text = `${one(job.name)}: ${state.text}, ${run ? duration(to - run) : `waited ${duration(to - from)}`}`;
     return h("div", { class: "lane", role: "listitem", style: { top: `${row * LINE}px` } },
-      begun - from > 1000 ? h("span", { class: "waited", style: { left: `${at(from)}%`, width: `${at(begun) - at(from)}%` }, title: `waited ${duration(begun - from)}` }) : null,
-      h("a", { class: `ran ${state.kind}`, href: `${page.base}job/${job.job_id}`, title: text, "aria-label": text, style: { left: `min(${at(begun)}%, calc(100% - 4px))`, width: `${at(to) - at(begun)}%` },
+      run && start - from > 1000 ? h("span", { class: "waited", style: { left: `${at(from)}%`, width: `${at(start) - at(from)}%` }, title: `waited ${duration(start - from)}` }) : null,
+      h("a", { class: run ? `ran ${state.kind}` : "waited", href: `${page.base}job/${job.job_id}`, title: text, "aria-label": text, style: { left: `min(${at(run ?? from)}%, calc(100% - 4px))`, width: `${at(to) - at(run ?? from)}%` },
         onclick: (event) => { if (!event.ctrlKey && !event.metaKey) { event.preventDefault(); page.go(`job/${job.job_id}`); } } }),
-      h("span", { class: "label", style: at(to) < 70 ? { left: `calc(${Math.max(at(to), at(begun) + 0.15)}% + 6px)` } : { right: `calc(${100 - at(run ?? from)}% + 6px)` }, "aria-hidden": "true" }, one(job.name)));
+      h("span", { class: "label", style: at(to) < 70 ? { left: `calc(${Math.max(at(to), at(start) + 0.15)}% + 6px)` } : { right: `calc(${100 - at(run ?? from)}% + 6px)` }, "aria-hidden": "true" }, one(job.name)));
   }
 
   shown.addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });

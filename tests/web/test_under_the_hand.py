@@ -1,0 +1,158 @@
+"""What a person reads, decides and clicks on the page all day, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.chromium import Tab
+from support.cli import Cli
+from support.ui import Ui
+from support.wait import until as so_within
+
+pytestmark = pytest.mark.slow
+until = partial(so_within, timeout=60)  # a browser shares the machine with the rest of the tests
+
+
+@pytest.fixture
+def tab(chrome: Any, ui: Ui) -> Iterator[Tab]:
+    found = Tab(chrome)
+    found.open(ui.new_link())
+    yield found
+    found.close()
+    assert not found.wrong
+
+
+def begin(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
+    return job
+
+
+def asked(cli: Cli, place: Path, *words: str) -> str:
+    """Start a command that a policy asks about."""
+    config = place / "home" / ".config" / "outlive"
+    config.mkdir(parents=True, exist_ok=True)
+    (config / "config.toml").write_text('[policy]\ndefault = "ask"\n')
+    try:
+        return begin(cli, *words)
+    finally:
+        (config / "config.toml").unlink()
+
+
+# --- what is shown is what runs --------------------------------------------------------------------------------------
+
+WORDS = ("echo", "origin main; rm -rf", "a\u00a0b", "c\u202ed", "it's")
+SHOWN = "echo 'origin main; rm -rf' $'a\\u00a0b' $'c\\u202ed' 'it'\"'\"'s'"
+
+
+def test_words_are_quoted_wherever_a_person_decides(tab: Tab, ui: Ui, cli: Cli, place: Path) -> None:
+    job = asked(cli, place, "--env", "GIT_DIR=x y", "--", *WORDS)
+    page = tab.page
+    until(lambda: page.locator(".row .command").all_text_contents() == [SHOWN])
+    tab.open(f"{ui.page}/job/{job}")
+    until(lambda: page.locator(".facts .command").text_content() == SHOWN)
+    for verb in ("Approve", "Deny"):
+        page.locator(".actions").get_by_role("button", name=verb).click()
+        facts = page.get_by_role("dialog").locator("dd").all_text_contents()
+        assert SHOWN in facts and "'GIT_DIR=x y'" in facts and "none" in facts
+        page.get_by_role("button", name="Cancel").click()
+    for answer in (cli.text("status", "--human", job), cli.text("list", "--human", "-v", "--all")):
+        assert SHOWN in answer.stdout
+
+
+def test_a_script_is_shown_with_the_lines_that_it_has(tab: Tab, ui: Ui, cli: Cli) -> None:
+    job = begin(cli, "true\nsleep\u00a00 || true")
+    tab.open(f"{ui.page}/job/{job}")
+    until(lambda: tab.page.locator(".facts .command").text_content() == "true\\nsleep\\u00a00 || true")
+
+
+# --- how it ended ----------------------------------------------------------------------------------------------------
+
+
+def names(tab: Tab) -> list[str]:
+    found: list[str] = tab.page.locator(".row .name").all_text_contents()
+    return sorted(found)
+
+
+def test_a_denied_job_never_ran(tab: Tab, ui: Ui, cli: Cli, place: Path) -> None:
+    job = asked(cli, place, "--", "true")
+    cli.ok("deny", job)
+    page = tab.page
+    row = page.locator(".row.ended", has_text="denied")
+    row.wait_for()
+    assert row.locator(".when").get_attribute("title") == "never ran"
+    tab.open(f"{ui.page}/job/{job}")
+    page.locator(".side dt", has_text="given up").wait_for()
+    assert "started" not in page.locator(".side dt").all_text_contents()
+    assert page.locator("#age").text_content() == "never ran"
+    tab.open(f"{ui.page}/timeline")
+    page.locator(".lane a.waited").wait_for()
+    assert page.locator(".ran").count() == 0
+
+
+def test_failed_is_what_the_list_of_the_command_line_calls_so(tab: Tab, cli: Cli, place: Path) -> None:
+    cli.ok("run", "--wait", "--title", "code", "exit 3")
+    cli.ok("run", "--wait", "--title", "good", "true")
+    cli.ok("run", "--wait", "--title", "late", "--timeout", "50ms", "sleep 600")
+    cli.ok("kill", begin(cli, "--title", "killed", "sleep 600"), "--grace-ms", "0")
+    cli.ok("deny", asked(cli, place, "--title", "denied", "--", "true"))
+    wanted = sorted(one["name"] for one in cli.ok("list", "--all", "--failed")["jobs"])
+    assert wanted == ["code", "denied", "killed", "late"]
+    page = tab.page
+    until(lambda: len(names(tab)) == 5)
+    page.locator(".chip.failed").click()
+    until(lambda: names(tab) == wanted)
+    page.locator(".chip.all").click()
+    page.locator("#filter").fill("is:failed")
+    until(lambda: names(tab) == wanted)
+
+
+def fact(tab: Tab, name: str) -> str:
+    found: str = tab.page.locator(".side dl div", has=tab.page.get_by_text(name, exact=True)).locator("dd").inner_text()
+    return found
+
+
+def test_details_follow_a_job_and_count_the_lines_that_the_log_numbers(tab: Tab, ui: Ui, cli: Cli) -> None:
+    job = begin(cli, "--quota-bytes", "65536", "--stdin", "open", "seq 1 20000; while read x; do echo $x; done")
+    page = tab.page
+    tab.open(f"{ui.page}/job/{job}")
+    until(lambda: page.locator(".line .number").all_text_contents()[-1:] == ["20\u2009000"])
+    until(lambda: fact(tab, "lines") == "20,000")
+    cli.ok("write", job, "--data", "more\n")
+    until(lambda: fact(tab, "lines") == "20,001")
+    gap = cli.ok("log", job, "--since-seq", "0")["gaps"][0]
+    tab.open(f"{ui.page}/job/{job}#seq={gap['to_seq']}")
+    page.locator(".line.gap", has_text="lines").wait_for()
+
+
+# --- nothing by accident ---------------------------------------------------------------------------------------------
+
+
+def test_a_restart_asks_first(tab: Tab, ui: Ui, cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "--", *WORDS)["job_id"]
+    tab.open(f"{ui.page}/job/{job}")
+    tab.page.get_by_role("button", name="Restart").wait_for()
+    tab.page.keyboard.press("R")
+    dialog = tab.page.get_by_role("dialog")
+    dialog.get_by_text(SHOWN).wait_for()
+    tab.page.keyboard.press("Escape")
+    until(lambda: dialog.count() == 0)
+    assert len(cli.ok("list", "--all")["jobs"]) == 1
+    tab.page.get_by_role("button", name="Restart").click()
+    dialog.get_by_role("button", name="Restart").click()
+    until(lambda: len(cli.ok("list", "--all")["jobs"]) == 2)
+
+
+def test_enter_in_the_help_closes_it(tab: Tab, ui: Ui) -> None:
+    page = tab.page
+    page.get_by_text("No jobs yet").wait_for()
+    page.keyboard.press("?")
+    page.get_by_role("dialog").wait_for()
+    page.keyboard.press("Enter")
+    until(lambda: page.get_by_role("dialog").count() == 0)
+    page.reload()
+    page.get_by_text("No jobs yet").wait_for()
