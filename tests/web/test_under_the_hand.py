@@ -156,3 +156,98 @@ def test_enter_in_the_help_closes_it(tab: Tab, ui: Ui) -> None:
     until(lambda: page.get_by_role("dialog").count() == 0)
     page.reload()
     page.get_by_text("No jobs yet").wait_for()
+
+
+# --- solid under the hand --------------------------------------------------------------------------------------------
+
+UNDER = "([x, y]) => document.elementFromPoint(x, y)?.closest('.row')?.dataset.job"
+
+
+@pytest.fixture
+def lively(cli: Cli, tab: Tab) -> None:
+    """A list in which jobs begin and end all the time, before everything that has ended."""
+    for number in range(30):
+        cli.ok("run", "--wait", "--title", f"job-{number}", "true")
+    line = "i=0; while :; do i=$((i+1)); echo line $i; sleep 0.3; done"
+    for _ in range(2):
+        begin(cli, line)
+    until(lambda: tab.page.locator(".row").count() > 8)
+
+
+def test_every_click_opens_the_job_under_it_while_the_list_changes(tab: Tab, ui: Ui, cli: Cli, lively: None) -> None:
+    page = tab.page
+    opened = []
+    for number in range(20):
+        until(lambda: page.locator(".row").count() > 8)
+        page.mouse.move(400 + number, 250 + 10 * number)
+        aimed = page.evaluate(UNDER, [400 + number, 250 + 10 * number])
+        page.mouse.down()
+        begin(cli, "--title", "in between", "true")  # takes longer than the 150 ms of a hand
+        page.mouse.up()
+        page.wait_for_url("**/job/*")
+        opened.append(page.evaluate("location.pathname").endswith(f"/job/{aimed}"))
+        page.go_back()
+    assert opened == [True] * 20
+
+
+def test_the_focus_stays_on_a_job_whatever_happens_to_the_list(tab: Tab, ui: Ui, cli: Cli, lively: None) -> None:
+    page = tab.page
+    for _ in range(4):
+        page.keyboard.press("j")
+    focused = "document.activeElement.closest('.row')?.dataset.job"
+    chosen = until(lambda: page.evaluate(focused))
+    for _ in range(3):
+        new = begin(cli, "--title", "another", "sleep 600")
+        page.locator(f"#job-{new}").wait_for()
+        assert page.evaluate(focused) == chosen
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/job/{chosen}")
+
+
+def test_rows_are_links_and_the_address_has_the_filter(tab: Tab, ui: Ui, cli: Cli, lively: None) -> None:
+    page = tab.page
+    page.set_viewport_size({"width": 1280, "height": 450})
+    page.locator("#filter").fill("name:job-1")
+    until(lambda: "q=name%3Ajob-1" in page.evaluate("location.search"))
+    until(lambda: page.locator(".row").count() == 11)
+    with page.context.expect_page() as other:
+        page.locator(".row").nth(3).click(modifiers=["Control"])
+    wanted = page.locator(".row").nth(3).get_attribute("data-job")
+    other.value.wait_for_url(f"**/job/{wanted}")
+    other.value.close()
+    page.locator("#jobs").evaluate("one => { one.scrollTop = 77 }")
+    page.locator(".row").nth(5).click()
+    page.wait_for_url("**/job/*")
+    page.go_back()
+    until(lambda: page.locator(".row").count() == 11)
+    until(lambda: page.locator("#jobs").evaluate("one => one.scrollTop") == 77)
+    page.reload()
+    until(lambda: page.locator(".row").count() == 11)
+    assert page.locator("#filter").input_value() == "name:job-1"
+    page.locator(".row").nth(5).click()
+    page.wait_for_url("**/job/*")
+    page.keyboard.press("Escape")  # all jobs, as they were left
+    until(lambda: page.locator(".row").count() == 11)
+
+
+def test_a_selection_in_a_log_stays_while_the_log_grows(tab: Tab, ui: Ui, cli: Cli) -> None:
+    job = begin(cli, "--stdin", "open", "seq 1 300; while read x; do echo $x; done")
+    page = tab.page
+    tab.open(f"{ui.page}/job/{job}")
+    line = page.locator(".line", has_text="295").locator(".text")
+    line.wait_for()
+    box = line.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 1, box["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"], box["y"] + 8, steps=5)
+    cli.ok("write", job, "--data", "while it is pressed\n")
+    page.mouse.up()
+    assert page.evaluate("String(getSelection())") == "295"
+    for number in range(3):
+        cli.ok("write", job, "--data", f"more {number}\n" * 30)
+        until(lambda number=number: fact(tab, "lines") == f"{331 + 30 * number}")
+    assert page.evaluate("String(getSelection())") == "295"
+    assert page.get_by_role("button", name="Follow").get_attribute("aria-pressed") == "false"
+    page.get_by_role("button", name="Follow").click()
+    until(lambda: page.locator(".line .text").all_text_contents()[-1:] == ["more 2"])

@@ -10,7 +10,7 @@ export function h(tag, attributes = {}, ...children) {
 export function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    if (name.startsWith("on")) element[name] = value;
     else if (name === "class") element.className = value;
     else if (name === "style") Object.assign(element.style, value);
     else if (name in PROPERTIES) element[name] = value;
@@ -31,6 +31,59 @@ export function fill(element, ...children) {
   element.replaceChildren();
   put(element, children);
   return element;
+}
+
+// Make these the children of an element, in place: what stays the same keeps the focus, the selection and the
+// press of a button. An element with an id or a key is found wherever it stood among them.
+export function patch(element, ...children) {
+  const fresh = document.createElement("div");
+  const focused = document.activeElement;
+  put(fresh, children);
+  morph(element, [...fresh.childNodes]);
+  if (focused !== document.activeElement && element.contains(focused)) focused.focus({ preventScroll: true });
+  return element;
+}
+
+const keyOf = (node) => node.dataset?.key ?? (node.id || null);
+
+function morph(parent, wanted) {
+  const keys = new Set(wanted.map(keyOf));
+  const known = new Map();
+  for (const child of [...parent.childNodes]) {
+    const key = keyOf(child);
+    if (key !== null && !keys.has(key)) child.remove();
+    else if (key !== null) known.set(key, child);
+  }
+  let at = parent.firstChild;
+  for (const fresh of wanted) {
+    const key = keyOf(fresh);
+    const old = key === null ? at : known.get(key);
+    if (!old || old.nodeName !== fresh.nodeName || keyOf(old) !== key || old.nodeName === "CANVAS") {
+      parent.insertBefore(fresh, at);
+      if (old && old === at && key !== null) { at = at.nextSibling; old.remove(); }
+      continue;
+    }
+    if (old === at) at = at.nextSibling;
+    else parent.insertBefore(old, at);
+    update(old, fresh);
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+function update(old, fresh) {
+  if (old === fresh) return;
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  old.onclick = fresh.onclick;
+  morph(old, [...fresh.childNodes]);
 }
 
 // --- texts ---

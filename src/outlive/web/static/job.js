@@ -2,7 +2,7 @@
 
 import { base, call, run } from "./api.js";
 import { plain } from "./ansi.js";
-import { age, ask, badge, bytes, clock, condition, cut, exact, fill, h, number, one, shell, toast, visible } from "./dom.js";
+import { age, ask, badge, bytes, clock, condition, cut, exact, fill, h, number, one, patch, shell, toast, visible } from "./dom.js";
 import { previousRun, showChanges } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
@@ -62,7 +62,7 @@ export function show(main, signal, page, id) {
   curves.element.hidden = true;
   fill(main, h("div", { class: "job-page" },
     h("div", { class: "head" },
-      h("div", { class: "who" }, h("a", { class: "back", href: base, "aria-label": "All jobs", title: "All jobs (Esc)", onclick: (event) => { event.preventDefault(); page.go(""); } }, "←"), title, state),
+      h("div", { class: "who" }, h("a", { class: "back", href: base + page.list, "aria-label": "All jobs", title: "All jobs (Esc)", onclick: (event) => page.follow(event, page.list) }, "←"), title, state),
       actions, facts),
     notice, tabs, curves.element,
     h("div", { class: "body" }, h("section", { class: "out", "aria-label": "Output" }, tools, counting, h("div", { class: "panes" }, place, found)), side)));
@@ -84,8 +84,8 @@ export function show(main, signal, page, id) {
     title.textContent = one(job.title || job.name || id);
     const command = shell(job.command);
     title.title = command;
-    fill(state, badge(job));
-    fill(facts,
+    patch(state, badge(job));
+    patch(facts,
       h("code", { class: "command", title: command }, cut(command, 5000)),
       h("span", { id: "age" }, age(job)),
       job.cwd ? h("span", { title: "Directory" }, exact(job.cwd)) : null,
@@ -93,7 +93,7 @@ export function show(main, signal, page, id) {
       (job.tags ?? []).map((tag) => h("span", { class: "tag" }, one(tag))));
     const over = OVER.has(job.state);
     const pending = job.approval?.state === "pending";
-    fill(actions,
+    patch(actions,
       pending ? [h("button", { class: "good", onclick: () => approve() }, "Approve"), h("button", { class: "bad", onclick: () => deny() }, "Deny")] : null,
       job.state === "running" ? h("button", { class: "bad", title: "End the job (x)", onclick: () => kill() }, "Kill…") : null,
       over ? h("button", { title: "Start the same command again (R)", onclick: () => restart() }, "Restart") : null,
@@ -117,7 +117,7 @@ export function show(main, signal, page, id) {
     if (job.previous && OVER.has(job.state)) parts.push(h("p", { class: "previous" }, previousRun(job, page, compare)));
     notice.hidden = !parts.length;
     notice.className = `notice ${pending || job.waiting_for_input ? "asks" : "bad"}`;
-    fill(notice, parts);
+    patch(notice, parts);
   }
 
   // Everything that decides what runs, one fact a line
@@ -157,7 +157,7 @@ export function show(main, signal, page, id) {
 
   function showSide() {
     const open = side.querySelector("details")?.open ?? true;
-    fill(side,
+    patch(side,
       h("h2", {}, "Events"),
       events.length ? h("ol", { class: "events" }, events.slice(-300).map((event) => h("li", { class: `event ${event.type}` },
         h("button", { class: "quiet", title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
@@ -295,7 +295,7 @@ export function show(main, signal, page, id) {
     const many = matches.length >= 20000 ? "20,000+" : number(matches.length);
     hits.textContent = matches.length ? `${at < 0 ? "" : `${number(at + 1)} of `}${many}${done ? "" : "…"}` : done ? "none" : "…";
     const from = Math.max(0, Math.min(at - 5, matches.length - 200));
-    fill(found, h("div", { class: "found-head" }, h("h2", {}, `${many} matching lines`), h("button", { class: "quiet", "aria-label": "Close the matches", onclick: () => { search.value = ""; find(); } }, "✕")),
+    patch(found, h("div", { class: "found-head" }, h("h2", {}, `${many} matching lines`), h("button", { class: "quiet", "aria-label": "Close the matches", onclick: () => { search.value = ""; find(); } }, "✕")),
       h("ol", {}, matches.slice(from, from + 200).map((match, offset) => h("li", {}, h("button", { class: `quiet${from + offset === at ? " now" : ""}`, onclick: () => { at = from + offset - 1; step(1); } },
         h("span", { class: "number" }, number(match.line)), h("span", { class: "text" }, visible(plain([0, match.text])).slice(0, 300)))))));
     found.querySelector(".now")?.scrollIntoView({ block: "nearest" });
@@ -429,7 +429,7 @@ export function show(main, signal, page, id) {
   function showTabs() {
     tabs.hidden = !job.pty;
     if (!job.pty) return;
-    fill(tabs, [["output", "Output"], ["terminal", "Terminal"]].map(([name, text]) => h("button", { role: "tab", "aria-selected": String(view === name), onclick: () => showView(name) }, text)));
+    patch(tabs, [["output", "Output"], ["terminal", "Terminal"]].map(([name, text]) => h("button", { role: "tab", "aria-selected": String(view === name), onclick: () => showView(name) }, text)));
   }
 
   function showView(name) {
@@ -467,7 +467,7 @@ export function show(main, signal, page, id) {
     i: ["write into its input", () => { if (job.state === "running") write(); }],
     x: ["kill", () => { if (job.state === "running") kill(); }], R: ["restart", () => { if (OVER.has(job.state)) restart(); }],
     v: ["output or terminal", () => { if (job.pty) showView(view === "output" ? "terminal" : "output"); }],
-    Escape: ["all jobs", () => page.go("")],
+    Escape: ["all jobs", () => page.go(page.list)],
   });
 
   let seconds = 0;
