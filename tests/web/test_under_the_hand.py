@@ -251,3 +251,34 @@ def test_a_selection_in_a_log_stays_while_the_log_grows(tab: Tab, ui: Ui, cli: C
     assert page.get_by_role("button", name="Follow").get_attribute("aria-pressed") == "false"
     page.get_by_role("button", name="Follow").click()
     until(lambda: page.locator(".line .text").all_text_contents()[-1:] == ["more 2"])
+
+
+# --- a narrow window -------------------------------------------------------------------------------------------------
+
+
+def test_a_phone_gives_its_room_to_the_log(chrome: Any, ui: Ui, cli: Cli, place: Path) -> None:
+    words = ("--title", "build the wheel", "--tag", "ci.build", "seq 1 400; echo the last line; sleep 600")
+    job = begin(cli, *words)
+    tab = Tab(chrome, width=390, height=844)
+    try:
+        page = tab.page
+        tab.open(ui.new_link())
+        page.locator(".row").wait_for()
+        tab.open(f"{ui.page}/job/{job}")
+        last = page.locator(".line", has_text="the last line")
+        last.wait_for()
+        page.get_by_role("button", name="Kill").wait_for()
+        tab.shot("room-phone", place)
+        output = page.locator("#output").bounding_box()
+        line = last.bounding_box()
+        assert output and line
+        assert output["height"] > 0.75 * 844
+        assert line["y"] + line["height"] <= 844
+        over = "([x, y]) => document.elementFromPoint(x, y).closest('.line')?.textContent"
+        assert "the last line" in page.evaluate(over, [100, line["y"] + 9])
+        assert page.locator(".side").is_hidden()
+        page.keyboard.press("s")
+        page.locator(".side h2", has_text="Events").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+    finally:
+        tab.close()

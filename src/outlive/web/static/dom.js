@@ -235,3 +235,12 @@ export function ask(heading, fields, label, kind = "") {
     dialog.showModal();
   });
 }
+
+export async function copy(text, done) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(done, "good");
+  } catch {
+    toast("This browser does not let the page copy", "bad");
+  }
+}

@@ -1,8 +1,8 @@
 // One job: its output, what happened to it, and what can be done with it.
 
 import { base, call, run } from "./api.js";
-import { plain } from "./ansi.js";
-import { age, ask, badge, bytes, clock, condition, cut, exact, fill, h, number, one, patch, shell, toast, visible } from "./dom.js";
+import { expression, plain } from "./ansi.js";
+import { age, ask, badge, bytes, clock, condition, copy, cut, exact, fill, h, number, one, patch, shell, toast, visible } from "./dom.js";
 import { previousRun, showChanges } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
@@ -51,7 +51,8 @@ export function show(main, signal, page, id) {
     h("button", { title: "First line that looks like an error (e)", onclick: () => firstError() }, "First error"),
     h("span", { class: "grow" }), follow, wrap, fold,
     h("button", { class: "quiet", title: "Copy what is shown (c)", onclick: () => copy(rows.text(), "The lines in view were copied") }, "Copy"),
-    h("button", { class: "quiet", title: "Download the whole output (d)", onclick: () => download() }, "Download"));
+    h("button", { class: "quiet", title: "Download the whole output (d)", onclick: () => download() }, "Download"),
+    h("button", { class: "quiet", title: "Events and details (s)", onclick: () => turnSide() }, "Events"));
   place.append(rows.element);
   const curves = new Curves({
     parts: [CPU, MEMORY, OUTPUT], label: "What it uses, over time",
@@ -217,6 +218,11 @@ export function show(main, signal, page, id) {
     showFollow();
   }
 
+  function turnSide() {
+    side.parentElement.classList.toggle("turned");
+    rows.measure();
+  }
+
   function turn(button, name) {
     rows[name] = !rows[name];
     button.setAttribute("aria-pressed", String(rows[name]));
@@ -279,15 +285,6 @@ export function show(main, signal, page, id) {
       showHits(pattern, true);
     } catch (error) {
       if (!now.aborted) { hits.textContent = ""; hits.append(h("span", { class: "bad" }, visible(error.message))); }
-    }
-  }
-
-  function expression(pattern) {
-    try {
-      const [, flags, rest] = /^(?:\(\?([ims]+)\))?(.*)$/s.exec(pattern);
-      return new RegExp(rest, `g${flags ?? ""}`);
-    } catch {
-      return null; // RE2 knows what JavaScript does not: found, but not marked
     }
   }
 
@@ -395,15 +392,6 @@ export function show(main, signal, page, id) {
     if (answer) h("a", { href: `${base}download/${answer.ticket}`, download: "" }).click();
   }
 
-  async function copy(text, done) {
-    try {
-      await navigator.clipboard.writeText(text);
-      toast(done, "good");
-    } catch {
-      toast("This browser does not let the page copy", "bad");
-    }
-  }
-
   let told = false;
   async function notify() {
     if (!told && (await Notification.requestPermission()) !== "granted") return toast("This browser does not let the page notify", "bad");
@@ -459,7 +447,7 @@ export function show(main, signal, page, id) {
     "/": ["search the output", () => { search.focus(); search.select(); }],
     n: ["next match", () => step(1)], N: ["previous match", () => step(-1)],
     e: ["first error", () => firstError()],
-    f: ["follow", () => turnFollow()], w: ["wrap lines", () => turn(wrap, "wrap")], r: ["fold repeated lines", () => turn(fold, "fold")],
+    f: ["follow", () => turnFollow()], s: ["events and details", () => turnSide()], w: ["wrap lines", () => turn(wrap, "wrap")], r: ["fold repeated lines", () => turn(fold, "fold")],
     j: ["down", () => rows.by(1)], ArrowDown: ["", () => rows.by(1)], k: ["up", () => rows.by(-1)], ArrowUp: ["", () => rows.by(-1)],
     PageDown: ["", () => rows.by(rows.seen - 1)], " ": ["a page down", () => rows.by(rows.seen - 1)], PageUp: ["", () => rows.by(1 - rows.seen)],
     Home: ["", () => rows.toRow(0)], End: ["", () => rows.toEnd()], G: ["the end", () => rows.toEnd()],
