@@ -282,3 +282,32 @@ def test_a_phone_gives_its_room_to_the_log(chrome: Any, ui: Ui, cli: Cli, place:
         assert page.evaluate("document.documentElement.scrollWidth") == 390
     finally:
         tab.close()
+
+
+# --- search ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_search_ignores_case_until_it_is_told_to_says_how_many_and_steps(tab: Tab, ui: Ui, cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "seq 1 50; echo ERROR one; seq 1 50; echo an error; seq 1 50; echo Error")["job_id"]
+    page = tab.page
+    tab.open(f"{ui.page}/job/{job}")
+    page.locator(".line", has_text="Error").wait_for()
+    target = page.locator(".line.target mark")
+    page.keyboard.press("/")
+    page.keyboard.type("error")
+    until(lambda: page.locator(".hits").text_content() == "1 of 3")
+    until(lambda: target.all_text_contents() == ["ERROR"])
+    page.keyboard.press("Enter")
+    until(lambda: page.locator(".hits").text_content() == "2 of 3" and target.all_text_contents() == ["error"])
+    page.locator("#output").focus()
+    page.keyboard.press("n")
+    until(lambda: target.all_text_contents() == ["Error"])
+    page.keyboard.press("N")
+    until(lambda: target.all_text_contents() == ["error"])
+    page.keyboard.press("C")
+    until(lambda: page.locator(".hits").text_content() == "1 of 1" and target.all_text_contents() == ["error"])
+    page.keyboard.press("C")
+    page.locator("#search").fill("(?i)AN e")
+    until(lambda: target.all_text_contents() == ["an e"])
+    page.locator("#search").fill("(?-i:Error)")
+    until(lambda: page.locator(".hits").text_content() == "1 of 1")

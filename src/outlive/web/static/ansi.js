@@ -162,8 +162,8 @@ export function plain(runs) {
 // What marks the matches of an RE2 pattern
 export function expression(pattern) {
   try {
-    const [, flags, rest] = /^(?:\(\?([ims]+)\))?(.*)$/s.exec(pattern);
-    return new RegExp(rest, `g${flags ?? ""}`);
+    const [, flags, rest] = /^((?:\(\?[ims]+\))*)(.*)$/s.exec(pattern);
+    return new RegExp(rest, ["g", ...new Set(flags.match(/\w/g))].join(""));
   } catch {
     return null; // RE2 knows what JavaScript does not: found, but not marked
   }

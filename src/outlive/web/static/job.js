@@ -28,7 +28,8 @@ export function show(main, signal, page, id) {
   const facts = h("p", { class: "facts" });
   const actions = h("div", { class: "actions", role: "group", "aria-label": "Actions" });
   const notice = h("div", { class: "notice", hidden: true });
-  const search = h("input", { type: "search", id: "search", placeholder: "Search (RE2)", "aria-label": "Search the output", spellcheck: "false", autocomplete: "off" });
+  const search = h("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search the output", title: "RE2", spellcheck: "false", autocomplete: "off" });
+  const strict = h("button", { class: "toggle", "aria-pressed": "false", title: "Tell capitals apart (C)", "aria-label": "Tell capitals apart", onclick: () => { strict.setAttribute("aria-pressed", String(strict.getAttribute("aria-pressed") === "false")); find(); } }, "Aa");
   const hits = h("span", { class: "hits", role: "status" });
   const follow = h("button", { class: "toggle", "aria-pressed": "true", title: "Follow the output (f)", onclick: () => turnFollow() }, "Follow");
   const wrap = h("button", { class: "toggle", "aria-pressed": "false", title: "Wrap long lines (w)", onclick: () => turn(wrap, "wrap") }, "Wrap");
@@ -45,7 +46,7 @@ export function show(main, signal, page, id) {
   });
   rows.element.id = "output";
   const tools = h("div", { class: "tools" },
-    h("div", { class: "search" }, search,
+    h("div", { class: "search" }, search, strict,
       h("button", { class: "quiet", title: "Previous match (N)", "aria-label": "Previous match", onclick: () => step(-1) }, "↑"),
       h("button", { class: "quiet", title: "Next match (n)", "aria-label": "Next match", onclick: () => step(1) }, "↓"), hits),
     h("button", { title: "First line that looks like an error (e)", onclick: () => firstError() }, "First error"),
@@ -256,7 +257,7 @@ export function show(main, signal, page, id) {
   let at = -1;
   let searching = null;
   async function find() {
-    const pattern = search.value;
+    const pattern = search.value && strict.getAttribute("aria-pressed") === "false" ? `(?i)${search.value}` : search.value;
     searching?.abort();
     matches = [];
     at = -1;
@@ -277,18 +278,18 @@ export function show(main, signal, page, id) {
           const [, line, shown] = /^(\d+):(.*)$/.exec(text) ?? [];
           if (line) matches.push({ line: Number(line), text: shown });
         }
-        showHits(pattern, now.aborted || answer.next_seq >= (known?.end ?? 0));
+        showHits(now.aborted || answer.next_seq >= (known?.end ?? 0));
         if (fresh && matches.length) step(1);
         if (now.aborted || answer.next_seq <= from || answer.next_seq >= (known?.end ?? 0) || matches.length >= 20000) break;
         from = answer.next_seq;
       }
-      showHits(pattern, true);
+      showHits(true);
     } catch (error) {
       if (!now.aborted) { hits.textContent = ""; hits.append(h("span", { class: "bad" }, visible(error.message))); }
     }
   }
 
-  function showHits(pattern, done) {
+  function showHits(done) {
     const many = matches.length >= 20000 ? "20,000+" : number(matches.length);
     hits.textContent = matches.length ? `${at < 0 ? "" : `${number(at + 1)} of `}${many}${done ? "" : "…"}` : done ? "none" : "…";
     const from = Math.max(0, Math.min(at - 5, matches.length - 200));
@@ -301,7 +302,7 @@ export function show(main, signal, page, id) {
   async function step(by) {
     if (!matches.length) return;
     at = (at + by + matches.length) % matches.length;
-    showHits(search.value, true);
+    showHits(true);
     try { await toLine(matches[at].line); } catch (error) { refused(error); }
   }
 
@@ -445,7 +446,7 @@ export function show(main, signal, page, id) {
 
   page.keys({
     "/": ["search the output", () => { search.focus(); search.select(); }],
-    n: ["next match", () => step(1)], N: ["previous match", () => step(-1)],
+    C: ["tell capitals apart", () => strict.click()], n: ["next match", () => step(1)], N: ["previous match", () => step(-1)],
     e: ["first error", () => firstError()],
     f: ["follow", () => turnFollow()], s: ["events and details", () => turnSide()], w: ["wrap lines", () => turn(wrap, "wrap")], r: ["fold repeated lines", () => turn(fold, "fold")],
     j: ["down", () => rows.by(1)], ArrowDown: ["", () => rows.by(1)], k: ["up", () => rows.by(-1)], ArrowUp: ["", () => rows.by(-1)],
