@@ -311,3 +311,79 @@ def test_a_search_ignores_case_until_it_is_told_to_says_how_many_and_steps(tab: 
     until(lambda: target.all_text_contents() == ["an e"])
     page.locator("#search").fill("(?-i:Error)")
     until(lambda: page.locator(".hits").text_content() == "1 of 1")
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+
+def test_tab_passes_a_terminal_that_is_watched_and_a_chord_leaves_one_that_is_typed_into(
+    tab: Tab, ui: Ui, cli: Cli
+) -> None:
+    job = begin(cli, "--pty", "cat -A")
+    page = tab.page
+    tab.open(f"{ui.page}/job/{job}")
+    page.locator(".xterm-screen").click()
+    inside = "Boolean(document.activeElement.closest('.xterm'))"
+    assert page.evaluate(inside)
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    assert not page.evaluate(inside)
+    for _ in range(4):
+        page.keyboard.press("Shift+Tab")
+    page.get_by_role("tab", name="Terminal").focus()
+    page.keyboard.press("m")
+    page.get_by_role("button", name="Let go of the keyboard").wait_for()
+    page.get_by_text("Ctrl+] d lets go").wait_for()
+    for key in ("a", "Tab", "b", "Enter"):  # Tab is the job's now
+        page.keyboard.press(key)
+    until(lambda: any("a^Ib" in line for line in cli.ok("screen", job)["lines"]))
+    page.keyboard.press("Control+]")
+    page.keyboard.type("x")  # no chord: both go to the job
+    page.keyboard.press("Control+]")
+    page.keyboard.press("Control+]")
+    page.keyboard.press("Enter")
+    until(lambda: any("^]x^]$" in line for line in cli.ok("screen", job)["lines"]))
+    page.keyboard.press("Control+]")
+    page.keyboard.press("d")
+    take = page.get_by_role("button", name="Take the keyboard")
+    take.wait_for()
+    until(lambda: take.evaluate("one => one === document.activeElement"))
+    assert not any("d" in line for line in cli.ok("screen", job)["lines"])
+
+
+def keys_of(tab: Tab) -> set[str]:
+    tab.page.keyboard.press("?")
+    tab.page.get_by_role("dialog").wait_for()
+    found = set(tab.page.locator(".help dd").all_text_contents())
+    tab.page.keyboard.press("Escape")
+    return found
+
+
+def test_every_action_has_a_key_that_the_help_names(tab: Tab, ui: Ui, cli: Cli, place: Path) -> None:
+    job = begin(cli, "--stdin", "open", "echo begun; cat")
+    page = tab.page
+    tab.open(f"{ui.page}/job/{job}")
+    page.get_by_role("button", name="Kill").wait_for()
+    shown = keys_of(tab)
+    for key, heading, said in (
+        ("x", "End this job?", "kill"),
+        ("i", "Write into its input", "write into its input"),
+        ("T", "Tags", "tags"),
+        ("W", "Record an event when a line matches", "watch for a line"),
+    ):
+        page.keyboard.press(key)
+        page.get_by_role("dialog", name=heading).wait_for()
+        page.keyboard.press("Escape")
+        until(lambda: page.get_by_role("dialog").count() == 0)
+        assert said in shown
+    job = asked(cli, place, "--", "echo", "approved")
+    tab.open(f"{ui.page}/job/{job}")
+    page.get_by_role("button", name="Approve").wait_for()
+    page.keyboard.press("D")
+    page.get_by_role("dialog", name="Deny this command?").wait_for()
+    page.keyboard.press("Escape")
+    until(lambda: page.get_by_role("dialog").count() == 0)
+    page.keyboard.press("a")
+    page.get_by_role("dialog").get_by_role("button", name="Approve").press("Enter")
+    until(lambda: cli.ok("status", job)["state"] == "exited")
+    assert {"approve", "deny", "copy the id", "tell me of its end", "compare with the run before"} <= keys_of(tab)

@@ -33,8 +33,8 @@ export function fill(element, ...children) {
   return element;
 }
 
-// Make these the children of an element, in place: what stays the same keeps the focus, the selection and the
-// press of a button. An element with an id or a key is found wherever it stood among them.
+// Make these the children of an element in place: what stays the same keeps focus and selection. One with an id or
+// a key is found wherever it stood.
 export function patch(element, ...children) {
   const fresh = document.createElement("div");
   const focused = document.activeElement;
@@ -117,8 +117,9 @@ const NAMED = { "\n": "\\n", "\t": "\\t", "\r": "\\r", "\x1b": "\\e" };
 
 export function exact(text) {
   return cut(String(text ?? ""), MOST_IN_LINE).replace(UNSEEN, (char) => {
-    const code = char.codePointAt(0), digits = code.toString(16);
-    return NAMED[char] ?? (code < 0x80 ? `\\x${digits.padStart(2, "0")}` : code < 0x10000 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`);
+    const code = char.codePointAt(0);
+    const [letter, length] = code < 0x80 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+    return NAMED[char] ?? `\\${letter}${code.toString(16).padStart(length, "0")}`;
   });
 }
 
@@ -172,7 +173,7 @@ export function clock(then) {
 
 // --- how a job is doing ---
 
-const OVER = new Set(["exited", "failed", "killed"]);
+export const OVER = new Set(["exited", "failed", "killed"]);
 
 // kind: the class of its colour; icon: its shape, so that nothing is told by colour alone
 export function condition(job) {

@@ -1,8 +1,7 @@
 // What stands beside the output of a job: [name, value], without what is not known.
 
-import { age, begun, bytes, clock, duration, number, one } from "./dom.js";
+import { OVER, age, begun, bytes, clock, duration, number, one } from "./dom.js";
 
-const OVER = new Set(["exited", "failed", "killed"]);
 const at = (time) => time && clock(Date.parse(time));
 const words = (...parts) => parts.filter(Boolean).join(" · ");
 

@@ -2,7 +2,7 @@
 
 import { base, call, run } from "./api.js";
 import { expression, plain } from "./ansi.js";
-import { age, ask, badge, bytes, clock, condition, copy, cut, exact, fill, h, number, one, patch, shell, toast, visible } from "./dom.js";
+import { OVER, age, ask, badge, bytes, clock, condition, copy, cut, exact, fill, h, number, one, patch, shell, toast, visible } from "./dom.js";
 import { previousRun, showChanges } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
@@ -13,13 +13,12 @@ import { CPU, Curves, MEMORY, OUTPUT, rates, watchUsage } from "./usage.js";
 
 // What programs call an error; RE2
 const ERROR = "(?i)\\b(error|fatal|panic|exception|traceback|failed|failure|segmentation fault|cannot|denied)\\b";
-const OVER = new Set(["exited", "failed", "killed"]);
 
 export function show(main, signal, page, id) {
   const job = { ...(jobs.get(id) ?? { job_id: id, state: "unknown", name: id }) };
-  let details = null;
   let view = "output";
   let terminal = null;
+  const runs = () => job.state === "running", isAsked = () => job.approval?.state === "pending", isOver = () => OVER.has(job.state);
 
   // --- the parts of the page ---
 
@@ -29,11 +28,13 @@ export function show(main, signal, page, id) {
   const actions = h("div", { class: "actions", role: "group", "aria-label": "Actions" });
   const notice = h("div", { class: "notice", hidden: true });
   const search = h("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search the output", title: "RE2", spellcheck: "false", autocomplete: "off" });
-  const strict = h("button", { class: "toggle", "aria-pressed": "false", title: "Tell capitals apart (C)", "aria-label": "Tell capitals apart", onclick: () => { strict.setAttribute("aria-pressed", String(strict.getAttribute("aria-pressed") === "false")); find(); } }, "Aa");
   const hits = h("span", { class: "hits", role: "status" });
-  const follow = h("button", { class: "toggle", "aria-pressed": "true", title: "Follow the output (f)", onclick: () => turnFollow() }, "Follow");
-  const wrap = h("button", { class: "toggle", "aria-pressed": "false", title: "Wrap long lines (w)", onclick: () => turn(wrap, "wrap") }, "Wrap");
-  const fold = h("button", { class: "toggle", "aria-pressed": "false", title: "Fold repeated lines (r)", onclick: () => turn(fold, "fold") }, "Fold repeats");
+  const toggle = (text, title, onclick, on = false) => h("button", { class: "toggle", "aria-pressed": String(on), title, onclick }, text);
+  const follow = toggle("Follow", "Follow the output (f)", () => turnFollow(), true);
+  const wrap = toggle("Wrap", "Wrap long lines (w)", () => turn(wrap, "wrap"));
+  const fold = toggle("Fold repeats", "Fold repeated lines (r)", () => turn(fold, "fold"));
+  const strict = toggle("Aa", "Tell capitals apart (C)", () => { strict.setAttribute("aria-pressed", String(!isStrict())); find(); });
+  const isStrict = () => strict.getAttribute("aria-pressed") === "true";
   const found = h("aside", { class: "found", hidden: true, "aria-label": "Matches" });
   const side = h("aside", { class: "side", "aria-label": "What happened" });
   const counting = h("div", { class: "counting", hidden: true, role: "status" });
@@ -73,8 +74,7 @@ export function show(main, signal, page, id) {
 
   async function learn() {
     try {
-      details = await run("status", { job_id: id }, signal);
-      Object.assign(job, details);
+      Object.assign(job, await run("status", { job_id: id }, signal));
       showHead();
       showSide();
     } catch (error) {
@@ -93,32 +93,29 @@ export function show(main, signal, page, id) {
       job.cwd ? h("span", { title: "Directory" }, exact(job.cwd)) : null,
       h("button", { class: "quiet id", title: "Copy the id", onclick: () => copy(id, "The id was copied") }, id.slice(-8).toLowerCase()),
       (job.tags ?? []).map((tag) => h("span", { class: "tag" }, one(tag))));
-    const over = OVER.has(job.state);
-    const pending = job.approval?.state === "pending";
     patch(actions,
-      pending ? [h("button", { class: "good", onclick: () => approve() }, "Approve"), h("button", { class: "bad", onclick: () => deny() }, "Deny")] : null,
-      job.state === "running" ? h("button", { class: "bad", title: "End the job (x)", onclick: () => kill() }, "Kill…") : null,
-      over ? h("button", { title: "Start the same command again (R)", onclick: () => restart() }, "Restart") : null,
-      job.state === "running" ? h("button", { title: "Write into its input (i)", onclick: () => write() }, "Write…") : null,
+      isAsked() ? [h("button", { class: "good", onclick: () => approve() }, "Approve"), h("button", { class: "bad", onclick: () => deny() }, "Deny")] : null,
+      runs() ? h("button", { class: "bad", title: "End the job (x)", onclick: () => kill() }, "Kill…") : null,
+      isOver() ? h("button", { title: "Start the same command again (R)", onclick: () => restart() }, "Restart") : null,
+      runs() ? h("button", { title: "Write into its input (i)", onclick: () => write() }, "Write…") : null,
       h("button", { class: "quiet", title: "Change its tags", onclick: () => tag() }, "Tags…"),
-      job.state === "running" ? h("button", { class: "quiet", title: "Record an event when a line matches", onclick: () => watch() }, "Watch…") : null,
-      job.state === "running" && "Notification" in window ? h("button", { class: "quiet toggle", "aria-pressed": String(told), title: "A notification of the desktop at its end", onclick: () => notify() }, "Tell me") : null);
+      runs() ? h("button", { class: "quiet", title: "Record an event when a line matches", onclick: () => watch() }, "Watch…") : null,
+      runs() && "Notification" in window ? h("button", { class: "quiet toggle", "aria-pressed": String(told), title: "A notification of the desktop at its end", onclick: () => notify() }, "Tell me") : null);
     document.title = `${condition(job).icon} ${one(job.name)} · outlive`;
     showNotice();
     showTabs();
   }
 
   function showNotice() {
-    const pending = job.approval?.state === "pending";
     const parts = [];
-    if (pending) parts.push(h("strong", {}, "This command waits for your approval. "), visible(job.approval.reason ?? ""), askedFacts());
+    if (isAsked()) parts.push(h("strong", {}, "This command waits for your approval. "), visible(job.approval.reason ?? ""), askedFacts());
     else if (job.waiting_for_input && view !== "terminal") parts.push( // that shows it, and its size must not change with it
       h("strong", {}, "It waits for input"), job.prompt ? [": ", h("code", {}, one(job.prompt))] : ".", " ", h("button", { onclick: () => (job.pty ? showView("terminal") : write()) }, job.pty ? "Open the terminal" : "Answer…"));
-    else if (job.message && OVER.has(job.state)) parts.push(visible(job.message));
+    else if (job.message && isOver()) parts.push(visible(job.message));
     else if (job.hint && (job.dropped_bytes || job.missing_bytes)) parts.push(visible(job.hint));
-    if (job.previous && OVER.has(job.state)) parts.push(h("p", { class: "previous" }, previousRun(job, page, compare)));
+    if (job.previous && isOver()) parts.push(h("p", { class: "previous" }, previousRun(job, page, compare)));
     notice.hidden = !parts.length;
-    notice.className = `notice ${pending || job.waiting_for_input ? "asks" : "bad"}`;
+    notice.className = `notice ${isAsked() || job.waiting_for_input ? "asks" : "bad"}`;
     patch(notice, parts);
   }
 
@@ -193,7 +190,7 @@ export function show(main, signal, page, id) {
       for (const name of ["pty", "state", "exit_code", "signal", "reason", "waiting_for_input", "prompt", "dropped_bytes", "missing_bytes", "hint", "supervisor"]) job[name] = answer[name];
       showNotice();
       showTabs();
-      if (first && job.pty && job.state === "running" && !location.hash) showView("terminal");
+      if (first && job.pty && runs() && !location.hash) showView("terminal");
       if (changed || more) { learn(); learnEvents(); }
       if (first && location.hash.startsWith("#seq=")) jump(Number(location.hash.slice(5)));
       if (answer.over && answer.total_rows !== null) return false;
@@ -257,7 +254,7 @@ export function show(main, signal, page, id) {
   let at = -1;
   let searching = null;
   async function find() {
-    const pattern = search.value && strict.getAttribute("aria-pressed") === "false" ? `(?i)${search.value}` : search.value;
+    const pattern = search.value && !isStrict() ? `(?i)${search.value}` : search.value;
     searching?.abort();
     matches = [];
     at = -1;
@@ -453,8 +450,14 @@ export function show(main, signal, page, id) {
     PageDown: ["", () => rows.by(rows.seen - 1)], " ": ["a page down", () => rows.by(rows.seen - 1)], PageUp: ["", () => rows.by(1 - rows.seen)],
     Home: ["", () => rows.toRow(0)], End: ["", () => rows.toEnd()], G: ["the end", () => rows.toEnd()],
     c: ["copy the lines in view", () => copy(rows.text(), "The lines in view were copied")], d: ["download", () => download()],
-    i: ["write into its input", () => { if (job.state === "running") write(); }],
-    x: ["kill", () => { if (job.state === "running") kill(); }], R: ["restart", () => { if (OVER.has(job.state)) restart(); }],
+    i: ["write into its input", () => { if (runs()) write(); }],
+    x: ["kill", () => { if (runs()) kill(); }], R: ["restart", () => { if (isOver()) restart(); }],
+    m: ["take the keyboard", () => { if (terminal && !terminal.over) terminal.take(); }],
+    a: ["approve", () => { if (isAsked()) approve(); }], D: ["deny", () => { if (isAsked()) deny(); }],
+    T: ["tags", () => tag()], W: ["watch for a line", () => { if (runs()) watch(); }],
+    b: ["tell me of its end", () => { if (runs() && "Notification" in window) notify(); }],
+    p: ["compare with the run before", () => { if (job.previous && isOver()) compare(); }],
+    y: ["copy the id", () => copy(id, "The id was copied")],
     v: ["output or terminal", () => { if (job.pty) showView(view === "output" ? "terminal" : "output"); }],
     Escape: ["all jobs", () => page.go(page.list)],
   });
@@ -479,7 +482,7 @@ export function show(main, signal, page, id) {
   learn();
   live();
   showCurves();
-  watchUsage(() => (job.state === "running" && !job.host ? [id] : []), showCurves, signal, 1000);
+  watchUsage(() => (runs() && !job.host ? [id] : []), showCurves, signal, 1000);
   addEventListener("themechange", showCurves, { signal });
   addEventListener("resize", showCurves, { signal });
   rows.element.focus({ preventScroll: true });

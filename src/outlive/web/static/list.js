@@ -28,7 +28,6 @@ export function show(main, signal, page) {
   fill(main, h("div", { class: "list-page" }, h("h1", { class: "for-readers" }, "Jobs"),
     h("div", { class: "bar" }, input, chips, count), scroller));
 
-  // Show what was asked for, and say it in the address
   function anew() {
     const said = new URLSearchParams({ ...(kept.text && { q: kept.text }), ...(kept.group !== "all" && { show: kept.group }) });
     page.list = said.size ? `?${said}` : "";
@@ -42,7 +41,7 @@ export function show(main, signal, page) {
   scroller.addEventListener("pointerdown", () => { pressed = true; });
   for (const name of ["pointerup", "pointercancel", "dragend"]) addEventListener(name, () => setTimeout(() => { pressed = false; }), { signal });
 
-  // What a person aims at stays where it is: news goes into its rows, and others wait
+  // What a person aims at stays where it is: others wait
   function refresh(arrived = false) {
     const all = [...jobs.values()];
     const wanted = filter(kept.text);
