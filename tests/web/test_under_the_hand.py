@@ -234,6 +234,7 @@ def test_a_selection_in_a_log_stays_while_the_log_grows(tab: Tab, ui: Ui, cli: C
     job = begin(cli, "--stdin", "open", "seq 1 300; while read x; do echo $x; done")
     page = tab.page
     tab.open(f"{ui.page}/job/{job}")
+    page.locator(".notice").get_by_text("It waits for input").wait_for()  # nothing moves any more
     line = page.locator(".line", has_text="295").locator(".text")
     line.wait_for()
     box = line.bounding_box()

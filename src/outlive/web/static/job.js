@@ -68,7 +68,7 @@ export function show(main, signal, page, id) {
       h("div", { class: "who" }, h("a", { class: "back", href: base + page.list, "aria-label": "All jobs", title: "All jobs (Esc)", onclick: (event) => page.follow(event, page.list) }, "←"), title, state),
       actions, facts),
     notice, tabs, curves.element,
-    h("div", { class: "body" }, h("section", { class: "out", "aria-label": "Output" }, tools, counting, h("div", { class: "panes" }, place, found)), side)));
+    h("div", { class: "body" }, h("div", { class: "out" }, tools, counting, h("div", { class: "panes" }, place, found)), side)));
 
   // --- what is known of the job ---
 
