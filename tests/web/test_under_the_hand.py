@@ -22,6 +22,7 @@ until = partial(so_within, timeout=60)  # a browser shares the machine with the 
 def tab(chrome: Any, ui: Ui) -> Iterator[Tab]:
     found = Tab(chrome)
     found.open(ui.new_link())
+    found.page.get_by_text("No jobs yet").wait_for()  # it was let in
     yield found
     found.close()
     assert not found.wrong
@@ -357,6 +358,7 @@ def keys_of(tab: Tab) -> set[str]:
     tab.page.get_by_role("dialog").wait_for()
     found = set(tab.page.locator(".help dd").all_text_contents())
     tab.page.keyboard.press("Escape")
+    until(lambda: tab.page.get_by_role("dialog").count() == 0)
     return found
 
 

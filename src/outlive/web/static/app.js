@@ -94,7 +94,7 @@ const common = {
 };
 
 addEventListener("keydown", (event) => {
-  if (help) {
+  if (help?.open) {
     if (event.key === "Escape" || event.key === "?") { help.close(); event.preventDefault(); }
     return;
   }
