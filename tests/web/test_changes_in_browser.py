@@ -44,6 +44,6 @@ def test_a_failed_job_says_what_changed_since_the_run_before_and_shows_it(
     until(lambda: page.locator(".line.target .text").all_text_contents() == ["FAILED a.py::two <b>"])
     page.get_by_role("button", name="Close the comparison").click()
     until(lambda: page.locator(".found").is_hidden())
-    page.get_by_role("button", name="Open it").click()
+    page.get_by_role("link", name="Open it").click()
     until(lambda: page.locator("#output .line .text").all_text_contents()[-1:] == ["FAILED a.py::one <b>"])
     assert page.locator(".previous").count() == 0

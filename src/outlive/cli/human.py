@@ -6,11 +6,11 @@ Output and names of jobs reach the terminal without control characters.
 from __future__ import annotations
 
 import json
-import shlex
 
 from outlive import verbs
 from outlive.cli import summary, usage
 from outlive.cli.text import Style, duration, line, size, table
+from outlive.core import quoted
 from outlive.core.ids import short_id
 from outlive.core.units import seconds_of
 from outlive.render.plain_text import readable
@@ -193,8 +193,7 @@ def _whose(job: dict[str, Any]) -> list[str]:
 
 
 def _command(job: dict[str, Any]) -> list[str]:
-    words = job.get("command") or []
-    return [shlex.join(words) if len(words) > 1 else " ".join(words)]
+    return [quoted.command(job.get("command") or [])]
 
 
 def _aside(job: dict[str, Any]) -> str:
@@ -254,7 +253,7 @@ def _value(name: str, value: Any, style: Style) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if name == "command" and isinstance(value, list):
-        return line(shlex.join(value) if len(value) > 1 else " ".join(value))
+        return quoted.command(value)
     if isinstance(value, list):
         return _list(value, style)
     return _object(value, style) if isinstance(value, dict) else line(str(value))

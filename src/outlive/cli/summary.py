@@ -3,10 +3,9 @@ lines."""
 
 from __future__ import annotations
 
-import shlex
-
 from outlive import limits
 from outlive.cli.text import Style, duration, line, size
+from outlive.core import quoted
 from outlive.core.ids import short_id
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
@@ -79,8 +78,7 @@ def of(answer: dict[str, Any], style: Style) -> str:
 
 
 def _command(answer: dict[str, Any]) -> str:
-    words = answer.get("command") or []
-    return line(shlex.join(words) if len(words) > 1 else " ".join(words))
+    return quoted.command(answer.get("command") or [])
 
 
 def state_of(answer: dict[str, Any]) -> str:

@@ -79,6 +79,12 @@ def words(texts: list[str]) -> str:
     return " ".join(map(word, texts))
 
 
+def command(texts: list[str]) -> str:
+    """Return a command as a person reads it: words for a shell, or a script as it is, with each
+    character that is not seen as an escape."""
+    return words(texts) if len(texts) > 1 else visible("".join(texts))
+
+
 def _hides(text: str) -> bool:
     blank = text[:1] == " " or text[-1:] == " " or _SPACES in text
     return blank or text.startswith(_ANSI_C) or not all(seen for _, seen in _pieces(text))

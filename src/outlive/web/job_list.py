@@ -12,6 +12,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from outlive.core import quoted
 from outlive.core.ids import new_id
 from outlive.jobs import adoption, lookup
 from outlive.system.waiting import checkpoint
@@ -96,7 +97,11 @@ class JobList:
                 inspection = adoption.inspect_and_adopt(ctx, job)
                 entry = entry_of(ctx, inspection, job).to_dict()
                 definition = inspection.definition
-                entry |= {"pty": definition.pty, "title": getattr(definition, "title", None)}
+                entry |= {
+                    "failed": inspection.state.ended_badly,
+                    "pty": definition.pty,
+                    "title": getattr(definition, "title", None),
+                }
                 if definition.sandbox:
                     entry["sandbox"] = definition.sandbox.shown
                 if inspection.state.finished and inspection.supervised:
@@ -106,7 +111,7 @@ class JobList:
             self._forget(job_id)
             return
         command = entry["command"]
-        text = command if isinstance(command, str) else " ".join(command)
+        text = quoted.command(command)
         entry["command"] = text if len(text) <= _COMMAND_CHARS else text[:_COMMAND_CHARS] + "…"
         self._seen[job_id] = seen
         if entry != self._entries.get(job_id):

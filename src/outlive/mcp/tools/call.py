@@ -394,8 +394,7 @@ class Calls:
         return ctx
 
     def context(self, caller: Caller, right: str, doing: str) -> Context:
-        """Return a context in the caller's name for what needs this right. Errors: denied,
-        store_unsafe, io_error."""
+        """Return a context in the caller's name. Errors: denied, store_unsafe, io_error."""
         return self._context(caller, self._environment.current(), right, doing)
 
     def close(self) -> None:
@@ -439,16 +438,13 @@ class Calls:
         )
 
     def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:
-        program = caller.program or caller.client
-        key = (program, caller.session, caller.wall, directory)
+        key = (program := caller.program or caller.client, caller.session, caller.wall, directory)
         if key not in self._inboxes:
             session = self._connection if caller.session is None else caller.session
-            inbox = Inbox.of(store, program, directory, session, self._host)
-            self._inboxes[key] = inbox
+            inbox = self._inboxes[key] = Inbox.of(store, program, directory, session, self._host)
             inbox.add_lost(self._lost.pop(key, set()))
         return self._inboxes[key]
 
     def _close_inboxes(self) -> None:
-        for inbox in self._inboxes.values():
-            inbox.close()
-        self._inboxes.clear()
+        while self._inboxes:
+            self._inboxes.popitem()[1].close()

@@ -158,3 +158,13 @@ function marked(element, text, marks) {
 export function plain(runs) {
   return parts(runs, { style: null }).map((part) => part.text ?? "").join("");
 }
+
+// What marks the matches of an RE2 pattern
+export function expression(pattern) {
+  try {
+    const [, flags, rest] = /^((?:\(\?[ims]+\))*)(.*)$/s.exec(pattern);
+    return new RegExp(rest, ["g", ...new Set(flags.match(/\w/g))].join(""));
+  } catch {
+    return null; // RE2 knows what JavaScript does not: found, but not marked
+  }
+}

@@ -1,7 +1,7 @@
 // The page around everything: header, addresses, keys, light and dark.
 
 import { base, begin, call, connected, forget, login, onConnection } from "./api.js";
-import { fill, h, named, toast } from "./dom.js";
+import { fill, h, named, patch, toast } from "./dom.js";
 import { about, begin as beginJobs, jobs, onJobs } from "./jobs.js";
 import { show as showList } from "./list.js";
 import { show as showJob } from "./job.js";
@@ -17,10 +17,14 @@ const page = {
   base,
   go(path, { replace = false } = {}) {
     const address = base + path;
+    if (page.place && !replace) history.replaceState(page.place(), "");
     if (replace) history.replaceState(null, "", address);
     else history.pushState(null, "", address);
     if (!replace) route();
   },
+  follow,
+  list: "", // the address of the list as it was left
+  place: null, // what the address does not say of the place on this page
   keys(found) { keys = found; },
   stranger,
 };
@@ -29,6 +33,7 @@ function route() {
   control.abort();
   control = new AbortController();
   keys = {};
+  page.place = null;
   const path = location.pathname.slice(base.length);
   const [, job] = /^job\/([0-9A-Za-z]+)$/.exec(path) ?? [];
   if (job) showJob(main, control.signal, page, job.toUpperCase());
@@ -40,7 +45,7 @@ function route() {
 function header() {
   const path = location.pathname.slice(base.length);
   const link = (to, text, here) => h("a", { href: base + to, "aria-current": here ? "page" : null, onclick: (event) => follow(event, to) }, text);
-  fill(document.getElementById("top"),
+  patch(document.getElementById("top"),
     h("a", { class: "brand", href: base, "aria-label": "outlive: all jobs", onclick: (event) => follow(event, "") },
       h("img", { src: `${base}static/icon.svg`, alt: "", width: 22, height: 22 }), "outlive"),
     h("nav", { "aria-label": "Pages" }, link("", "Jobs", path === "" || path.startsWith("job/")), link("timeline", "Timeline", path === "timeline")),
@@ -76,7 +81,7 @@ function showCounts() {
     if (job.state === "running") running += 1;
     if (job.waiting_for_input || job.approval?.state === "pending") asks += 1;
   }
-  fill(place, running ? h("span", { class: "runs" }, `${running} running`) : "", asks ? h("span", { class: "asks" }, `${asks} waiting`, h("span", { class: "long" }, " for you")) : "");
+  patch(place, running ? h("span", { class: "runs" }, `${running} running`) : "", asks ? h("span", { class: "asks" }, `${asks} waiting`, h("span", { class: "long" }, " for you")) : "");
 }
 
 // --- keys ---
@@ -89,7 +94,7 @@ const common = {
 };
 
 addEventListener("keydown", (event) => {
-  if (help) {
+  if (help?.open) {
     if (event.key === "Escape" || event.key === "?") { help.close(); event.preventDefault(); }
     return;
   }
@@ -112,7 +117,7 @@ function showHelp() {
   help = h("dialog", { class: "help", "aria-labelledby": "help-title", onclose: () => { help.remove(); help = null; } },
     h("h2", { id: "help-title" }, "Keys"),
     h("dl", {}, rows(keys), rows(common)),
-    h("form", { method: "dialog" }, h("button", { class: "quiet", type: "button", onclick: leave }, "Log this browser out"), h("button", {}, "Close")));
+    h("form", { method: "dialog" }, h("button", { class: "quiet", type: "button", onclick: leave }, "Log this browser out"), h("button", { autofocus: true }, "Close")));
   document.body.append(help);
   help.showModal();
 }

@@ -1,7 +1,7 @@
 // What changed since the run before a job that failed.
 
 import { run } from "./api.js";
-import { ago, fill, h, named, number, visible } from "./dom.js";
+import { ago, h, named, number, patch, visible } from "./dom.js";
 
 const failures = (count) => (count === 1 ? "failure" : "failures");
 const kinds = (count) => `${number(count)} ${count === 1 ? "kind" : "kinds"} of lines`;
@@ -21,7 +21,7 @@ function sentence(previous, exitCode) {
 export function previousRun(job, page, compare) {
   const { previous } = job;
   return [sentence(previous, job.exit_code), " ", h("button", { onclick: compare }, "Compare"), " ",
-    h("button", { class: "quiet", onclick: () => page.go(`job/${previous.job_id}`) }, "Open it")];
+    h("a", { href: `${page.base}job/${previous.job_id}`, onclick: (event) => page.follow(event, `job/${previous.job_id}`) }, "Open it")];
 }
 
 // The lines that are new, each of which leads to its place, and those that are gone
@@ -34,7 +34,7 @@ export async function showChanges(pane, id, toLine, signal) {
   const fresh = answer.compared ? rows(border < 0 ? lines : lines.slice(0, border)) : [];
   const gone = answer.compared && border >= 0 ? rows(lines.slice(border + 1)) : [];
   pane.hidden = false;
-  fill(pane, h("div", { class: "found-head" }, h("h2", {}, `New: ${kinds(answer.compared?.new ?? 0)}`),
+  patch(pane, h("div", { class: "found-head" }, h("h2", {}, `New: ${kinds(answer.compared?.new ?? 0)}`),
     h("button", { class: "quiet", "aria-label": "Close the comparison", onclick: () => { pane.hidden = true; } }, "✕")),
     answer.hint ? h("p", { class: "dim" }, named(answer.hint)) : null,
     h("ol", {}, fresh.map(([line, text]) => h("li", {}, h("button", { class: "quiet", onclick: () => toLine(line) }, texts(line, text))))),

@@ -10,7 +10,7 @@ export function h(tag, attributes = {}, ...children) {
 export function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    if (name.startsWith("on")) element[name] = value;
     else if (name === "class") element.className = value;
     else if (name === "style") Object.assign(element.style, value);
     else if (name in PROPERTIES) element[name] = value;
@@ -33,18 +33,69 @@ export function fill(element, ...children) {
   return element;
 }
 
+// Make these the children of an element in place; what stays, by id or key, keeps focus and selection
+export function patch(element, ...children) {
+  const fresh = document.createElement("div");
+  const focused = document.activeElement;
+  put(fresh, children);
+  morph(element, [...fresh.childNodes]);
+  if (focused !== document.activeElement && element.contains(focused)) focused.focus({ preventScroll: true });
+  return element;
+}
+
+const keyOf = (node) => node.dataset?.key ?? (node.id || null);
+
+function morph(parent, wanted) {
+  const keys = new Set(wanted.map(keyOf));
+  const known = new Map();
+  for (const child of [...parent.childNodes]) {
+    const key = keyOf(child);
+    if (key !== null && !keys.has(key)) child.remove();
+    else if (key !== null) known.set(key, child);
+  }
+  let at = parent.firstChild;
+  for (const fresh of wanted) {
+    const key = keyOf(fresh);
+    const old = key === null ? at : known.get(key);
+    if (!old || old.nodeName !== fresh.nodeName || keyOf(old) !== key || old.nodeName === "CANVAS") {
+      parent.insertBefore(fresh, at);
+      if (old && old === at && key !== null) { at = at.nextSibling; old.remove(); }
+      continue;
+    }
+    if (old === at) at = at.nextSibling;
+    else parent.insertBefore(old, at);
+    update(old, fresh);
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+function update(old, fresh) {
+  if (old === fresh) return;
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  old.onclick = fresh.onclick;
+  morph(old, [...fresh.childNodes]);
+}
+
 // --- texts ---
 
-// The characters of a name: what is not seen is an escape, as core/quoted.py has it (a test compares both)
+// A name: what is not seen is an escape, as in core/quoted.py (a test compares both)
 const UNSEEN = /(?! |(?<=(?![\u2800\u{1d159}])\p{So})\ufe0f)[\p{C}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{16fe4}\u{1d159}\u{e0100}-\u{e01ef}]/gu;
 const ESCAPES = { "\n": "\\n", "\t": "\\t", "\r": "\\r", "\x1b": "\\e" };
 
 export function name(text) {
   return String(text).replace(UNSEEN, (char) => {
     const code = char.codePointAt(0);
-    if (ESCAPES[char]) return ESCAPES[char];
     const [mark, digits] = code < 0x80 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
-    return `\\${mark}${code.toString(16).padStart(digits, "0")}`;
+    return ESCAPES[char] ?? `\\${mark}${code.toString(16).padStart(digits, "0")}`;
   });
 }
 
@@ -67,13 +118,23 @@ export function visible(text) {
   });
 }
 
-// The text as far as there is room for it
 export function cut(text, most) {
   return text.length > most ? `${text.slice(0, most)} … ${number(text.length - most)} more characters` : text;
 }
 
 export function one(text) {
   return name(cut(String(text ?? "").replace(/[ \t-\r]+/g, " ").replace(/^ | $/g, ""), MOST_IN_LINE));
+}
+
+// A command as a shell would have to be given it; a script, which is one word, as it is
+export function shell(command) {
+  const words = [command ?? []].flat();
+  return words.length > 1 ? words.map(word).join(" ") : name(cut(String(words[0] ?? ""), MOST_IN_LINE));
+}
+
+function word(text) {
+  if (text.search(UNSEEN) >= 0) return `$'${name(text.replace(/[\\']/g, "\\$&"))}'`;
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
 }
 
 export function bytes(count) {
@@ -115,7 +176,7 @@ export function clock(then) {
 
 // --- how a job is doing ---
 
-const OVER = new Set(["exited", "failed", "killed"]);
+export const OVER = new Set(["exited", "failed", "killed"]);
 
 // kind: the class of its colour; icon: its shape, so that nothing is told by colour alone
 export function condition(job) {
@@ -135,6 +196,7 @@ export function condition(job) {
     const why = { timeout: "time limit", idle_timeout: "silent too long", kill: "killed", oom: "out of memory" };
     return { kind: job.reason === "kill" ? "ended" : "bad", icon: "■", text: why[job.reason] ?? job.signal ?? "killed" };
   }
+  if (job.reason === "denied") return { kind: "ended", icon: "⊘", text: "denied" };
   if (job.state === "failed") return { kind: "bad", icon: "✕", text: job.reason ?? "failed" };
   return { kind: "idle", icon: "○", text: job.state };
 }
@@ -144,8 +206,15 @@ export function badge(job, tag = "span") {
   return h(tag, { class: `badge ${found.kind}` }, h("span", { class: "icon", "aria-hidden": "true" }, found.icon), found.text);
 }
 
+// When its command began; answers have a time for one that never did too
+export function begun(job) {
+  return job.reason === "denied" || job.reason === "launch" ? null : job.started_at;
+}
+
 export function age(job, now = Date.now()) {
-  const start = Date.parse(job.started_at ?? job.created_at);
+  const started = begun(job);
+  if (!started) return job.finished_at ? "never ran" : "";
+  const start = Date.parse(started);
   const end = job.finished_at ? Date.parse(job.finished_at) : now;
   return duration(end - start);
 }
@@ -156,4 +225,26 @@ export function toast(text, kind = "") {
   const shown = h("div", { class: `toast ${kind}` }, named(text));
   document.getElementById("toasts").append(shown);
   setTimeout(() => shown.remove(), kind === "bad" ? 9000 : 4000);
+}
+
+// Ask in a dialog → what its fields hold by their names, or null
+export function ask(heading, fields, label, kind = "") {
+  return new Promise((resolve) => {
+    let answer = null;
+    const dialog = h("dialog", { "aria-label": heading, onclose: () => { dialog.remove(); resolve(answer); } },
+      h("form", { method: "dialog", onsubmit: () => { answer = Object.fromEntries([...dialog.querySelectorAll("[name]")].map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value])); } },
+        h("h2", {}, heading), fields,
+        h("div", { class: "buttons" }, h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"), h("button", { class: kind }, label))));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+export async function copy(text, done) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(done, "good");
+  } catch {
+    toast("This browser does not let the page copy", "bad");
+  }
 }

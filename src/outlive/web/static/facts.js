@@ -1,8 +1,7 @@
 // What stands beside the output of a job: [name, value], without what is not known.
 
-import { bytes, clock, duration, number, one } from "./dom.js";
+import { OVER, age, begun, bytes, clock, duration, number, one } from "./dom.js";
 
-const OVER = new Set(["exited", "failed", "killed"]);
 const at = (time) => time && clock(Date.parse(time));
 const words = (...parts) => parts.filter(Boolean).join(" · ");
 
@@ -10,7 +9,7 @@ export function factsOf(job, end, lines) {
   const { engine, queue, sandbox, usage } = job;
   return [
     ["exit code", job.exit_code], ["signal", job.signal], ["reason", job.reason], ["pid", job.state === "running" ? job.pid : null],
-    ["started", at(job.started_at)], ["ended", at(job.finished_at)],
+    ["started", at(begun(job))], [begun(job) ? "ended" : "given up", at(job.finished_at)], ["took", job.finished_at && age(job)],
     ["host", job.host ?? job.machine], ["engine", engine && words(engine.name, engine.job_id, engine.state)],
     ["queue", queue && !OVER.has(job.state) && words(queue.state, queue.reason)], ["may start", at(queue?.estimated_start)],
     ["out of reach", job.reachable === false && job.unreachable_since && `since ${at(job.unreachable_since)}`],

@@ -1,8 +1,8 @@
 // One job: its output, what happened to it, and what can be done with it.
 
 import { base, call, run } from "./api.js";
-import { plain } from "./ansi.js";
-import { age, badge, bytes, clock, condition, fill, h, named, number, one, toast, visible } from "./dom.js";
+import { expression, plain } from "./ansi.js";
+import { OVER, age, ask, badge, bytes, clock, condition, copy, cut, fill, h, name, named, number, one, patch, shell, toast, visible } from "./dom.js";
 import { previousRun, showChanges } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
@@ -13,13 +13,12 @@ import { CPU, Curves, MEMORY, OUTPUT, rates, watchUsage } from "./usage.js";
 
 // What programs call an error; RE2
 const ERROR = "(?i)\\b(error|fatal|panic|exception|traceback|failed|failure|segmentation fault|cannot|denied)\\b";
-const OVER = new Set(["exited", "failed", "killed"]);
 
 export function show(main, signal, page, id) {
   const job = { ...(jobs.get(id) ?? { job_id: id, state: "unknown", name: id }) };
-  let details = null;
   let view = "output";
   let terminal = null;
+  const runs = () => job.state === "running", isAsked = () => job.approval?.state === "pending", isOver = () => OVER.has(job.state);
 
   // --- the parts of the page ---
 
@@ -28,11 +27,14 @@ export function show(main, signal, page, id) {
   const facts = h("p", { class: "facts" });
   const actions = h("div", { class: "actions", role: "group", "aria-label": "Actions" });
   const notice = h("div", { class: "notice", hidden: true });
-  const search = h("input", { type: "search", id: "search", placeholder: "Search (RE2)", "aria-label": "Search the output", spellcheck: "false", autocomplete: "off" });
+  const search = h("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search the output", title: "RE2", spellcheck: "false", autocomplete: "off" });
   const hits = h("span", { class: "hits", role: "status" });
-  const follow = h("button", { class: "toggle", "aria-pressed": "true", title: "Follow the output (f)", onclick: () => turnFollow() }, "Follow");
-  const wrap = h("button", { class: "toggle", "aria-pressed": "false", title: "Wrap long lines (w)", onclick: () => turn(wrap, "wrap") }, "Wrap");
-  const fold = h("button", { class: "toggle", "aria-pressed": "false", title: "Fold repeated lines (r)", onclick: () => turn(fold, "fold") }, "Fold repeats");
+  const toggle = (text, title, onclick, on = false) => h("button", { class: "toggle", "aria-pressed": String(on), title, onclick }, text);
+  const follow = toggle("Follow", "Follow the output (f)", () => turnFollow(), true);
+  const wrap = toggle("Wrap", "Wrap long lines (w)", () => turn(wrap, "wrap"));
+  const fold = toggle("Fold repeats", "Fold repeated lines (r)", () => turn(fold, "fold"));
+  const strict = toggle("Aa", "Tell capitals apart (C)", () => { strict.setAttribute("aria-pressed", String(!isStrict())); find(); });
+  const isStrict = () => strict.getAttribute("aria-pressed") === "true";
   const found = h("aside", { class: "found", hidden: true, "aria-label": "Matches" });
   const side = h("aside", { class: "side", "aria-label": "What happened" });
   const counting = h("div", { class: "counting", hidden: true, role: "status" });
@@ -45,13 +47,14 @@ export function show(main, signal, page, id) {
   });
   rows.element.id = "output";
   const tools = h("div", { class: "tools" },
-    h("div", { class: "search" }, search,
+    h("div", { class: "search" }, search, strict,
       h("button", { class: "quiet", title: "Previous match (N)", "aria-label": "Previous match", onclick: () => step(-1) }, "↑"),
       h("button", { class: "quiet", title: "Next match (n)", "aria-label": "Next match", onclick: () => step(1) }, "↓"), hits),
     h("button", { title: "First line that looks like an error (e)", onclick: () => firstError() }, "First error"),
     h("span", { class: "grow" }), follow, wrap, fold,
     h("button", { class: "quiet", title: "Copy what is shown (c)", onclick: () => copy(rows.text(), "The lines in view were copied") }, "Copy"),
-    h("button", { class: "quiet", title: "Download the whole output (d)", onclick: () => download() }, "Download"));
+    h("button", { class: "quiet", title: "Download the whole output (d)", onclick: () => download() }, "Download"),
+    h("button", { class: "quiet", title: "Events and details (s)", onclick: () => turnSide() }, "Events"));
   place.append(rows.element);
   const curves = new Curves({
     parts: [CPU, MEMORY, OUTPUT], label: "What it uses, over time",
@@ -62,17 +65,16 @@ export function show(main, signal, page, id) {
   curves.element.hidden = true;
   fill(main, h("div", { class: "job-page" },
     h("div", { class: "head" },
-      h("div", { class: "who" }, h("a", { class: "back", href: base, "aria-label": "All jobs", title: "All jobs (Esc)", onclick: (event) => { event.preventDefault(); page.go(""); } }, "←"), title, state),
+      h("div", { class: "who" }, h("a", { class: "back", href: base + page.list, "aria-label": "All jobs", title: "All jobs (Esc)", onclick: (event) => page.follow(event, page.list) }, "←"), title, state),
       actions, facts),
     notice, tabs, curves.element,
-    h("div", { class: "body" }, h("section", { class: "out", "aria-label": "Output" }, tools, counting, h("div", { class: "panes" }, place, found)), side)));
+    h("div", { class: "body" }, h("div", { class: "out" }, tools, counting, h("div", { class: "panes" }, place, found)), side)));
 
   // --- what is known of the job ---
 
   async function learn() {
     try {
-      details = await run("status", { job_id: id }, signal);
-      Object.assign(job, details);
+      Object.assign(job, await run("status", { job_id: id }, signal));
       showHead();
       showSide();
     } catch (error) {
@@ -82,42 +84,39 @@ export function show(main, signal, page, id) {
 
   function showHead() {
     title.textContent = one(job.title || job.name || id);
-    title.title = named(job.command ? (Array.isArray(job.command) ? job.command.join(" ") : job.command) : "");
-    fill(state, badge(job));
-    const command = Array.isArray(job.command) ? job.command.join(" ") : job.command ?? "";
-    fill(facts,
-      h("code", { class: "command", title: named(command) }, one(command)),
+    const command = shell(job.command);
+    title.title = command;
+    patch(state, badge(job));
+    patch(facts,
+      h("code", { class: "command", title: command }, cut(command, 5000)),
       h("span", { id: "age" }, age(job)),
-      job.cwd ? h("span", { title: "Directory" }, one(job.cwd)) : null,
+      job.cwd ? h("span", { title: "Directory" }, name(job.cwd)) : null,
       h("button", { class: "quiet id", title: "Copy the id", onclick: () => copy(id, "The id was copied") }, id.slice(-8).toLowerCase()),
       (job.tags ?? []).map((tag) => h("span", { class: "tag" }, one(tag))));
-    const over = OVER.has(job.state);
-    const pending = job.approval?.state === "pending";
-    fill(actions,
-      pending ? [h("button", { class: "good", onclick: () => approve() }, "Approve"), h("button", { class: "bad", onclick: () => deny() }, "Deny")] : null,
-      job.state === "running" ? h("button", { class: "bad", title: "End the job (x)", onclick: () => kill() }, "Kill…") : null,
-      over ? h("button", { title: "Start the same command again (R)", onclick: () => restart() }, "Restart") : null,
-      job.state === "running" ? h("button", { title: "Write into its input (i)", onclick: () => write() }, "Write…") : null,
+    patch(actions,
+      isAsked() ? [h("button", { class: "good", onclick: () => approve() }, "Approve"), h("button", { class: "bad", onclick: () => deny() }, "Deny")] : null,
+      runs() ? h("button", { class: "bad", title: "End the job (x)", onclick: () => kill() }, "Kill…") : null,
+      isOver() ? h("button", { title: "Start the same command again (R)", onclick: () => restart() }, "Restart") : null,
+      runs() ? h("button", { title: "Write into its input (i)", onclick: () => write() }, "Write…") : null,
       h("button", { class: "quiet", title: "Change its tags", onclick: () => tag() }, "Tags…"),
-      job.state === "running" ? h("button", { class: "quiet", title: "Record an event when a line matches", onclick: () => watch() }, "Watch…") : null,
-      job.state === "running" && "Notification" in window ? h("button", { class: "quiet toggle", "aria-pressed": String(told), title: "A notification of the desktop at its end", onclick: () => notify() }, "Tell me") : null);
+      runs() ? h("button", { class: "quiet", title: "Record an event when a line matches", onclick: () => watch() }, "Watch…") : null,
+      runs() && "Notification" in window ? h("button", { class: "quiet toggle", "aria-pressed": String(told), title: "A notification of the desktop at its end", onclick: () => notify() }, "Tell me") : null);
     document.title = `${condition(job).icon} ${one(job.name)} · outlive`;
     showNotice();
     showTabs();
   }
 
   function showNotice() {
-    const pending = job.approval?.state === "pending";
     const parts = [];
-    if (pending) parts.push(h("strong", {}, "This command waits for your approval. "), named(job.approval.reason ?? ""), askedFacts());
+    if (isAsked()) parts.push(h("strong", {}, "This command waits for your approval. "), named(job.approval.reason ?? ""), askedFacts());
     else if (job.waiting_for_input && view !== "terminal") parts.push( // that shows it, and its size must not change with it
       h("strong", {}, "It waits for input"), job.prompt ? [": ", h("code", {}, one(job.prompt))] : ".", " ", h("button", { onclick: () => (job.pty ? showView("terminal") : write()) }, job.pty ? "Open the terminal" : "Answer…"));
-    else if (job.message && OVER.has(job.state)) parts.push(named(job.message));
+    else if (job.message && isOver()) parts.push(named(job.message));
     else if (job.hint && (job.dropped_bytes || job.missing_bytes)) parts.push(named(job.hint));
-    if (job.previous && OVER.has(job.state)) parts.push(h("p", { class: "previous" }, previousRun(job, page, compare)));
+    if (job.previous && isOver()) parts.push(h("p", { class: "previous" }, previousRun(job, page, compare)));
     notice.hidden = !parts.length;
-    notice.className = `notice ${pending || job.waiting_for_input ? "asks" : "bad"}`;
-    fill(notice, parts);
+    notice.className = `notice ${isAsked() || job.waiting_for_input ? "asks" : "bad"}`;
+    patch(notice, parts);
   }
 
   // Everything that decides what runs, one fact a line
@@ -157,17 +156,18 @@ export function show(main, signal, page, id) {
 
   function showSide() {
     const open = side.querySelector("details")?.open ?? true;
-    fill(side,
+    patch(side,
       h("h2", {}, "Events"),
       events.length ? h("ol", { class: "events" }, events.slice(-300).map((event) => h("li", { class: `event ${event.type}` },
         h("button", { class: "quiet", title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
           h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span", { class: "type" }, said(event)))))) : h("p", { class: "dim" }, "Nothing yet."),
-      h("details", { open }, h("summary", {}, "Details"), h("dl", {}, factsOf(job, known?.end, rows.total).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, named(value)))))));
+      h("details", { open }, h("summary", {}, "Details"), h("dl", {}, factsOf(job, known?.end, lines).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, named(value)))))));
   }
 
   // --- the output ---
 
   let known = null;
+  let lines = 0;
   function live() {
     forever(async () => {
       const first = known === null;
@@ -178,18 +178,19 @@ export function show(main, signal, page, id) {
       }, signal);
       const { end, state: now, events: happened } = answer;
       const changed = first || now !== known.state;
+      const grown = first || end !== known.end;
       const more = first || happened !== known.events;
       const gaps = JSON.stringify(answer.gaps);
       if (known && known.gaps !== gaps) rows.clear();
       known = { end, state: now, events: happened, gaps };
-      const lines = rows.total;
       rows.take(answer);
-      if (!lines && rows.total) showSide();
+      lines = answer.total_lines ?? lines;
+      if (grown) showSide();
       showCounting(answer);
       for (const name of ["pty", "state", "exit_code", "signal", "reason", "waiting_for_input", "prompt", "dropped_bytes", "missing_bytes", "hint", "supervisor"]) job[name] = answer[name];
       showNotice();
       showTabs();
-      if (first && job.pty && job.state === "running" && !location.hash) showView("terminal");
+      if (first && job.pty && runs() && !location.hash) showView("terminal");
       if (changed || more) { learn(); learnEvents(); }
       if (first && location.hash.startsWith("#seq=")) jump(Number(location.hash.slice(5)));
       if (answer.over && answer.total_rows !== null) return false;
@@ -213,6 +214,11 @@ export function show(main, signal, page, id) {
   function turnFollow() {
     if (rows.atEnd) { rows.atEnd = false; rows.by(-1); } else rows.toEnd();
     showFollow();
+  }
+
+  function turnSide() {
+    side.parentElement.classList.toggle("turned");
+    rows.measure();
   }
 
   function turn(button, name) {
@@ -248,7 +254,7 @@ export function show(main, signal, page, id) {
   let at = -1;
   let searching = null;
   async function find() {
-    const pattern = search.value;
+    const pattern = search.value && !isStrict() ? `(?i)${search.value}` : search.value;
     searching?.abort();
     matches = [];
     at = -1;
@@ -269,31 +275,22 @@ export function show(main, signal, page, id) {
           const [, line, shown] = /^(\d+):(.*)$/.exec(text) ?? [];
           if (line) matches.push({ line: Number(line), text: shown });
         }
-        showHits(pattern, now.aborted || answer.next_seq >= (known?.end ?? 0));
+        showHits(now.aborted || answer.next_seq >= (known?.end ?? 0));
         if (fresh && matches.length) step(1);
         if (now.aborted || answer.next_seq <= from || answer.next_seq >= (known?.end ?? 0) || matches.length >= 20000) break;
         from = answer.next_seq;
       }
-      showHits(pattern, true);
+      showHits(true);
     } catch (error) {
       if (!now.aborted) { hits.textContent = ""; hits.append(h("span", { class: "bad" }, named(error.message))); }
     }
   }
 
-  function expression(pattern) {
-    try {
-      const [, flags, rest] = /^(?:\(\?([ims]+)\))?(.*)$/s.exec(pattern);
-      return new RegExp(rest, `g${flags ?? ""}`);
-    } catch {
-      return null; // RE2 knows what JavaScript does not: found, but not marked
-    }
-  }
-
-  function showHits(pattern, done) {
+  function showHits(done) {
     const many = matches.length >= 20000 ? "20,000+" : number(matches.length);
     hits.textContent = matches.length ? `${at < 0 ? "" : `${number(at + 1)} of `}${many}${done ? "" : "…"}` : done ? "none" : "…";
     const from = Math.max(0, Math.min(at - 5, matches.length - 200));
-    fill(found, h("div", { class: "found-head" }, h("h2", {}, `${many} matching lines`), h("button", { class: "quiet", "aria-label": "Close the matches", onclick: () => { search.value = ""; find(); } }, "✕")),
+    patch(found, h("div", { class: "found-head" }, h("h2", {}, `${many} matching lines`), h("button", { class: "quiet", "aria-label": "Close the matches", onclick: () => { search.value = ""; find(); } }, "✕")),
       h("ol", {}, matches.slice(from, from + 200).map((match, offset) => h("li", {}, h("button", { class: `quiet${from + offset === at ? " now" : ""}`, onclick: () => { at = from + offset - 1; step(1); } },
         h("span", { class: "number" }, number(match.line)), h("span", { class: "text" }, visible(plain([0, match.text])).slice(0, 300)))))));
     found.querySelector(".now")?.scrollIntoView({ block: "nearest" });
@@ -302,7 +299,7 @@ export function show(main, signal, page, id) {
   async function step(by) {
     if (!matches.length) return;
     at = (at + by + matches.length) % matches.length;
-    showHits(search.value, true);
+    showHits(true);
     try { await toLine(matches[at].line); } catch (error) { refused(error); }
   }
 
@@ -352,24 +349,13 @@ export function show(main, signal, page, id) {
     }
   }
 
-  function ask(heading, fields, label, kind = "") {
-    return new Promise((resolve) => {
-      let answer = null;
-      const dialog = h("dialog", { "aria-label": heading, onclose: () => { dialog.remove(); resolve(answer); } },
-        h("form", { method: "dialog", onsubmit: () => { answer = Object.fromEntries([...dialog.querySelectorAll("[name]")].map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value])); } },
-          h("h2", {}, heading), fields,
-          h("div", { class: "buttons" }, h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"), h("button", { class: kind }, label))));
-      document.body.append(dialog);
-      dialog.showModal();
-    });
-  }
-
   async function kill() {
     const answer = await ask("End this job?", [h("p", {}, one(job.name)), h("label", {}, "Grace before SIGKILL, in seconds ", h("input", { name: "grace", type: "number", min: 0, max: 3600, step: "any", value: "5" }))], "Kill", "bad");
     if (answer) await act(() => run("kill", { job_id: id, grace_ms: Math.round(Number(answer.grace) * 1000), wait_ms: 0 }), "It is being ended");
   }
 
   async function restart() {
+    if (!await ask("Start this command again?", [h("pre", {}, shell(job.command)), job.cwd ? h("p", { class: "dim" }, "in ", name(job.cwd)) : null], "Restart")) return;
     const answer = await act(() => run("restart", { job_id: id, background: true }));
     if (answer) page.go(`job/${answer.job_id}`);
   }
@@ -395,22 +381,13 @@ export function show(main, signal, page, id) {
   }
 
   async function deny() {
-    const answer = await ask("Deny this command?", [h("label", {}, "Why (its caller is told)", h("input", { name: "reason" }))], "Deny", "bad");
+    const answer = await ask("Deny this command?", [askedFacts(), h("label", {}, "Why (its caller is told)", h("input", { name: "reason" }))], "Deny", "bad");
     if (answer) await act(() => call("deny", { job_id: id, ...(answer.reason ? { reason: answer.reason } : {}) }), "Denied");
   }
 
   async function download() {
     const answer = await act(() => call("ticket", { job_id: id }));
     if (answer) h("a", { href: `${base}download/${answer.ticket}`, download: "" }).click();
-  }
-
-  async function copy(text, done) {
-    try {
-      await navigator.clipboard.writeText(text);
-      toast(done, "good");
-    } catch {
-      toast("This browser does not let the page copy", "bad");
-    }
   }
 
   let told = false;
@@ -438,7 +415,7 @@ export function show(main, signal, page, id) {
   function showTabs() {
     tabs.hidden = !job.pty;
     if (!job.pty) return;
-    fill(tabs, [["output", "Output"], ["terminal", "Terminal"]].map(([name, text]) => h("button", { role: "tab", "aria-selected": String(view === name), onclick: () => showView(name) }, text)));
+    patch(tabs, [["output", "Output"], ["terminal", "Terminal"]].map(([name, text]) => h("button", { role: "tab", "aria-selected": String(view === name), onclick: () => showView(name) }, text)));
   }
 
   function showView(name) {
@@ -466,20 +443,33 @@ export function show(main, signal, page, id) {
 
   page.keys({
     "/": ["search the output", () => { search.focus(); search.select(); }],
-    n: ["next match", () => step(1)], N: ["previous match", () => step(-1)],
+    C: ["tell capitals apart", () => strict.click()], n: ["next match", () => step(1)], N: ["previous match", () => step(-1)],
     e: ["first error", () => firstError()],
-    f: ["follow", () => turnFollow()], w: ["wrap lines", () => turn(wrap, "wrap")], r: ["fold repeated lines", () => turn(fold, "fold")],
+    f: ["follow", () => turnFollow()], s: ["events and details", () => turnSide()], w: ["wrap lines", () => turn(wrap, "wrap")], r: ["fold repeated lines", () => turn(fold, "fold")],
     j: ["down", () => rows.by(1)], ArrowDown: ["", () => rows.by(1)], k: ["up", () => rows.by(-1)], ArrowUp: ["", () => rows.by(-1)],
     PageDown: ["", () => rows.by(rows.seen - 1)], " ": ["a page down", () => rows.by(rows.seen - 1)], PageUp: ["", () => rows.by(1 - rows.seen)],
     Home: ["", () => rows.toRow(0)], End: ["", () => rows.toEnd()], G: ["the end", () => rows.toEnd()],
     c: ["copy the lines in view", () => copy(rows.text(), "The lines in view were copied")], d: ["download", () => download()],
-    i: ["write into its input", () => { if (job.state === "running") write(); }],
-    x: ["kill", () => { if (job.state === "running") kill(); }], R: ["restart", () => { if (OVER.has(job.state)) restart(); }],
+    i: ["write into its input", () => { if (runs()) write(); }],
+    x: ["kill", () => { if (runs()) kill(); }], R: ["restart", () => { if (isOver()) restart(); }],
+    m: ["take the keyboard", () => { if (terminal && !terminal.over) terminal.take(); }],
+    a: ["approve", () => { if (isAsked()) approve(); }], D: ["deny", () => { if (isAsked()) deny(); }],
+    T: ["tags", () => tag()], W: ["watch for a line", () => { if (runs()) watch(); }],
+    b: ["tell me of its end", () => { if (runs() && "Notification" in window) notify(); }],
+    p: ["compare with the run before", () => { if (job.previous && isOver()) compare(); }],
+    y: ["copy the id", () => copy(id, "The id was copied")],
     v: ["output or terminal", () => { if (job.pty) showView(view === "output" ? "terminal" : "output"); }],
-    Escape: ["all jobs", () => page.go("")],
+    Escape: ["all jobs", () => page.go(page.list)],
   });
 
-  const timer = setInterval(() => { const shown = document.getElementById("age"); if (shown && job.state === "running") shown.textContent = age(job); }, 1000);
+  let seconds = 0;
+  const timer = setInterval(() => {
+    const shown = document.getElementById("age");
+    if (!shown || job.state !== "running") return;
+    shown.textContent = age(job);
+    seconds += 1;
+    if (seconds % 5 === 0 && !document.hidden) learn(); // what it used so far
+  }, 1000);
   signal.addEventListener("abort", () => { clearInterval(timer); rows.close(); terminal?.close(); searching?.abort(); });
   place.addEventListener("click", (event) => {
     const link = event.target.closest("a.number");
@@ -492,7 +482,7 @@ export function show(main, signal, page, id) {
   learn();
   live();
   showCurves();
-  watchUsage(() => (job.state === "running" && !job.host ? [id] : []), showCurves, signal, 1000);
+  watchUsage(() => (runs() && !job.host ? [id] : []), showCurves, signal, 1000);
   addEventListener("themechange", showCurves, { signal });
   addEventListener("resize", showCurves, { signal });
   rows.element.focus({ preventScroll: true });

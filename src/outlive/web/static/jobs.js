@@ -70,6 +70,7 @@ export function filter(text) {
     const [, place, value] = /^(state|tag|owner|cwd|name|host):(.*)$/.exec(word) ?? [];
     if (place === "tag") return (job) => (job.tags ?? []).some((tag) => tag.toLowerCase() === value || tag.toLowerCase().startsWith(`${value}.`));
     if (place === "host") return (job) => (job.host ?? "local").toLowerCase() === value;
+    if (word === "is:failed") return groups.failed; // as list --failed
     if (place) return (job) => String(job[place] ?? "").toLowerCase().includes(value);
     return (job) => job.text.includes(word);
   });
@@ -80,5 +81,5 @@ export const groups = {
   all: () => true,
   running: (job) => job.state === "running",
   asks: (job) => job.waiting_for_input || job.approval?.state === "pending",
-  failed: (job) => job.state === "failed" || (job.state === "exited" && job.exit_code !== 0) || (job.state === "killed" && job.reason !== "kill"),
+  failed: (job) => job.failed,
 };

@@ -4,7 +4,7 @@
 // scroll bar is a scale: a large movement goes to its place on it, a small one moves by rows.
 
 import { parts, plain, show as showParts } from "./ansi.js";
-import { h, number } from "./dom.js";
+import { h, number, patch } from "./dom.js";
 
 const HIGHEST = 6_000_000; // pixels; Firefox draws nothing beyond 17 million
 const CHUNK = 200;
@@ -32,6 +32,18 @@ export class Rows {
     this.space = h("div", { class: "space" });
     this.element = h("div", { class: "rows", tabIndex: 0, role: "region", "aria-label": "Output" }, this.space, this.layer);
     this.last = 0;
+    // What is pressed or selected does not move away under the hand
+    this.element.addEventListener("pointerdown", () => { this.pressed = this.atEnd; });
+    this.release = () => { if (this.pressed) { this.pressed = false; this.measure(); } };
+    this.selected = () => {
+      const chosen = getSelection();
+      if (!this.atEnd || chosen.isCollapsed || !this.layer.contains(chosen.anchorNode)) return;
+      this.top = this.lastTop;
+      this.atEnd = false;
+      this.onMove();
+    };
+    addEventListener("pointerup", this.release);
+    document.addEventListener("selectionchange", this.selected);
     this.element.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(this.element);
@@ -39,6 +51,8 @@ export class Rows {
 
   close() {
     this.watch.disconnect();
+    removeEventListener("pointerup", this.release);
+    document.removeEventListener("selectionchange", this.selected);
     for (const one of this.asked.values()) one.abort();
   }
 
@@ -88,6 +102,7 @@ export class Rows {
     const digits = String(this.total).length;
     this.element.style.setProperty("--digits", Math.max(4, digits + Math.floor((digits - 1) / 3)));
     this.space.style.height = `${Math.min(whole, HIGHEST)}px`;
+    if (this.pressed) return;
     if (this.atEnd) this.toEnd();
     else this.draw();
   }
@@ -155,7 +170,7 @@ export class Rows {
 
   drawNow() {
     if (this.tail) {
-      this.layer.replaceChildren(...this.tail.slice(-Math.ceil(this.seen) - 1).map((row) => this.row(row, null)));
+      patch(this.layer, this.tail.slice(-Math.ceil(this.seen) - 1).map((row) => this.row(row, null)));
       this.layer.style.transform = `translateY(${Math.min(0, this.element.clientHeight - this.layer.offsetHeight)}px)`;
       return;
     }
@@ -181,7 +196,7 @@ export class Rows {
       found.push(this.row(data, row, style, keep));
       row += keep;
     }
-    this.layer.replaceChildren(...found);
+    patch(this.layer, found);
     const height = this.layer.offsetHeight;
     const scroll = this.element.scrollTop;
     const part = this.atEnd ? 0 : (this.top - first) * (found[0]?.offsetHeight ?? this.rowHeight);
@@ -201,7 +216,7 @@ export class Rows {
     if (length) text.append(h("span", { class: "cut" }, ` … ${number(length)} bytes in this line; ${this.whole}`));
     if (same > 1) text.append(h("span", { class: "same" }, `× ${number(same)}`));
     const errors = runs.some((value, at) => at % 2 === 0 && value === 1);
-    return h("div", { class: `line${errors ? " stderr" : ""}${row !== null && row === this.target ? " target" : ""}`, "data-seq": seq },
+    return h("div", { class: `line${errors ? " stderr" : ""}${row !== null && row === this.target ? " target" : ""}`, "data-seq": seq, "data-key": seq },
       h("a", { class: "number", href: this.link(seq), tabIndex: -1, title: errors ? "stderr; link to this line" : "link to this line" }, line === null ? "" : number(line).replaceAll(",", "\u2009")), text);
   }
 

@@ -34,6 +34,7 @@ export class Terminal {
     });
     this.unanswered();
     this.emulator.open(this.place);
+    this.emulator.attachCustomKeyEventHandler((event) => this.takes(event));
     this.emulator.onData((data) => this.send(data));
     this.emulator.onBinary((data) => this.send(data));
     const fit = () => { clearTimeout(this.fitting); this.fitting = setTimeout(() => this.fit(), 150); };
@@ -126,9 +127,23 @@ export class Terminal {
     this.mode.disabled = this.over;
     this.mode.textContent = this.typing ? "Let go of the keyboard" : other ? "Take the keyboard from them" : "Take the keyboard";
     if (this.over) this.hint.textContent = "The job is over. This is how it left its terminal.";
-    else if (this.typing) this.hint.textContent = "What you type goes to the job, and its terminal has the size of this window.";
+    else if (this.typing) this.hint.textContent = "What you type goes to the job, and its terminal has the size of this window. Ctrl+] d lets go.";
     else if (other) this.hint.textContent = `${one(other.held_by)} holds the keyboard since ${ago(Date.parse(other.since)).replace(" ago", "")}. You watch.`;
     else this.hint.textContent = "You watch. What you type goes nowhere.";
+  }
+
+  // Whether the terminal takes a key: not Tab while one watches, nor Ctrl+] d, which lets go as in `attach`
+  takes(event) {
+    if (!this.typing) return this.taking || event.key !== "Tab";
+    if (event.type !== "keydown" || ["Control", "Shift", "Alt"].includes(event.key)) return true;
+    const begins = event.ctrlKey && event.key === "]" && !this.prefixed;
+    const ends = this.prefixed && event.key === "d" && !event.ctrlKey;
+    if (this.prefixed && !ends && !event.ctrlKey) this.send("\x1d");
+    this.prefixed = begins;
+    if (!begins && !ends) return true;
+    event.preventDefault();
+    if (ends) { this.letGo(); this.mode.focus(); }
+    return false;
   }
 
   // --- the size ---

@@ -1,6 +1,6 @@
 // All jobs of a day, each on a line of its own: when it waited, when it ran, what overlapped.
 
-import { clock, condition, duration, fill, h, one } from "./dom.js";
+import { begun, clock, condition, duration, fill, h, one, patch } from "./dom.js";
 import { jobs, onJobs } from "./jobs.js";
 import { CPU, Curves, MEMORY, total, watchUsage } from "./usage.js";
 
@@ -48,28 +48,28 @@ export function show(main, signal, page) {
     }
     const start = end - span;
     label.textContent = `${clock(start)} – ${following ? "now" : clock(end)}`;
-    fill(chips, Object.entries(spans).map(([name, length]) => h("button", { class: "chip", "aria-pressed": String(length === span), onclick: () => { span = length; picked = true; draw(); } }, name)));
+    patch(chips, Object.entries(spans).map(([name, length]) => h("button", { class: "chip", "aria-pressed": String(length === span), onclick: () => { span = length; picked = true; draw(); } }, name)));
     const at = (time) => Math.max(0, Math.min(100, (100 * (time - start)) / span));
-    fill(axis, ticks(start, end).map((time) => h("span", { style: { left: `${at(time)}%` } }, hour(time, span))));
-    const found = [...jobs.values()].map((job) => ({ job, from: Date.parse(job.created_at), run: job.started_at ? Date.parse(job.started_at) : null, to: job.finished_at ? Date.parse(job.finished_at) : Date.now() }))
+    patch(axis, ticks(start, end).map((time) => h("span", { style: { left: `${at(time)}%` } }, hour(time, span))));
+    const found = [...jobs.values()].map((job) => ({ job, from: Date.parse(job.created_at), run: begun(job) ? Date.parse(begun(job)) : null, to: job.finished_at ? Date.parse(job.finished_at) : Date.now() }))
       .filter((one) => one.to >= start && one.from <= end).sort((a, b) => a.from - b.from).slice(-2000);
     curves.draw(start, end);
-    if (!found.length) return void fill(shown, h("p", { class: "empty" }, "No job in this time."));
+    if (!found.length) return void patch(shown, h("p", { class: "empty" }, "No job in this time."));
     const top = shown.scrollTop;
     const first = Math.max(0, Math.floor(top / LINE) - 10), last = Math.min(found.length, first + Math.ceil(shown.clientHeight / LINE) + 20);
-    fill(shown, h("div", { class: "space", style: { height: `${found.length * LINE}px` } }, found.slice(first, last).map((one_, offset) => lane(one_, first + offset, at))));
+    patch(shown, h("div", { class: "space", style: { height: `${found.length * LINE}px` } }, found.slice(first, last).map((one_, offset) => lane(one_, first + offset, at))));
     return undefined;
   }
 
   function lane({ job, from, run, to }, row, at) {
     const state = condition(job);
-    const begun = run ?? to;
-    const text = `${one(job.name)}: ${state.text}, ${duration(to - begun)}`;
-    return h("div", { class: "lane", role: "listitem", style: { top: `${row * LINE}px` } },
-      begun - from > 1000 ? h("span", { class: "waited", style: { left: `${at(from)}%`, width: `${at(begun) - at(from)}%` }, title: `waited ${duration(begun - from)}` }) : null,
-      h("a", { class: `ran ${state.kind}`, href: `${page.base}job/${job.job_id}`, title: text, "aria-label": text, style: { left: `min(${at(begun)}%, calc(100% - 4px))`, width: `${at(to) - at(begun)}%` },
-        onclick: (event) => { if (!event.ctrlKey && !event.metaKey) { event.preventDefault(); page.go(`job/${job.job_id}`); } } }),
-      h("span", { class: "label", style: at(to) < 70 ? { left: `calc(${Math.max(at(to), at(begun) + 0.15)}% + 6px)` } : { right: `calc(${100 - at(run ?? from)}% + 6px)` }, "aria-hidden": "true" }, one(job.name)));
+    const start = run ?? to;
+    const text = `${one(job.name)}: ${state.text}, ${run ? duration(to - run) : `waited ${duration(to - from)}`}`;
+    return h("div", { class: "lane", "data-key": job.job_id, role: "listitem", style: { top: `${row * LINE}px` } },
+      run && start - from > 1000 ? h("span", { class: "waited", style: { left: `${at(from)}%`, width: `${at(start) - at(from)}%` }, title: `waited ${duration(start - from)}` }) : null,
+      h("a", { class: run ? `ran ${state.kind}` : "waited", href: `${page.base}job/${job.job_id}`, title: text, "aria-label": text, style: { left: `min(${at(run ?? from)}%, calc(100% - 4px))`, width: `${at(to) - at(run ?? from)}%` },
+        onclick: (event) => page.follow(event, `job/${job.job_id}`) }),
+      h("span", { class: "label", style: at(to) < 70 ? { left: `calc(${Math.max(at(to), at(start) + 0.15)}% + 6px)` } : { right: `calc(${100 - at(run ?? from)}% + 6px)` }, "aria-hidden": "true" }, one(job.name)));
   }
 
   shown.addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
@@ -79,7 +79,7 @@ export function show(main, signal, page) {
   addEventListener("resize", draw, { signal });
   const timer = setInterval(() => { if (following && !document.hidden) draw(); }, 5000);
   signal.addEventListener("abort", () => clearInterval(timer));
-  page.keys({ ArrowLeft: ["earlier", () => move(-0.25)], ArrowRight: ["later", () => move(0.25)], n: ["up to now", () => now()], Escape: ["all jobs", () => page.go("")] });
+  page.keys({ ArrowLeft: ["earlier", () => move(-0.25)], ArrowRight: ["later", () => move(0.25)], n: ["up to now", () => now()], Escape: ["all jobs", () => page.go(page.list)] });
   document.title = "Timeline · outlive";
   draw();
 }

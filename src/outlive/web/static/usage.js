@@ -8,7 +8,7 @@ const MOST = 1200; // samples of a job; then every other one of the older half g
 const HOLE = 15_000; // ms: no line is drawn across a time without samples
 const known = new Map(); // job → [{ at, cpu, memory, end }]
 
-export function samplesOf(id) {
+function samplesOf(id) {
   return known.get(id) ?? [];
 }
 
@@ -45,7 +45,7 @@ export function rates(id) {
   return found;
 }
 
-export function percent(cpu) {
+function percent(cpu) {
   return `${cpu < 0.0995 ? (100 * cpu).toFixed(1) : Math.round(100 * cpu)} %`;
 }
 

@@ -1,7 +1,7 @@
 // The view of a job inside a chat: live where the host lets it ask the server, else the answer as it was given.
 
 import { parts, show as showParts } from "../ansi.js";
-import { age, badge, bytes, cut, duration, fill, h, named, one, toast, visible } from "../dom.js";
+import { age, badge, bytes, cut, duration, fill, h, named, one, shell, toast, visible } from "../dom.js";
 import { forever, sleep } from "../polling.js";
 import { Rows } from "../rows.js";
 import { asksServer, begin, call, host, notify, on, request, run } from "./bridge.js";
@@ -102,16 +102,12 @@ function cancelled(reason) {
 
 // --- before the answer ---
 
-function commandOf(command) {
-  return Array.isArray(command) ? command.join(" ") : command ?? "";
-}
-
 // The tool answers when the job has ended or some seconds have passed. Its job is looked for meanwhile.
 async function starting() {
   if (answered) return;
   const signal = next();
   const began = Date.now();
-  fill(main, h("div", { class: "top" }, badge({ state: "starting" }), h("code", { class: "name" }, one(commandOf(input.command)) || "outlive")));
+  fill(main, h("div", { class: "top" }, badge({ state: "starting" }), h("code", { class: "name" }, shell(input.command) || "outlive")));
   if (!input.command || !asksServer()) return;
   const same = JSON.stringify([input.command].flat());
   while (!signal.aborted && !answered) {
@@ -161,11 +157,11 @@ function showJob(given, { text = "", opened, back = null }) {
   // --- what is known of it ---
 
   function draw() {
-    const name = one(job.title || job.name || commandOf(input.command) || id);
+    const name = one(job.title || job.name || shell(input.command) || id);
     fill(top,
       back ? h("button", { class: "quiet", "aria-label": "All jobs", onclick: back }, "←") : null,
       badge(job),
-      h("code", { class: "name", title: named(cut(commandOf(job.command ?? input.command), MOST_SHOWN)) }, name),
+      h("code", { class: "name", title: shell(job.command ?? input.command) }, name),
       h("span", { class: "dim when" }, when()),
       h("span", { class: "grow" }),
       job.state === "running" && live() ? ending() : null,
