@@ -1,4 +1,4 @@
-// The page around everything: header, addresses, keys, light and dark.
+// Around everything: header, addresses, keys, light and dark.
 
 import { base, begin, call, connected, forget, login, onConnection } from "./api.js";
 import { fill, h, named, patch, toast } from "./dom.js";

@@ -1,4 +1,4 @@
-// What changed since the run before a job that failed.
+// What changed since the run before.
 
 import { run } from "./api.js";
 import { ago, h, named, number, patch, visible } from "./dom.js";
