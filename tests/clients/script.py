@@ -64,7 +64,7 @@ def waiting(part: float) -> dict[str, tuple[Step, ...]]:
     serve = f"sleep {port}; exec python3 -m http.server 8217 --bind 127.0.0.1"
     ask = f"sleep {prompt}; printf 'Pass'; printf 'word for the vault: '; read a"
     return {
-        "job": _waited({"command": f"sleep {job}; printf bu; echo ilt"}, {}, r"built\b"),
+        "job": _waited({"command": f"sleep {job}; printf b; echo uilt"}, {}, r"built\b"),
         "port": _waited({"command": serve}, {"until": [{"port": 8217}]}, "Port 8217 is open"),
         "prompt": _waited({"command": ask, "pty": True}, {"until": ["input"]}, "Password for the vault"),
     }
