@@ -36,6 +36,17 @@ def ui(shared_ui: Ui, cli: Cli) -> Iterator[Ui]:
 
 
 @pytest.fixture
+def tab(chrome: Any, ui: Ui) -> Iterator[chromium.Tab]:
+    """A page that was let in, in a store without jobs."""
+    found = chromium.Tab(chrome)
+    found.open(ui.new_link())
+    found.page.get_by_text("No jobs yet").wait_for()
+    yield found
+    found.close()
+    assert not found.wrong
+
+
+@pytest.fixture
 def browser(ui: Ui) -> Iterator[Browser]:
     with Browser(ui, ui.new_link()) as found:
         yield found

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,15 +14,6 @@ from support.wait import until as so_within
 
 pytestmark = pytest.mark.slow
 until = partial(so_within, timeout=60)  # a browser shares the machine with the rest of the tests
-
-
-@pytest.fixture
-def tab(chrome: Any, ui: Ui) -> Iterator[Tab]:
-    found = Tab(chrome)
-    found.open(ui.new_link())
-    yield found
-    found.close()
-    assert not found.wrong
 
 
 def test_a_failed_job_says_what_changed_since_the_run_before_and_shows_it(

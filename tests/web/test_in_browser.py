@@ -24,14 +24,10 @@ AXE = "axe-core@4.14.1"
 until = partial(so_within, timeout=60)  # a browser shares the machine with the rest of the tests
 
 
-@pytest.fixture
-def tab(chrome: Any, ui: Ui) -> Iterator[Tab]:
-    found = Tab(chrome)
-    found.open(ui.new_link())
-    yield found
-    found.close()
-    assert not found.wrong
-    assert all(address.startswith((ui.page, "data:", "blob:")) for address in found.asked), (
+@pytest.fixture(autouse=True)
+def loads_nothing_from_elsewhere(tab: Tab, ui: Ui) -> Iterator[None]:
+    yield
+    assert all(address.startswith((ui.page, "data:", "blob:")) for address in tab.asked), (
         "nothing is loaded from elsewhere"
     )
 

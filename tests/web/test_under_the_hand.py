@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,6 @@ from support.wait import until as so_within
 
 pytestmark = pytest.mark.slow
 until = partial(so_within, timeout=60)  # a browser shares the machine with the rest of the tests
-
-
-@pytest.fixture
-def tab(chrome: Any, ui: Ui) -> Iterator[Tab]:
-    found = Tab(chrome)
-    found.open(ui.new_link())
-    found.page.get_by_text("No jobs yet").wait_for()  # it was let in
-    yield found
-    found.close()
-    assert not found.wrong
 
 
 def begin(cli: Cli, *words: str) -> str:

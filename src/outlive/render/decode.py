@@ -52,16 +52,18 @@ def heads(output: Output) -> list[bytes]:
     return [output.read_stream(stream, 0, _MARK_BYTES) if output.sizes[stream] > 1 else b"" for stream in (0, 1)]
 
 
-def is_utf_8(pieces: list[tuple[int, bytes]], *, cut_start: bool, cut_end: bool) -> bool:
-    """Return whether the runs of each stream are UTF-8. `cut_start`, `cut_end`: a character may be
-    cut there."""
+def hides_bytes(shown: str, pieces: list[tuple[int, bytes]], *, cut_start: bool, cut_end: bool) -> bool:
+    """Return whether runs of the streams are shown with U+FFFD for bytes that are not UTF-8; a program
+    may print that character itself. `cut_start`, `cut_end`: a character may be cut there."""
+    if "\N{REPLACEMENT CHARACTER}" not in shown:
+        return False
     for wanted in {stream for stream, _ in pieces}:
         data = b"".join(data for stream, data in pieces if stream == wanted)
         try:
             codecs.utf_8_decode(data[leading_cut(data) if cut_start else 0 :], "strict", not cut_end)
         except UnicodeDecodeError:
-            return False
-    return True
+            return True
+    return False
 
 
 def leading_cut(data: bytes) -> int:

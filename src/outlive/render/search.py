@@ -8,7 +8,7 @@ from collections import deque
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.render import truncate
-from outlive.render.decode import decode_exact, is_utf_8
+from outlive.render.decode import decode_exact, hides_bytes
 from outlive.render.plain_text import readable
 from outlive.render.truncate import gaps_in
 from outlive.store.output.patterns import Pattern
@@ -185,8 +185,7 @@ class Matched:
 
     def _row(self, number: int, line: bytes, mark: str) -> str:
         text = decode_exact(line.rstrip(b"\n"))
-        if "\N{REPLACEMENT CHARACTER}" in text:
-            self.not_utf_8 |= not is_utf_8([(0, line)], cut_start=True, cut_end=not line.endswith(b"\n"))
+        self.not_utf_8 |= hides_bytes(text, [(0, line)], cut_start=True, cut_end=not line.endswith(b"\n"))
         return f"{number + 1}{mark}{text if self._raw else readable(text)}"
 
 

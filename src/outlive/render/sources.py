@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive.core.ids import short_id
-from outlive.render.decode import MARKS, decode, heads, is_utf_8, leading_cut
+from outlive.render.decode import MARKS, decode, heads, hides_bytes, leading_cut
 from outlive.render.plain_text import readable
 from outlive.store.output.line_index import Lines
 
@@ -72,10 +72,8 @@ class Merged:
         else:
             pieces = self.output.pieces(start, stop)
             whole, held = decode(pieces, more=more)
-            if "\N{REPLACEMENT CHARACTER}" in whole:
-                self.output.not_utf_8 |= not is_utf_8(
-                    pieces, cut_start=start > 0, cut_end=self._more or stop < self.end
-                )
+            cut_end = self._more or stop < self.end
+            self.output.not_utf_8 |= hides_bytes(whole, pieces, cut_start=start > 0, cut_end=cut_end)
         return whole if self.raw else readable(whole), held
 
     def lines_between(self, start: int, stop: int) -> int | None:
@@ -126,8 +124,8 @@ class StreamLog:
             data = self.output.shown_stream(self._stream, start, stop)
             pieces = [(self._stream, data[leading_cut(data) if start else 0 :])]
             whole, held = decode(pieces, more=more)
-            if "\N{REPLACEMENT CHARACTER}" in whole:
-                self.output.not_utf_8 |= not is_utf_8(pieces, cut_start=False, cut_end=self._more or stop < self.end)
+            cut_end = self._more or stop < self.end
+            self.output.not_utf_8 |= hides_bytes(whole, pieces, cut_start=False, cut_end=cut_end)
         return whole if self.raw else readable(whole), held
 
     def lines_between(self, start: int, stop: int) -> int:

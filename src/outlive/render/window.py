@@ -7,7 +7,7 @@ from outlive.answers.output import Shown, Tails
 from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
 from outlive.render import truncate
-from outlive.render.decode import decode_exact, is_utf_8, leading_cut, trailing_cut
+from outlive.render.decode import decode_exact, hides_bytes, leading_cut, trailing_cut
 from outlive.render.sources import Merged, text_of
 
 TYPE_CHECKING = False
@@ -145,8 +145,7 @@ def _tail(
     if more:
         data = data[: len(data) - trailing_cut(data)]
     shown = decode_exact(data)
-    if "\N{REPLACEMENT CHARACTER}" in shown:
-        output.not_utf_8 |= not is_utf_8([(stream, data)], cut_start=False, cut_end=False)
+    output.not_utf_8 |= hides_bytes(shown, [(stream, data)], cut_start=False, cut_end=False)
     return shown, len(data), crossed
 
 

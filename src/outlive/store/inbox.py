@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from outlive.store.root import Store
-
-    Host = tuple[int, int]  # a process: its pid, and its start in clock ticks after boot
+    from outlive.system.host_process import Host
 
 PENDING = ".owed"
 _SHELLS_CLIENT = "claude-code"

@@ -48,7 +48,6 @@ WORKING, INPUT_REQUIRED, COMPLETED, CANCELLED, FAILED = "working", "input_requir
 OVER = frozenset({COMPLETED, CANCELLED, FAILED})
 OF_ITS_STATUS = ("result", "error", "inputRequests")  # told by tasks/get and notifications only
 ANSWER = "input"  # the one field of the form
-_POLL_SHARE = 10  # a client polls ten times in the age of a task: the end is seen at most a tenth late
 
 
 class TaskView:
@@ -90,7 +89,7 @@ class TaskView:
             "createdAt": inspection.definition.created_at,
             "lastUpdatedAt": _updated_at(inspection, changed_at),
             "ttlMs": _ttl_ms(ctx, inspection),
-            **({} if status in OVER else {"pollIntervalMs": _poll_interval_ms(inspection)}),
+            **({} if status in OVER else {"pollIntervalMs": poll_interval_ms(_age_ms(inspection))}),
             **({"inputRequests": asked} if asked else {}),
             **self._ending(ctx, inspection, job, status, client),
         }
@@ -206,6 +205,8 @@ def _age_ms(inspection: Inspection) -> int:
     return max(0, round((end - seconds_of(inspection.definition.created_at)) * 1000))
 
 
-def _poll_interval_ms(inspection: Inspection) -> int:
-    low, high = limits.RETRY_MS
-    return min(high, max(low, _age_ms(inspection) // _POLL_SHARE))
+def poll_interval_ms(age_ms: int) -> int:
+    """Return after how many milliseconds a client looks again at what has waited for `age_ms`: ten times
+    in its age, within bounds. A look costs no tokens, and the model is woken by the one after the end."""
+    low, high = limits.TASK_POLL_MS
+    return min(high, max(low, age_ms // 10))

@@ -16,7 +16,7 @@ import anyio
 
 from outlive.core.ids import new_id
 from outlive.core.units import seconds_of, timestamp
-from outlive.mcp.push.task_view import CANCELLED, COMPLETED, WORKING
+from outlive.mcp.push.task_view import CANCELLED, COMPLETED, WORKING, poll_interval_ms
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -31,7 +31,6 @@ _MARK = "-"
 _MOST = 256  # of a server that are over and kept
 _TTL_MS = 3_600_000
 _STARTS_S = 0.02
-_LEAST_POLL_MS, _MOST_POLL_MS = 1_000, 5_000  # a client polls ten times in the age of a wait, within these
 
 
 class Wait:
@@ -72,11 +71,11 @@ class Wait:
             "createdAt": self._created_at,
             "lastUpdatedAt": self._updated_at,
             "ttlMs": _TTL_MS,
-            **({"pollIntervalMs": self._poll_ms()} if status == WORKING else {}),
+            **({"pollIntervalMs": poll_interval_ms(self._age_ms())} if status == WORKING else {}),
         }
 
-    def _poll_ms(self) -> int:
-        return min(_MOST_POLL_MS, max(_LEAST_POLL_MS, round((time.time() - seconds_of(self._created_at)) * 100)))
+    def _age_ms(self) -> int:
+        return round((time.time() - seconds_of(self._created_at)) * 1000)
 
 
 class Waits:

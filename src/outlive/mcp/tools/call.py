@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from outlive.jobs.permission.approval import Given
     from outlive.mcp.caller import Caller
     from outlive.mcp.job_environment import JobEnvironment
-    from outlive.store.inbox import Host
+    from outlive.system.host_process import Host
     from outlive.verbs.spec import Verb
 
     # Notifies a client while an action runs; takes the verb, its context and its arguments
