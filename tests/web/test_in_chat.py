@@ -386,7 +386,10 @@ def test_no_field_of_an_answer_is_markup_or_hides_anything(chat: Chat, host: App
             "document.documentElement.innerText + [...document.querySelectorAll('[title],[aria-label]')].map((one) => one.title + one.ariaLabel)"
         )
         assert not set(INVISIBLE) & set(shown)
-        assert "⟨202E⟩" in shown and "⟨E0041⟩" in shown
+        if kind != "error":  # names
+            assert "\\u202e" in shown and "\\U000e0041" in shown
+        if kind != "list":  # texts
+            assert "⟨202E⟩" in shown and "⟨E0041⟩" in shown
 
 
 def test_an_answer_of_any_size_is_drawn_in_bounds(chat: Chat, host: AppHost) -> None:
