@@ -6,6 +6,8 @@ checked. Else, and inside of an entry, a library makes the change, which may mov
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from outlive.client_config.jsonc import Misfit, Unreadable
 
 TYPE_CHECKING = False
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
 
 
-class Entries:
+class Entries(ABC):
     """A text that is changed. Errors: Unreadable."""
 
     mapping = ""  # the word of the language for {…}
@@ -81,22 +83,22 @@ class Entries:
 
     # --- what each language does in its own way ---
 
+    @abstractmethod
     def parsed(self, text: str) -> dict[str, object]:
         """Return what a text means. Errors: Unreadable, Misfit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def with_entry(self, path: Path, value: object) -> str:
         """Return the text with one more entry."""
-        raise NotImplementedError
 
     def with_member(self, _path: Path, _value: object) -> str:
         """Return the text with one more member of an entry; as it is if a library has to add it."""
         return self.text
 
+    @abstractmethod
     def without_entry(self, path: Path) -> str:
         """Return the text without an entry."""
-        raise NotImplementedError
 
+    @abstractmethod
     def changed(self, path: Path, value: object) -> str:
         """Return the text after a library has set a value, or deleted it if it is None."""
-        raise NotImplementedError

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+from abc import ABC, abstractmethod
 
 from outlive import limits
 from outlive.errors import OutliveError
@@ -53,7 +54,7 @@ class Watch:
         return self.id, self.spec.pattern
 
 
-class Watcher:
+class Watcher(ABC):
     """One search. `tell(type, seq=…, **content)` puts an event into the history; `on_done` is
     called when the search is over.
 
@@ -81,27 +82,27 @@ class Watcher:
 
     # --- of a subclass ---
 
+    @abstractmethod
     def _chosen(self, stream: int, at: int, text: bytes, *, unfinished: bool) -> list[tuple[int, Watch, Hit]]:
         """Return the hits in `text`, which begins at `at` in the log, that are to be reported, each
         with the position of its line, in the order of the lines."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _report(self, watch: Watch, hit: dict[str, Any], output: Output, end: int) -> None:
         """Report one hit {seq, watch, pattern, match_type, stream, line, match}, whose line ends at
         `end` of the output."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _reported(self) -> set[tuple[str, str, int]]:
         """Return what a killed supervisor reported, as (watch, pattern, seq)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _skipped(self, stream: str, count: int) -> None:
         """Say that so many bytes were gone before they were searched."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _failed(self, spec: records.Watch, error: Exception) -> None:
         """Say that the pattern of a watch does not work."""
-        raise NotImplementedError
 
     def _has_room(self) -> bool:
         """Return whether more hits can be reported now."""
