@@ -602,7 +602,7 @@ def test_attach_needs_terminals_on_both_sides(cli: Cli) -> None:
     cli.error("attach", job, code="invalid_argument")
     with person(job) as user:
         assert user.leaves() == 1
-        assert b"not_a_pty" in user.seen
+        assert b"runs without a terminal" in user.seen
     cli.ok("kill", job)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.answers import ALWAYS, FIRST, FULL_ONLY, LAST, Answer, Part, field, maybe, optional, part
+from outlive.answers import ALWAYS, BELOW, FIRST, FULL_ONLY, LAST, Answer, Part, field, maybe, optional, part
 from outlive.answers import job as known
 from outlive.answers.job import HowEnded, Job, Losses, OtherRun, Outcome, Place, PortHolder, Prompt, Stopped
 from outlive.answers.output import ALTERNATE, SEEN, SNIPPET, Excerpt, Shown, Tails
@@ -142,7 +142,9 @@ class Events(Answer):  # of events
 class Screen(Answer):  # of screen
     job: Job = part(Job)
     timeout_ms: int = known.TIMEOUT
-    lines: list[str] = field("The rows of the terminal, without the blanks at their ends.", place=LAST, brief=ALWAYS)
+    lines: list[str] = field(
+        "The rows of the terminal, without the blanks at their ends.", place=LAST, human=BELOW, brief=ALWAYS
+    )
     cursor: Cursor = field("Where the cursor is.")
     title: str | None = field("The window title that the program set.")
     alternate_screen: bool = field(ALTERNATE)

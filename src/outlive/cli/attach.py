@@ -79,7 +79,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
                 inspection = ask.about(ctx, job, read_only=values["read_only"])
                 if not inspection.definition.pty or inspection.state.state in ("created", *FINISHED):
                     return 0
-        stdin.require_pty(inspection)
+        _require_joinable(inspection, short_id(job.job_id), env)
         if not values["read_only"]:
             auditing.note(ctx, "attach", job.job_id)
         session = Session(ctx, job, read_only=values["read_only"])
@@ -87,6 +87,33 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
             session.run()
         stdio.note(session.epitaph() + "\n")
     return 0
+
+
+def _require_joinable(inspection: Inspection, name: str, env: dict[str, str]) -> None:
+    """Raise, in the words of a person at a terminal, unless the job has a terminal and this one can show it. Errors: as
+    `main`."""
+    state = inspection.state
+    if state.finished:
+        shows = f"`outlive log {name}` shows what it printed"
+        if inspection.definition.pty:
+            shows += f", `outlive screen --human {name}` how its terminal looked at last"
+        raise OutliveError("stdin_closed", f"job {name} has ended, so there is nothing to join", hint=f"{shows}.")
+    if state.state == "created":
+        raise OutliveError(
+            "invalid_state", f"job {name} has not started yet", hint=stdin.before_start(inspection, name)
+        )
+    if not inspection.definition.pty:
+        hint = f"`outlive log -f {name}` shows what it prints. A job gets a terminal with `outlive run --pty`."
+        if inspection.definition.stdin == "open":
+            hint = f"`outlive write {name} --data TEXT` writes to its stdin. {hint}"
+        raise OutliveError("not_a_pty", f"job {name} runs without a terminal", hint=hint)
+    if env.get("TERM") == "dumb":
+        raise OutliveError(
+            "invalid_argument",
+            "attach draws on your terminal, which cannot be drawn on: TERM is dumb",
+            hint=f"`outlive log -f {name}` shows what it prints, `outlive screen --human {name}` its screen, and `outlive submit "
+            f"{name} --text LINE` types a line.",
+        )
 
 
 @contextlib.contextmanager

@@ -51,7 +51,7 @@ EXAMPLES = (
     ("outlive list --all --human", "a table of every directory's jobs"),
 )
 DURATION = "DURATION: a bare number is milliseconds; or with a unit: 250ms, 5s, 30m, 2h, 7d."
-JOB = "JOB: an id, any unique beginning or end of it of at least 6 characters, or a title: the newest job that has it."
+JOB = "JOB: an id, any unique beginning or end of it of at least 6 characters, or its name as `list` shows it: the newest job that has it."
 
 
 def terminal_width() -> int:

@@ -45,6 +45,8 @@ def answer(answer: dict[str, Any], style: Style, *, verbose: bool = False) -> st
         return json.dumps(answer.get("schema"), indent=2, ensure_ascii=False) + "\n"
     parts = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
     parts += _texts(answer)
+    if answer["type"] == "screen" and not verbose:
+        parts += [f"({line(one)})\n" for one in answer.get("warnings") or ()]
     parts += [f"({line(answer['hint'])})\n"] if answer.get("hint") else []
     return "\n".join(part for part in parts if part) or "(no output)\n"
 
@@ -58,6 +60,8 @@ def _head(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
         return _deleted(answer)
     if answer["type"] == "usage":
         return usage.of(answer, style)
+    if answer["type"] == "screen" and not verbose:
+        return ""
     return _alone(answer, style) or _fields(answer, style)
 
 
@@ -112,13 +116,10 @@ def _jobs(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
         rows = [row + [job.get("last_line") or job.get("message") or ""] for row, job in zip(rows, jobs, strict=True)]
         head = (*head, "LAST LINE")
     text = table(head, rows, style, colours=[summary.colour(job) for job in jobs])
-    if answer.get("truncated"):
-        text += f"({len(jobs)} shown, there are more: --limit 0 shows all)\n"
-    if answer.get("skipped"):
-        text += f"({answer['skipped']} could not be read)\n"
-    if answer.get("hint") and not answer.get("truncated"):
-        text += f"({line(answer['hint'])})\n"
-    return text
+    footer = [f"There are more than these {len(jobs)}: --limit 0 shows all."] if answer.get("truncated") else []
+    footer += [f"{answer['skipped']} could not be read."] if answer.get("skipped") else []
+    footer += [line(answer["hint"])] if answer.get("hint") and not answer.get("truncated") else []
+    return text + (f"({' '.join(footer)})\n" if footer else "")
 
 
 _CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed from", "none": "Nothing to do in"}
@@ -305,7 +306,10 @@ def _texts(answer: dict[str, Any]) -> list[str]:
     The tails are used only without merged output, because they are the same text.
     """
     if isinstance(answer.get("lines"), list) and answer["type"] == "screen":
-        return ["".join(readable(str(row)) + "\n" for row in answer["lines"])]
+        rows = [readable(str(row)).rstrip() for row in answer["lines"]]
+        while rows and not rows[-1]:
+            rows.pop()
+        return ["".join(f"{row}\n" for row in rows) or "(the screen is empty)\n"]
     texts = {**(answer.get("snapshot") or {}), **answer}
     if texts.get("output") or texts.get("snippet"):
         return [_ended(readable(texts.get("output") or texts["snippet"]))]

@@ -49,6 +49,8 @@ FOLLOWERS = {
     "list": "outlive.cli.live.jobs:follow",
     **dict.fromkeys(("run", "start", "restart"), "outlive.cli.live.follow:start"),
 }
+# These print text, so a person at a terminal gets their errors as sentences without --human; `list --follow` prints JSON
+_TEXTS = frozenset({"attach", "completion", "demo", "ui"})
 # These answer even where the root is unsafe or full
 _STORELESS = frozenset({"schema", "doctor", "install", "uninstall", "policy check", "policy list", "policy forget"})
 _FORGIVING = frozenset({"doctor"})  # answer even where the configuration is broken
@@ -62,9 +64,10 @@ _NAMED = 5  # jobs that the message about ^C names
 class _Call:
     """What is known of the call so far; error answers and ^C need it wherever the call stopped."""
 
-    __slots__ = ("context", "cwd", "env", "launcher", "options", "started", "values", "verb")
+    __slots__ = ("argv", "context", "cwd", "env", "launcher", "options", "started", "values", "verb")
 
-    def __init__(self, launcher: Launcher | None) -> None:
+    def __init__(self, argv: list[str], launcher: Launcher | None) -> None:
+        self.argv = argv
         self.started = time.monotonic()
         self.env = dict(os.environ)
         self.cwd = _cwd()
@@ -85,14 +88,12 @@ def main(argv: list[str], launcher: Launcher | None = None) -> int:
     `launcher`: the launcher that is already starting a pair, if any.
     """
     stdio.open_standard_fds()
-    call = _Call(launcher)
+    call = _Call(argv, launcher)
     try:
         status = _dispatch(argv, call)
     except KeyboardInterrupt:
         return _interrupted(call)
     except OutliveError as error:
-        # The mistake may stand before the flag, which was not read then
-        call.options.human |= error.usage and "--human" in argv
         status = _failed(call, error)
     except OSError as error:  # of a system call that no verb expects to fail: a full disk, no more descriptors
         _trace(call)
@@ -366,7 +367,8 @@ def _failed(call: _Call, error: OutliveError) -> int:
     from outlive.verbs import spelling
 
     error = spelling.spelled(error, spelling.CLI, (*parse.GLOBALS, *(call.verb.args if call.verb else ())))
-    if call.options.human:
+    person = _is_for_person(call, error)
+    if person:
         from outlive.cli import human
 
         stdio.note(human.error(error.to_dict()))
@@ -378,8 +380,19 @@ def _failed(call: _Call, error: OutliveError) -> int:
         return ERROR
     from outlive.cli import help as help_
 
-    stdio.note(help_.short_usage(call.verb))
+    hinted = person and "--help`" in (error.hint or "")
+    stdio.note(help_.short_usage(call.verb).splitlines(keepends=True)[0] if hinted else help_.short_usage(call.verb))
     return USAGE
+
+
+def _is_for_person(call: _Call, error: OutliveError) -> bool:
+    """Return whether an error is shown as sentences: with --human, and by a verb that prints text to a person's terminal."""
+    # The mistake may stand before the flag, which was not read then
+    if call.options.human or (error.usage and "--human" in call.argv):
+        return True
+    name = call.verb.name if call.verb else ""
+    follows = name in FOLLOWERS and name != "list" and not {"-f", "--follow"}.isdisjoint(call.argv)
+    return (follows or name in _TEXTS) and os.isatty(2)
 
 
 def _version() -> int:

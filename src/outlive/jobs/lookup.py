@@ -34,7 +34,8 @@ _MOST_ORIGINS = 50_000  # jobs whose origin a server remembers, 15 MB
 
 
 def open_job(ctx: Context, text: str) -> JobDir:
-    """Open the job that `text` names: by its id, by a part of that, or by its title.
+    """Open the job that `text` names: by its id, by a part of that, or by the name that `list` shows: its title, else one
+    made of its command.
 
     Errors: job_not_found, ambiguous_job_id; neither tells of jobs behind the wall.
     """
@@ -203,9 +204,9 @@ def outcome(ctx: Context, job_id: str) -> State | None:
 
 
 def _titled(ctx: Context, text: str) -> JobDir | None:
-    """Open the caller's newest job with this title; None if there is none among the newest jobs. If
+    """Open the caller's newest job with this name; None if there is none among the newest jobs. If
     other jobs have it too, have the answer say which it is. Errors: job_not_found if the job with
-    this title is another session's; it names that.
+    this name is another session's; it names that.
     """
     title = _as_title(text)
     if title in ctx.titles:
@@ -218,9 +219,9 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
             continue
         several = None
         if foreign is not None:
-            several = f"{title!r} is also the title of another session's job: this is the newest of yours, {job_id}."
+            several = f"{title!r} is also the {_kind(definition)} of another session's job: this is the newest of yours, {job_id}."
         elif next(found, None) is not None:
-            several = f"{title!r} is a title: this is the newest job that has it, {job_id}."
+            several = f"{title!r} is a {_kind(definition)}: this is the newest job that has it, {job_id}."
         ctx.titles[title] = job_id, several
         return open_known(ctx, job_id)
     if foreign is not None:
@@ -229,16 +230,17 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
 
 
 def _refuse_title(ctx: Context, text: str, verb: str, why: str) -> None:
-    """Raise invalid_argument if a job of the caller has this title, for a verb that takes ids alone;
+    """Raise invalid_argument if a job of the caller has this name, for a verb that takes ids alone;
     job_not_found if only another session's has it. The error names the job."""
     title = _as_title(text)
     titled = list(_titled_jobs(ctx, title))
-    job_id = next((job_id for job_id, definition in titled if ownership.is_own(ctx, definition)), None)
-    if job_id is not None:
+    own = next((one for one in titled if ownership.is_own(ctx, one[1])), None)
+    if own is not None:
+        job_id, kind = own[0], _kind(own[1])
         raise invalid(
             "job",
-            f"{verb} takes an id, and {title!r} is a title: {why}",
-            hint=f"The newest job with this title is {short_id(job_id)}; if you mean it, pass that as {argument('job')}.",
+            f"{verb} takes an id, and {title!r} is a {kind}: {why}",
+            hint=f"The newest job with this {kind} is {short_id(job_id)}; if you mean it, pass that as {argument('job')}.",
             candidates=[job_id],
         )
     if titled:
@@ -246,11 +248,11 @@ def _refuse_title(ctx: Context, text: str, verb: str, why: str) -> None:
 
 
 def _not_own(ctx: Context, text: str, job_id: str, definition: Definition) -> OutliveError:
-    """Return the error for a title that only another session's job has."""
+    """Return the error for a name that only another session's job has."""
     return OutliveError(
         "job_not_found",
         f"no job {text!r} of this session",
-        hint=f"Job {short_id(job_id)} has this title, but belongs to {ownership.whose(ctx, definition)}; if you mean it, "
+        hint=f"Job {short_id(job_id)} has this {_kind(definition)}, but belongs to {ownership.whose(ctx, definition)}; if you mean it, "
         f"pass its id as {argument('job')}.",
         details={"candidates": [job_id]},
     )
@@ -263,12 +265,16 @@ def _as_title(text: str) -> str:
 
 
 def _titled_jobs(ctx: Context, title: str) -> Iterator[tuple[str, Definition]]:
-    """Yield the jobs with this title, the newest first."""
+    """Yield the jobs with this name, the newest first."""
     part = fastjson.dumps(title, ensure_ascii=True).encode()  # as atomic_file.dump writes it
     for job_id in islice(job_ids(ctx) if title else (), limits.TITLED_JOBS):
         known = definition(ctx.store, job_id) if _holds(ctx, job_id, (part,)) else None
-        if known is not None and known.title == title:
+        if known is not None and known.name == title:
             yield job_id, known
+
+
+def _kind(definition: Definition) -> str:
+    return "name" if definition.title is None else "title"
 
 
 def defined_with(ctx: Context, job_ids: Iterable[str], *parts: bytes) -> Iterator[JobDir]:

@@ -318,7 +318,7 @@ def not_found(text: str) -> OutliveError:
     wanted = text.strip().upper() if isinstance(text, str) else ""
     hint = _REMOVED
     if not is_id_part(wanted) and not is_id(wanted):
-        part = f"A job is named by its id, by {limits.ID_PART_CHARS} or more characters of its beginning or end, or by its title."
+        part = f"A job is named by its id, by {limits.ID_PART_CHARS} or more characters of its beginning or end, or by its name in a list."
         hint = f"{part} {_REMOVED.partition('. ')[2]}"
     return OutliveError("job_not_found", f"no job {text!r}", hint=hint)
 

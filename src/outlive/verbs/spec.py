@@ -258,8 +258,8 @@ def _job(help: str) -> Arg:
 
 
 _ID = "The job: its id, or any unique beginning or end of it (at least 6 characters)"
-JOB = _job(f"{_ID}, or its title, which names the newest job that has it.")
-JOB_ID = _job(f"{_ID}. A title is refused.")
+JOB = _job(f"{_ID}, or its name as `list` shows it: the newest job that has it.")
+JOB_ID = _job(f"{_ID}. A name is refused.")
 MAX_BYTES = Arg(
     "max_bytes",
     INT,

@@ -100,7 +100,7 @@ def require_open(inspection: Inspection) -> None:
     """Raise invalid_state or stdin_closed if nothing can be written to the job."""
     state = inspection.state
     if state.state == "created":
-        raise OutliveError("invalid_state", "the job was not started yet", hint=_before_start(inspection))
+        raise OutliveError("invalid_state", "the job was not started yet", hint=before_start(inspection))
     if state.finished:
         message = f"the job has ended ({state.state}); nothing reads its input"
         raise OutliveError("stdin_closed", message, hint="log shows what it printed; restart runs it again.")
@@ -114,11 +114,13 @@ def require_open(inspection: Inspection) -> None:
         raise OutliveError("stdin_closed", "the job's stdin was ended by eof, or the job closed it")
 
 
-def _before_start(inspection: Inspection) -> str:
+def before_start(inspection: Inspection, name: str | None = None) -> str:
+    """Return what starts a job that is `created`. `name`: how a person types it."""
     if inspection.definition.approval is not None:
         return "It waits for the user's approval; wait answers when it has ended or was denied."
     host = inspection.definition.host
-    return "start runs it." if host is None else f"It waits for its start on {host}; status says for what."
+    start = "start runs it." if name is None else f"`outlive start {name}` runs it."
+    return start if host is None else f"It waits for its start on {host}; status says for what."
 
 
 def require_pty(inspection: Inspection, *, running: bool = True) -> None:
