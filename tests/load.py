@@ -124,7 +124,7 @@ def jobs_at_once(load: Load, many: int) -> str:
 def finished_jobs(load: Load, many: int) -> str:
     """So many finished jobs in the root: directories made by copying a real one."""
     first = str(load.outlive("run", "--wait", "echo one; exit 3")["job_id"])
-    until(lambda: not pair.is_supervised(load.root, first), what="the end of its supervisor")
+    pair.until_free(load.root, first)
     ids = [first]
     for _ in range(many - 1):
         job = new_id()
@@ -144,7 +144,7 @@ def finished_jobs(load: Load, many: int) -> str:
     load.check(polled.get("output") == "one\n", f"poll: {polled}")
     took["run"], ran = load.timed("run", "--wait", "exit 4")
     load.check(ran.get("exit_code") == 4, f"run: {ran}")
-    until(lambda: not pair.is_supervised(load.root, str(ran["job_id"])), what="the end of its supervisor")
+    pair.until_free(load.root, str(ran["job_id"]))
     took["doctor"], doctor = load.timed("doctor")
     counted = next(check["details"]["jobs"] for check in doctor["checks"] if check["name"] == "jobs")
     load.check(counted == many + 1, f"doctor counts {counted} jobs")

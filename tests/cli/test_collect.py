@@ -196,7 +196,7 @@ def test_a_job_whose_end_is_still_to_be_told_stays(cli: Cli, root: Path, sweep: 
     )
     assert sweep(max_jobs=0) == 0
     cli.ok("status", job)
-    until(lambda: not pair.is_supervised(cli.root, job), what="the end of who tells it")
+    pair.until_free(cli.root, job)
     assert sweep(max_jobs=0) == 1
 
 

@@ -9,9 +9,8 @@ import subprocess
 import pytest
 
 from support.cli import Cli, environment
-from support.pair import is_supervised
+from support.pair import until_free
 from support.preloaded import OUTLIVE
-from support.wait import until
 
 # C1 as UTF-8, DEL, bidirectional controls, a line separator, a format character beyond 16 bits
 ODD = "a\x9b31m\x9d0;t\x9c\x7f\u202eb\u2066c\u2028d\U000e0041 h\xe4\xdf \u4e2d \U0001f600"
@@ -40,7 +39,7 @@ def _on_terminal(*words: str) -> bytes:
 def test_json_on_a_terminal_is_the_same_json_in_escapes(cli: Cli, words: tuple[str, ...]) -> None:
     job = cli.ok("run", "--watch", "31m", "--env", f"A={ODD}", "--title", "odd", "--", "printf", "%s\\n", ODD)["job_id"]
     cli.ok("wait", job)
-    until(lambda: not is_supervised(cli.root, job), what="the end of its supervisor")
+    until_free(cli.root, job)
     verb, *flags = words
     piped = cli.text(verb, job, *flags).stdout
     seen = _on_terminal(verb, job, *flags)

@@ -82,7 +82,7 @@ def test_what_an_answer_about_the_end_says_of_the_gap_is_final(cli: Cli, work: P
     ended = [cli.ok("run", *flags, held.format(400_000 + 1_000 * number)) for number in range(4)]
     (work / "go").touch()
     for found in ended:
-        until(lambda found=found: not pair.is_supervised(cli.root, found["job_id"]), what="the end of its supervisor")
+        pair.until_free(cli.root, found["job_id"])
         status = cli.ok("status", found["job_id"])
         assert (found["gaps"], status["stored_bytes"] <= 65_536) == (status["gaps"], True)
 

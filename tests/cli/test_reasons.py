@@ -14,7 +14,6 @@ from outlive.store import atomic_file
 from outlive.system import process
 from support import pair
 from support.cli import Cli
-from support.wait import until
 
 
 def _ran(*words: str) -> Callable[[Cli, Path], str]:
@@ -32,7 +31,7 @@ def _abandoned(*, boot_id: str | None) -> Callable[[Cli, Path], str]:
 
     def make(cli: Cli, root: Path) -> str:
         job = str(cli.ok("run", "--wait", "true")["job_id"])
-        until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+        pair.until_free(root, job)
         (root / job / "events.ndjson").unlink()  # which would know the end
         path = root / job / "state.json"
         state: dict[str, Any] = atomic_file.load(path.read_bytes())

@@ -274,7 +274,7 @@ def test_over_mcp_a_job_whose_end_its_client_does_not_know_is_kept_longest(
     server.wait()
     (work / "go").touch()
     cli.ok("wait", job)
-    until(lambda: not pair.is_supervised(root, job))
+    pair.until_free(root, job)
     [mark] = root.glob(f".owed/*/{job}")
     unread = made_older(root, job, 5 * DAY_S)
     mark.rename(mark.with_name(unread))
@@ -308,7 +308,7 @@ def _ended_in(cli: Cli, root: Path, seconds_ago: float, mib: float) -> str:
         "/dev/zero",
     )
     job: str = cli.ok(*words, env=UNASKED)["job_id"]
-    until(lambda: not pair.is_supervised(root, job))
+    pair.until_free(root, job)
     return made_older(root, job, seconds_ago)
 
 

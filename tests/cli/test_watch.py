@@ -31,7 +31,7 @@ def recorded(cli: Cli, job: str, kind: str = "watch_hit") -> bool:
 
 def over(cli: Cli, job: str) -> None:
     cli.ok("wait", job)
-    until(lambda: not pair.is_supervised(cli.root, job), what="everything about the job is done")
+    pair.until_free(cli.root, job)
 
 
 def told(path: Path) -> list[dict[str, Any]]:
@@ -488,10 +488,10 @@ def test_what_was_not_delivered_is_delivered_by_the_successor(cli: Cli, root: Pa
     until((work / "first").exists, what="the first delivery")
     (work / "second").touch()
     pair.end(pair.supervisor(job))
-    until((work / "got").exists, what="the second delivery")
+    got = until(lambda: json.loads((work / "got").read_text()), what="the second delivery, whole")
     (work / "go").touch()
     cli.ok("kill", job)
-    assert json.loads((work / "got").read_text())["line"] == "a hit"
+    assert got["line"] == "a hit"
     assert len(hits(cli, job)) == 1
 
 

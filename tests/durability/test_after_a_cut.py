@@ -13,7 +13,6 @@ from outlive.system import tree
 from support import pair, processes
 from support.cli import Cli
 from support.tiers import first
-from support.wait import until
 
 OTHER_BOOT = "00000000-1111-2222-3333-444444444444"
 LEFT = {"empty": b"", "zeros": bytes(900), "torn": b'{"format":1,"state":"run'}
@@ -21,7 +20,7 @@ LEFT = {"empty": b"", "zeros": bytes(900), "torn": b'{"format":1,"state":"run'}
 
 def _finished(cli: Cli, root: Path, *words: str) -> str:
     job: str = cli.ok("run", *words)["job_id"]
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    pair.until_free(root, job)
     return job
 
 

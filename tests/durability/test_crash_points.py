@@ -129,7 +129,7 @@ def run(cli: Cli, raw_mcp: Callable[..., RawMcp], face: str) -> Callable[[dict[s
 def check_never_ran(cli: Cli, root: Path, work: Path) -> None:
     """No trace of a run, then or later; what is left can be seen and deleted."""
     for job in job_ids(root):
-        until(lambda job=job: not pair.is_supervised(root, job), what="the end of its supervisor")
+        pair.until_free(root, job)
         for _ in range(2):
             found = cli.ok("status", job)
             assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "launch", None)
@@ -156,7 +156,7 @@ def check_whole(
     ended = cli.ok("wait", job, "--timeout-ms", "50s")
     if code is not None:
         assert (ended["state"], ended["exit_code"], ended["reason"]) == ("exited", code, "exit")
-    until(lambda: not pair.is_supervised(root, job), what="the end of its supervisors")
+    pair.until_free(root, job)
     assert runs(work) == 1
     check_output(cli, root / job)
     if told:
@@ -283,7 +283,7 @@ def test_bytes_of_a_terminal_between_two_pipes_are_not_lost(cli: Cli, work: Path
     assert started.answer is not None and started.answer["exit_code"] == CODE
     assert crashed(work) == ["output_relayed"]
     job = started.answer["job_id"]
-    until(lambda: not pair.supervisor_now(job), what="the end of its supervisors")
+    pair.until_free(root, job)
     log = (root / job / "stdout.log").read_text(encoding="utf-8").splitlines()
     expected = [f"{word} {n}" for n in range(1, LINES + 1) for word in ("out", "err")] + ["last"]
     assert log == expected
@@ -416,7 +416,7 @@ def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path,
     # The caller that waits may be fast enough to find both dead, and to start a third that dies as well
     until(lambda: len(crashed(work)) >= 2, what="the end of both")
     assert crashed(work)[:2] == [point, fault_points.SUCCESSOR + seen]
-    until(lambda: not pair.is_supervised(root, job), what="the end of its supervisor")
+    pair.until_free(root, job)
     assert cli.ok("status", job)["state"] == "exited"  # this look finds that no sink was told
     check_whole(cli, root, work)
 
@@ -528,7 +528,7 @@ def test_a_reader_that_dies_over_a_lost_job_leaves_it_to_the_next(cli: Cli, root
     for _ in range(2):
         found = cli.ok("status", job)
         assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "lost", None)
-    until(lambda: not pair.supervisor_now(job), what="the end of who told it")
+    pair.until_free(root, job)
     history = [json.loads(line)["type"] for line in (root / job / "events.ndjson").read_bytes().splitlines()]
     assert history.count("finished") == 1, history
     assert runs(work) == 1
@@ -550,9 +550,7 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
     cli: Cli, root: Path, work: Path, point: str, verb: str
 ) -> None:
     job = cli.ok("run", "--wait", "echo kept")["job_id"]
-    until(
-        lambda: not pair.is_supervised(root, job), what="the end of its supervisor and guardian: gc passes a held job"
-    )
+    pair.until_free(root, job)
     words = ("gc", "--older-than", "0s") if verb == "gc" else ("remove", job)
     assert by_cli(cli, at(point, work), *words).answer is None
     assert crashed(work) == [point]

@@ -82,7 +82,7 @@ class _Job:
         Path("tick").touch()
         Path("go").touch()
         ended = self.cli.ok("wait", self.id, "--timeout-ms", "50s")
-        until(lambda: not pair.is_supervised(self.cli.root, self.id), what="the end of its supervisor")
+        pair.until_free(self.cli.root, self.id)
         return ended
 
     def seen(self, since: int = 0) -> str:

@@ -28,7 +28,7 @@ from support.wait import until
 def _make_running(root: Path, job: str, **changes: Any) -> None:
     """Rewrite a finished job's record as that of one whose supervisors vanished while it ran."""
     path = root / job / "state.json"
-    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+    pair.until_free(root, job)
     found = atomic_file.load(path.read_bytes())
     found |= {"state": "running", "phase": "running", "exit_code": None, "reason": None}
     found |= {"finished_at": None, "duration_ms": None} | changes
@@ -104,7 +104,7 @@ def test_an_end_found_by_a_reader_is_notified_once(cli: Cli, root: Path, work: P
     event = root / job / "completion_event.json"
     until(lambda: event.exists() and json.loads(event.read_bytes())["delivered"], what="the notification")
     cli.ok("status", job)
-    until(lambda: not pair.supervisor_now(job), what="the end of who told it")
+    pair.until_free(root, job)
     lines = [json.loads(line) for line in sink.read_text(encoding="utf-8").splitlines()]
     assert [(line["event_type"], line["job_id"], line["state"], line["reason"]) for line in lines] == [
         ("job.finished", job, "failed", "lost")
@@ -118,7 +118,7 @@ def test_the_end_of_a_job_that_lost_both_is_notified_once(cli: Cli, work: Path) 
     pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
     _at_once(cli, [("status", counting.job)] * 4)
     counting.end()
-    until(lambda: not pair.supervisor_now(counting.job), what="the supervisor's end")
+    pair.until_free(cli.root, counting.job)
     assert len(sink.read_text(encoding="utf-8").splitlines()) == 1
     counting.check_whole()
 
@@ -134,7 +134,7 @@ def _at_once(cli: Cli, calls: list[tuple[str, ...]]) -> None:
 
 def test_a_copy_of_a_finished_job_tells_what_the_job_tells(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "echo kept; exit 3")["job_id"]
-    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+    pair.until_free(root, job)
     copy = f"00000000{job[8:]}"
     shutil.copytree(root / job, root / copy)
     found = cli.ok("log", copy)
@@ -179,7 +179,7 @@ def test_hits_in_the_last_output_are_delivered_though_no_supervisor_saw_the_end(
 ) -> None:
     words = ("--watch", "hit", "--watch-file", "hits", "--", "printf 'hit one\nhit two\n'")
     job = cli.ok("run", *words)["job_id"]
-    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+    pair.until_free(root, job)
     for path in (work / "hits", root / job / DELIVERED, root / job / "notification_events.ndjson"):
         path.unlink()
     _make_running(root, job, **_gone(root, job))

@@ -159,7 +159,7 @@ def test_a_supervisor_killed_while_it_lingers_loses_nothing_of_what_is_left_behi
     assert [now[name] for name in told] == [before[name] for name in told]
     killed = cli.ok("kill", job)
     assert (killed["survivors"], killed["state"], killed["exit_code"]) == ([], "exited", 3)
-    until(lambda: not pair.supervisor_now(job), what="the end of lingering")
+    pair.until_free(cli.root, job)
     jobs.end()
 
 

@@ -286,7 +286,7 @@ def test_usage_counts_a_daemon_that_the_command_left_behind(cli: Cli, work: Path
     until(lambda: processes.of(work) and cli.ok("usage", job)["usage"]["processes"] <= 2, what="the daemon's end")
     (work / "go").touch()
     cli.ok("wait", job)
-    until(lambda: not pair.is_supervised(cli.root, job), what="the end of its supervisor")
+    pair.until_free(cli.root, job)
     used = cli.ok("usage", job)["usage"]
     assert used["user_ms"] + used["system_ms"] >= 300
     assert used["peak_memory_bytes"] >= 64 * MIB
@@ -296,7 +296,7 @@ def test_usage_counts_a_daemon_that_the_command_left_behind(cli: Cli, work: Path
 def test_a_daemon_that_outlives_its_command_is_counted_at_its_own_end(cli: Cli, work: Path) -> None:
     code = "import time\nwhile time.process_time() < 0.3: pass"
     job = cli.ok("run", "--wait", "--", "sh", "-c", f"(setsid {sys.executable} -c '{code}' &); true")["job_id"]
-    until(lambda: not pair.is_supervised(cli.root, job), what="the end of its supervisor")
+    pair.until_free(cli.root, job)
     used = cli.ok("usage", job)["usage"]
     assert used["user_ms"] + used["system_ms"] >= 300
 

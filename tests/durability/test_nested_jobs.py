@@ -28,7 +28,7 @@ def test_a_job_started_inside_a_job_survives_the_kill_of_the_outer_one(cli: Cli,
     cli.ok("wait", inner, "--until", "output", "--timeout-ms", "50s")
     killed = cli.ok("kill", outer)
     assert (killed["state"], killed["reason"], killed["survivors"]) == ("killed", "kill", [])
-    until(lambda: not pair.supervisor_now(outer), what="the end of the outer supervisor")
+    pair.until_free(cli.root, outer)
     assert cli.ok("status", inner)["state"] == "running"
     assert pair.supervisor(inner)
     (work / "go").touch()
@@ -40,7 +40,7 @@ def test_a_job_started_inside_a_job_does_not_keep_the_outer_one_lingering(cli: C
     outer, inner = _nested(cli, "exit 2")
     ended = cli.ok("wait", outer, "--timeout-ms", "50s")
     assert (ended["exit_code"], ended["descendants"]) == (2, 0)
-    until(lambda: not pair.supervisor_now(outer), what="the end of the outer supervisor")
+    pair.until_free(cli.root, outer)
     assert cli.ok("status", inner)["state"] == "running"
     (work / "go").touch()
     assert cli.ok("wait", inner, "--timeout-ms", "50s")["exit_code"] == 8
@@ -55,4 +55,5 @@ def test_the_supervisors_of_both_may_be_killed(cli: Cli, work: Path) -> None:
     (work / "go").touch()
     assert cli.ok("wait", outer, "--timeout-ms", "50s")["exit_code"] == 2
     assert cli.ok("wait", inner, "--timeout-ms", "50s")["exit_code"] == 8
-    until(lambda: not pair.supervisor_now(outer) and not pair.supervisor_now(inner), what="the end of both supervisors")
+    pair.until_free(cli.root, outer)
+    pair.until_free(cli.root, inner)

@@ -67,7 +67,7 @@ def test_a_grace_that_began_before_a_takeover_ends_with_the_kill(cli: Cli, jobs:
     cli.ok("kill", job, "--grace-ms", "1500", "--wait-ms", "100")
     pair.end(pair.supervisor(job))
     until(lambda: cli.ok("status", job)["state"] == "killed", what="the end of the command")
-    until(lambda: not pair.is_supervised(cli.root, job), what="the end of all of it")
+    pair.until_free(cli.root, job)
     jobs.end()
 
 

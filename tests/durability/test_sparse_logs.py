@@ -44,7 +44,7 @@ def test_a_log_that_its_job_made_a_terabyte_long_is_read_to_the_end_of_the_outpu
     _check(cli, job, "early\n")
     (work / "end").touch()
     cli.ok("wait", job)
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    pair.until_free(root, job)
     assert log.stat().st_size == len("early\nlate\n")
     _check(cli, job, "early\nlate\n")
 
@@ -52,7 +52,7 @@ def test_a_log_that_its_job_made_a_terabyte_long_is_read_to_the_end_of_the_outpu
 @pytest.mark.fault("D09")
 def test_a_log_that_grew_after_the_end_is_read_to_where_it_ended(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "echo early; echo late")["job_id"]
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    pair.until_free(root, job)
     os.truncate(root / job / "stdout.log", TERABYTE)
     _check(cli, job, "early\nlate\n")
 

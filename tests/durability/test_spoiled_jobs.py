@@ -47,7 +47,7 @@ def test_a_notification_that_no_system_call_takes_is_recorded_and_the_other_one_
     until(lambda: event.exists() and not json.loads(event.read_bytes())["pending"], what="the end of the delivery")
     for _ in range(5):
         cli.ok("list", "--all")
-    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+    pair.until_free(root, job)
     results = {one["sink_type"]: one for one in json.loads(event.read_bytes())["delivery_results"]}
     assert (results["file"]["success"], results["command"]["success"]) == (True, False)
     assert "no program can be given this" in results["command"]["error"]
@@ -66,7 +66,7 @@ def test_a_file_that_no_system_call_takes_is_a_failed_delivery(cli: Cli, root: P
     (result,) = json.loads(event.read_bytes())["delivery_results"]
     assert not result["success"]
     assert "not a path" in result["error"]
-    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+    pair.until_free(root, job)
 
 
 def test_a_job_whose_every_supervisor_dies_is_given_up_with_a_reason(cli: Cli, root: Path, work: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_job_whose_every_supervisor_dies_is_given_up_with_a_reason(cli: Cli, r
     dies = {"OUTLIVE_CRASH_AT": "raise:adopt_told,raise:guardian:takeover_locked"}
     looks = 0
     while cli.ok("list", "--all", env=dies)["jobs"][0]["state"] == "running":
-        until(lambda: not pair.is_supervised(root, job), what="the death of the adopters")
+        pair.until_free(root, job)
         looks += 1
         assert looks <= adoptions.MOST
     found = cli.ok("status", job)
@@ -122,7 +122,7 @@ def test_a_delivery_whose_supervisor_is_killed_each_time_is_given_up(cli: Cli, r
         return bool(event.exists() and not json.loads(event.read_bytes())["pending"])
 
     until(is_over, what="the end of the delivery")
-    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+    pair.until_free(cli.root, job)
     (result,) = json.loads(event.read_bytes())["delivery_results"]
     assert "given up" in result["error"]
     assert 1 <= len(sink.read_bytes().splitlines()) <= 3
@@ -184,7 +184,7 @@ def test_whatever_stands_in_place_of_a_job_s_file_no_reader_waits_for_it(
 ) -> None:
     other, job = (shared_session.ok("exec", command="echo text")["job_id"] for _ in range(2))
     root = Path(shared_session.ok("process", action="list")["root"])
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")  # it may write that file once more
+    pair.until_free(root, job)  # it may write that file once more
     spoiled = root / job / name
     spoiled.unlink(missing_ok=True)
     KINDS[kind](spoiled)
@@ -211,7 +211,7 @@ def test_whatever_stands_in_place_of_a_job_s_file_no_reader_waits_for_it(
 @pytest.mark.parametrize("kind", first(1, ["directory", "link", "FIFO"]))
 def test_events_of_a_job_whose_history_cannot_be_read_say_so(cli: Cli, root: Path, kind: str) -> None:
     job = cli.ok("run", "true")["job_id"]
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    pair.until_free(root, job)
     (root / job / "events.ndjson").unlink()
     KINDS[kind](root / job / "events.ndjson")
     found = cli.ok("events", job)
@@ -229,7 +229,7 @@ RECORDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Path, name: str) -> None:
     job = cli.ok("run", "true")["job_id"]
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    pair.until_free(root, job)
     changes = dict(RECORDS[name])
     file = changes.pop("file")
     _rewrite(root / job / file, **changes)
@@ -247,7 +247,7 @@ ORDERS = {"garbled": b"\xff" * 96, "of no stream": b"\0" * 8 + b"\x07" + b"\0" *
 @pytest.mark.parametrize("order", first(2, ["missing", "cut", *ORDERS]))
 def test_without_its_order_the_output_is_shown_and_that_is_said(cli: Cli, root: Path, order: str) -> None:
     job = cli.ok("run", "echo out; echo err >&2")["job_id"]
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    pair.until_free(root, job)
     path = root / job / "order"
     if order == "missing":
         path.unlink()
@@ -264,7 +264,7 @@ def test_without_its_order_the_output_is_shown_and_that_is_said(cli: Cli, root: 
 def test_zeros_behind_the_order_are_what_a_power_cut_leaves_and_no_records(cli: Cli, root: Path) -> None:
     """ext4 keeps the length of a file whose last block was there already, and not what was written into it."""
     job = cli.ok("run", "echo out; echo err >&2; sleep 0.2; echo more")["job_id"]
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    pair.until_free(root, job)
     with (root / job / "order").open("ab") as order:
         order.write(bytes(96))
     found = cli.ok("log", job)
@@ -287,7 +287,7 @@ ALL_NAMES = (*NAMES[:7], "stderr.log")
 @pytest.mark.parametrize(("name", "kind"), only(lambda one: one[1] == "empty", product(ALL_NAMES, DAMAGE)))
 def test_whatever_is_left_of_a_file_every_verb_answers(cli: Cli, root: Path, name: str, kind: str) -> None:
     job = cli.ok("run", "echo out; echo err >&2; exit 3")["job_id"]
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    pair.until_free(root, job)
     path = root / job / name
     if path.exists():
         DAMAGE[kind](path)

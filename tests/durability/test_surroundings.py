@@ -128,7 +128,7 @@ def stranger() -> Any:
 
 def _said_to_run(root: Path, job_id: str, **changes: Any) -> None:
     path = root / job_id / "state.json"
-    until(lambda: not pair.is_supervised(root, job_id), what="the supervisor's end")
+    pair.until_free(root, job_id)
     found = atomic_file.load(path.read_bytes())
     found |= {"state": "running", "phase": "running", "exit_code": None, "reason": None, "finished_at": None}
     path.write_bytes(atomic_file.dump(found | {"duration_ms": None} | changes))
@@ -236,7 +236,7 @@ def test_a_job_ends_and_is_told_though_our_own_code_was_deleted(cli: Cli, place:
     (work / "go").touch()
     ended = cli.ok("wait", job_id, "--timeout-ms", "50s")
     assert (ended["exit_code"], ended["output"]) == (3, "a\nb\n")
-    until(lambda: not pair.supervisor_now(job_id), what="the supervisor's end")
+    pair.until_free(root, job_id)
     assert json.loads((root / job_id / "completion_event.json").read_bytes())["delivered"]
     assert (work / "told").exists() and json.loads((work / "event").read_bytes())["exit_code"] == 3
 

@@ -51,7 +51,7 @@ def syncs(monkeypatch: pytest.MonkeyPatch, root: Path, place: Path) -> Syncs:
     monkeypatch.setattr(os, "replace", note_rename)
 
     def seen(job: str) -> list[tuple[str, str]]:
-        until(lambda: not pair.is_supervised(root, job), what="the end of its supervisor")
+        pair.until_free(root, job)
         found = [line.split(" ", 1) for line in noted.read_text().splitlines()]
         return [(call, os.path.relpath(path, root / job)) for call, path in found if job in path]
 

@@ -17,7 +17,6 @@ from support import pair
 from support.cli import Cli, Text, one_object
 from support.jobs import job_ids
 from support.mounts import Mounts
-from support.wait import until
 
 SOURCE = Path(outlive.__file__).parent
 ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
@@ -39,7 +38,7 @@ def test_output_beyond_the_limit_of_a_file_is_counted_and_the_limit_is_named(cli
     assert found["ok"], found
     assert (found["exit_code"], found["dropped_bytes"]) == (3, 134_464)
     assert "no file of its supervisor may be larger than 65,536 bytes (`ulimit -f`" in found["hint"]
-    until(lambda: not pair.supervisor_now(found["job_id"]), what="the supervisor's end")
+    pair.until_free(cli.root, found["job_id"])
     assert "65,536 bytes (`ulimit -f`" in cli.ok("status", found["job_id"])["hint"]
     assert cli.ok("tail", found["job_id"])["stderr_tail"] == "end\n"
 

@@ -21,7 +21,6 @@ from support.calls import ask, calls_of
 from support.cli import Cli
 from support.commands import GATE
 from support.mounts import Mounts
-from support.wait import until
 
 CALLER = Caller("tests", "tests", "tests")
 
@@ -52,7 +51,7 @@ def test_an_end_on_a_disk_that_became_read_only_is_told_by_every_verb_until_it_i
     found = cli.ok(*words, "kill", job)
     assert (found["state"], found["exit_code"]) == ("exited", 7)
     assert "only record" in found["hint"]
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    pair.until_free(root, job)
     assert "takes nothing (Read-only file system)" in cli.ok(*words, "status", job)["message"]
 
 
@@ -74,7 +73,7 @@ def test_a_supervisor_that_is_killed_on_a_read_only_disk_has_a_successor_that_te
     assert "not on disk (Read-only file system)" in found["damage"]
     assert cli.ok(*words, "log", job)["output"] == "early\n"
     cli.ok(*words, "kill", job)
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    pair.until_free(root, job)
 
 
 @pytest.fixture
@@ -108,6 +107,6 @@ def test_an_end_that_a_disk_refuses_is_told_and_written_when_the_disk_takes_it(
     found = cli.ok("wait", job)
     assert (found["exit_code"], "damage" in found) == (7, True)
     (place / "broken").unlink()
-    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
+    pair.until_free(root, job)
     assert atomic_file.load(state.read_bytes())["exit_code"] == 7
     assert "damage" not in cli.ok("status", job)

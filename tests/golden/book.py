@@ -12,8 +12,7 @@ from golden.masks import Masks, paths
 from outlive.verbs import VERBS
 from support.cli import Cli, one_object
 from support.mcp_client import McpSession
-from support.pair import is_supervised
-from support.wait import until
+from support.pair import until_free
 
 FULL: tuple[str, ...] = ()
 BRIEF, HUMAN = ("--detail", "brief"), ("--human",)
@@ -49,7 +48,7 @@ class Book:
 
     def settle(self, job: str) -> None:
         """Wait for the end of a job's supervisor."""
-        until(lambda: not is_supervised(self.cli.root, job), what=f"the end of the supervisor of {job}")
+        until_free(self.cli.root, job)
 
     def call(self, tool: str, /, *, details: tuple[str, ...] = ("brief", "full"), **arguments: Any) -> dict[str, Any]:
         """Call a tool in each detail. Return the last object."""

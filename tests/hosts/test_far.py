@@ -23,7 +23,6 @@ from outlive.store import atomic_file
 from outlive.store.root import Store
 from support import pair
 from support.cli import Cli
-from support.wait import until
 
 MAIN = "from outlive.far.main import main; main()"
 
@@ -131,7 +130,7 @@ def test_a_look_that_fails_is_followed_by_another_one(there: Store, monkeypatch:
     from outlive.far import main as far
 
     job = cli.ok("run", "--wait", "true")["job_id"]
-    until(lambda: not pair.is_supervised(cli.root, job), what="the end of its supervisor")
+    pair.until_free(cli.root, job)
     (cli.root / job).rename(Path(there.path) / job)
     inspect = adoption.inspect_and_adopt
     looks: list[bool] = []

@@ -46,8 +46,8 @@ def start(cli: Cli, work: Path, point: str, host: str, command: str) -> tuple[st
     """Start a job while one of its processes dies at `point`. Return its id, and whether the launcher answered."""
     sinks = ("--notify-file", str(work / "told"))
     text = cli.text("run", "--host", host, *sinks, "--snapshot-after", "0", "--", command, env=at(point, work))
-    until((work / "crashes").exists, what=f"a death at {point}")
-    assert (work / "crashes").read_text(encoding="utf-8").split() == [point]
+    died = until(lambda: (work / "crashes").read_text(encoding="utf-8").split(), what=f"a death at {point}")
+    assert died == [point]
     (job,) = job_ids(cli.root)
     return job, text.status != -signal.SIGKILL
 

@@ -549,7 +549,7 @@ def test_a_job_on_another_host_survives_the_kill_of_the_job_that_started_it(cli:
     mirror = mirror_of(job)
     killed = cli.ok("kill", outer)
     assert (killed["state"], killed["survivors"]) == ("killed", [])
-    until(lambda: not pair.supervisor_now(outer), what="the end of the outer supervisor")
+    pair.until_free(cli.root, outer)
     assert mirror_of(job) == mirror
     cli.ok("write", job, "--data", "x\n")
     assert follow_to_end(cli, box, job)["exit_code"] == 8
@@ -560,7 +560,7 @@ def test_a_job_on_another_host_does_not_keep_the_job_lingering_that_started_it(c
     inner = f"{sys.executable} -m outlive run --host box --stdin open --snapshot-after 0 -- 'read x; exit 8'"
     outer = cli.ok("run", "--wait", "--", "sh", "-c", f"{inner}; exit 2")
     assert (outer["exit_code"], outer.get("descendants", 0)) == (2, 0)
-    until(lambda: not pair.supervisor_now(outer["job_id"]), what="the end of the outer supervisor")
+    pair.until_free(cli.root, outer["job_id"])
     (job,) = job_ids(cli.root) - {outer["job_id"]}
     cli.ok("write", job, "--data", "x\n")
     assert follow_to_end(cli, box, job)["exit_code"] == 8

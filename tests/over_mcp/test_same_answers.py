@@ -93,7 +93,7 @@ def finished(faces: Faces, root: Path) -> str:
     """A job with much on both streams, escape sequences and bytes that are no text. No supervisor has it any more."""
     found = faces.session.ok("exec", command=[sys.executable, "-c", PRINT], title="much", tags=["a.b"], env={"A": "1"})
     job: str = found["job_id"]
-    until(lambda: not pair.is_supervised(root, job), what="the end of its supervisor")
+    pair.until_free(root, job)
     return job
 
 

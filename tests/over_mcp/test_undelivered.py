@@ -14,6 +14,7 @@ import pytest
 
 from outlive.system import locks
 from support.cli import Cli
+from support.commands import GATE
 from support.mcp_client import LEGACY_VERSION, RawMcp
 from support.serve import INITIALIZE, TRANSPORTS, HttpSession, Served
 from support.wait import until
@@ -34,7 +35,7 @@ def test_a_notice_in_an_answer_that_a_killed_server_had_not_written_is_told_agai
 ) -> None:
     raw = raw_mcp(era=era)
     large = raw.call("exec", command=LARGE, max_bytes=1_000)["job_id"]
-    gated = "until [ -e go ]; do sleep 0.1; done; echo out; exit 3"
+    gated = f"{GATE}; echo out; exit 3"
     job = raw.call("exec", command=gated, background=True)["job_id"]
     raw.begin_call("process", action="poll", job_id=large, since_seq=0, max_bytes=900_000)  # more than a pipe holds
     stdout = raw.process.stdout
@@ -53,11 +54,12 @@ def test_a_notice_in_an_answer_that_a_killed_server_had_not_written_is_told_agai
 def test_over_http_a_notice_is_told_once(serve: Serve, cli: Cli, transport: str, work: Path) -> None:
     served = serve("--workdir", os.getcwd())
     with HttpSession(served, transport=transport, era="legacy") as session:
-        gated = "until [ -e go ]; do sleep 0.1; done; echo out; exit 3"
+        gated = f"{GATE}; echo out; exit 3"
         job = session.ok("exec", command=gated, background=True)["job_id"]
         (work / "go").touch()
         cli.ok("wait", job)
-        assert news(session.ok("process", **LISTED)) == [(job, "finished")]
+        # Told with the first answer after the server saw that the client has the id
+        assert until(lambda: news(session.ok("process", **LISTED)), what="the notice") == [(job, "finished")]
         assert news(session.ok("process", **LISTED)) == []
     until(lambda: not list((cli.root / ".owed").glob(f"*/{job}")), what="the kernel has taken the answer that told it")
 
@@ -103,8 +105,9 @@ def test_a_job_whose_answer_was_lost_with_the_connection_is_named_by_the_next(
     served = serve("--workdir", os.getcwd())
     connection, session = _opened(served)
     with connection:
-        _post(served, connection, session, "exec", {"command": "touch started; exec sleep 60", "yield_ms": 1_500})
+        _post(served, connection, session, "exec", {"command": f"touch started; {GATE}", "yield_ms": 50_000})
         until((work / "started").exists, what="the command")
+    (work / "go").touch()  # only now there is an answer, which finds no one
     (job,) = (path.name for path in root.iterdir() if len(path.name) == 26)
     found = until(lambda: news(_call(served, session, **LISTED)), what="the notice")
     assert found == [(job, "unanswered")]
@@ -118,7 +121,7 @@ def test_a_notice_in_an_answer_that_the_kernel_had_not_taken_is_told_by_the_next
     with connection:
         printed = "head -c 900000 /dev/zero | tr '\\0' '\\1'"  # six bytes each in JSON
         large = _call(served, session, "exec", command=printed, max_bytes=1_000)["job_id"]
-        gated = "until [ -e go ]; do sleep 0.1; done; echo out; exit 3"
+        gated = f"{GATE}; echo out; exit 3"
         job = _call(served, session, "exec", command=gated, background=True)["job_id"]
         (work / "go").touch()
         cli.ok("wait", job)

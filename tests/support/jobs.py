@@ -11,7 +11,6 @@ from ulid import ULID
 
 from support import pair
 from support.cli import Cli
-from support.wait import until
 
 DAY_S = 86_400.0
 UNASKED = {"OUTLIVE_GC_AUTOMATIC": "false"}  # no job deletes others at its end
@@ -30,7 +29,7 @@ def background(cli: Cli, *words: str) -> str:
 def settled(cli: Cli, *words: str) -> str:
     """A finished job that no process holds any more."""
     job: str = cli.ok("run", "--wait", *(words or ("true",)), env=UNASKED)["job_id"]
-    until(lambda: not pair.is_supervised(cli.root, job), what="the end of its supervisor")
+    pair.until_free(cli.root, job)
     return job
 
 

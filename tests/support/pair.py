@@ -46,6 +46,12 @@ def is_supervised(root: Path, job: str) -> bool:
         return found.is_supervised()
 
 
+def until_free(root: Path, job: str) -> None:
+    """Wait until everything about a job is done: its guardian and its supervisor have let go of its lock. Looking for a
+    supervisor by its name does not show that: it takes the name after its caller has the answer."""
+    until(lambda: not is_supervised(root, job), what=f"the end of the supervisor of {job}")
+
+
 def guardian(job: str) -> int:
     """The guardian of a job that runs, whose supervisor is still the first one or an adopter."""
     found = processes.parent(supervisor(job))
