@@ -75,7 +75,7 @@ def test_runs_are_compared_beside_the_event_loop(
 
 def test_a_run_behind_the_wall_is_none(calls: Calls, work: Path, cli: Cli, jobs: Jobs) -> None:
     reports(work, "one")
-    theirs = ask(calls, OTHER, EXEC, command=COMMAND, workdir=str(work))
+    theirs = ask(calls, OTHER, EXEC, command=COMMAND, workdir=str(work), title="of another")
     cli.ok("run", "--wait", COMMAND)
     mine = ask(calls, FIRST, EXEC, command=COMMAND, workdir=str(work))
     assert "previous" not in mine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from outlive.core.records import Definition, Notification
 from outlive.errors import from_os
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from outlive.core.records import Identity
     from outlive.jobs.context import Context
     from outlive.store.inspection.inspect import Inspection
+
+_DELETED_TRIES, _DELETED_TRY_S = 20, 0.01
 
 
 def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
@@ -80,11 +83,16 @@ def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
 
 
 def require_in_place(job: JobDir) -> None:
-    """Raise job_not_found if the job's directory was deleted since it was opened."""
-    if not job.is_in_place():
-        from outlive.jobs.diagnosis import deleted  # late: few jobs are removed while a call is at work on them
+    """Raise job_not_found if the job's directory was deleted since it was opened, or is being deleted now: of its files
+    the lock may be gone before the directory is."""
+    for _ in range(_DELETED_TRIES):
+        if not job.is_in_place():
+            from outlive.jobs.diagnosis import deleted  # late: few jobs are removed while a call is at work on them
 
-        raise deleted.meanwhile(job)
+            raise deleted.meanwhile(job)
+        if job.has_lock():
+            return
+        time.sleep(_DELETED_TRY_S)
 
 
 def _end_untold(ctx: Context, job: JobDir, inspection: Inspection) -> bool:

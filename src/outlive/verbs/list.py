@@ -85,9 +85,7 @@ def list_jobs(
             skipped += 1
     entries.sort(key=lambda entry: (entry.state == "running", entry.job_id), reverse=True)
     if truncated:
-        on = offset + len(entries)
-        call = f"offset={on}" if ctx.face == "mcp" else f"--offset {on}"
-        hint: str | None = f"There are more: {call} shows them."
+        hint: str | None = f"There are more: offset={offset + len(entries)} shows them."
     else:
         hint = elsewhere.hint(ctx, wanted, is_empty=not entries and not before) or _of_pending(entries)
     return List(root=ctx.store.path, jobs=entries, truncated=truncated, skipped=skipped, hint=hint)

@@ -138,6 +138,7 @@ class StartCall:
                 ctx.job_id = None
             new.close()
             raise
+        adoption.require_in_place(new.dir)
         job_dir = lookup.open_known(ctx, plan.definition.job_id)
         new.close()
         with job_dir as job:
