@@ -288,7 +288,7 @@ def test_every_json_that_a_page_shows_is_json() -> None:
 def test_each_example_of_a_test_is_the_test_of_the_file_that_it_names() -> None:
     page = CHECKOUT / "tests" / "README.md"
     shown = re.findall(r"^From `(\S+\.py)`.*?^```python\n(.*?)^```$", pages.text_of(page), re.DOTALL | re.MULTILINE)
-    assert len(shown) == len(pages.blocks(page, "python")) == 3
+    assert len(shown) == len(pages.blocks(page, "python")) == 4
     for name, example in shown:
         known = _parts((page.parent / name).read_text(encoding="utf-8"))
         for part in _parts(example):

@@ -374,24 +374,26 @@ def test_a_restart_is_asked_about_again(cli: Cli, config: Path, work: Path) -> N
     cli.ok("kill", again["job_id"])
 
 
-# A server that may wait for five answers, and gets to waiting only a second after each call
+# A server that may wait for five answers, and gets to waiting only when the file `go` is there
 FEW = f"""
-import sys, time
+import os, sys, time
 from outlive.jobs.permission import approval, commands
 commands.MOST_HELD, hold = 5, approval._hold
 def late(*given):
-    time.sleep(1)
+    while not os.path.exists("go"):
+        time.sleep(0.01)
     return hold(*given)
 approval._hold = late
 {MAIN}"""
 
 
 @MODERN_FIRST
-def test_a_model_cannot_pile_up_questions(mcp_connect: Callable[..., McpSession], config: Path) -> None:
+def test_a_model_cannot_pile_up_questions(mcp_connect: Callable[..., McpSession], config: Path, work: Path) -> None:
     session = mcp_connect(command=[sys.executable, "-c", FEW, "mcp"])
     asked = [session.begin("exec", command="touch made", yield_ms=0) for _ in range(6)]
     codes = [answer.result.get("error", {}).get("code") for answer in (call.result(60) for call in asked)]
     assert codes.count("denied") == 1
+    (work / "go").touch()
     for answer in (call.result(60) for call in asked):
         if answer.result["ok"]:
             session.ok("process", action="remove", job_id=answer.result["job_id"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -77,17 +76,6 @@ def test_create_refuses_a_masked_value_and_names_the_way_out(cli: Cli, jobs: Job
 # --- start ---------------------------------------------------------------------------------------------------------
 
 
-def test_start_runs_what_create_defined(cli: Cli, work: Path) -> None:
-    (work / "sub").mkdir()
-    made = cli.ok("create", "--cwd", "sub", "--env", "A=1", "--tag", "t", 'pwd; echo "$A"; exit 5')
-    started = cli.ok("start", made["job_id"])
-    assert (started["type"], started["job_id"]) == ("start", made["job_id"])
-    assert (started["state"], started["exit_code"]) == ("exited", 5)
-    assert started["output"] == f"{work}/sub\n1\n"
-    assert (started["tags"], started["env_vars"]) == (["t"], ["A=1"])
-    assert started["created_at"] == made["created_at"] <= started["started_at"]
-
-
 def test_start_has_the_observing_options_of_run(cli: Cli, jobs: Jobs) -> None:
     made = cli.ok("create", "seq 5; sleep 60")["job_id"]
     assert cli.ok("start", "--snapshot-after", "0", made)["state"] == "running"
@@ -105,17 +93,6 @@ def test_a_job_starts_once(cli: Cli, jobs: Jobs) -> None:
     cli.error("start", made, code="invalid_state")
     cli.error("start", cli.ok("run", "true")["job_id"], code="invalid_state")
     jobs.end()
-
-
-@pytest.mark.fault("F11")
-def test_of_two_that_start_a_job_at_once_one_does(cli: Cli, work: Path) -> None:
-    made = cli.ok("create", "echo x >> starts; exit 0")["job_id"]
-    with contextlib.ExitStack() as stack:
-        calls = [stack.enter_context(cli.spawn("start", made)) for _ in range(4)]
-        answers = [one_object(Text(0, call.communicate(timeout=60)[0].decode(), "")) for call in calls]
-    assert sorted(one["ok"] for one in answers) == [False, False, False, True]
-    assert {one["error"]["code"] for one in answers if not one["ok"]} == {"invalid_state"}
-    assert (work / "starts").read_text() == "x\n"
 
 
 def test_env_files_are_read_again_at_each_start(cli: Cli, work: Path) -> None:
@@ -193,13 +170,6 @@ def test_restart_is_a_new_job_with_the_same_definition(cli: Cli, work: Path) -> 
     assert (work / "sub" / "runs").read_text() == "x\nx\n"
     assert cli.ok("poll", old["job_id"])["output"] == old["output"]
     assert cli.ok("status", new["job_id"])["restarted_from"] == old["job_id"]
-
-
-def test_restart_changes_and_adds_variables(cli: Cli) -> None:
-    old = cli.ok("run", "--env", "A=1", "--env", "B=1", 'echo "$A$B$C"')
-    new = cli.ok("restart", old["job_id"], "--env", "B=2", "--env", "C=3")
-    assert new["output"] == "123\n"
-    assert sorted(new["env_vars"]) == ["A=1", "B=2", "C=3"]
 
 
 def test_a_masked_variable_must_be_given_again(cli: Cli, jobs: Jobs, root: Path) -> None:

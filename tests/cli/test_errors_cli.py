@@ -149,22 +149,6 @@ def test_help_and_version_are_text_and_touch_nothing(cli: Cli, root: Path) -> No
     assert not root.exists()
 
 
-def test_logs_go_to_stderr_and_only_when_asked(cli: Cli) -> None:
-    assert cli.run("list").stderr == ""
-    assert cli.run("-v", "list").stderr
-    assert cli.run("list", "-vv").stderr
-    assert cli.run("list", env={"OUTLIVE_LOG": "debug"}).stderr
-
-
-def test_a_reader_that_goes_away_is_no_traceback(cli: Cli) -> None:
-    read_end, write_end = os.pipe()
-    os.close(read_end)
-    with cli.spawn("list", stdout=write_end) as call:
-        os.close(write_end)
-        _, said = call.communicate(timeout=60)
-    assert said == b""
-
-
 def test_the_schema_is_printed_even_where_the_root_is_unsafe(cli: Cli, root: Path) -> None:
     root.mkdir(mode=0o777)
     root.chmod(0o777)

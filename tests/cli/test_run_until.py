@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from support.cli import Cli, Jobs
-from support.commands import GATE
 
 LISTEN = """
 import socket, sys, time
@@ -39,39 +38,10 @@ def test_a_server_is_started_and_its_port_awaited_in_one_call(cli: Cli, jobs: Jo
     jobs.end()
 
 
-def test_the_end_of_the_job_ends_the_wait_for_what_cannot_come_any_more(cli: Cli) -> None:
-    answer = cli.ok("run", "--until", "regex=ready", "--snapshot-after", "60s", "echo address in use; exit 3")
-    assert (answer["fired"]["condition"], answer["exit_code"], answer["timed_out"]) == ("exit", 3, False)
-    assert answer["hint"].startswith("The job ended before regex came true.")
-
-
-def test_without_the_condition_the_answer_comes_in_its_time(cli: Cli, jobs: Jobs) -> None:
-    answer = cli.ok("run", "--until", "file=never", "--snapshot-after", "200ms", "exec sleep 60")
-    assert (answer["state"], answer["fired"], answer["timed_out"]) == ("running", None, True)
-    assert "there is no" in answer["hint"]
-    jobs.end()
-
-
-def test_a_question_is_answered_before_what_is_waited_for(cli: Cli, jobs: Jobs) -> None:
-    ask = "printf 'Name? '; read name; echo hello"
-    answer = cli.ok("run", "--stdin", "open", "--until", "regex=hello", "--snapshot-after", "60s", ask)
-    assert (answer["fired"]["condition"], answer["waiting_for_input"], answer["prompt"]) == ("input", True, "Name?")
-    jobs.end()
-
-
 def test_a_wrong_condition_starts_nothing(cli: Cli, root: Path) -> None:
     error = cli.error("run", "--until", "prt=80", "true", code="invalid_argument")
     assert (error["details"]["field"], error["hint"]) == ("--until", "Did you mean port=8080?")
     assert not cli.ok("list", "--all")["jobs"]
-
-
-def test_a_job_that_runs_already_is_waited_for_as_well(cli: Cli, jobs: Jobs, work: Path) -> None:
-    key = ("--dedupe-key", "server")
-    first = cli.ok("run", *key, "--until", "regex=up", "--snapshot-after", "60s", f"echo up; {GATE}")
-    again = cli.ok("run", *key, "--until", "regex=up", "--snapshot-after", "60s", f"echo up; {GATE}")
-    assert (again["job_id"], again["deduplicated"], again["fired"]) == (first["job_id"], True, first["fired"])
-    (work / "go").touch()
-    jobs.end()
 
 
 def test_start_and_restart_wait_as_well(cli: Cli) -> None:

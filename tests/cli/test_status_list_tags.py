@@ -107,11 +107,6 @@ def test_five_characters_name_no_job(cli: Cli) -> None:
         cli.error("status", name, code="job_not_found")
 
 
-def test_every_verb_says_that_a_job_is_not_there(cli: Cli) -> None:
-    for verb in ("poll", "log", "tail", "wait", "kill", "clear", "remove", "restart", "start", "write"):
-        cli.error(verb, NOBODY, code="job_not_found", status=1)
-
-
 @pytest.mark.fault("S02")
 def test_a_link_in_the_place_of_a_job_is_no_job(cli: Cli, root: Path, place: Path) -> None:
     job = _finished(cli)
@@ -243,29 +238,12 @@ def test_what_is_no_tag_pattern_is_refused(cli: Cli, pattern: str) -> None:
     cli.error("list", f"--tag={pattern}", code="invalid_tag")
 
 
-def test_tag_set_replaces_all_tags_and_none_clears_them(cli: Cli) -> None:
-    job = _finished(cli, "--tag", "old", "true")
-    assert cli.ok("tag", "set", job, "--tag", "b", "--tag", "a", "--tag", "b")["tags"] == ["b", "a"]
-    assert cli.ok("status", job)["tags"] == ["b", "a"]
-    assert _listed(cli, "--tag", "old") == []
-    assert cli.ok("tag", "set", job)["tags"] == []
-    assert cli.ok("status", job)["tags"] == []
-
-
 def test_tag_set_has_an_underscore_form_and_works_in_every_state(cli: Cli, jobs: Jobs) -> None:
     for job in (cli.ok("create", "true")["job_id"], background(cli), _finished(cli)):
         found = cli.ok("tag_set", job, "--tag", "t")
         assert (found["type"], found["job_id"]) == ("tag_set", job)
         assert cli.ok("tag-set", job, "--tag", "u")["tags"] == ["u"]
     jobs.end()
-
-
-def test_a_wrong_tag_changes_nothing(cli: Cli) -> None:
-    job = _finished(cli, "--tag", "old", "true")
-    for tag in ("a.*", "a b", ""):
-        cli.error("tag", "set", job, "--tag", "new", f"--tag={tag}", code="invalid_tag")
-    assert cli.ok("status", job)["tags"] == ["old"]
-    cli.error("tag", "set", NOBODY, "--tag", "a", code="job_not_found")
 
 
 # --- damaged files -------------------------------------------------------------------------------------------------

@@ -17,16 +17,6 @@ def titled(cli: Cli, title: str, *words: str) -> str:
     return found
 
 
-def test_the_newest_job_with_a_title_is_meant_and_the_answer_says_which(cli: Cli) -> None:
-    titled(cli, "web", "echo", "old")
-    new = titled(cli, "web", "echo", "new")
-    titled(cli, "webs")
-    answer = cli.ok("log", "web")
-    assert (answer["job_id"], answer["output"]) == (new, "new\n")
-    assert answer["hint"] == f"'web' is a title: this is the newest job that has it, {new}."
-    cli.error("log", "we", code="job_not_found")
-
-
 @pytest.mark.parametrize(
     "words", [("status",), ("poll",), ("wait",), ("events",), ("kill",), ("restart",), ("tag", "set", "--tag", "a")]
 )

@@ -34,79 +34,9 @@ def _started(cli: Cli, *words: str) -> str:
 # --- wait ----------------------------------------------------------------------------------------------------------
 
 
-def test_wait_answers_when_the_job_ends_and_tells_how(cli: Cli) -> None:
-    job = background(cli, "echo out; sleep 0.2; exit 7")
-    answer = cli.run("wait", "--poll-ms", "20", job)
-    assert answer.status == 0
-    assert (answer["state"], answer["exit_code"], answer["reason"]) == ("exited", 7, "exit")
-    assert (answer["output"], answer["next_seq"], answer["timed_out"]) == ("out\n", 4, False)
-    assert (answer["fired"]["condition"], answer["fired"]["job_id"]) == ("exit", job)
-    assert cli.ok("wait", job, "--since-seq", "4")["output"] == ""
-
-
-def test_what_is_already_true_is_answered_at_once(cli: Cli) -> None:
-    job = cli.ok("run", "echo x")["job_id"]
-    for condition in ("exit", "output"):
-        found = cli.ok("wait", job, "--until", condition, "--timeout-ms", "0")
-        assert (found["timed_out"], found["fired"]["condition"]) == (False, condition)
-
-
-def test_a_wait_that_runs_out_of_time_is_a_normal_answer_and_ends_nothing(cli: Cli, jobs: Jobs) -> None:
-    job = _started(cli, "echo up; sleep 60")
-    answer = cli.run("wait", job, "--timeout-ms", "50")
-    assert answer.status == 0
-    assert (answer["timed_out"], answer["fired"], answer["state"], answer["exit_code"]) == (True, None, "running", None)
-    assert (answer["output"], answer["idle_ms"] >= 0) == ("up\n", True)
-    assert cli.ok("status", job)["state"] == "running"
-    jobs.end()
-
-
-def test_wait_until_output_is_woken_by_the_first_byte_after_the_cursor(cli: Cli, jobs: Jobs, work: Path) -> None:
-    job = _started(cli, "echo up; until [ -e go ]; do sleep 0.1; done; echo more; sleep 60")
-    seen = cli.ok("wait", job, "--until", "output")["next_seq"]
-    words = ["wait", job, "--until", "output", "--since-seq", str(seen)]
-    assert cli.ok(*words, "--timeout-ms", "50")["timed_out"] is True
-    with cli.spawn(*words) as call:
-        (work / "go").touch()
-        found = one_object(Text(0, call.communicate(timeout=60)[0].decode(), ""))
-    assert (found["output"], found["fired"]["condition"]) == ("more\n", "output")
-    jobs.end()
-
-
 def test_wait_until_output_ends_with_a_job_that_puts_nothing_out(cli: Cli) -> None:
     found = cli.ok("wait", background(cli, "sleep 0.1"), "--until", "output")
     assert (found["timed_out"], found["fired"]["condition"], found["state"]) == (False, "exit", "exited")
-
-
-def test_of_several_jobs_the_first_to_end_decides(cli: Cli, jobs: Jobs) -> None:
-    slow, quick = background(cli), background(cli, "echo q; sleep 0.1; exit 5")
-    found = cli.ok("wait", slow, quick)
-    assert (found["job_id"], found["exit_code"], found["output"]) == (quick, 5, "q\n")
-    assert [(one["job_id"], one["state"], one["exit_code"]) for one in found["jobs"]] == [
-        (slow, "running", None),
-        (quick, "exited", 5),
-    ]
-    assert [one["fired"] is None for one in found["jobs"]] == [True, False]
-    jobs.end()
-
-
-def test_with_mode_all_every_job_must_end(cli: Cli, jobs: Jobs) -> None:
-    made = [background(cli, f"sleep 0.{i}; exit {i}") for i in (1, 3, 2)]
-    found = cli.ok("wait", *made, "--mode", "all")
-    assert found["timed_out"] is False
-    assert [one["exit_code"] for one in found["jobs"]] == [1, 3, 2]
-    assert found["job_id"] in made
-    slow = background(cli)
-    found = cli.ok("wait", "--mode", "all", made[0], slow, "--timeout-ms", "50")
-    assert (found["timed_out"], found["job_id"], found["fired"]) == (True, slow, None)
-    assert [one["fired"] is None for one in found["jobs"]] == [False, True]
-    jobs.end()
-
-
-def test_one_job_named_twice_is_one_job(cli: Cli) -> None:
-    job = cli.ok("run", "true")["job_id"]
-    assert "jobs" not in cli.ok("wait", job, job)
-    assert cli.ok("wait", job, job[-8:], "--mode", "all")["timed_out"] is False
 
 
 def test_what_cannot_be_waited_for_is_refused(cli: Cli) -> None:
@@ -128,24 +58,7 @@ def test_a_wait_ends_when_its_job_is_removed(cli: Cli) -> None:
     assert found["state"] == "killed" if found["ok"] else found["error"]["code"] == "job_not_found"
 
 
-def test_many_waits_for_one_job_are_all_answered(cli: Cli, work: Path) -> None:
-    job = background(cli, "until [ -e go ]; do sleep 0.1; done; exit 3")
-    calls = [cli.spawn("wait", job) for _ in range(5)]
-    (work / "go").touch()
-    answers = [one_object(Text(0, call.communicate(timeout=60)[0].decode(), "")) for call in calls]
-    assert [answer["exit_code"] for answer in answers] == [3] * 5
-
-
 # --- kill ----------------------------------------------------------------------------------------------------------
-
-
-def test_kill_ends_a_job_by_term_and_says_who_asked(cli: Cli) -> None:
-    job = background(cli)
-    killed = cli.ok("kill", job)
-    assert (killed["state"], killed["reason"], killed["signal"]) == ("killed", "kill", "SIGTERM")
-    assert (killed["exit_code"], killed["survivors"], killed["ended_by"]) == (None, [], "cli")
-    status = cli.ok("status", job)
-    assert (status["state"], status["signal"], status["reason"]) == ("killed", "SIGTERM", "kill")
 
 
 @pytest.mark.fault("F38")
@@ -278,22 +191,6 @@ def test_an_unknown_signal_is_refused_and_names_the_nearest(cli: Cli, jobs: Jobs
     jobs.end()
 
 
-@pytest.mark.fault("F36")
-def test_kill_of_a_finished_job_changes_nothing(cli: Cli) -> None:
-    job = cli.ok("run", "exit 3")["job_id"]
-    for _ in range(2):
-        killed = cli.ok("kill", job)
-        assert (killed["state"], killed["exit_code"], killed["reason"], killed["survivors"]) == (
-            "exited",
-            3,
-            "exit",
-            [],
-        )
-        assert (killed["already_ended"], killed["ended"]) == (True, [])
-        assert killed["hint"] == "It had ended before: no signal was sent."
-    assert cli.ok("status", job)["exit_code"] == 3
-
-
 def test_kill_tells_what_of_the_tree_it_ended_and_what_it_left(cli: Cli) -> None:
     job = _started(cli, "sleep 61 & sleep 62 & echo up; sleep 63")  # the shell lets those in the background ignore INT
     until(lambda: cli.ok("status", job)["descendants"] == 3)
@@ -322,12 +219,6 @@ def test_a_process_that_outlives_its_command_is_told_with_the_job_it_belongs_to(
     cli.ok("remove", found["job_id"])
 
 
-def test_kill_of_a_created_job_is_refused(cli: Cli) -> None:
-    job = cli.ok("create", "true")["job_id"]
-    cli.error("kill", job, code="invalid_state", status=1)
-    assert cli.ok("start", job)["exit_code"] == 0
-
-
 def test_a_signal_from_somebody_else_is_not_called_a_kill(cli: Cli) -> None:
     job = _started(cli, "echo up; exec sleep 60")
     os.kill(cli.ok("status", job)["pid"], signal.SIGTERM)
@@ -336,51 +227,7 @@ def test_a_signal_from_somebody_else_is_not_called_a_kill(cli: Cli) -> None:
     assert "ended_by" not in found
 
 
-@pytest.mark.fault("F36")
-def test_kills_at_once_all_get_an_answer(cli: Cli) -> None:
-    job = _started(cli, DEAF)
-    calls = [cli.spawn("kill", job, "--grace-ms", "100") for _ in range(4)]
-    answers = [one_object(Text(0, call.communicate(timeout=60)[0].decode(), "")) for call in calls]
-    assert [(answer["ok"], answer.get("state")) for answer in answers] == [(True, "killed")] * 4
-
-
-def test_killing_one_job_leaves_the_others_alone(cli: Cli, jobs: Jobs) -> None:
-    first, second = background(cli), background(cli)
-    cli.ok("kill", first)
-    assert cli.ok("status", second)["state"] == "running"
-    jobs.end()
-
-
-def test_a_position_beyond_the_end_of_the_output_is_told(cli: Cli) -> None:
-    job = cli.ok("run", "echo out; echo more")["job_id"]
-    for words in (("poll",), ("wait",), ("log",), ("log", "--search", "o"), ("events",)):
-        verb, *more = words
-        found = cli.ok(verb, job, "--since-seq", "10", *more)
-        assert "since_seq 10 is beyond the end of the output, 9" in found["hint"], words
-        assert "beyond" not in cli.ok(verb, job, "--since-seq", "9", *more).get("hint", ""), words
-    assert cli.ok("poll", job, "--since-seq", "10")["next_seq"] == 9
-
-
 # --- write ---------------------------------------------------------------------------------------------------------
-
-
-def test_data_arrives_as_it_is_and_eof_ends_the_input(cli: Cli) -> None:
-    job = background(cli, "--stdin", "open", "cat; echo end")
-    assert cli.ok("write", job, "--data", "ä one\n")["bytes_written"] == 7
-    until(lambda: cli.ok("poll", job)["output"] == "ä one\n")
-    found = cli.ok("write", job, "--data", "two", "--eof")
-    assert (found["bytes_written"], found["stdin"]) == (3, "closed")
-    assert cli.ok("wait", job)["output"] == "ä one\ntwoend\n"
-
-
-def test_a_write_that_waits_answers_with_what_the_program_says_to_it(cli: Cli) -> None:
-    job = _started(cli, "--stdin", "open", "echo before; while read line; do echo got $line; done; exit 3")
-    found = cli.ok("write", job, "--data", "one\n", "--wait-ms", "20s")
-    assert (found["output"], found["bytes_written"], found["state"]) == ("got one\n", 4, "running")
-    assert (found["since_seq"], found["next_seq"], found["waiting_for_input"]) == (7, 15, True)
-    found = cli.ok("write", job, "--data", "two\n", "--eof", "--wait-ms", "20s")
-    assert (found["output"], found["stdin"], found["since_seq"]) == ("got two\n", "closed", 15)
-    assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "exit")
 
 
 def test_eof_alone_ends_the_input(cli: Cli) -> None:
@@ -395,17 +242,6 @@ def test_after_eof_nothing_can_be_written(cli: Cli, jobs: Jobs) -> None:
     cli.ok("write", job, "--data", "x", "--eof")
     cli.error("write", job, "--data", "y", code="stdin_closed", status=1)
     cli.error("write", job, "--eof", code="stdin_closed")
-    jobs.end()
-
-
-def test_a_closed_stdin_a_finished_and_a_created_job_take_no_data(cli: Cli, jobs: Jobs) -> None:
-    closed = background(cli)
-    assert "open" in cli.error("write", closed, "--data", "x", code="stdin_closed")["hint"]
-    ended = cli.ok("run", "--stdin", "open", "true")["job_id"]
-    cli.error("write", ended, "--data", "x", code="stdin_closed")
-    created = cli.ok("create", "--stdin", "open", "true")["job_id"]
-    cli.error("write", created, "--data", "x", code="invalid_state")
-    cli.error("write", NOBODY, "--data", "x", code="job_not_found")
     jobs.end()
 
 

@@ -45,13 +45,3 @@ def test_a_job_beyond_its_quota_says_so_in_text_in_structure_and_as_a_resource(m
     behind = f"job://{job}/output?since_seq={gap['to_seq']}"
     (content,) = mcp_session.ask(lambda client: client.read_resource(behind)).contents
     assert "gaps" not in content.meta
-
-
-@MODERN_FIRST
-def test_a_quota_is_a_number_or_a_size_and_zero_is_none(mcp_session: McpSession) -> None:
-    for given, kept in ((65_536, 65_536), ("1M", 1 << 20), (0, 0), ("0", 0)):
-        job = mcp_session.ok("exec", command="true", quota_bytes=given)["job_id"]
-        assert mcp_session.ok("process", action="status", job_id=job)["quota_bytes"] == kept
-    for wrong in (65_535, -1, 1.5, True, "much", [1]):
-        error = mcp_session.error("exec", command="true", quota_bytes=wrong, code="invalid_argument")
-        assert "quota_bytes" in error.text

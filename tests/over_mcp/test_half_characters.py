@@ -7,11 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx2
-
-from support import http
 from support.cli import Cli
-from support.mcp_client import LEGACY_VERSION, MODERN_VERSION, RawMcp
+from support.mcp_client import MODERN_VERSION, RawMcp
 from support.serve import Served
 
 HALF = "\ud83d"
@@ -83,29 +80,6 @@ def test_half_a_character_is_a_failed_call_over_http(shared_serve: Served) -> No
 
 def _about(version: str) -> dict[str, Any]:
     return {"protocolVersion": version, "clientInfo": {"name": "tests", "version": "1"}, "clientCapabilities": {}}
-
-
-def test_half_a_character_is_a_failed_call_in_a_session(shared_serve: Served) -> None:
-    headers = {
-        "authorization": f"Bearer {shared_serve.tokens['tests']}",
-        "accept": "application/json, text/event-stream",
-    }
-    headers["content-type"] = "application/json"
-    hello = {"protocolVersion": LEGACY_VERSION, "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
-    with http.client(headers=headers) as client:
-
-        def post(message: dict[str, Any], **more: str) -> httpx2.Response:
-            content = json.dumps({"jsonrpc": "2.0", **message}).encode()
-            return client.post(shared_serve.url, content=content, headers=more)
-
-        session = post({"id": 1, "method": "initialize", "params": hello}).headers["mcp-session-id"]
-        more = {"mcp-session-id": session, "mcp-protocol-version": LEGACY_VERSION}
-        post({"method": "notifications/initialized"}, **more)
-        arguments = {"command": WRONG["command"], "detail": "full"}
-        reply = post({"id": 2, "method": "tools/call", "params": {"name": "exec", "arguments": arguments}}, **more)
-        line = next(line for line in reply.text.splitlines() if line.startswith(("data: {", "{")))
-        _check_refused(json.loads(line.removeprefix("data: "))["result"], "command", "half a character")
-        client.delete(shared_serve.url, headers=more)
 
 
 def test_bytes_that_are_not_utf_8_go_on_working_on_the_command_line(cli: Cli, work: Path) -> None:

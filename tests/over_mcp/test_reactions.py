@@ -29,17 +29,6 @@ def asks(session: McpSession, command: str, **how: object) -> str:
     return job
 
 
-def test_one_call_asks_and_is_answered(session: McpSession) -> None:
-    job = asks(session, "while read -r line; do echo got $line; done; exit 3", stdin="open")
-    found = session.call("process", action="write", job_id=job, data="one\n")
-    assert (found["output"], found["waiting_for_input"], found["bytes_written"]) == ("got one\n", True, 4)
-    assert found.text.endswith("\n\ngot one")
-    found = session.call("process", action="write", job_id=job, data="two\n", eof=True, wait_ms=LONG_MS)
-    assert (found["output"], found["stdin"]) == ("got two\n", "closed")
-    assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "exit")
-    assert session.call("process", action="poll", job_id=job)["output"] == ""
-
-
 def test_what_was_not_read_before_the_write_is_shown_and_nothing_is_shown_twice(
     session: McpSession, work: Path
 ) -> None:

@@ -12,12 +12,12 @@ import pytest
 from outlive import limits
 from support import pair
 from support.cli import Cli
+from support.face import Face
 from support.mcp_client import McpSession
-from support.wait import until
+from support.tools import UNKNOWN
 
 # What depends on when one asks.
 TIMES = frozenset({"elapsed_ms", "idle_ms", "waited_ms", "retry_after_ms", "updated_at", "usage"})
-UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 # The defaults of the faces differ: over MCP all that an answer shows has one budget
 BOUNDED = {**dict.fromkeys(("poll", "log", "wait"), limits.MCP_SHOWN_BYTES), "tail": limits.MCP_SHOWN_BYTES // 2}
 PRINT = """
@@ -66,13 +66,14 @@ class Faces:
 
     def __init__(self, cli: Cli, session: McpSession) -> None:
         self.cli, self.session = cli, session
+        self.faces = [Face(name, cli, session) for name in ("cli", "mcp")]
 
-    def same(self, words: list[str], arguments: dict[str, Any], *, tool: str = "process") -> dict[str, Any]:
-        if words[0] in BOUNDED and "--max-bytes" not in words:
-            words = [*words, "--max-bytes", str(BOUNDED[words[0]])]
-        ours = _settled(self.cli.run(*words).json)
-        theirs = _settled(self.session.call(tool, **arguments).result)
-        assert _unspelt(ours) == _unspelt(theirs), f"{words} and {arguments}"
+    def same(self, verb: str, job: str | None = None, /, **given: Any) -> dict[str, Any]:
+        """Return the answer to the same call on both faces."""
+        if verb in BOUNDED:
+            given = {"max_bytes": BOUNDED[verb], **given}
+        ours, theirs = (_settled(face.ask(verb, job, **given)) for face in self.faces)
+        assert _unspelt(ours) == _unspelt(theirs), f"{verb} {given}"
         found: dict[str, Any] = ours
         return found
 
@@ -99,32 +100,27 @@ def finished(faces: Faces, root: Path) -> str:
 
 def test_a_finished_job_looks_the_same(faces: Faces, finished: str) -> None:
     same, job = faces.same, finished
-    status = same(["status", job], {"action": "status", "job_id": job})
+    status = same("status", job)
     assert (status["state"], status["exit_code"], status["tags"]) == ("exited", 3, ["a.b"])
     for since in (0, 10, 40_000, 10**9):
-        about = {"action": "poll", "job_id": job, "since_seq": since}
-        shown = same(["poll", job, "--since-seq", str(since)], about)
-        assert shown["type"] == "poll"
-    about = {"action": "poll", "job_id": job, "since_seq": 0, "max_bytes": 700, "raw": True}
-    assert same(["poll", job, "--since-seq", "0", "--max-bytes", "700", "--raw"], about)["truncated"]
-    logs: list[tuple[list[str], dict[str, Any]]] = [
-        ([], {}),
-        (["--limit", "3"], {"limit": 3}),
-        (["--offset", "5"], {"offset": 5}),
-        (["--offset", "5", "--limit", "2"], {"offset": 5, "limit": 2}),
-        (["--since-seq", "77", "--limit", "4"], {"since_seq": 77, "limit": 4}),
-        (["--stream", "stderr", "--limit", "2"], {"stream": "stderr", "limit": 2}),
-        (["--search", "line 29+ ", "--context", "1"], {"search": "line 29+ ", "context": 1}),
-        (["--limit", "2", "--raw"], {"limit": 2, "raw": True}),
+        assert same("poll", job, since_seq=since)["type"] == "poll"
+    assert same("poll", job, since_seq=0, max_bytes=700, raw=True)["truncated"]
+    logs: list[dict[str, Any]] = [
+        {},
+        {"limit": 3},
+        {"offset": 5},
+        {"offset": 5, "limit": 2},
+        {"since_seq": 77, "limit": 4},
+        {"stream": "stderr", "limit": 2},
+        {"search": "line 29+ ", "context": 1},
+        {"limit": 2, "raw": True},
     ]
-    for words, more in logs:
-        assert same(["log", job, *words], {"action": "log", "job_id": job, **more})["output"]
-    for words, more in [([], {}), (["--tail-lines", "2", "--max-bytes", "60"], {"tail_lines": 2, "max_bytes": 60})]:
-        tail = same(["tail", job, *words], {"action": "tail", "job_id": job, **more})
-        assert tail["stdout_tail"].endswith("last \N{REPLACEMENT CHARACTER}, no newline")
-    wait = same(["wait", job, "--since-seq", "0"], {"action": "wait", "job_id": job, "since_seq": 0})
-    assert wait["fired"]["condition"] == "exit"
-    kill = same(["kill", job], {"action": "kill", "job_id": job})
+    for given in logs:
+        assert same("log", job, **given)["output"]
+    for given in ({}, {"tail_lines": 2, "max_bytes": 60}):
+        assert same("tail", job, **given)["stdout_tail"].endswith("last \N{REPLACEMENT CHARACTER}, no newline")
+    assert same("wait", job, since_seq=0)["fired"]["condition"] == "exit"
+    kill = same("kill", job)
     assert (kill["state"], kill["reason"]) == ("exited", "exit")
 
 
@@ -132,46 +128,35 @@ def test_lists_tags_and_notifications_look_the_same(faces: Faces, finished: str,
     same, job = faces.same, finished
     faces.cli.ok("run", "--tag", "x", "echo other")
     faces.cli.ok("create", "echo made")
-    assert len(same(["list", "--all"], {"action": "list", "all": True})["jobs"]) == 3
-    assert same(["list", "--all", "--limit", "1"], {"action": "list", "all": True, "limit": 1})["truncated"]
-    one = same(["list", "--all", "--tag", "a.*"], {"action": "list", "all": True, "tags": ["a.*"]})
-    assert [entry["job_id"] for entry in one["jobs"]] == [job]
-    assert same(["list", "--all", "--state", "created"], {"action": "list", "all": True, "state": "created"})["jobs"]
-    here = same(["list", "--cwd", str(work)], {"action": "list", "cwd": str(work)})
-    assert len(here["jobs"]) == 3
-    tags = same(
-        ["tag", "set", job, "--tag", "c.d", "--tag", "e"], {"action": "tag_set", "job_id": job, "tags": ["c.d", "e"]}
-    )
-    assert tags["tags"] == ["c.d", "e"]
+    assert len(same("list", all=True)["jobs"]) == 3
+    assert same("list", all=True, limit=1)["truncated"]
+    assert [entry["job_id"] for entry in same("list", all=True, tags=["a.*"])["jobs"]] == [job]
+    assert same("list", all=True, state="created")["jobs"]
+    assert len(same("list", cwd=str(work))["jobs"]) == 3
+    assert same("tag set", job, tags=["c.d", "e"])["tags"] == ["c.d", "e"]
     sink = str(work / "ends")
-    about = {"action": "notify_set", "job_id": job, "notify_file": sink}
-    assert same(["notify", "set", job, "--file", sink], about)["notification"] == {"notify_file": sink}
+    assert same("notify set", job, file=sink)["notification"] == {"notify_file": sink}
 
 
 def test_a_running_and_a_created_job_look_the_same(faces: Faces, root: Path, work: Path) -> None:
     same = faces.same
     job = faces.cli.ok("run", "--snapshot-after", "0", "sleep 600 & echo begun; wait")["job_id"]
-    log = root / job / "stdout.log"  # it is made after the job is listed
-    until(lambda: log.exists() and log.read_bytes(), what="its first output")
     faces.cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
-    status = same(["status", job], {"action": "status", "job_id": job})
+    status = same("status", job)
     assert (status["state"], status["timeout_ms"]) == ("running", 0)
-    poll = same(["poll", job, "--since-seq", "0"], {"action": "poll", "job_id": job, "since_seq": 0})
+    poll = same("poll", job, since_seq=0)
     assert (poll["state"], poll["output"]) == ("running", "begun\n")
-    quiet = same(["poll", job, "--since-seq", "6"], {"action": "poll", "job_id": job, "since_seq": 6})
+    quiet = same("poll", job, since_seq=6)
     assert (quiet["output"], quiet["snippet"]) == ("", "begun\n")
-    about = {"action": "wait", "job_id": job, "since_seq": 0, "timeout_ms": 50}
-    assert same(["wait", job, "--since-seq", "0", "--timeout-ms", "50"], about)["timed_out"]
-    closed = same(["write", job, "--data", "x"], {"action": "write", "job_id": job, "data": "x"})
-    assert closed["error"]["code"] == "stdin_closed"
-    refused = same(["clear", job], {"action": "clear", "job_id": job})
-    assert refused["error"]["code"] == "invalid_state"
+    assert same("wait", job, since_seq=0, timeout_ms=50)["timed_out"]
+    assert same("write", job, data="x")["error"]["code"] == "stdin_closed"
+    assert same("clear", job)["error"]["code"] == "invalid_state"
     faces.cli.ok("remove", job)
     created = faces.cli.ok("create", "echo made")["job_id"]
-    assert same(["status", created], {"action": "status", "job_id": created})["state"] == "created"
+    assert same("status", created)["state"] == "created"
     for verb in ("poll", "log", "tail"):
-        assert same([verb, created], {"action": verb, "job_id": created})["ok"]
-    assert same(["kill", created], {"action": "kill", "job_id": created})["error"]["code"] == "invalid_state"
+        assert same(verb, created)["ok"]
+    assert same("kill", created)["error"]["code"] == "invalid_state"
 
 
 def made(root: Path) -> list[Path]:
@@ -183,33 +168,31 @@ def test_errors_look_the_same(faces: Faces, finished: str, root: Path) -> None:
     same, job = faces.same, finished
     before = made(root)
     for verb in ("status", "poll", "log", "tail", "wait", "kill", "clear", "remove", "start", "restart"):
-        for wrong in (UNKNOWN, "..", "../x", "ABC", "ZZZZZZZZ"):
-            error = same([verb, wrong], {"action": verb, "job_id": wrong})["error"]
-            assert error["code"] == "job_not_found"
-    assert same(["start", job], {"action": "start", "job_id": job})["error"]["code"] == "invalid_state"
-    write = {"action": "write", "job_id": job, "data": "x"}
-    assert same(["write", job, "--data", "x"], write)["error"]["code"] == "stdin_closed"
-    tagged = same(["tag", "set", job, "--tag", "no good"], {"action": "tag_set", "job_id": job, "tags": ["no good"]})
-    assert tagged["error"]["code"] == "invalid_tag"
-    signal = same(["kill", job, "--signal", "TREM"], {"action": "kill", "job_id": job, "signal": "TREM"})
-    assert signal["error"]["details"]["field"] == "--signal"
-    pattern = same(["log", job, "--search", "("], {"action": "log", "job_id": job, "search": "("})
-    assert pattern["error"]["details"]["field"] == "--search"
-    until_ = same(["wait", job, "--until", "exti"], {"action": "wait", "job_id": job, "until": "exti"})
-    assert until_["error"]["details"]["field"] == "--until"
-    runs: list[tuple[list[str], dict[str, Any]]] = [
-        ([""], {"command": ""}),
-        (["--cwd", "/no/such/place", "true"], {"command": "true", "workdir": "/no/such/place"}),
-        (["--env", "A-B=1", "true"], {"command": "true", "env": {"A-B": "1"}}),
-        (["--mask", "A-B", "true"], {"command": "true", "mask": ["A-B"]}),
-        (["--tag", "no good", "true"], {"command": "true", "tags": ["no good"]}),
-        (["--title", "x" * 200, "true"], {"command": "true", "title": "x" * 200}),
-        (["--shell-wrapper", "nowhere -c", "true"], {"command": "true", "shell": "nowhere -c"}),
+        for wrong in (UNKNOWN, "..", "../x", "ABC", "ZZZZZZZZ") if verb == "status" else (UNKNOWN, "../x"):
+            assert same(verb, wrong)["error"]["code"] == "job_not_found"
+    assert same("start", job)["error"]["code"] == "invalid_state"
+    assert same("write", job, data="x")["error"]["code"] == "stdin_closed"
+    assert same("tag set", job, tags=["no good"])["error"]["code"] == "invalid_tag"
+    wrongs: list[tuple[str, str, Any]] = [
+        ("kill", "signal", "TREM"),
+        ("log", "search", "("),
+        ("wait", "until", ["exti"]),
     ]
+    for verb, field, wrong in wrongs:
+        assert same(verb, job, **{field: wrong})["error"]["details"]["field"] == f"--{field}"
     differ = []
-    for words, arguments in runs:
+    runs: list[dict[str, Any]] = [
+        {"command": ""},
+        {"cwd": "/no/such/place"},
+        {"env": {"A-B": "1"}},
+        {"mask": ["A-B"]},
+        {"tags": ["no good"]},
+        {"title": "x" * 200},
+        {"shell": "nowhere -c"},
+    ]
+    for given in runs:
         try:
-            assert not same(["run", *words], arguments, tool="exec")["ok"]
+            assert not same("run", **{"command": "true", **given})["ok"]
         except AssertionError as error:
             differ.append(str(error))
     assert not differ, "\n".join(differ)
@@ -220,32 +203,17 @@ def test_an_id_that_names_two_jobs_looks_the_same(faces: Faces) -> None:
     made = [faces.cli.ok("run", "true")["job_id"] for _ in range(3)]
     # The first six characters change every few minutes: the job in the middle shares them with at least one
     part = made[1][:6]
-    error = faces.same(["status", part], {"action": "status", "job_id": part})["error"]
+    error = faces.same("status", part)["error"]
     assert error["code"] == "ambiguous_job_id"
     assert set(error["details"]["candidates"]) == {job for job in made if job.startswith(part)}
 
 
 def test_a_command_that_was_run_on_either_face_has_the_same_fields(faces: Faces) -> None:
     own = {"job_id", "sessionId", "short_id", "pid", "started_at", "finished_at", "created_at", "duration_ms", "owner"}
-    own |= {"stdout_log_path", "stderr_log_path"}
-    flags = [
-        "--timeout",
-        "1800000",
-        "--kill-after",
-        "5000",
-        "--title",
-        "t",
-        "--tag",
-        "a",
-        "--env",
-        "A=1",
-        "--mask",
-        "A",
-    ]
-    ours = faces.cli.ok("run", *flags, "echo out; exit 3")
-    arguments = {"title": "t", "tags": ["a"], "env": {"A": "1"}, "mask": ["A"]}
-    theirs = faces.session.ok("exec", command="echo out; exit 3", **arguments)
-    assert theirs.pop("previous")["job_id"] == ours["job_id"]
-    assert set(ours) == set(theirs)
+    own |= {"stdout_log_path", "stderr_log_path", "previous"}
+    given: dict[str, Any] = {"title": "t", "tags": ["a"], "env": {"A": "1"}, "mask": ["A"], "timeout_ms": 1_800_000}
+    ours, theirs = (face.ok("run", command="echo out; exit 3", kill_after_ms=5_000, **given) for face in faces.faces)
+    assert theirs["previous"]["job_id"] == ours["job_id"]
+    assert set(ours) == set(theirs) - {"previous"}
     same = [{name: value for name, value in _settled(one).items() if name not in own} for one in (ours, theirs)]
     assert same[0] == same[1]

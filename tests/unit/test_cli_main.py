@@ -92,57 +92,11 @@ def raises(error: BaseException) -> Run:
 # --- answers -------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_one_compact_object_and_status_0(verb: Any, call: Called) -> None:
-    verb(answers(job_id="01J", name="naïve ✓"))
-    call.text("status", "J")
-    assert call.out == '{"schema_version":"0.1","ok":true,"type":"status","job_id":"01J","name":"naïve ✓"}\n'
-    assert (call.status, call.err) == (0, "")
-
-
-def test_the_type_of_an_answer_has_underscores(verb: Any, call: Called) -> None:
-    verb(answers(), name="tag set")
-    assert call("tag", "set", "J")["type"] == "tag_set"
-
-
 def test_text_that_is_no_utf8_is_answered_as_escapes(verb: Any, call: Called) -> None:
     verb(answers(cwd="/\udcff", name="ü"))
     found = call("status", "J")
     assert (found["cwd"], found["name"]) == ("/\udcff", "ü")
     assert call.out.isascii()
-
-
-def test_a_verb_may_wait(verb: Any, call: Called) -> None:
-    def run(ctx: Any, **given: Any) -> Given:
-        pause((), 0.0)
-        return Given(waited=True)
-
-    verb(run)
-    assert call("status", "J")["waited"] is True
-
-
-def test_the_action_knows_its_caller(
-    verb: Any, call: Called, place: Path, work: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[context_module.Context] = []
-
-    def run(ctx: context_module.Context, **given: Any) -> Any:
-        seen.append(ctx)
-        return Given(**given)
-
-    verb(run)
-    found = call("status", "J", "--root", "r")
-    context = seen[0]
-    assert (found["job"], found["wait"]) == ("J", False)
-    assert (context.face, context.owner, context.client) == ("cli", "cli", None)
-    assert (context.cwd, context.shell) == (str(work), ("sh", "-lc"))
-    assert context.store.path == str(work / "r")
-    assert context.env == dict(os.environ)
-    monkeypatch.setenv("OUTLIVE_OWNER", "me")
-    config = place / "home/.config/outlive/config.toml"
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text('[shell]\nunix = ["bash", "-c"]\n')
-    call("status", "J")
-    assert (seen[1].owner, seen[1].shell) == ("me", ("bash", "-c"))
 
 
 def test_a_deleted_working_directory_is_no_error(verb: Any, call: Called, place: Path) -> None:
@@ -156,29 +110,6 @@ def test_a_deleted_working_directory_is_no_error(verb: Any, call: Called, place:
 
 
 # --- errors and exit status ----------------------------------------------------------------------------------------
-
-
-def test_an_expected_failure_is_an_error_object_and_status_1(verb: Any, call: Called) -> None:
-    verb(raises(OutliveError("job_not_found", "no job 'J'", hint="Look.", details={"a": 1})))
-    assert call.refused("status", "J") == {
-        "code": "job_not_found",
-        "message": "no job 'J'",
-        "retryable": False,
-        "hint": "Look.",
-        "details": {"a": 1},
-    }
-    assert (call.status, call.err) == (1, "")
-
-
-@pytest.mark.parametrize("argv", [[], ["status"], ["status", "--bogus"], ["stats"], ["--bogus"], ["status", "J", "K"]])
-def test_a_usage_error_is_an_object_a_usage_text_on_stderr_and_status_2(
-    verb: Any, call: Called, argv: list[str]
-) -> None:
-    verb(answers())
-    assert call.refused(*argv)["code"] == "invalid_argument"
-    assert call.status == 2
-    assert call.err.startswith("usage: outlive ")
-    assert "--help" in call.err
 
 
 def test_an_argument_that_an_action_refuses_is_status_1_unless_it_is_the_wording(verb: Any, call: Called) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import jsonschema
 import pytest
-from mcp import Client, MCPError, types
+from mcp import Client, types
 
 from outlive import config, verbs
 from outlive.jobs.conditions import parse
@@ -21,7 +21,6 @@ from outlive.mcp.tools.offer import WAIT_ARGUMENTS, process_verbs
 from outlive.system import shells
 from outlive.verbs.spec import INT
 from support.mcp_fakes import ID, OPEN, Recorder, fake_server, tools
-from support.wait import until_async
 
 ERAS = ("legacy", "auto")  # the initialize handshake; 2026-07-28 with an envelope in each request
 BOUND_S = 20
@@ -61,14 +60,6 @@ def text_of(result: Any) -> str:
     return str(content.text)
 
 
-def test_an_answer_is_the_envelope_and_the_text(place: Path, era: str) -> None:
-    calls = Recorder()
-    found = call(place, era, "exec", {"command": "echo hello"}, calls)
-    assert found.structured_content == {"ok": True, "type": "run", **calls.answer}
-    assert text_of(found) == "rc=0\n\nhello"
-    assert not found.is_error
-
-
 def test_an_answer_that_crosses_its_cancellation_counts_as_not_sent(
     place: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,25 +69,6 @@ def test_an_answer_that_crosses_its_cancellation_counts_as_not_sent(
     monkeypatch.setattr(private_parts, "is_cancelled", lambda _: True)
     call(place, era, "exec", {"command": "echo hello"})
     assert told == [False]
-
-
-def test_an_action_knows_its_caller(place: Path, era: str) -> None:
-    calls = Recorder()
-    call(place, era, "process", {"action": "poll", "job_id": "x"}, calls)
-    assert calls.ctx is not None
-    assert (calls.ctx.owner, calls.ctx.client, calls.ctx.face) == ("agent", "agent", "mcp")
-    assert calls.ctx.shell == shells.for_models(calls.ctx.env)
-    assert calls.ctx.store.path == str((place / "jobs").resolve())
-
-
-def test_a_failed_call_is_an_error_with_code_message_and_hint(place: Path, era: str) -> None:
-    found = call(place, era, "process", {"action": "poll", "job_id": "x", "limit": 5})
-    assert found.is_error
-    assert found.structured_content["ok"] is False
-    assert found.structured_content["error"]["code"] == "invalid_argument"
-    assert text_of(found).startswith(
-        "invalid_argument: limit is not an argument of process poll\nIt belongs to process log."
-    )
 
 
 def test_a_call_that_starts_nothing_looks_for_no_shell(place: Path, era: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,46 +125,6 @@ def test_an_unsafe_root_is_an_answer(place: Path, era: str) -> None:
     found = call(place, era, "exec", {"command": "true"})
     assert found.is_error
     assert found.structured_content["error"]["code"] == "io_error"
-
-
-@pytest.mark.parametrize(("tool", "offers"), [("shell", ("exec", "process")), ("process", ("exec",))])
-def test_an_unknown_tool_is_a_protocol_error(place: Path, era: str, tool: str, offers: tuple[str, ...]) -> None:
-    async def talk(client: Any) -> None:
-        with pytest.raises(MCPError) as caught:
-            await client.call_tool(tool, {"action": "list"})
-        assert caught.value.code == -32602
-
-    with_client(fake_server(Recorder(), str(place / "jobs"), offers=offers), era, talk)
-
-
-def test_a_client_that_goes_away_ends_the_call_and_not_the_server(place: Path, era: str) -> None:
-    calls = Recorder()
-
-    async def talk(client: Any) -> Any:
-        async with anyio.create_task_group() as group:
-            group.start_soon(client.call_tool, "process", {"action": "wait", "job_id": "x"})
-            await until_async(lambda: calls.waiting, what="the call at the server")
-            group.cancel_scope.cancel()
-        await until_async(lambda: calls.closed, what="the end of the call at the server")
-        return await client.call_tool("exec", {"command": "true"})
-
-    assert not with_client(fake_server(calls, str(place / "jobs")), era, talk).is_error
-    assert (calls.waiting, calls.closed) == (1, 1)
-
-
-def test_calls_do_not_wait_for_each_other(place: Path, era: str) -> None:
-    calls = Recorder()
-
-    async def talk(client: Any) -> None:
-        async with anyio.create_task_group() as group:
-            for _ in range(3):
-                group.start_soon(client.call_tool, "process", {"action": "wait", "job_id": "x"})
-            await until_async(lambda: calls.waiting == 3, what="three calls at the server")
-            await client.call_tool("process", {"action": "list"})
-            assert calls.closed == 0
-            group.cancel_scope.cancel()
-
-    with_client(fake_server(calls, str(place / "jobs")), era, talk)
 
 
 def test_bytes_that_are_no_text_do_not_break_the_wire(place: Path, era: str) -> None:
