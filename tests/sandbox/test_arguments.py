@@ -35,7 +35,7 @@ def whole(tmp_path: Path, made: mounts.Mounts) -> list[bytes]:
         homes=["/nonexistent"],
         ours=view.Ours([], [], bubblewrap.find(None)),
     )
-    mounts.add(made, spec, str(tmp_path), None)
+    mounts.add(made, spec, str(tmp_path), lambda: None)
     words = bubblewrap.arguments(
         spec, {"A": "1"}, str(tmp_path), made.words, filter_fd=FILTER, last=session._FIRST_PROCESS
     )

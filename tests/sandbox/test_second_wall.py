@@ -21,7 +21,7 @@ def under_landlock(script: str, *writable: Path) -> str:
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     reading, writing = os.pipe()
     program = fds.memory_file("init", binascii.a2b_base64(INIT[os.uname().machine]))
-    listed = fds.memory_file("writable", b"".join(os.fsencode(path) + b"\0" for path in writable))
+    listed = fds.memory_file("writable", b"".join(os.fsencode(path) + b"\0" for path in (*map(str, writable), "")))
     nothing = os.open(os.devnull, os.O_RDWR)
     own = {0: nothing, 1: writing, 2: writing, 3: there.fileno(), 4: writing, 10: listed}
     with here, there, open(reading, encoding="utf-8") as output:

@@ -217,6 +217,13 @@ class Guard:
         """Return whether the job may not write here."""
         return is_in(path, [*self._kept, *self._protected])
 
+    def mounts_as(self, other: Guard) -> bool:
+        """Return whether the same directories are mounted for both."""
+        return self._mounted() == other._mounted()
+
+    def _mounted(self) -> tuple[list[str], list[str], dict[str, list[int]]]:
+        return self.kept, [*self._read], {path: known[:2] for path, known in self.repositories.items()}
+
     def mount(self, mounts: Mounts) -> None:
         for path in self._read:
             mounts.bind(path)
@@ -239,6 +246,13 @@ def searching(sandbox: Sandbox) -> search.Search:
     finally:
         for fd in roots.values():
             os.close(fd)
+
+
+def likely(sandbox: Sandbox) -> Guard:
+    """Return what is kept from a job if the writable directories have no repository but their own.
+    Errors: Unguarded."""
+    roots = sandbox.roots if sandbox.git != "write" else []
+    return Guard(sandbox, [("g", root) for root in roots if os.path.lexists(f"{root}/.git")])
 
 
 def guarded(sandbox: Sandbox) -> Guard:

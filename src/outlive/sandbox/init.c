@@ -4,9 +4,11 @@
  * argv: this program, "t" (stdin is the terminal of the command), "fPOSITION" (it is the file that is
  * mounted read-only as STDIN, from there on) or "-", PATH, argv of the command.
  * Descriptors: 3 is a socket that keeps messages apart (SOCK_SEQPACKET), 4 the stderr of the
- * command, 5 and 6 stay open as long as anything in the sandbox lives, 10 has the directories that
- * may be written, each with a NUL behind it. 2 takes what bwrap complains of. The command inherits
- * 0, 1 and 2 alone, and 9 where it has a long script, which its shell closes.
+ * command, 5 and 6 stay open as long as anything in the sandbox lives. 2 takes what bwrap complains of.
+ * The command inherits 0, 1 and 2 alone, and 9 where it has a long script, which its shell closes.
+ *
+ * From 10 come the directories that may be written, each with a NUL behind it, and one NUL more: the
+ * supervisor's word that this sandbox keeps all that is to be kept. Without that word nothing runs.
  *
  * Where the kernel has Landlock (landlock(7)), writes elsewhere are refused by it too, whatever is
  * mounted, and so are abstract Unix sockets and signals to processes outside.
@@ -20,10 +22,10 @@
 
 #if defined(__x86_64__)
 enum { IOCTL = 16, SENDTO = 44, CLONE = 56, EXECVE = 59, WAIT4 = 61, FCNTL = 72, SETSID = 112, PRCTL = 157,
-       PREAD = 17, DUP3 = 292 };
+       DUP3 = 292 };
 __asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call run\n");
 #elif defined(__aarch64__)
-enum { DUP3 = 24, FCNTL = 25, IOCTL = 29, PREAD = 67, SETSID = 157, PRCTL = 167, SENDTO = 206, CLONE = 220,
+enum { DUP3 = 24, FCNTL = 25, IOCTL = 29, SETSID = 157, PRCTL = 167, SENDTO = 206, CLONE = 220,
        EXECVE = 221, WAIT4 = 260 };
 __asm__(".globl _start\n_start: mov x0, sp\n b run\n");
 #endif
@@ -46,18 +48,30 @@ static void allow(long rules, long fd, long rights) {
     call(ADD_RULE, rules, PATH_BENEATH, (long)&rule, 0, 0, 0);
 }
 
-/* Return whether writes are limited to the listed directories as far as the kernel can. */
-static int limit_writes(void) {
-    static char paths[65536];
+static char paths[65536]; /* the directories that may be written */
+
+/* Wait for the list of them, and return its size; 0 if the supervisor gave none. */
+static long listed(void) {
+    long size = 0, more;
+    do {
+        more = call(READ, WRITABLE, (long)(paths + size), sizeof paths - size, 0, 0, 0);
+        size += more > 0 ? more : 0;
+        if (size > 1 && !paths[size - 1] && !paths[size - 2])
+            return size - 1;
+    } while (more > 0 || more == -EINTR);
+    return 0;
+}
+
+/* Return whether writes are limited to these directories as far as the kernel can. */
+static int limit_writes(long size) {
     struct ruleset ruleset = {ALL_WRITES, 0, 0};
     long version = call(CREATE_RULESET, 0, 0, VERSION_FLAG, 0, 0, 0);
     if (version < LEAST_VERSION)
         return 1;
     if (version >= SCOPES_VERSION)
         ruleset.scopes = SCOPES;
-    long size = call(PREAD, WRITABLE, (long)paths, sizeof paths, 0, 0, 0);
     long rules = call(CREATE_RULESET, (long)&ruleset, version >= SCOPES_VERSION ? 24 : 8, 0, 0, 0, 0);
-    if (size < 0 || size == sizeof paths || rules < 0)
+    if (rules < 0)
         return 0;
     for (long at = 0; at < size; at++) {
         long fd = call(OPENAT, -100, (long)(paths + at), O_PATH_CLOEXEC, 0, 0, 0);
@@ -105,7 +119,10 @@ __attribute__((noreturn, used)) void run(long *stack) {
         open_stdin(argv[1] + 1);
     for (int fd = REPORT; fd <= LAST_FD; fd++)
         call(FCNTL, fd, F_SETFD, FD_CLOEXEC, 0, 0, 0);
-    if (!limit_writes()) {
+    long size = listed();
+    if (!size)
+        call(EXIT, 127, 0, 0, 0, 0, 0);
+    if (!limit_writes(size)) {
         report(STARTED, EPERM);
         call(EXIT, 127, 0, 0, 0, 0, 0);
     }

@@ -43,6 +43,7 @@ class Mounts:
         self.words: list[str] = []
         self.writable: list[str] = []
         self.files: dict[int, int] = {}  # number for bubblewrap → fd here
+        self.bound: dict[str, tuple[int, int]] = {}  # path of what is mounted by an open fd → device, inode
         self._next = first_fd
         self._links: set[str] = set()
 
@@ -63,7 +64,21 @@ class Mounts:
     def bind(self, path: str, identity: list[int] | None = None, *, writable: bool = False) -> None:
         """Mount a directory or a file by an open fd: between a look at a name and its mount a job may
         make it a link. Errors: OSError."""
-        self.words += ["--bind-fd" if writable else "--ro-bind-fd", self.number(opened(path, identity)), path]
+        fd = opened(path, identity)
+        status = os.fstat(fd)
+        self.bound[path] = status.st_dev, status.st_ino
+        self.words += ["--bind-fd" if writable else "--ro-bind-fd", self.number(fd), path]
+
+    def is_as_bound(self) -> bool:
+        """Return whether what was mounted by an open fd still stands at its path."""
+        for path, identity in self.bound.items():
+            try:
+                there = os.lstat(path)
+            except OSError:
+                return False
+            if (there.st_dev, there.st_ino) != identity:
+                return False
+        return True
 
     def copy(self, fd: int, at: str) -> None:
         self.words += ["--perms", "0444", "--file", self.number(fd), at]
@@ -84,7 +99,7 @@ class Mounts:
             done = here
 
 
-def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard] | None) -> None:
+def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard | None]) -> None:
     """Fill `mounts` for a job. `guarded` returns what of the writable directories is kept from it,
     None if nothing is; it is called late, since a search for that may run. Errors: OSError if a
     writable directory is not what it was."""
@@ -103,7 +118,7 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard]
         fd = opened(root, identity)
         mounts.words += ["--bind-fd" if writable else "--ro-bind-fd", mounts.number(fd), root]
     hidden = _to_hide(mounts, sandbox, writable=writable)
-    guard = guarded() if guarded is not None else None
+    guard = guarded()
     kept = guard.kept if guard is not None else []
     for path in pinned([*kept, *hidden], sandbox.roots) if writable else ():
         if os.path.isdir(path):

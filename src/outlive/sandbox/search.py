@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import os
+import select
 
 from outlive.sandbox.programs import SEARCH
 from outlive.system import fds, spawn
@@ -59,6 +60,14 @@ class Search:
         if self._pid:  # nobody asked for its result: without a reader it ends at its next write
             os.close(self._reading)
             os.waitpid(self._pid, 0)
+
+    def is_over(self) -> bool:
+        """Return whether its result is there."""
+        if not self._pid:
+            return True
+        poller = select.poll()
+        poller.register(self._reading, select.POLLIN)
+        return bool(poller.poll(0))
 
     def result(self) -> list[tuple[str, str]]:
         """Wait for it, once. Errors: Unsearched."""

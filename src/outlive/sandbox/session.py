@@ -18,8 +18,7 @@ import stat
 import struct
 
 from outlive.sandbox import bubblewrap, syscalls
-from outlive.sandbox.after import Before
-from outlive.sandbox.guard import Guard, searching
+from outlive.sandbox.keeping import Keeping
 from outlive.sandbox.mounts import Mounts
 from outlive.sandbox.mounts import add as add_mounts
 from outlive.sandbox.programs import INIT
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from outlive.core.records import Sandbox
-    from outlive.sandbox.search import Search
+    from outlive.sandbox.guard import Guard
 else:
     socket = fds.socket
 
@@ -143,62 +142,87 @@ def _start(
     how: How,
     here: socket.socket,
 ) -> Inside:
+    with _keeping(sandbox, how.folder) as keeping:
+        return next(filter(None, (_tried(sandbox, words, env, files, how, here, keeping) for _ in range(2))))
+
+
+def _tried(
+    sandbox: Sandbox,
+    words: list[str],
+    env: Mapping[str, str],
+    files: Mapping[int, int],
+    how: How,
+    here: socket.socket,
+    keeping: Keeping,
+) -> Inside | None:
+    """Start a command. Return None if nothing ran, because its sandbox did not keep all: the next one
+    does."""
     told, telling = os.pipe()
+    word, heard = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     arguments, reading = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     made = {
         2: telling,
         _INIT: fds.memory_file("init", binascii.a2b_base64(INIT[os.uname().machine])),
         _FILTER: _filter(sandbox),
-        _WRITABLE: fds.memory_file("writable", b""),
     }
     try:
-        mounts = _mounts(sandbox, how.cwd, how.folder)
+        mounts = _mounts(sandbox, how.cwd, keeping.now)
         words = [_stdin(mounts, files[0]) or words[0], *words[1:]]
-        os.pwrite(made[_WRITABLE], b"".join(os.fsencode(path) + b"\0" for path in mounts.writable), 0)
         command = [sandbox.bwrap, "--args", str(_ARGS), "--", _PROGRAM, *words]
-        every = {**files, **made, **mounts.files, _ARGS: reading.fileno()}
+        every = {**files, **made, **mounts.files, _WRITABLE: heard.fileno(), _ARGS: reading.fileno()}
         try:
             outer = _spawn(command, every, cwd="/", umask=how.umask, prepare=how.prepare)
         finally:
             mounts.close()
         try:
             reading.close()
+            heard.close()
             _tell(
                 arguments,
                 bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, filter_fd=_FILTER, last=_FIRST_PROCESS),
             )
-            return _met(here, told, outer)
+            if _is_in(keeping, mounts):
+                _tell(word, b"".join(os.fsencode(path) + b"\0" for path in (*mounts.writable, "")))
+                return _met(here, told, outer)
         finally:
             end_outer(outer)
+        _end_all()
+        return None
     finally:
-        arguments.close()
-        reading.close()
+        for end in (word, heard, arguments, reading):
+            end.close()
         for fd in (told, *made.values()):
             os.close(fd)
 
 
-def _mounts(sandbox: Sandbox, cwd: str, folder: int | None) -> Mounts:
-    """Return the file system of the sandbox, and record what is there before the job. Errors:
-    Unavailable."""
+def _keeping(sandbox: Sandbox, folder: int | None) -> Keeping:
+    try:
+        return Keeping(sandbox, folder)
+    except OSError as error:
+        raise _unavailable(error) from error
+
+
+def _mounts(sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard | None]) -> Mounts:
+    """Return the file system of the sandbox. Errors: Unavailable."""
     mounts = Mounts(_COPIES)
     try:
-        if sandbox.mode != "workspace-write":
-            add_mounts(mounts, sandbox, cwd, None)
-        else:  # outlive and what agents obey are kept with git=write too
-            with searching(sandbox) as search:
-                add_mounts(mounts, sandbox, cwd, lambda: _guard(sandbox, search, folder))
+        add_mounts(mounts, sandbox, cwd, guarded)
     except OSError as error:
         mounts.close()
-        where = f"{error.filename}: " if error.filename else ""
-        raise Unavailable(0, f"{where}{error.strerror}") from error
+        raise _unavailable(error) from error
     return mounts
 
 
-def _guard(sandbox: Sandbox, search: Search, folder: int | None) -> Guard:
-    guard = Guard(sandbox, search.result())
-    if folder is not None and sandbox.git != "write":
-        Before.of(guard).write(folder)
-    return guard
+def _is_in(keeping: Keeping, mounts: Mounts) -> bool:
+    try:
+        return keeping.is_in(mounts)
+    except OSError as error:
+        raise _unavailable(error) from error
+
+
+def _unavailable(error: OSError) -> Unavailable:
+    where = f"{error.filename}: " if error.filename else ""
+    return Unavailable(0, f"{where}{error.strerror}")
 
 
 def _stdin(mounts: Mounts, fd: int) -> str | None:
@@ -373,7 +397,8 @@ def start_sink(
 ) -> int:
     """Start a notification command in a sandbox like that of its job, and return the pid to wait
     for. Errors: OSError."""
-    mounts = _mounts(sandbox, cwd, None)
+    with _keeping(sandbox, None) as keeping:
+        mounts = _mounts(sandbox, cwd, keeping.found)
     arguments = bubblewrap.arguments(sandbox, env, cwd, mounts.words, filter_fd=_FILTER)
     made = {_FILTER: _filter(sandbox), _ARGS: fds.memory_file("args", arguments)}
     try:

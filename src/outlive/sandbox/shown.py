@@ -164,7 +164,11 @@ def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
         top = environment.get(name, "").rstrip("/")
         if os.path.isabs(top) and not is_in(home, [top]):
             folders += [os.path.join(top, part) if part else top for part in parts]
-    return [path for path in dict.fromkeys(folders) if is_fixed(path, home)]
+    system = [*map(os.path.realpath, SYSTEM)]  # shown in any case; a link elsewhere that leads there is not
+    named = (
+        path for path in dict.fromkeys(folders) if not (is_in(path, SYSTEM) and is_in(os.path.realpath(path), system))
+    )
+    return [path for path in named if is_fixed(path, home)]
 
 
 def is_ours(path: str) -> bool:
