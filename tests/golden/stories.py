@@ -171,7 +171,7 @@ to = "file"
 
 
 def deciding(book: Book) -> None:
-    """approve, deny, policy and audit."""
+    """inbox, approve, deny, policy and audit."""
     for verb in ("approve", "deny"):
         book.ask(verb, UNKNOWN, forms=ERROR)
     plain = (FULL, HUMAN)
@@ -190,6 +190,7 @@ def deciding(book: Book) -> None:
         job = book.ask("run", "--snapshot-after", "0", "--", "sleep", "100", forms=(FULL,))["job_id"]
         book.ask("status", job)
         book.ask("list")
+        book.ask("inbox", forms=(form,))
         book.ask("approve", job, "--reason", "go ahead", forms=(form,))
         book.cli.ok("kill", job)
         book.settle(job)

@@ -1,16 +1,60 @@
-"""The answers of approve, deny and policy."""
+"""The answers of inbox, approve, deny and policy."""
 
 from __future__ import annotations
 
-from outlive.answers import DECISIONS, FIRST, TIME, Answer, Part, field, maybe, optional, part
-from outlive.answers.job import COMMAND, COMMAND_BYTES, CWD, MESSAGE, NAME, PID, SANDBOX, SHORT_ID, Job
+from outlive.answers import DECISIONS, FIRST, LAST, TIME, Answer, Part, field, maybe, optional, part
+from outlive.answers.job import (
+    COMMAND,
+    COMMAND_BYTES,
+    CWD,
+    HINT,
+    JOB_ID,
+    MESSAGE,
+    NAME,
+    OWNER,
+    PID,
+    SANDBOX,
+    SHORT_ID,
+    Job,
+)
 from outlive.core.records import REASONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from outlive.answers.shapes import Approval, Checked
+    from outlive.answers.shapes import Approval, Checked, Keyboard
+
+
+APPROVAL, INPUT = "approval", "input"
+
+
+class Question(Part):  # without a docstring, which would be the description of each entry
+    job_id: str = JOB_ID
+    short_id: str = SHORT_ID
+    kind: str = field(
+        "approval: may this command run? input: a program waits for what is typed.", enum=[APPROVAL, INPUT]
+    )
+    question: str | None = field(
+        "The prompt, or the command as a shell would need it; a character that is not seen is an escape. null: a program "
+        "that fills its screen."
+    )
+    since: str = field("Since when it waits.", format=TIME)
+    name: str = NAME
+    command: list[str] = COMMAND
+    command_bytes: int | None = COMMAND_BYTES
+    cwd: str = CWD
+    host: str | None = optional("The host it is on; absent: this machine.")
+    owner: str = OWNER
+    echo: bool | None = optional("Does its terminal show what is typed? false: a password.")
+    keyboard: Keyboard | None = optional("There while a person types into its terminal.")
+    approval: Approval | None = optional("What is asked, by which rule, and until when it can be answered.")
+
+
+class Inbox(Answer):  # of inbox
+    questions: list[Question] = field("What waits for a person, the oldest first.", place=LAST)
+    skipped: int = field("Directories that could not be read.")
+    hint: str | None = HINT
 
 
 class Answered(Answer):  # of deny

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
 _WAY = "outlive attach"
+QUESTION = "Run it? y: once, a: always here, n: no, with a reason behind it [y/a/n, Enter: later] "
+_ONCE, _ALWAYS, _NO = ("y", "yes", "allow", "approve"), ("a", "always"), ("n", "no", "deny")
 _GOES_ON = "    | "
 _LEAST_COLUMNS = 20
 
@@ -39,19 +41,25 @@ def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
     Errors: denied inside a job, invalid_state if another answer was first.
     """
     inspection: Inspection = adoption.inspect_and_adopt(ctx, job)
-    name = short_id(job.job_id)
-    stdio.note(_shown(inspection, name))
+    stdio.note(shown(inspection))
     if read_only:
         return inspection
     require_person(ctx.store)
-    said = _line("Run it? y: once, a: always here, n: no [y/a/n, Enter: later] ")
-    by = person(_WAY)
-    if said in ("y", "yes", "a", "always"):
-        inspection = approval.decide(ctx, job, answers.APPROVED, by=by)
-        if said.startswith("a"):
+    return take(ctx, job, inspection, _line(QUESTION, keep=True), _WAY)
+
+
+def take(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: str) -> Inspection:
+    """Take a person's answer, a word and perhaps a reason, about a pending job. Return what is true of
+    the job then. Errors: as `about`."""
+    name = short_id(job.job_id)
+    word, _, reason = line.strip().partition(" ")
+    word, reason, by = word.lower(), reason.strip(), person(way)
+    if word in (*_ONCE, *_ALWAYS):
+        inspection = approval.decide(ctx, job, answers.APPROVED, by=by, reason=reason or None)
+        if word in _ALWAYS:
             approval.remember(inspection.definition, by)
-    elif said in ("n", "no"):
-        reason = _line("Reason (Enter: none): ", keep=True)
+    elif word in _NO:
+        reason = reason or _line("Reason (Enter: none): ", keep=True)
         inspection = approval.decide(ctx, job, answers.DENIED, by=by, reason=reason or None)
     else:
         stdio.note(f"[job {name} still waits]\n")
@@ -70,13 +78,15 @@ def before_approving(ctx: Context, named: str) -> None:
         if not is_pending(job, inspection):  # approve says why
             return
         name = short_id(job.job_id)
-        stdio.note(_shown(inspection, name))
+        stdio.note(shown(inspection))
         if _line("Run it? [y/N] ") not in ("y", "yes"):
             raise OutliveError("invalid_state", f"job {name} was not approved; it still waits")
 
 
-def _shown(inspection: Inspection, name: str) -> str:
+def shown(inspection: Inspection) -> str:
+    """Return what a person has to know of a pending job."""
     definition = inspection.definition
+    name = short_id(definition.job_id)
     lines = [piece for line in facts.text(definition).splitlines() for piece in _folded(line)]
     until = None if definition.approval is None else definition.approval.expires_at
     return "\n".join([f"Job {name} waits for approval until {until}.", "", *lines, ""])

@@ -29,7 +29,7 @@ _GROUPS = (
     ("Write to a job", ("write", "send-keys", "submit", "paste", "resize", "attach")),
     ("End and delete", ("kill", "clear", "remove", "gc")),
     ("Label and notify", ("tag set", "notify set")),
-    ("Decide", ("approve", "deny", "policy check", "policy list", "policy forget", "audit")),
+    ("Decide", ("inbox", "approve", "deny", "policy check", "policy list", "policy forget", "audit")),
     ("Other machines", ("host list", "host check", "host setup")),
     ("Serve", ("mcp", "serve", "token add", "token list", "token revoke")),
     ("Tell agents", ("notices", "hook")),

@@ -37,6 +37,10 @@ def answer(answer: dict[str, Any], style: Style, *, verbose: bool = False) -> st
         return _jobs(answer, style, verbose=verbose)
     if answer["type"] == "events":
         return _events(answer, style)
+    if answer["type"] == "inbox":
+        from outlive.cli.live import questions  # late, as it is asked for
+
+        return questions.text(answer, style)
     if answer["type"] == "doctor":
         return _checks(answer, style)
     if answer["type"] in ("install", "uninstall"):

@@ -11,7 +11,7 @@ import os
 import time
 
 from outlive import __version__, config, verbs
-from outlive.cli import parse, stdio
+from outlive.cli import parse, person, stdio
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import context
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from outlive.answers import Answer
     from outlive.cli.live.progress import ProgressLine
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
@@ -43,14 +42,13 @@ PROGRAMS = {
     "ui": "outlive.web.program:main",
     "hook": "outlive.cli.hook:main",
 }
-# What --follow shows to a person, called with the context, the verb, the global options and the arguments; returns the exit status
+# What --follow, or a terminal, shows to a person, called with the context, the verb, the global options and the arguments; returns the exit status
 FOLLOWERS = {
     "log": "outlive.cli.live.follow:log",
     "list": "outlive.cli.live.jobs:follow",
+    "inbox": "outlive.cli.live.inbox:ask_all",
     **dict.fromkeys(("run", "start", "restart"), "outlive.cli.live.follow:start"),
 }
-# These print text, so a person at a terminal gets their errors as sentences without --human; `list --follow` prints JSON
-_TEXTS = frozenset({"attach", "completion", "demo", "ui"})
 # These answer even where the root is unsafe or full
 _STORELESS = frozenset({"schema", "doctor", "install", "uninstall", "policy check", "policy list", "policy forget"})
 _FORGIVING = frozenset({"doctor"})  # answer even where the configuration is broken
@@ -142,7 +140,7 @@ def _verb(words: list[str], call: _Call) -> int:
         return _help(verb)
     if call.options.version:
         return _version()
-    follow = bool(call.values.get("follow"))
+    follow = bool(call.values.get("follow")) or person.is_asked(verb.name)
     if call.values.get("propagate"):
         from outlive.cli import exit_status
 
@@ -152,7 +150,7 @@ def _verb(words: list[str], call: _Call) -> int:
     if follow:
         return _follow(verb, call)
     detail = call.values.pop("detail", FULL)
-    result = _run(verb, call, _members(verb, call), detail)
+    result = _run(verb, call, person.members(verb, call.values, human=call.options.human), detail)
     assert call.context is not None
     # A person is shown the job's name and id in any case
     result = call.context.warned(result, titles=not call.options.human or verb.name == "log")
@@ -166,29 +164,6 @@ def _verb(words: list[str], call: _Call) -> int:
     from outlive.cli import exit_status
 
     return exit_status.of_job(result)
-
-
-def _members(verb: Verb, call: _Call) -> Callable[[Context], dict[str, Any]]:
-    """Return what runs the verb and gives the members of its answer. A person gets more: the question of `approve` at
-    a terminal, and with --human the last lines of the output with `status`."""
-
-    def plain(ctx: Context) -> dict[str, Any]:
-        answer: Answer = verb.run(ctx, **call.values)
-        return answer.to_dict()
-
-    if verb.name == "approve" and os.isatty(0) and os.isatty(2):
-        from outlive.cli import ask
-
-        def asked(ctx: Context) -> dict[str, Any]:
-            ask.before_approving(ctx, call.values["job"])
-            return plain(ctx)
-
-        return asked
-    if verb.name != "status" or not call.options.human:
-        return plain
-    from outlive.cli import summary
-
-    return lambda ctx: summary.with_last_lines(ctx, plain(ctx))
 
 
 def _tell(call: _Call, ctx: Context, result: dict[str, Any], answer: dict[str, Any]) -> None:
@@ -367,8 +342,10 @@ def _failed(call: _Call, error: OutliveError) -> int:
     from outlive.verbs import spelling
 
     error = spelling.spelled(error, spelling.CLI, (*parse.GLOBALS, *(call.verb.args if call.verb else ())))
-    person = _is_for_person(call, error)
-    if person:
+    # The mistake may stand before the flag, which was not read then
+    sentences = call.options.human or (error.usage and "--human" in call.argv)
+    sentences = sentences or person.reads_sentences(call.verb.name if call.verb else "", call.argv)
+    if sentences:
         from outlive.cli import human
 
         stdio.note(human.error(error.to_dict()))
@@ -380,19 +357,9 @@ def _failed(call: _Call, error: OutliveError) -> int:
         return ERROR
     from outlive.cli import help as help_
 
-    hinted = person and "--help`" in (error.hint or "")
+    hinted = sentences and "--help`" in (error.hint or "")
     stdio.note(help_.short_usage(call.verb).splitlines(keepends=True)[0] if hinted else help_.short_usage(call.verb))
     return USAGE
-
-
-def _is_for_person(call: _Call, error: OutliveError) -> bool:
-    """Return whether an error is shown as sentences: with --human, and by a verb that prints text to a person's terminal."""
-    # The mistake may stand before the flag, which was not read then
-    if call.options.human or (error.usage and "--human" in call.argv):
-        return True
-    name = call.verb.name if call.verb else ""
-    follows = name in FOLLOWERS and name != "list" and not {"-f", "--follow"}.isdisjoint(call.argv)
-    return (follows or name in _TEXTS) and os.isatty(2)
 
 
 def _version() -> int:

@@ -50,6 +50,7 @@ VERBS = {
     "token list": ("tokens", "LIST"),
     "token revoke": ("tokens", "REVOKE"),
     "audit": ("audit", "VERB"),
+    "inbox": ("inbox", "VERB"),
     "approve": ("approve", "APPROVE"),
     "deny": ("approve", "DENY"),
     "policy check": ("policy", "CHECK"),
@@ -65,7 +66,7 @@ VERBS = {
 }
 # These are not offered over MCP, whose list of tools is made without loading them
 COMMAND_LINE_ONLY = frozenset(
-    "attach approve audit completion deny notices hook install uninstall mcp serve schema doctor demo ui".split()
+    "attach approve audit completion deny notices hook install uninstall mcp serve schema doctor demo ui inbox".split()
     + [
         "token add",
         "token list",

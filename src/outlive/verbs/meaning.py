@@ -30,6 +30,7 @@ VERBS = {
     "remove": "rm delete del destroy drop",
     "clear": "forget dismiss",
     "restart": "rerun retry again relaunch respawn",
+    "inbox": "questions pending approvals",
     "gc": "clean cleanup prune purge collect",
     "tag set": "label settags retag",
 }

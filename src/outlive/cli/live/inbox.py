@@ -1,0 +1,126 @@
+"""`outlive inbox` at a terminal: one question after the other, answered in place.
+
+What a job prints stands behind `|`, with every character visible: it cannot look like our own lines.
+"""
+
+from __future__ import annotations
+
+import os
+import termios
+
+from outlive import limits
+from outlive.answers.permission import APPROVAL
+from outlive.cli import ask, human, stdio, summary
+from outlive.cli.live.questions import NOTHING, about
+from outlive.cli.main import ANSWERED, INTERRUPTED
+from outlive.cli.text import Style, line
+from outlive.errors import OutliveError
+from outlive.jobs import adoption, lookup
+from outlive.jobs.permission.person import require_person
+from outlive.verbs import spelling
+from outlive.verbs.inbox import question_of
+from outlive.verbs.submit import submit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.answers.permission import Inbox, Question
+    from outlive.jobs.context import Context
+    from outlive.verbs.spec import GlobalOptions, Verb
+
+_WAY = "outlive inbox"
+_EMPTY = "."  # stands for an empty line: Enter alone leaves the question for later
+_TYPE = f"Type a line for it (Enter: later, {_EMPTY}: an empty line, ^D: stop): "
+_BEHIND = "  | "
+
+
+def ask_all(ctx: Context, verb: Verb, _options: GlobalOptions, **_args: Any) -> int:
+    """Ask about what waits, the oldest first, until nothing is left that the person did not put off. Return the exit status.
+
+    Errors: denied inside a job.
+    """
+    require_person(ctx.store)
+    later: set[tuple[str, str]] = set()
+    asked = 0
+    while True:
+        found: Inbox = verb.run(ctx)
+        left = [one for one in found.questions if (one.job_id, one.since) not in later]
+        if not left:
+            stdio.text(_rest(found, asked))
+            return ANSWERED
+        question, asked = left[0], asked + 1
+        # Else what was typed ahead, or Enter that was pressed twice, would answer a question that nobody has read
+        termios.tcflush(0, termios.TCIFLUSH)
+        try:
+            stdio.text(("\n" if asked > 1 else "") + f"[{len(left)} left]\n")
+            was_answered = _approval(ctx, question) if question.kind == APPROVAL else _input(ctx, question)
+        except OutliveError as error:  # another one was faster, or the job has ended
+            stdio.note(human.error(spelling.spelled(error, spelling.CLI, ()).to_dict()))
+            was_answered = False
+        except (KeyboardInterrupt, EOFError) as stop:
+            stdio.note("\n")
+            return ANSWERED if isinstance(stop, EOFError) else INTERRUPTED
+        if not was_answered:
+            later.add((question.job_id, question.since))
+
+
+def _rest(found: Inbox, asked: int) -> str:
+    if not found.questions:
+        return "Nothing waits for you any more.\n" if asked else NOTHING
+    many = len(found.questions)
+    return f"\n{'1 question waits' if many == 1 else f'{many} questions wait'} for later.\n"
+
+
+def _approval(ctx: Context, question: Question) -> bool:
+    """Ask whether a command may run. Return whether the person answered."""
+    with lookup.open_known(ctx, question.job_id) as job:
+        inspection = adoption.inspect_and_adopt(ctx, job)
+        if not ask.is_pending(job, inspection):
+            return False
+        stdio.text(ask.shown(inspection))
+        said = _read(ask.QUESTION)
+        after = ask.take(ctx, job, inspection, said, _WAY)
+        return after is not inspection
+
+
+def _input(ctx: Context, question: Question) -> bool:
+    """Ask for a line for a program. Return whether the person answered."""
+    stdio.text(about(question.to_dict(), Style()))
+    seen = summary.with_last_lines(ctx, {"job_id": question.job_id}).get("snippet", "")
+    stdio.text("".join(f"{_BEHIND}{line(one)}\n" for one in seen.splitlines()))
+    said = _read(_TYPE, echo=question.echo is not False)
+    if not said:
+        return False
+    with lookup.open_known(ctx, question.job_id) as job:
+        now = question_of(ctx, job)
+    if now is None or (now.question, now.since) != (question.question, question.since):
+        stdio.note("[it does not ask this any more: nothing was typed]\n")
+        return False
+    typed = "" if said == _EMPTY else said
+    how: dict[str, Any] = {"wait_ms": limits.REACTION_MS, "timeout_ms": limits.WRITE_MS, "max_bytes": limits.TAIL_BYTES}
+    answer = submit(ctx, job=question.job_id, text=typed, **how).to_dict()
+    for one in (answer.get("output") or "").splitlines():
+        stdio.text(f"{_BEHIND}{line(one)}\n")
+    for warning in answer.get("warnings") or ():
+        stdio.note(f"[{line(warning)}]\n")
+    return True
+
+
+def _read(prompt: str, *, echo: bool = True) -> str:
+    """Return the line that the person types. Errors: EOFError at the end of the input."""
+    stdio.text(prompt)
+    before = termios.tcgetattr(0)
+    try:
+        if not echo:
+            silent = termios.tcgetattr(0)
+            silent[3] &= ~termios.ECHO
+            termios.tcsetattr(0, termios.TCSADRAIN, silent)
+        data = os.read(0, limits.TERMINAL_LINE_BYTES + 1)  # not sys.stdin, which would keep the lines behind this one
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, before)
+        if not echo:
+            stdio.text("\n")
+    if not data:
+        raise EOFError
+    return data.decode("utf-8", "surrogateescape").rstrip("\n")
