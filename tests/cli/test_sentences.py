@@ -106,7 +106,6 @@ def test_the_list_has_one_footer_in_words_of_the_command_line(cli: Cli) -> None:
         cli.ok("run", "--wait", "true")
     cut = cli.text("list", "--human", "--all", "--limit", "2").stdout.splitlines()
     assert cut[3:] == ["(There are more than these 2: --limit 0 shows all.)"]
-    assert "--offset 2 shows them" in cli.ok("list", "--all", "--limit", "2")["hint"]
 
 
 def test_each_name_in_the_list_names_its_job(cli: Cli) -> None:
