@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from outlive.mcp.masks.values import is_reference, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
 # Where a word begins: also behind an escape sequence, and behind a line break in JSON
 _START = r"(?:\b|\x1b\[[0-9;]*m|\\[nrt])"
