@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from outlive.config import Config
+    from outlive.mcp.http.connections import Server
     from outlive.verbs.spec import GlobalOptions
     from outlive.web.api import Api
 
@@ -178,7 +179,7 @@ def _serve(
 
 
 async def _until_stopped(
-    server: Any, listeners: list[socket.socket], api: Api, door: socket.socket, link: Callable[[LinkKind], str]
+    server: Server, listeners: list[socket.socket], api: Api, door: socket.socket, link: Callable[[LinkKind], str]
 ) -> None:
 
     async def give(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
