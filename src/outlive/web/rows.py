@@ -128,8 +128,8 @@ class _Page:
         if around is not None:
             row = max(0, around - count // 4)
         first = max(0, total - count) if row is None else max(0, min(row, total))
-        found = self._rows(first, min(count, total - first))
-        answer = {"total_rows": total, "total_lines": self.lines.total(), "first_row": first, "rows": found}
+        shown = self._rows(first, min(count, total - first))
+        answer = {"total_rows": total, "total_lines": self.lines.total(), "first_row": first, "rows": shown}
         return answer if around is None else {**answer, "row": around}
 
     def _uncounted(self, seq: int | None, count: int) -> dict[str, object]:

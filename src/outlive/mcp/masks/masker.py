@@ -28,9 +28,9 @@ class Masker:
         """Return whether any text in a value holds a secret. Most answers hold none, and to look at
         all of their short texts at once takes a third of the time."""
         text = "\n".join(_texts(value))
-        found = self.text(text) != text
+        is_masked = self.text(text) != text
         self.met.clear()
-        return found
+        return is_masked
 
     def value(self, value: object) -> object:
         """Return a member of an answer with every text in it masked."""
@@ -78,7 +78,7 @@ class Masker:
     def _without_shapes(self, text: str, *, keep_lines: bool) -> str:
         data = text.encode("utf-8", "surrogatepass")
         parts, at = [], 0
-        for start, end, label in shapes.found(data):
+        for start, end, label in shapes.secrets_in(data):
             secret = data[start:end]
             self.met.add(secret.decode("utf-8", "replace"))
             parts += [data[at:start], _label(label).encode(), b"\n" * secret.count(b"\n") if keep_lines else b""]

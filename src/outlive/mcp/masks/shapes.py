@@ -81,7 +81,7 @@ _LINES = rb"(?:\s+(?:[A-Za-z0-9+/=]+|(?:Proc-Type|DEK-Info):[^\r\n]*)[ \t]*(?=[\
 _END = _PEM.format("END").encode()
 
 
-class Found(NamedTuple):
+class Secret(NamedTuple):
     """A secret in a text, as offsets in its bytes."""
 
     start: int
@@ -99,7 +99,7 @@ def _compiled() -> Any:
     return re2.compile(("(?m)" + "|".join(shape.pattern for shape in _SHAPES)).encode(), options)
 
 
-def found(text: bytes) -> Iterator[Found]:
+def secrets_in(text: bytes) -> Iterator[Secret]:
     """Yield the secrets in a text, in order."""
     pattern, at = _compiled(), 0
     while match := pattern.search(text, at):
@@ -115,7 +115,7 @@ def found(text: bytes) -> Iterator[Found]:
         at = _end_of_key(text, end) if shape is _BEGIN else _run(more, text, end)
         if shape is _BEGIN and at == end:  # a first line alone, as in a program that reads keys
             continue
-        yield Found(start, at, shape.label or _name_before(text, start))
+        yield Secret(start, at, shape.label or _name_before(text, start))
 
 
 def _run(more: re.Pattern[bytes], text: bytes, at: int) -> int:
