@@ -21,8 +21,6 @@ from outlive.core.records import REASONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.answers.shapes import Approval, Checked, Keyboard
 
 
