@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from outlive.core.records import AuditTarget
 from outlive.store.audit import record, rotation
 from outlive.store.audit.reader import Reader
 from support.cli import Cli, environment
@@ -169,8 +170,8 @@ def test_the_record_tells_by_which_way_in_a_client_came(
 # --- the file ----------------------------------------------------------------------------------------
 
 
-def target(directory: Path, **more: Any) -> dict[str, Any]:
-    return {"to": "file", "directory": str(directory), "max_bytes": 4_096, "files": 3, "required": False, **more}
+def target(directory: Path, *, max_bytes: int = 4_096, files: int = 3) -> AuditTarget:
+    return AuditTarget(to="file", directory=str(directory), max_bytes=max_bytes, files=files)
 
 
 def append_many(directory: str) -> None:
@@ -233,10 +234,10 @@ def test_what_is_no_file_is_not_written_to(tmp_path: Path, kind: str) -> None:
 def test_syslog_gets_a_line_that_it_does_not_cut(tmp_path: Path) -> None:
     path = str(tmp_path / "log")
     with pytest.raises(OSError):
-        record.append(target(tmp_path, to="syslog", socket=path), "run")
+        record.append(AuditTarget(to="syslog", socket=path), "run")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as daemon:
         daemon.bind(path)
-        record.append(target(tmp_path, to="syslog", socket=path), "run", command=["sh", "-c", "x" * 100_000])
+        record.append(AuditTarget(to="syslog", socket=path), "run", command=["sh", "-c", "x" * 100_000])
         line = daemon.recv(1_000_000).decode()
     header, _, found = line.partition(": ")
     assert header.startswith("<86>") and " outlive[" in header

@@ -154,7 +154,7 @@ class Fixture:
 
     async def end(self) -> None:
         """Kill and delete every job."""
-        listed = await self.calls.run(PROCESS, {"action": "list", "all": True, "limit": 0}, CALLER)
+        listed: dict[str, Any] = await self.calls.run(PROCESS, {"action": "list", "all": True, "limit": 0}, CALLER)
         for job in listed["jobs"]:
             await self.calls.run(PROCESS, {"action": "remove", "job_id": job["job_id"]}, CALLER)
         self.calls.close()

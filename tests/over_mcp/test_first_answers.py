@@ -26,7 +26,7 @@ from outlive import config, verbs
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.stdio import first_answers, serving, transport
 from outlive.mcp.stdio.first_answers import FirstAnswers
-from outlive.mcp.stdio.session import Session
+from outlive.mcp.stdio.session import Session, Settings
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
 from support.cli import Cli, Jobs, environment
@@ -95,8 +95,8 @@ def session_with(
     answers: str | None = None,
     env: Any = None,
 ) -> Session:
-    asked = {"tools": offered(tools), "channel": channel, "isolate": isolate, "answers": answers, "root": None}
-    made = Session(asked, config.load(env or {}), Wire(-1, -1))
+    settings = Settings(offered(tools), channel=channel, isolate=isolate, answers=answers)
+    made = Session(settings, config.load(env or {}), Wire(-1, -1))
     made.environment = JobEnvironment({})
     return made
 

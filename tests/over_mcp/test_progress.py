@@ -158,7 +158,7 @@ def _messages(
         context = Context.__new__(Context)
         context.progress = how_far
         with anyio.fail_after(20):
-            args = {} if how_far else {"job": ["x"]}
+            args: dict[str, object] = {} if how_far else {"job": ["x"]}
             async with progress.reported(report, verbs.load(verb), context, args, Secrets("none", dict, lambda: None)):
                 await enough.wait()
 

@@ -31,13 +31,20 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & {"mcp", "mcp_typ
 @pytest.fixture
 def tools() -> dict[str, dict[str, Any]]:
     """The list of tools in the default configuration, by name."""
-    found = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
-    return {tool["name"]: tool for tool in found}
+    listed: list[dict[str, Any]] = listing.tools(
+        verbs.load("run"), process_verbs(), ("exec", "process"), config.load({})
+    )
+    return {tool["name"]: tool for tool in listed}
 
 
 @pytest.fixture
 def reader() -> Tools:
     return Tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+
+
+def _properties(schema: dict[str, Any]) -> dict[str, Any]:
+    properties: dict[str, Any] = schema["properties"]
+    return properties
 
 
 # --- what it costs -------------------------------------------------------------------------------------------------
@@ -50,9 +57,10 @@ def test_codex_keeps_the_descriptions_of_both_tools(tools: dict[str, dict[str, A
 
 def test_a_server_without_a_directory_requires_one() -> None:
     audience = listing.Audience(workdir_required=True)
-    exec_tool, process_tool = listing.tools(
+    listed: list[dict[str, Any]] = listing.tools(
         verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}), audience
     )
+    exec_tool, process_tool = listed
     assert exec_tool["inputSchema"]["required"] == ["command", "workdir"]
     assert exec_tool["inputSchema"]["properties"]["workdir"]["description"].startswith("Absolute path")
     assert process_tool["inputSchema"]["required"] == ["action"]
@@ -65,7 +73,7 @@ def test_both_tools_together_are_short(tools: dict[str, dict[str, Any]]) -> None
 def test_they_are_short_with_what_a_configuration_adds() -> None:
     set_ = {("sandbox", "mode"): "workspace-write", ("hosts", "box"): {"kind": "ssh", "target": "box"}}
     found = config.Config(set_, None)
-    listed = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), found)
+    listed: list[dict[str, Any]] = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), found)
     assert {"sandbox", "network", "elevated", "host"} <= listed[0]["inputSchema"]["properties"].keys()
     assert sum(map(size, listed)) <= 7_700
 
@@ -162,8 +170,8 @@ def test_arguments_that_are_not_listed_are_accepted(tools: dict[str, dict[str, A
 def test_what_exec_lists_is_listed_again_only_where_no_job_is_started() -> None:
     run, found = verbs.load("run"), process_verbs()
     shared = {arg.mcp for arg in listed(found["create"], config.load({}))}
-    with_exec = schemas.of_actions(found, run, config.load({}))["properties"]
-    alone = schemas.of_actions(found, None, config.load({}))["properties"]
+    with_exec = _properties(schemas.of_actions(found, run, config.load({})))
+    alone = _properties(schemas.of_actions(found, None, config.load({})))
     assert shared <= alone.keys()
     assert not {"command", "workdir", "pty", "timeout", "title", "yield_ms", "background"} & with_exec.keys()
     assert with_exec["watch"]["description"] == "notify_set: as in exec"
@@ -175,7 +183,7 @@ def test_what_another_tool_lists_is_not_said_again(tools: dict[str, dict[str, An
         tools["process"]["inputSchema"]["properties"]["until"]["description"]
         == "wait: as in exec (default exit, input)"
     )
-    alone = schemas.of_actions(process_verbs(), None, config.load({}))["properties"]["until"]["description"]
+    alone = _properties(schemas.of_actions(process_verbs(), None, config.load({})))["until"]["description"]
     assert "; wait: answer when one holds: exit, " in alone and alone.endswith(" (default exit, input)")
 
 
@@ -198,9 +206,9 @@ def test_an_argument_that_is_not_listed_is_hinted(reader: Tools) -> None:
 def test_an_argument_of_a_section_that_is_not_configured_is_accepted_but_not_listed() -> None:
     args = (Arg("plain", STR, "Anything."), Arg("caged", BOOL, "In the cage.", section="shell"))
     verb = Verb("run", "Run.", args=args)
-    assert list(schemas.of_verb(verb, config.load({}))["properties"]) == ["plain"]
+    assert list(_properties(schemas.of_verb(verb, config.load({})))) == ["plain"]
     configured = config.load({"OUTLIVE_SHELL_UNIX": "bash -c"})
-    assert list(schemas.of_verb(verb, configured)["properties"]) == ["plain", "caged"]
+    assert list(_properties(schemas.of_verb(verb, configured))) == ["plain", "caged"]
     assert [arg.name for arg in accepted(verb)] == ["plain", "caged"]
 
 
@@ -211,7 +219,7 @@ def test_the_sandbox_is_not_offered_where_there_is_none(tools: dict[str, dict[st
 
 def test_a_default_is_in_the_description_because_clients_drop_the_keyword() -> None:
     changed = config.load({"OUTLIVE_EXEC_BACKGROUND_MS": "2500"})
-    properties = schemas.of_verb(verbs.load("run"), changed)["properties"]
+    properties = _properties(schemas.of_verb(verbs.load("run"), changed))
     assert properties["yield_ms"]["description"].endswith("(default 2500)")
     assert "default" not in properties["yield_ms"]
     assert properties["stdin"]["description"].startswith("open: ")

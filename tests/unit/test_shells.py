@@ -8,6 +8,7 @@ import pytest
 
 from outlive import verbs
 from outlive.config import Config
+from outlive.core.members import object_of, text_of
 from outlive.mcp.tools import schemas
 from outlive.system import shells
 
@@ -47,8 +48,8 @@ def test_a_model_is_told_which_shell_it_writes_for(monkeypatch: pytest.MonkeyPat
 
 
 def _description(config: Config) -> str:
-    found: str = schemas.of_verb(verbs.load("run"), config)["properties"]["command"]["description"]
-    return found
+    properties = object_of(schemas.of_verb(verbs.load("run"), config), "properties")
+    return text_of(object_of(properties, "command"), "description")
 
 
 def _with_bash(folder: Path) -> Path:

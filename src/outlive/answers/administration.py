@@ -9,8 +9,6 @@ from outlive.core.records import LOCAL, NETWORKS, RIGHTS, SANDBOXES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.answers.shapes import Entry, Finding, OwnFinding
 
 
@@ -35,7 +33,7 @@ class Token(Part):
     scope: str = field("Whose jobs it sees and touches; * means all jobs.")
     rights: list[str] = field("What its client may do.", items={"enum": [*RIGHTS]})
     workdir: str | None = field("The directory in which, or below which, the client's jobs run; null: any.")
-    sandbox: dict[str, Any] | None = field(
+    sandbox: dict[str, object] | None = field(
         "The most that its client's jobs may do; null: what the configuration allows.",
         properties={"mode": {"enum": [*SANDBOXES[:-1]]}, "network": {"enum": [*NETWORKS]}},
         required=["mode"],
@@ -104,7 +102,7 @@ class Examined(Answer):  # of doctor
 
 class SchemaDocument(Answer):  # of schema
     schema_format: str = field("Which JSON Schema.", const="json-schema-2020-12")
-    schema: dict[str, Any] = field("The JSON Schema of every answer.")
+    schema: dict[str, object] = field("The JSON Schema of every answer.")
     generated_at: str = field("When the schema last changed.", format=TIME)
 
 

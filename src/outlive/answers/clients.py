@@ -7,8 +7,6 @@ from outlive.answers.job import HINT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.answers.shapes import Besides
 
 _CHANGES = ["added", "updated", "removed", "none", None]
@@ -44,7 +42,7 @@ class Installed(Answer):  # of install: what was done to the file of one client,
     hint: str | None = HINT
     written: bool | None = optional(_WRITTEN)
     backup: str | None = maybe(_BACKUP)
-    entry: dict[str, Any] | None = optional("The server as it stands in the file.")
+    entry: dict[str, object] | None = optional("The server as it stands in the file.")
     besides: list[Besides] | None = optional("Members of the entry that the client needs to use the server well.")
     fragment: str | None = optional("What to merge into the file by hand.")
     own_command: str | None = maybe("What the client's own command line would do the same with.")

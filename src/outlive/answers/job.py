@@ -9,8 +9,6 @@ from outlive.core.records import GIT, NETWORKS, REASONS, SANDBOXES, STATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.answers.shapes import Approval, Engine, Fault, Keyboard, Notification, Queue, Resources, Usage
     from outlive.answers.spans import Gap
 
@@ -78,7 +76,7 @@ RESOURCES = "What the job may use, as asked for; absent where nothing was."
 
 
 APPROVAL = optional("Of a job that needs a person's approval: what became of it.", without=("facts",))
-SANDBOX: dict[str, Any] = {
+SANDBOX: dict[str, object] = {
     "properties": {
         "mode": {"enum": [*SANDBOXES[:-1]]},
         "network": {"enum": [*NETWORKS]},
@@ -194,7 +192,7 @@ class Described(Part):
     restarted_from: str | None = optional("The job this one repeats.")
     approval: Approval | None = APPROVAL
     resources: Resources | None = optional(RESOURCES, brief=FULL_ONLY)
-    sandbox: dict[str, Any] | None = optional("The boundary it runs in; absent for a job without one.", **SANDBOX)
+    sandbox: dict[str, object] | None = optional("The boundary it runs in; absent for a job without one.", **SANDBOX)
 
 
 class Status(Answer):  # of status

@@ -21,8 +21,6 @@ from outlive.core.records import REASONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.answers.shapes import Approval, Checked, Keyboard
 
 
@@ -84,7 +82,7 @@ class PolicyCheck(Answer):  # of policy check
     config: str | None = field("The configuration file; null: there is none.")
     cwd: str | None = CWD
     host: str | None = optional("Where the job runs, or is to run; absent: on this machine.")
-    sandbox: dict[str, Any] | None = optional("The boundary it runs in; absent for a job without one.", **SANDBOX)
+    sandbox: dict[str, object] | None = optional("The boundary it runs in; absent for a job without one.", **SANDBOX)
 
 
 class Rule(Part):

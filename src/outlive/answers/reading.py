@@ -11,8 +11,6 @@ from outlive.core.records import STATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.answers.shapes import Approval, Event, Fired, Notice, Resources, Usage
     from outlive.answers.spans import Cursor
 
@@ -96,7 +94,7 @@ class Waited(Part):
     exit_code: int | None = maybe("Its exit code.", minimum=None)
     signal: str | None = maybe("The signal that ended it.")
     reason: str | None = maybe("Why it ended.")
-    fired: dict[str, Any] | None = maybe("What held for it.")
+    fired: dict[str, object] | None = maybe("What held for it.")
     last_lines: str | None = optional("The end of its output, if the answer is about another job.")
 
 

@@ -183,7 +183,9 @@ class _Entry(Part):
     verb: str = field("The verb; end: a job ended.")
     job_id: str | None = optional("The job.")
     token: str | None = optional("The name of the token, over HTTP.")
-    outcome: dict[str, Any] | None = maybe("Of a start: how its job ended, or how it is now; null: not known any more.")
+    outcome: dict[str, object] | None = maybe(
+        "Of a start: how its job ended, or how it is now; null: not known any more."
+    )
 
 
 class _Finding(Part):
@@ -201,7 +203,7 @@ class _OwnFinding(_Finding):
     status: str = field(
         "fail: outlive does not work as promised. warn: something to know.", enum=["ok", "warn", "fail"]
     )
-    details: dict[str, Any] | None = optional("The same for a program; what is in it depends on the check.")
+    details: dict[str, object] | None = optional("The same for a program; what is in it depends on the check.")
 
 
 class _Besides(Part):
@@ -290,24 +292,24 @@ class _Notice(Part):
 
 
 # What the records name as types
-Source = Annotated[dict[str, Any], _Source]
-Usage = Annotated[dict[str, Any], _Usage]
-Resource = Annotated[dict[str, Any], _Resource]
-Resources = Annotated[dict[str, Any], _Resources]
-Keyboard = Annotated[dict[str, Any], _Keyboard]
-Engine = Annotated[dict[str, Any], _Engine]
-Queue = Annotated[dict[str, Any], _Queue]
-Fact = Annotated[dict[str, Any], _Fact]
-Approval = Annotated[dict[str, Any], _Approval]
-Match = Annotated[dict[str, Any], _Match]
-WatchEntry = Annotated[dict[str, Any], _WatchEntry]
-Notification = Annotated[dict[str, Any], _Notification]
-Fault = Annotated[dict[str, Any], _Fault]
-Fired = Annotated[dict[str, Any], _Fired]
-Checked = Annotated[dict[str, Any], _Checked]
-Entry = Annotated[dict[str, Any], _Entry]
-Finding = Annotated[dict[str, Any], _Finding]
-OwnFinding = Annotated[dict[str, Any], _OwnFinding]
-Besides = Annotated[dict[str, Any], _Besides]
-Event = Annotated[dict[str, Any], _Event]
-Notice = Annotated[dict[str, Any], _Notice]
+Source = Annotated[dict[str, object], _Source]
+Usage = Annotated[dict[str, object], _Usage]
+Resource = Annotated[dict[str, object], _Resource]
+Resources = Annotated[dict[str, object], _Resources]
+Keyboard = Annotated[dict[str, str], _Keyboard]
+Engine = Annotated[dict[str, object], _Engine]
+Queue = Annotated[dict[str, object], _Queue]
+Fact = Annotated[dict[str, object], _Fact]
+Approval = Annotated[dict[str, object], _Approval]
+Match = Annotated[dict[str, object], _Match]
+WatchEntry = Annotated[dict[str, object], _WatchEntry]
+Notification = Annotated[dict[str, object], _Notification]
+Fault = Annotated[dict[str, object], _Fault]
+Fired = Annotated[dict[str, object], _Fired]
+Checked = Annotated[dict[str, object], _Checked]
+Entry = Annotated[dict[str, object], _Entry]
+Finding = Annotated[dict[str, object], _Finding]
+OwnFinding = Annotated[dict[str, object], _OwnFinding]
+Besides = Annotated[dict[str, object], _Besides]
+Event = Annotated[dict[str, object], _Event]
+Notice = Annotated[dict[str, object], _Notice]

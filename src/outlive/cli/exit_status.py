@@ -9,7 +9,6 @@ from outlive.errors import invalid
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 _NOTHING_RAN = 1  # as of every call that failed
 
@@ -22,12 +21,13 @@ def check_propagate(values: Mapping[str, object], *, follow: bool) -> None:
         raise invalid("propagate", f"--propagate needs {flag}", hint=hint, usage=True)
 
 
-def of_job(result: dict[str, Any]) -> int:
+def of_job(result: Mapping[str, object]) -> int:
     """Return the exit status that a shell would have for the same command."""
-    if result.get("exit_code") is not None:
-        return int(result["exit_code"]) & 0xFF
-    if result.get("signal"):
-        return 128 + _signal_number(result["signal"])
+    code, signal = result.get("exit_code"), result.get("signal")
+    if isinstance(code, int):
+        return code & 0xFF
+    if isinstance(signal, str) and signal:
+        return 128 + _signal_number(signal)
     if result.get("reason") == "launch":  # sh(1): 127 not found, 126 found but not executable
         return 127 if result.get("errno") in ("ENOENT", errno.ENOENT) else 126
     return _NOTHING_RAN

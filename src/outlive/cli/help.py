@@ -15,7 +15,6 @@ from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, STRS, WORDS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from outlive.verbs.spec import Arg, Verb
 
@@ -185,9 +184,9 @@ def _default(arg: Arg) -> str | None:
     return _amount(arg, default)
 
 
-def _amount(arg: Arg, number: Any) -> str:
+def _amount(arg: Arg, number: object) -> str:
     """Return a number with its unit: `10000 ms (10s)`, `50`."""
-    if arg.kind != MS or not number:
+    if arg.kind != MS or not isinstance(number, int) or not number:
         return str(number)
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)):
         if number % size == 0:

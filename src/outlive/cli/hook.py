@@ -9,6 +9,7 @@ import sys
 from outlive import config
 from outlive.cli import stdio
 from outlive.core.ids import short_id
+from outlive.core.members import text_of
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context
@@ -19,7 +20,6 @@ from outlive.store.root import Store, default_path
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from outlive.verbs.spec import GlobalOptions
 
@@ -73,7 +73,7 @@ def _answer(event: Mapping[str, object], options: GlobalOptions) -> None:
         store.close()
 
 
-def _in_form(name: str, text: str) -> dict[str, Any]:
+def _in_form(name: str, text: str) -> dict[str, object]:
     """Return the answer as Claude Code reads it (https://code.claude.com/docs/en/hooks).
 
     At a stop too it is context, with which the model goes on. A decision to block would do the same, but is shown as
@@ -84,8 +84,8 @@ def _in_form(name: str, text: str) -> dict[str, Any]:
     }
 
 
-def _sentence(notice: dict[str, Any]) -> str:
-    job = f"outlive job {short_id(notice['job_id'])} ({notice['name']})"
+def _sentence(notice: dict[str, object]) -> str:
+    job = f"outlive job {short_id(text_of(notice, 'job_id'))} ({notice['name']})"
     last = f"; last line: {notice['last_line']}" if notice.get("last_line") else ""
     if notice.get("message"):
         return f"{job}: {notice['message']}."
@@ -100,5 +100,5 @@ def _sentence(notice: dict[str, Any]) -> str:
     return f"{job} still runs; the call that started it got no answer{last}"
 
 
-def _by(notice: dict[str, Any]) -> str:
+def _by(notice: dict[str, object]) -> str:
     return f", on request of {notice['ended_by']}" if notice.get("ended_by") else ""

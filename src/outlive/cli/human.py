@@ -12,12 +12,11 @@ from outlive.cli import summary, usage
 from outlive.cli.text import Style, duration, line, size, table
 from outlive.core import quoted
 from outlive.core.ids import short_id
+from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.units import seconds_of
 from outlive.render.plain_text import readable
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
 _HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
@@ -28,11 +27,11 @@ _ADDED = frozenset({"schema_version", "ok", "type", "hint", "snippet"})
 _TEXT_ONLY = frozenset({"log", "tail"})  # asked for to be read, so nothing stands above it
 
 
-def answer(answer: dict[str, Any], style: Style, *, verbose: bool = False) -> str:
+def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) -> str:
     """Return the text of an answer or an error, with a newline at its end: what a person asks
     first, with `verbose` everything."""
     if not answer["ok"]:
-        return error(answer["error"])
+        return error(object_of(answer, "error"))
     if answer["type"] == "list":
         return _jobs(answer, style, verbose=verbose)
     if answer["type"] == "events":
@@ -50,12 +49,12 @@ def answer(answer: dict[str, Any], style: Style, *, verbose: bool = False) -> st
     parts = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
     parts += _texts(answer)
     if answer["type"] == "screen" and not verbose:
-        parts += [f"({line(one)})\n" for one in answer.get("warnings") or ()]
-    parts += [f"({line(answer['hint'])})\n"] if answer.get("hint") else []
+        parts += [f"({line(one)})\n" for one in texts_of(answer, "warnings")]
+    parts += [f"({line(text_of(answer, 'hint'))})\n"] if answer.get("hint") else []
     return "\n".join(part for part in parts if part) or "(no output)\n"
 
 
-def _head(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
+def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
     """Return what stands above the output."""
     if answer["type"] in summary.TYPES and "state" in answer:
         about = summary.of(answer, style)
@@ -73,41 +72,41 @@ def _head(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
 _LISTS = {"hosts": ("hosts", ""), "token_list": ("tokens", "There are no tokens: `outlive token add NAME` makes one.")}
 
 
-def _alone(answer: dict[str, Any], style: Style) -> str:
+def _alone(answer: dict[str, object], style: Style) -> str:
     """Return the one table of an answer that is a list; "" for any other answer."""
     if answer["type"] == "policy_list" and not (answer["rules"] or answer["approvals"]):
         return "There are no rules, and nothing was approved for good.\n"
-    name, empty = _LISTS.get(answer["type"], ("", ""))
+    name, empty = _LISTS.get(text_of(answer, "type"), ("", ""))
     if not name:
         return ""
-    return _rows(answer[name], style) if answer[name] else f"{empty}\n"
+    return _rows(entries_of(answer, name), style) if answer[name] else f"{empty}\n"
 
 
-def _deleted(answer: dict[str, Any]) -> str:
+def _deleted(answer: dict[str, object]) -> str:
     """Tell what gc did."""
-    gone = [job for job in answer["jobs"] if job["action"] == "would_delete"]
-    did, count = ("Would delete", len(gone)) if answer["dry_run"] else ("Deleted", answer["deleted"])
-    left = f"{_jobs_of(answer['used_jobs'])} ({size(answer['used_bytes'])}) {'are' if answer['dry_run'] else 'stay'}"
-    return f"{did} {_jobs_of(count)}, {size(answer['freed_bytes'])}; {left} in {line(answer['root'])}.\n"
+    gone = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
+    did, count = ("Would delete", len(gone)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
+    left = f"{_jobs_of(number_of(answer, 'used_jobs'))} ({size(number_of(answer, 'used_bytes'))}) {'are' if answer['dry_run'] else 'stay'}"
+    return f"{did} {_jobs_of(count)}, {size(number_of(answer, 'freed_bytes'))}; {left} in {line(text_of(answer, 'root'))}.\n"
 
 
 def _jobs_of(count: int) -> str:
     return "1 job" if count == 1 else f"{count:,} jobs"
 
 
-def error(failure: dict[str, Any]) -> str:
+def error(failure: dict[str, object]) -> str:
     """Return the `error` member as one or two lines."""
-    text = f"error: {line(failure['message'])}\n"
-    return text + (f"hint: {line(failure['hint'])}\n" if failure.get("hint") else "")
+    text = f"error: {line(text_of(failure, 'message'))}\n"
+    return text + (f"hint: {line(text_of(failure, 'hint'))}\n" if failure.get("hint") else "")
 
 
 # --- list ------------------------------------------------------------------------------------------
 
 
-def _jobs(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
-    jobs = answer["jobs"]
+def _jobs(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
+    jobs = entries_of(answer, "jobs")
     if not jobs:
-        return f"{line(answer.get('hint') or 'There is no job to list.')}\n"
+        return f"{line(text_of(answer, 'hint') or 'There is no job to list.')}\n"
     rows = [_job_row(job, style.now) for job in jobs]
     head: tuple[str, ...] = _HEAD
     if verbose or len({tuple(_whose(job)) for job in jobs}) > 1:
@@ -117,92 +116,101 @@ def _jobs(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
         rows = [row + _command(job) for row, job in zip(rows, jobs, strict=True)]
         head = (*head, "COMMAND")
     if all(summary.ended_badly(job) for job in jobs):
-        rows = [row + [job.get("last_line") or job.get("message") or ""] for row, job in zip(rows, jobs, strict=True)]
+        rows = [
+            row + [text_of(job, "last_line") or text_of(job, "message")] for row, job in zip(rows, jobs, strict=True)
+        ]
         head = (*head, "LAST LINE")
     text = table(head, rows, style, colours=[summary.colour(job) for job in jobs])
     footer = [f"There are more than these {len(jobs)}: --limit 0 shows all."] if answer.get("truncated") else []
     footer += [f"{answer['skipped']} could not be read."] if answer.get("skipped") else []
-    footer += [line(answer["hint"])] if answer.get("hint") and not answer.get("truncated") else []
+    footer += [line(text_of(answer, "hint"))] if answer.get("hint") and not answer.get("truncated") else []
     return text + (f"({' '.join(footer)})\n" if footer else "")
 
 
 _CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed from", "none": "Nothing to do in"}
 
 
-def _client(answer: dict[str, Any]) -> str:
+def _client(answer: dict[str, object]) -> str:
     """Tell what was done to the configuration of an MCP client, or what to do where nothing was
     written."""
     if "clients" in answer:
         text = "".join(
-            _client(one) if "path" in one else f"{line(one['client'])}: {line(one['hint'])}\n"
-            for one in answer["clients"]
+            _client(one) if "path" in one else f"{line(text_of(one, 'client'))}: {line(text_of(one, 'hint'))}\n"
+            for one in entries_of(answer, "clients")
         )
-        return text + (f"({line(answer['hint'])})\n" if answer.get("hint") else "")
-    change = answer["change"]
+        return text + (f"({line(text_of(answer, 'hint'))})\n" if answer.get("hint") else "")
+    change = text_of(answer, "change")
     if answer["written"] or change == "none":
-        text = f"{_CHANGES[change]} {line(answer['path'])} (server {line(answer['name'])}).\n"
-        text += f"As it was before the first change: {line(answer['backup'])}\n" if answer.get("backup") else ""
+        text = f"{_CHANGES[change]} {line(text_of(answer, 'path'))} (server {line(text_of(answer, 'name'))}).\n"
+        text += (
+            f"As it was before the first change: {line(text_of(answer, 'backup'))}\n" if answer.get("backup") else ""
+        )
         text += "".join(
-            f"  {line(one['member'])} = {json.dumps(one['value'])}: {line(one['why'])}\n"
-            for one in answer.get("besides") or []
+            f"  {line(text_of(one, 'member'))} = {json.dumps(one['value'])}: {line(text_of(one, 'why'))}\n"
+            for one in entries_of(answer, "besides")
             if answer["written"]
         )
     else:
         would = f"would be {_CHANGES[change].lower()}" if change else "cannot be merged into"
-        text = f"{line(answer['name'])} {would} {line(answer['path'])}; nothing was written.\n"
+        text = f"{line(text_of(answer, 'name'))} {would} {line(text_of(answer, 'path'))}; nothing was written.\n"
     if not answer["written"] and change != "none" and answer.get("fragment"):
-        text += "\n" + readable(answer["fragment"])
-        text += f"\nOr: {line(answer['own_command'])}\n" if answer.get("own_command") else ""
-    return text + (f"({line(answer['hint'])})\n" if answer.get("hint") else "")
+        text += "\n" + readable(text_of(answer, "fragment"))
+        text += f"\nOr: {line(text_of(answer, 'own_command'))}\n" if answer.get("own_command") else ""
+    return text + (f"({line(text_of(answer, 'hint'))})\n" if answer.get("hint") else "")
 
 
-def _events(answer: dict[str, Any], style: Style) -> str:
+def _events(answer: dict[str, object], style: Style) -> str:
     from outlive.render import events
 
-    rows = [[event["at"], str(event["seq"]), event["type"], events.about(event)] for event in answer["events"]]
+    rows = [
+        [text_of(event, "at"), str(event["seq"]), text_of(event, "type"), events.about(event)]
+        for event in entries_of(answer, "events")
+    ]
     text = table(("TIME", "SEQ", "EVENT", "ABOUT"), rows, style) if rows else ""
     if not rows and not answer.get("damage"):
         text = "No events yet.\n"
-    return text + "".join(f"({line(answer[name])})\n" for name in ("damage", "hint") if answer.get(name))
+    return text + "".join(f"({line(text_of(answer, name))})\n" for name in ("damage", "hint") if answer.get(name))
 
 
-def _checks(answer: dict[str, Any], style: Style) -> str:
+def _checks(answer: dict[str, object], style: Style) -> str:
     """Return one line for each check, with what to do below it."""
-    width = max(len(check["name"]) for check in answer["checks"])
+    checks = entries_of(answer, "checks")
+    width = max(len(text_of(check, "name")) for check in checks)
     lines = []
-    for check in answer["checks"]:
-        status = style.paint(check["status"].ljust(4), _STATUS_COLOURS.get(check["status"]))
-        lines.append(f"{status}  {line(_label(check['name'])).ljust(width)}  {line(check['found'])}")
+    for check in checks:
+        status = text_of(check, "status")
+        status = style.paint(status.ljust(4), _STATUS_COLOURS.get(status))
+        lines.append(f"{status}  {line(_label(text_of(check, 'name'))).ljust(width)}  {line(text_of(check, 'found'))}")
         if check.get("advice"):
-            lines.append(f"{' ' * (width + 8)}→ {line(check['advice'])}")
-    counts = [check["status"] for check in answer["checks"]]
+            lines.append(f"{' ' * (width + 8)}→ {line(text_of(check, 'advice'))}")
+    counts = [text_of(check, "status") for check in checks]
     verdict = f"{counts.count('fail')} failed, {counts.count('warn')} to think about"
     return "\n".join([*lines, "", verdict if set(counts) - {"ok"} else "All is well."]) + "\n"
 
 
-def _job_row(job: dict[str, Any], now: float) -> list[str]:
-    name = job.get("name") or " ".join(job.get("command") or [])
-    age = _age(job.get("started_at") or job.get("created_at"), now)
+def _job_row(job: dict[str, object], now: float) -> list[str]:
+    name = text_of(job, "name") or " ".join(texts_of(job, "command"))
+    age = _age(text_of(job, "started_at") or text_of(job, "created_at"), now)
     return [
-        job.get("short_id") or short_id(job["job_id"]),
-        job["state"] + _aside(job),
+        text_of(job, "short_id") or short_id(text_of(job, "job_id")),
+        text_of(job, "state") + _aside(job),
         _result(job),
         age,
         name,
-        " ".join(job.get("tags") or []),
+        " ".join(texts_of(job, "tags")),
     ]
 
 
-def _whose(job: dict[str, Any]) -> list[str]:
-    return [job.get("owner") or "", job.get("cwd") or ""]
+def _whose(job: dict[str, object]) -> list[str]:
+    return [text_of(job, "owner"), text_of(job, "cwd")]
 
 
-def _command(job: dict[str, Any]) -> list[str]:
-    return [quoted.command(job.get("command") or [])]
+def _command(job: dict[str, object]) -> list[str]:
+    return [quoted.command(texts_of(job, "command"))]
 
 
-def _aside(job: dict[str, Any]) -> str:
-    left = job.get("descendants")
+def _aside(job: dict[str, object]) -> str:
+    left = number_of(job, "descendants")
     if left:
         return f" ({left} process{'es' if left > 1 else ''} left)"
     if job.get("supervisor"):
@@ -210,23 +218,23 @@ def _aside(job: dict[str, Any]) -> str:
     return " (waits for input)" if job.get("waiting_for_input") else ""
 
 
-def _result(job: dict[str, Any]) -> str:
+def _result(job: dict[str, object]) -> str:
     """Return one word for how a job ended: its exit code, or why it has none."""
     if summary.is_pending(job):
         return "pending"
     if job.get("reason") in (None, "exit") and job.get("exit_code") is not None:
         return str(job["exit_code"])
     if job.get("reason") in (None, "signal"):
-        return job.get("signal") or job.get("reason") or ""
+        return text_of(job, "signal") or text_of(job, "reason")
     return str(job["reason"])
 
 
 # --- the others ----------------------------------------------------------------------------------
 
 
-def _fields(answer: dict[str, Any], style: Style) -> str:
+def _fields(answer: dict[str, object], style: Style) -> str:
     """Return `name  value` lines without fields that are null or empty. Output goes below everything."""
-    fields = verbs.fields_of(answer["type"])
+    fields = verbs.fields_of(text_of(answer, "type"))
     places = {name: fields[name].human if name in fields else None for name in answer if name not in _ADDED}
     first = sorted(((place, name) for name, place in places.items() if place is not None and place > 0))
     names = [*(name for _, name in first), *(name for name, place in places.items() if place is None)]
@@ -249,14 +257,13 @@ def _label(name: str) -> str:
     return line(name.replace("_", " "))
 
 
-def _value(name: str, value: Any, style: Style) -> str:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if number and name.endswith("_ms"):
-        return duration(value)
-    if number and name.endswith("_bytes"):
-        return size(value)
+def _value(name: str, value: object, style: Style) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, (int, float)) and name.endswith("_ms"):
+        return duration(value)
+    if isinstance(value, (int, float)) and name.endswith("_bytes"):
+        return size(value)
     if name == "command" and isinstance(value, list):
         return quoted.command(value)
     if isinstance(value, list):
@@ -264,7 +271,7 @@ def _value(name: str, value: Any, style: Style) -> str:
     return _object(value, style) if isinstance(value, dict) else line(str(value))
 
 
-def _object(members: dict[str, Any], style: Style) -> str:
+def _object(members: dict[str, object], style: Style) -> str:
     """Return an object as lines of its own, without members that say nothing."""
     shown = [
         (_label(name), _value(name, value, style)) for name, value in members.items() if value not in (None, "", [], {})
@@ -273,16 +280,18 @@ def _object(members: dict[str, Any], style: Style) -> str:
     return "".join(f"\n    {label.ljust(width)}  " + value.replace("\n", "\n    ") for label, value in shown)
 
 
-def _list(values: list[Any], style: Style) -> str:
-    if all(isinstance(value, str) for value in values):
-        return ", ".join(map(line, values))
-    if not all(isinstance(value, dict) for value in values):
+def _list(values: list[object], style: Style) -> str:
+    texts = [value for value in values if isinstance(value, str)]
+    if len(texts) == len(values):
+        return ", ".join(map(line, texts))
+    objects = [value for value in values if isinstance(value, dict)]
+    if len(objects) < len(values):
         return line(json.dumps(values))
-    indented = _rows(values, Style(now=style.now)).rstrip("\n")
+    indented = _rows(objects, Style(now=style.now)).rstrip("\n")
     return "\n    " + indented.replace("\n", "\n    ")
 
 
-def _rows(values: list[dict[str, Any]], style: Style) -> str:
+def _rows(values: list[dict[str, object]], style: Style) -> str:
     """Return a table of objects, without the columns in which none says anything."""
     names = dict.fromkeys(name for value in values for name in value)
     head = [name for name in names if any(value.get(name) not in (None, "", [], {}) for value in values)]
@@ -290,7 +299,7 @@ def _rows(values: list[dict[str, Any]], style: Style) -> str:
     return table(tuple(_label(name).upper() for name in head), rows, style)
 
 
-def _cell(name: str, value: Any) -> str:
+def _cell(name: str, value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -304,20 +313,20 @@ def _cell(name: str, value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _texts(answer: dict[str, Any]) -> list[str]:
+def _texts(answer: dict[str, object]) -> list[str]:
     """Return what the job printed.
 
     The tails are used only without merged output, because they are the same text.
     """
     if isinstance(answer.get("lines"), list) and answer["type"] == "screen":
-        rows = [readable(str(row)).rstrip() for row in answer["lines"]]
+        rows = [readable(str(row)).rstrip() for row in texts_of(answer, "lines")]
         while rows and not rows[-1]:
             rows.pop()
         return ["".join(f"{row}\n" for row in rows) or "(the screen is empty)\n"]
-    texts = {**(answer.get("snapshot") or {}), **answer}
+    texts = {**object_of(answer, "snapshot"), **answer}
     if texts.get("output") or texts.get("snippet"):
-        return [_ended(readable(texts.get("output") or texts["snippet"]))]
-    out, err = texts.get("stdout_tail") or "", texts.get("stderr_tail") or ""
+        return [_ended(readable(text_of(texts, "output") or text_of(texts, "snippet")))]
+    out, err = text_of(texts, "stdout_tail"), text_of(texts, "stderr_tail")
     parts = [_ended(readable(out))] if out else []
     return parts + (["--- stderr ---\n" + _ended(readable(err))] if err else [])
 

@@ -21,13 +21,16 @@ from outlive.verbs.spec import FULL, GlobalOptions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from outlive.cli.live.progress import ProgressLine
+    from outlive.config import Config
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.launch.from_cli import Launcher
     from outlive.verbs.spec import Verb
+
+    _T = TypeVar("_T")
 
 ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -149,13 +152,13 @@ def _verb(words: list[str], call: _Call) -> int:
         return _program(verb, call)
     if follow:
         return _follow(verb, call)
-    detail = call.values.pop("detail", FULL)
+    detail: str = call.values.pop("detail", FULL)
     result = _run(verb, call, person.members(verb, call.values, human=call.options.human), detail)
     assert call.context is not None
     # A person is shown the job's name and id in any case
     result = call.context.warned(result, titles=not call.options.human or verb.name == "log")
     if call.options.notes:
-        result["hint"] = " ".join([*call.options.notes, *filter(None, [result.get("hint")])])
+        result["hint"] = " ".join([*call.options.notes, *map(str, filter(None, [result.get("hint")]))])
     # A person is shown what there is; the size is that of the object
     _tell(call, call.context, result, envelope.answer(verb.type, result, FULL if call.options.human else detail))
     if not call.values.get("propagate"):
@@ -166,7 +169,7 @@ def _verb(words: list[str], call: _Call) -> int:
     return exit_status.of_job(result)
 
 
-def _tell(call: _Call, ctx: Context, result: dict[str, Any], answer: dict[str, Any]) -> None:
+def _tell(call: _Call, ctx: Context, result: dict[str, object], answer: dict[str, object]) -> None:
     """Print the answer, and note what the caller's session was told, where there is one."""
     written = False
     try:
@@ -193,7 +196,7 @@ def _follow(verb: Verb, call: _Call) -> int:
     return int(_run(verb, call, lambda ctx: follow(ctx, verb, call.options, **values)))
 
 
-def _print_line(answer: dict[str, Any]) -> None:
+def _print_line(answer: dict[str, object]) -> None:
     try:
         stdio.json_line(envelope.encoded(answer))
     except OSError as error:
@@ -201,7 +204,7 @@ def _print_line(answer: dict[str, Any]) -> None:
         raise SystemExit(ERROR) from None
 
 
-def _run(verb: Verb, call: _Call, start: Callable[[Context], Any], detail: str = FULL) -> Any:
+def _run(verb: Verb, call: _Call, start: Callable[[Context], _T], detail: str = FULL) -> _T:
     """Return what `start` makes of the context of this call."""
     configuration = _configuration(verb, call)
     call.log(stdio.DEBUG, f"config={configuration.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
@@ -256,7 +259,7 @@ def _tell_who_approves(definition: Definition) -> bool:
     return False
 
 
-def _configuration(verb: Verb, call: _Call) -> Any:
+def _configuration(verb: Verb, call: _Call) -> Config:
     try:
         loaded = config.load(call.env, call.options.config)
         for line in loaded.ignored:
@@ -269,6 +272,7 @@ def _configuration(verb: Verb, call: _Call) -> Any:
 
 
 def _open_store(verb: Verb, call: _Call) -> Any:
+    """Return the store; None for a verb that needs none."""
     if verb.name in _STORELESS:
         return None
     from outlive.store.root import Store  # late: TAB needs no store, and `run` has its launcher prepared before
@@ -320,7 +324,7 @@ def _collect_again() -> None:
 # --- answers -------------------------------------------------------------------------------------
 
 
-def _print(call: _Call, answer: dict[str, Any]) -> None:
+def _print(call: _Call, answer: dict[str, object]) -> None:
     try:
         if call.options.human:
             from outlive.cli import human, text

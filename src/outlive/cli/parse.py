@@ -36,7 +36,7 @@ _BOOLEANS = ("true", "false", "yes", "no", "1", "0")
 _GLOBAL_FLAGS = {arg.cli: arg for arg in GLOBALS} | {"-h": GLOBALS[-1]}
 
 
-def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, Any], GlobalOptions]:
+def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, object], GlobalOptions]:
     """Return the verb, its arguments by name, and the global options.
 
     Errors: invalid_argument with `usage` set.
@@ -89,7 +89,7 @@ def asks_about_several(words: list[str], options: GlobalOptions) -> bool:
     return asks and bool(second_words(words[0]))
 
 
-def arguments(verb: Verb, words: list[str], options: GlobalOptions, cwd: str | None) -> dict[str, Any]:
+def arguments(verb: Verb, words: list[str], options: GlobalOptions, cwd: str | None) -> dict[str, object]:
     """Return every argument of the verb by name, with defaults. Global options go into `options`.
 
     Parsing stops at `--help` and `--version`, and nothing is required then; `asks_only(options)`
@@ -256,7 +256,7 @@ class _Reader:
         dashed = " A command that begins with a dash needs -- in front of it."
         return f"{advice}.{dashed}" if any(arg.kind == WORDS for arg in self.args) else f"{advice}."
 
-    def finish(self) -> dict[str, Any]:
+    def finish(self) -> dict[str, object]:
         """Return the values in the order of the declarations.
 
         Of two arguments with one parameter, the CLI's counts.
@@ -266,7 +266,7 @@ class _Reader:
             values.setdefault(arg.name, _fresh(arg.cli_default))
         return values
 
-    def _value(self, arg: Arg) -> Any:
+    def _value(self, arg: Arg) -> object:
         if arg.name in self.given:
             return self.given[arg.name]
         if arg.kind == WORDS:
@@ -301,6 +301,6 @@ def _verbosity(word: str) -> int:
     return len(word) - 1 if word[:2] == "-v" and not word[1:].strip("v") else 0
 
 
-def _fresh(default: object) -> Any:
+def _fresh(default: object) -> object:
     # Every call of this process shares the declaration, but each needs a list of its own
     return default.copy() if isinstance(default, (list, dict)) else default

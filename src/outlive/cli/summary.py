@@ -7,6 +7,7 @@ from outlive import limits
 from outlive.cli.text import Style, duration, line, size
 from outlive.core import quoted
 from outlive.core.ids import short_id
+from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup
@@ -14,8 +15,6 @@ from outlive.store.output.merged import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
 # Answers about one job of which a person wants to know these things, and the rest with -v
@@ -31,37 +30,37 @@ _ENDED = {
 }
 
 
-def with_last_lines(ctx: Context, answer: dict[str, Any]) -> dict[str, Any]:
+def with_last_lines(ctx: Context, answer: dict[str, object]) -> dict[str, object]:
     """Return the answer of `status` with the end of the job's output, which `status` itself does
     not show."""
     try:
-        with lookup.open_known(ctx, answer["job_id"]) as job, Output(job) as output:
+        with lookup.open_known(ctx, text_of(answer, "job_id")) as job, Output(job) as output:
             shown = job_answer.snippet(adoption.inspect_and_adopt(ctx, job), output) if output.end else ""
     except (OSError, OutliveError):  # removed meanwhile
         return answer
     return {**answer, "snippet": "\n".join(shown.splitlines()[-LINES:])}
 
 
-def colour(job: dict[str, Any]) -> str | None:
+def colour(job: dict[str, object]) -> str | None:
     """Return the colour of a job's state: red where it ended badly."""
-    return "31" if job["state"] == "exited" and ended_badly(job) else COLOURS.get(job["state"])
+    return "31" if job["state"] == "exited" and ended_badly(job) else COLOURS.get(text_of(job, "state"))
 
 
-def ended_badly(job: dict[str, Any]) -> bool:
+def ended_badly(job: dict[str, object]) -> bool:
     """Return whether the job ended in any other way than by itself with exit code 0."""
     return job["state"] in ("killed", "failed", "unknown") or bool(job["state"] == "exited" and job.get("exit_code"))
 
 
-def is_pending(job: dict[str, Any]) -> bool:
+def is_pending(job: dict[str, object]) -> bool:
     """Return whether the job waits for approval."""
-    return job["state"] == "created" and (job.get("approval") or {}).get("state") == "pending"
+    return job["state"] == "created" and object_of(job, "approval").get("state") == "pending"
 
 
-def of(answer: dict[str, Any], style: Style) -> str:
+def of(answer: dict[str, object], style: Style) -> str:
     """Return some lines about the job of an answer."""
-    job = line(answer.get("short_id") or short_id(answer["job_id"]))
+    job = line(text_of(answer, "short_id") or short_id(text_of(answer, "job_id")))
     command = _command(answer)
-    name = line(answer.get("name") or command)
+    name = line(text_of(answer, "name") or command)
     lines = [f"{style.paint(name, '1')}  {style.paint(f'job {job}', '2')}" if name else style.paint(f"job {job}", "1")]
     if command and command != name:
         lines.append(f"$ {command}")
@@ -73,17 +72,17 @@ def of(answer: dict[str, Any], style: Style) -> str:
 
         lines += map(line, wording.lines(answer))
     # What a person approves, or just did
-    lines += [f"  {fact['label']}: {fact['value']}" for fact in (answer.get("approval") or {}).get("facts", ())]
+    lines += [f"  {fact['label']}: {fact['value']}" for fact in entries_of(object_of(answer, "approval"), "facts")]
     return "\n".join(lines) + "\n"
 
 
-def _command(answer: dict[str, Any]) -> str:
-    return quoted.command(answer.get("command") or [])
+def _command(answer: dict[str, object]) -> str:
+    return quoted.command(texts_of(answer, "command"))
 
 
-def state_of(answer: dict[str, Any]) -> str:
+def state_of(answer: dict[str, object]) -> str:
     """Return how the job is doing, or how it ended."""
-    state, reason = line(answer["state"]), answer.get("reason")
+    state, reason = line(text_of(answer, "state")), text_of(answer, "reason")
     if is_pending(answer):
         return "waits for approval"
     if state == "created":
@@ -91,45 +90,48 @@ def state_of(answer: dict[str, Any]) -> str:
     if state in ("running", "unknown"):
         return str(state)
     if answer.get("message"):
-        return f"{state}: {line(answer['message'])}"
-    signal = answer.get("ended_signal") if answer.get("type") == "kill" else answer.get("signal")
-    if reason in (None, "exit") and answer.get("exit_code") is not None:
+        return f"{state}: {line(text_of(answer, 'message'))}"
+    signal = text_of(answer, "ended_signal" if answer.get("type") == "kill" else "signal")
+    if reason in ("", "exit") and answer.get("exit_code") is not None:
         return f"exited with code {answer['exit_code']}"
     if state == "killed" and reason in _ENDED:
         return _ENDED[reason] + (f" ({line(signal)})" if signal else "")
-    why = " ".join(line(str(part)) for part in (reason if reason != "signal" else None, signal) if part)
+    why = " ".join(line(part) for part in (reason if reason != "signal" else "", signal) if part)
     code = f" (code {answer['exit_code']})" if answer.get("exit_code") is not None else ""
     return f"{state}: {why}{code}" if why else str(state)
 
 
-def _facts(answer: dict[str, Any], now: float) -> list[str]:
+def _facts(answer: dict[str, object], now: float) -> list[str]:
     """Return for how long, which may be "", and what else matters."""
     facts = []
     if answer["state"] == "running":
-        elapsed = answer.get("elapsed_ms")
-        if elapsed is None and answer.get("started_at"):
-            elapsed = max(0, round((now - seconds_of(answer["started_at"])) * 1000))
-        facts.append(f"for {duration(elapsed)}" if elapsed is not None else "")
+        known = answer.get("elapsed_ms") is not None
+        elapsed = number_of(answer, "elapsed_ms")
+        if not known and answer.get("started_at"):
+            known, elapsed = True, max(0, round((now - seconds_of(text_of(answer, "started_at"))) * 1000))
+        facts.append(f"for {duration(elapsed)}" if known else "")
         if answer.get("supervisor"):
             facts.append(f"its supervisor is stopped: kill -CONT {answer['supervisor_pid']}")
         elif answer.get("waiting_for_input"):
-            prompt = answer.get("prompt")
+            prompt = text_of(answer, "prompt")
             facts.append(f"waits for input: {line(prompt)}" if prompt else "waits for input")
-        elif (answer.get("idle_ms") or 0) >= limits.SILENT_MS:
-            facts.append(f"silent for {duration(answer['idle_ms'])}")
+        elif number_of(answer, "idle_ms") >= limits.SILENT_MS:
+            facts.append(f"silent for {duration(number_of(answer, 'idle_ms'))}")
     elif answer["state"] != "created":
-        facts.append(f"after {duration(answer['duration_ms'])}" if answer.get("duration_ms") is not None else "")
-        ago = max(0.0, now - seconds_of(answer["finished_at"])) if answer.get("finished_at") else 0
+        facts.append(
+            f"after {duration(number_of(answer, 'duration_ms'))}" if answer.get("duration_ms") is not None else ""
+        )
+        ago = max(0.0, now - seconds_of(text_of(answer, "finished_at"))) if answer.get("finished_at") else 0
         facts += [f"{duration(int(ago) * 1000)} ago"] if ago >= 1 else []
     facts += (
-        [f"at most {duration(answer['timeout_ms'])}"]
+        [f"at most {duration(number_of(answer, 'timeout_ms'))}"]
         if answer["state"] == "running" and answer.get("timeout_ms")
         else []
     )
     return facts
 
 
-def _previous(answer: dict[str, Any]) -> str:
+def _previous(answer: dict[str, object]) -> str:
     """Return what changed since the run before."""
     from outlive.render.failures import other_run  # late: of jobs that failed alone
 
@@ -137,34 +139,36 @@ def _previous(answer: dict[str, Any]) -> str:
     return said or ""
 
 
-def _place(answer: dict[str, Any]) -> str:
+def _place(answer: dict[str, object]) -> str:
     """Return where it runs and what it uses."""
-    usage = answer.get("usage") or {}
-    cpu = (usage.get("user_ms") or 0) + (usage.get("system_ms") or 0)
-    memory = usage.get("memory_bytes") or usage.get("peak_memory_bytes")  # now, or the most
+    usage = object_of(answer, "usage")
+    cpu = number_of(usage, "user_ms") + number_of(usage, "system_ms")
+    memory = number_of(usage, "memory_bytes") or number_of(usage, "peak_memory_bytes")  # now, or the most
     parts = [
-        f"on {line(answer['host'])}" if answer.get("host") not in (None, "local") else "",
+        f"on {line(text_of(answer, 'host'))}" if answer.get("host") not in (None, "local") else "",
         f"pid {answer['pid']}" if answer["state"] == "running" and answer.get("pid") else "",
         f"CPU {duration(cpu)}" if usage else "",
         f"memory {size(memory)}" if memory else "",
-        f"{usage['processes']} processes" if answer["state"] == "running" and (usage.get("processes") or 0) > 1 else "",
-        f"tags {' '.join(map(line, answer['tags']))}" if answer.get("tags") else "",
+        f"{usage['processes']} processes" if answer["state"] == "running" and number_of(usage, "processes") > 1 else "",
+        f"tags {' '.join(map(line, texts_of(answer, 'tags')))}" if answer.get("tags") else "",
     ]
     return ", ".join(filter(None, parts))
 
 
-def _fired(answer: dict[str, Any]) -> str:
+def _fired(answer: dict[str, object]) -> str:
     """Return what ended a wait."""
     if answer.get("timed_out"):
         return "The time is up; the job goes on."
-    fired = answer.get("fired") or {}
+    fired = object_of(answer, "fired")
     if fired.get("condition") in (None, "exit"):
         return ""
-    about = fired.get("line") or next((str(fired[name]) for name in ("port", "http", "file") if fired.get(name)), "")
+    about = text_of(fired, "line") or next(
+        (str(fired[name]) for name in ("port", "http", "file") if fired.get(name)), ""
+    )
     return f"{line(str(fired['condition']))}: {line(about)}" if about else line(str(fired["condition"]))
 
 
-def _survivors(answer: dict[str, Any]) -> str:
-    alive = answer.get("survivors") or []
-    some = ", ".join(f"{one['pid']} {line(one['command'])}" for one in alive[:3])
+def _survivors(answer: dict[str, object]) -> str:
+    alive = entries_of(answer, "survivors")
+    some = ", ".join(f"{one['pid']} {line(text_of(one, 'command'))}" for one in alive[:3])
     return f"still alive: {some}{f' and {len(alive) - 3} more' if len(alive) > 3 else ''}" if alive else ""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from outlive.cli import summary
 from outlive.cli.text import Style, duration, line, size
 from outlive.core.ids import short_id
+from outlive.core.members import number_of, object_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 # How each source of a figure is named
 _SOURCES = {
@@ -21,51 +21,51 @@ _SOURCES = {
 _LIMITS = {"time": "cpu_time", "memory": "memory", "processes": "processes"}
 
 
-def of(answer: dict[str, Any], style: Style) -> str:
+def of(answer: dict[str, object], style: Style) -> str:
     """Return the lines about the job of an answer of `usage`."""
-    used, over = answer["usage"], answer["state"] not in ("created", "running", "unknown")
-    job = style.paint(f"job {line(short_id(answer['job_id']))}", "1")
+    used, over = object_of(answer, "usage"), answer["state"] not in ("created", "running", "unknown")
+    job = style.paint(f"job {line(short_id(text_of(answer, 'job_id')))}", "1")
     about = f"{job}  {style.paint(summary.state_of(answer), summary.colour(answer))}"
     rows = [row for row in _rows(used, over=over) if row[2]]
     width = max(len(label) for _, label, _ in rows)
-    limits = _limits(answer.get("resources") or {})
+    limits = _limits(object_of(answer, "resources"))
     lines = [about]
     for part, label, value in rows:
-        source = _SOURCES.get((used.get("source") or {}).get(part, ""), "")
+        source = _SOURCES.get(text_of(object_of(used, "source"), part), "")
         aside = ", ".join(filter(None, (limits.get(part), source if part in _LIMITS and not over else "")))
         lines.append(f"{style.paint(label.ljust(width), '1')}  {value}" + (f"  ({aside})" if aside else ""))
     return "\n".join(lines) + "\n"
 
 
-def _rows(used: dict[str, Any], *, over: bool) -> list[tuple[str, str, str]]:
+def _rows(used: dict[str, object], *, over: bool) -> list[tuple[str, str, str]]:
     """Return (part, label, value) of each line; a value that is not known is ""."""
-    wall, processor = used.get("wall_ms"), used.get("user_ms")
-    cpu = None if processor is None else processor + (used.get("system_ms") or 0)
+    wall = None if used.get("wall_ms") is None else number_of(used, "wall_ms")
+    cpu = None if used.get("user_ms") is None else number_of(used, "user_ms") + number_of(used, "system_ms")
     return [
         ("wall", "time", "" if wall is None else duration(wall)),
         ("time", "processor", "" if cpu is None else _processor(cpu, wall, used)),
         ("memory", "memory", _memory(used, over=over)),
         ("processes", "processes", "" if over or used.get("processes") is None else f"{used['processes']:,}"),
-        ("output", "output", "" if used.get("output_bytes") is None else size(used["output_bytes"])),
+        ("output", "output", "" if used.get("output_bytes") is None else size(number_of(used, "output_bytes"))),
         ("disk", "disk", _disk(used)),
     ]
 
 
-def _processor(cpu_ms: int, wall_ms: int | None, used: dict[str, Any]) -> str:
+def _processor(cpu_ms: int, wall_ms: int | None, used: dict[str, object]) -> str:
     share = f", {cpu_ms / wall_ms:.0%} of one" if wall_ms and cpu_ms * 100 >= wall_ms else ""
-    return f"{duration(cpu_ms)}{share}: {duration(used['user_ms'])} user, {duration(used.get('system_ms') or 0)} system"
+    return f"{duration(cpu_ms)}{share}: {duration(number_of(used, 'user_ms'))} user, {duration(number_of(used, 'system_ms'))} system"
 
 
-def _memory(used: dict[str, Any], *, over: bool) -> str:
-    now, peak = used.get("memory_bytes"), used.get("peak_memory_bytes")
+def _memory(used: dict[str, object], *, over: bool) -> str:
+    now, peak = number_of(used, "memory_bytes"), number_of(used, "peak_memory_bytes")
     # The two may come from different sources: a peak below what is used now says nothing
-    most = f"at most {size(peak)}" if peak and (over or peak >= (now or 0)) else ""
-    return most if over or now is None else ", ".join(filter(None, (f"{size(now)} now", most)))
+    most = f"at most {size(peak)}" if peak and (over or peak >= now) else ""
+    return most if over or used.get("memory_bytes") is None else ", ".join(filter(None, (f"{size(now)} now", most)))
 
 
-def _disk(used: dict[str, Any]) -> str:
-    read, written = used.get("read_bytes"), used.get("written_bytes")
-    return f"{size(read or 0)} read, {size(written or 0)} written" if read or written else ""
+def _disk(used: dict[str, object]) -> str:
+    read, written = number_of(used, "read_bytes"), number_of(used, "written_bytes")
+    return f"{size(read)} read, {size(written)} written" if read or written else ""
 
 
 def _limits(resources: Mapping[str, object]) -> dict[str, str]:

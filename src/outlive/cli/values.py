@@ -31,7 +31,6 @@ from outlive.verbs.spec import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 _METAVARS = {
     INT: "N",
@@ -63,7 +62,7 @@ def _is_size(arg: Arg) -> bool:
     return arg.kind == BYTES or (arg.kind == INT and arg.name.endswith("_bytes"))
 
 
-def checked(arg: Arg, text: str, cwd: str | None) -> Any:
+def checked(arg: Arg, text: str, cwd: str | None) -> object:
     """Return the value of one word, checked against the choices and bounds of the argument."""
     if arg.choices and text not in arg.choices:
         from outlive.core.nearest import nearest  # late: for a mistake alone

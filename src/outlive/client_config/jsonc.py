@@ -228,7 +228,7 @@ def _short(lines: list[str]) -> list[str]:
     text = "\n".join(lines)
     return re.sub(
         r'\[\n\s*("[^"\n]*"(?:,\n\s*"[^"\n]*")*)\n\s*\]',
-        lambda found: "[" + re.sub(r",\n\s*", ", ", found[1]) + "]",
+        lambda match: "[" + re.sub(r",\n\s*", ", ", match[1]) + "]",
         text,
     ).split("\n")
 

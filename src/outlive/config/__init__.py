@@ -11,7 +11,7 @@ import os
 
 from outlive import limits
 from outlive.core.base_directories import base_directory
-from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES
+from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES, AuditTarget
 from outlive.core.units import duration_ms
 
 TYPE_CHECKING = False
@@ -170,13 +170,13 @@ class Config:
         ask_timeout_ms = duration_ms(self.get("policy", "ask_timeout"), "policy.ask_timeout")
         return Policy(self.get("policy", "default"), ask_timeout_ms, self.get("policy", "rule") or ())
 
-    def audit(self, env: Mapping[str, str]) -> dict[str, Any] | None:
+    def audit(self, env: Mapping[str, str]) -> AuditTarget | None:
         """Return where acts are recorded (store/audit/record.py), None if they are not."""
         to = self.get("audit", "to")
         if to == "off":
             return None
         bounds = {key: self.get("audit", key) for key in ("required", "max_bytes", "files")}
-        return {"to": to, "directory": state_directory(env), **bounds}
+        return AuditTarget(to=to, directory=state_directory(env), **bounds)
 
     def own_paths(self, env: Mapping[str, str]) -> list[str]:
         """Return the files and directories of outlive besides the job root: of the configuration, and

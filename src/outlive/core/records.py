@@ -130,6 +130,15 @@ class Approval(Record, omitted=("input", "file_env", "env_sha256")):
     env_sha256: str | None = None
 
 
+class Decision(Record):
+    """What became of an approval: the content of `approval.json`."""
+
+    state: str = ""
+    by: str | None = None
+    reason: str | None = None
+    at: str | None = None
+
+
 def _targets(file: str | None, command: str | None) -> dict[str, str]:
     return ({"file": file} if file else {}) | ({"command": command} if command else {})
 
@@ -201,6 +210,17 @@ class Notification(Record, omitted=("notify_command", "notify_file", "watches", 
     def every_watch(self) -> list[Watch]:
         single = [] if self.on_output_match is None else [self.on_output_match.watch]
         return [*(self.watches or ()), *single]
+
+
+class AuditTarget(Record, omitted=("socket",)):
+    """Where acts are recorded (store/audit/record.py)."""
+
+    to: str = ""
+    directory: str = ""
+    required: bool = False
+    max_bytes: int = 0
+    files: int = 0
+    socket: str | None = None  # of syslog; None: the usual one
 
 
 class SupervisorId(Record):

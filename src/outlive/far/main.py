@@ -225,7 +225,7 @@ class Peer:
         self._say(words.Forgotten())
         self._loop.stop()
 
-    def _used(self) -> dict[str, Any]:
+    def _used(self) -> dict[str, object]:
         """Return what the job uses now."""
         inspection = self._inspect()
         if inspection is None or self._job is None:
@@ -386,7 +386,7 @@ def _opened(store: Store, job_id: str) -> JobDir | None:
     return job
 
 
-def _is_sent(sock: socket.socket, request: dict[str, Any], memory: int) -> bool:
+def _is_sent(sock: socket.socket, request: dict[str, object], memory: int) -> bool:
     """Send a request with the data behind `memory`. Return False if its reader was killed."""
     try:
         fds.send(sock, fastjson.dumps(request).encode(), () if memory < 0 else (memory,))

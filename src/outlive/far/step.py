@@ -21,8 +21,6 @@ from outlive.store.root import Store
 from outlive.system import fds
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def main(root: str, job_id: str) -> int:
@@ -47,7 +45,7 @@ def _answered(message: bytes, root: str, job_id: str) -> bytes | None:
     return fastjson.dumps(answer).encode()
 
 
-def _used(root: str, job_id: str) -> dict[str, Any]:
+def _used(root: str, job_id: str) -> dict[str, object]:
     """Return what the job uses now."""
     store = Store.existing(root)
     with JobDir.open(store, job_id) as job, Output(job) as output:

@@ -7,17 +7,15 @@ from outlive.errors import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.config import Config
     from outlive.core.records import SandboxTrial
 
-    Finding = dict[str, Any]
+    Finding = dict[str, object]
 
 
 def finding(name: str, status: str, text: str, advice: str | None = None) -> Finding:
     """`text` and `advice` may quote programs and machines that are not ours."""
-    answer = {"name": name, "status": status, "found": visible(text)}
+    answer: Finding = {"name": name, "status": status, "found": visible(text)}
     return {**answer, "advice": visible(advice)} if advice else answer
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from outlive.config import Config
@@ -51,7 +51,7 @@ class Context:
         ceiling: dict[str, str] | None = None,
         token: str | None = None,
         verb: str | None = None,
-        flags: dict[str, Any] | None = None,
+        flags: Mapping[str, str | None] | None = None,
     ) -> None:
         self.store = store
         self.config = config
@@ -100,17 +100,17 @@ class Context:
             self._shell = self._shell()
         return self._shell
 
-    def warned(self, answer: dict[str, Any], *, titles: bool = True) -> dict[str, Any]:
+    def warned(self, answer: dict[str, object], *, titles: bool = True) -> dict[str, object]:
         """Return the answer with the warnings of this call before its hint. With `titles` they say
         which job a title named."""
         said = [*(self.named_by_title() if titles else ()), *self.named_of_others(answer.get("job_id")), *self.warnings]
-        return {**answer, "hint": " ".join([*said, *filter(None, [answer.get("hint")])])} if said else answer
+        return {**answer, "hint": " ".join([*said, *map(str, filter(None, [answer.get("hint")]))])} if said else answer
 
     def named_by_title(self) -> list[str]:
         """Return a sentence for each title that named one of several jobs in this call."""
         return [sentence for _, sentence in self.titles.values() if sentence is not None]
 
-    def named_of_others(self, answered: str | None) -> list[str]:
+    def named_of_others(self, answered: object) -> list[str]:
         """Return a sentence for each job of another session that was named in this call. `answered`:
         the job that the answer is about, which may be another one: what a run is compared with, or
         what was started again, is named too."""

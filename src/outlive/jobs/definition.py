@@ -22,7 +22,7 @@ from outlive.system import machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from outlive.core.records import Resources, Sandbox, Watch
@@ -217,7 +217,7 @@ def _milliseconds_meant(ctx: Context, timeout_ms: int) -> list[str]:
     ]
 
 
-def _mask(names: Any) -> list[str]:
+def _mask(names: Sequence[str]) -> list[str]:
     for name in names:
         if not is_env_name(name):
             raise invalid(

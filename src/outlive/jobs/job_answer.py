@@ -77,13 +77,13 @@ def place(inspection: Inspection, job: JobDir) -> Place | None:
     return elsewhere.place(inspection, job)
 
 
-def _resources(inspection: Inspection) -> dict[str, Any]:
+def _resources(inspection: Inspection) -> dict[str, object]:
     from outlive.jobs.diagnosis import use
 
     return use.resources_of(inspection)
 
 
-def approval_of(inspection: Inspection, job: JobDir) -> dict[str, Any] | None:
+def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None:
     """Return what became of the approval of a job, and what a person is shown of it as long as it is
     pending; None if none was asked for."""
     if inspection.definition.approval is None:

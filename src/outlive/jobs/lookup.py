@@ -56,7 +56,7 @@ def open_by_id(ctx: Context, text: str) -> JobDir:
     Errors: as `open_job`.
     """
     try:
-        job_id = ctx.store.find(text, None if ctx.wall is None else lambda found: _exists(ctx, found))
+        job_id = ctx.store.find(text, None if ctx.wall is None else lambda candidate: _exists(ctx, candidate))
         job = JobDir.open(ctx.store, job_id)
     except OutliveError as error:
         if error.code != "job_not_found":
@@ -195,12 +195,12 @@ def outcome(ctx: Context, job_id: str) -> State | None:
         return None
     try:
         known = fastjson.loads(os.read(fd, limits.RECORD_BYTES))
-        found = State(state=known["state"], exit_code=known.get("exit_code"))
+        state = State(state=known["state"], exit_code=known.get("exit_code"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     finally:
         os.close(fd)
-    return found if found.finished else None
+    return state if state.finished else None
 
 
 def _titled(ctx: Context, text: str) -> JobDir | None:
@@ -211,16 +211,16 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
     title = _as_title(text)
     if title in ctx.titles:
         return open_known(ctx, ctx.titles[title][0])
-    found = _titled_jobs(ctx, title)
+    titled = _titled_jobs(ctx, title)
     foreign = None
-    for job_id, definition in found:
+    for job_id, definition in titled:
         if not ownership.is_own(ctx, definition):
             foreign = foreign or (job_id, definition)
             continue
         several = None
         if foreign is not None:
             several = f"{title!r} is also the {_kind(definition)} of another session's job: this is the newest of yours, {job_id}."
-        elif next(found, None) is not None:
+        elif next(titled, None) is not None:
             several = f"{title!r} is a {_kind(definition)}: this is the newest job that has it, {job_id}."
         ctx.titles[title] = job_id, several
         return open_known(ctx, job_id)

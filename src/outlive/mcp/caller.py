@@ -13,8 +13,8 @@ from outlive.core.rights import Rights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
+    from anyio.abc import TaskGroup
     from mcp.server.context import ServerRequestContext
 
 UNNAMED_CLIENT = "mcp"
@@ -54,15 +54,17 @@ class Caller(NamedTuple):
 
 
 if TYPE_CHECKING:
-    CallerOf = Callable[[ServerRequestContext[Any]], Caller]
+    # As the SDK gives it to a handler. Its lifespan is the task group of what goes on between calls
+    Request = ServerRequestContext[TaskGroup]
+    CallerOf = Callable[[Request], Caller]
 
 
-def client_of(ctx: ServerRequestContext[Any]) -> str | None:
+def client_of(ctx: Request) -> str | None:
     """Return the client's name from the handshake, or from this request's own metadata."""
     if ctx.session.client_params is not None:
         return ctx.session.client_params.client_info.name
     # The SDK keeps neither name nor capabilities of a client that sends its name alone
-    info: Any = (ctx.meta or {}).get(CLIENT_INFO)
+    info: object = (ctx.meta or {}).get(CLIENT_INFO)
     name = info.get("name") if isinstance(info, dict) else None
     return name if isinstance(name, str) else None
 

@@ -13,7 +13,7 @@ from outlive.mcp import instructions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Literal
+    from typing import Literal
 
 NAME = "outlive"
 _OUR_PLUGIN = (".codex-plugin/plugin.json", "skills/outlive/SKILL.md")  # files of it
@@ -73,7 +73,7 @@ class Introduction:
         elif workdir_required:
             self.instructions += instructions.WITHOUT_DIRECTORY
         # The same in every revision of the protocol. Of changes, only those of resources are told
-        self.capabilities: dict[str, Any] = {
+        self.capabilities: dict[str, object] = {
             **({"experimental": {CHANNEL: {}}} if channel else {}),
             "extensions": {TASKS: {}},
             "resources": {"listChanged": False, "subscribe": True},

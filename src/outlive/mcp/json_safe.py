@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
 _HALF_ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")
 _HALF = re.compile("[\ud800-\udfff]")
@@ -32,7 +31,7 @@ def decodable(message: bytes) -> bytes:
     try:
         content = json.loads(message)
         params = content["params"]
-        whole = _texts_mapped({**params, "arguments": None}, lambda text: _HALF.sub("\ufffd", text))
+        whole = _members_mapped({**params, "arguments": None}, lambda text: _HALF.sub("\ufffd", text))
         if "arguments" in params:
             whole["arguments"] = _texts_mapped(params["arguments"], lambda text: _HALF.sub(_mark, text))
         else:
@@ -47,46 +46,55 @@ def _mark(half: re.Match[str]) -> str:
     return f"{_MARK}{ord(half[0]):04x}>"
 
 
-def restored(arguments: Mapping[str, object]) -> Mapping[str, Any]:
+def restored(arguments: Mapping[str, object]) -> Mapping[str, object]:
     """Return the arguments of a call with the halves that `decodable` marked."""
     if not _met or _MARK not in str(arguments):
         return arguments
-    arguments_again: dict[str, Any] = _texts_mapped(
-        arguments, lambda text: _MARKED.sub(lambda half: chr(int(half[1], 16)), text)
-    )
-    return arguments_again
+    return _members_mapped(arguments, lambda text: _MARKED.sub(lambda half: chr(int(half[1], 16)), text))
 
 
-def _texts_mapped(value: object, change: Callable[[str], str]) -> Any:
+def _members_mapped(members: Mapping[str, object], change: Callable[[str], str]) -> dict[str, object]:
+    return {change(name): _texts_mapped(one, change) for name, one in members.items()}
+
+
+def _texts_mapped(value: object, change: Callable[[str], str]) -> object:
     """Return the value with every text in it changed, names of members too."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {change(name): _texts_mapped(one, change) for name, one in value.items()}
+        return _members_mapped(value, change)
     if isinstance(value, list):
         return [_texts_mapped(one, change) for one in value]
     return value
 
 
-def encodable(value: object) -> Any:
+def encodable(value: object) -> object:
     """Return the value without lone surrogates. A path that is not UTF-8 would end the SDK's
     writer, and the server.
 
     Errors: TypeError for a value that JSON does not have.
     """
     if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return value.encode("utf-8", "surrogateescape" if _escaped(value) else "replace").decode("utf-8", "replace")
-        return value
+        return encodable_text(value)
     if isinstance(value, dict):
-        return {encodable(key): encodable(one) for key, one in value.items()}
+        return encodable_members(value)
     if isinstance(value, (list, tuple)):
         return [encodable(one) for one in value]
     if value is None or isinstance(value, (bool, int, float)):
         return value
     raise TypeError(f"{type(value).__name__} in an answer")
+
+
+def encodable_members(members: Mapping[str, object]) -> dict[str, object]:
+    return {encodable_text(name): encodable(one) for name, one in members.items()}
+
+
+def encodable_text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape" if _escaped(text) else "replace").decode("utf-8", "replace")
+    return text
 
 
 def _escaped(value: str) -> bool:

@@ -22,9 +22,10 @@ from outlive.system import held_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from mcp.server.context import CallNext, HandlerResult
+
+    from outlive.mcp.caller import Request
 
 # An audit hook in all tests of tests/over_mcp saw these imported after the start: parts of anyio,
 # pyte and wcwidth (`screen`), RE2 (`log` with a pattern), h11 (`wait` for a URL). The SDK, pydantic
@@ -43,7 +44,7 @@ class OwnCode:
         self._look_at = 0.0  # on the monotonic clock
         self._seen: tuple[int, ...] = ()  # inode, size and time of __init__.py when its version was read
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
         try:
             return await call_next(ctx)
         finally:

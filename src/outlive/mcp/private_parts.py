@@ -31,18 +31,21 @@ too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
+    from typing import Any
 
     import uvicorn
     from mcp.server.connection import Connection
-    from mcp.server.context import ServerRequestContext
-    from starlette.requests import Request
+    from starlette.requests import Request as HttpRequest
     from starlette.routing import Route
     from starlette.types import Send
     from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    from outlive.mcp.caller import Request
 
 __all__ = (
     "QUOTING_LOGGER",
@@ -57,7 +60,7 @@ __all__ = (
 QUOTING_LOGGER = "mcp.server.sse"  # logs each message that is not valid, as an exception with the message in it
 
 
-def connection_of(ctx: ServerRequestContext[Any]) -> Connection:
+def connection_of(ctx: Request) -> Connection:
     """Return the connection of a request.
 
     Its exit stack alone tells that a client of the handshake era went away, and the SDK shows
@@ -66,7 +69,7 @@ def connection_of(ctx: ServerRequestContext[Any]) -> Connection:
     return ctx.session._connection
 
 
-def is_cancelled(ctx: ServerRequestContext[Any]) -> bool:
+def is_cancelled(ctx: Request) -> bool:
     """Return whether the client has taken a request back with `notifications/cancelled`.
 
     The SDK cancels a handler for this and for the end of the connection alike, and shows the
@@ -75,7 +78,7 @@ def is_cancelled(ctx: ServerRequestContext[Any]) -> bool:
     return ctx.session._request_outbound.cancel_requested.is_set()
 
 
-def send_of(request: Request) -> Send:
+def send_of(request: HttpRequest) -> Send:
     """Return the ASGI `send` of a request.
 
     The SDK's transport for SSE needs it, and starlette hands a route's function the request only.
@@ -89,20 +92,21 @@ def serve_get_only(route: Route) -> None:
     route.methods = {"GET"}
 
 
-def terminate_tls_with(config: uvicorn.Config, protocol: Callable[[Any], Any]) -> None:
+def terminate_tls_with(config: uvicorn.Config, protocol: Callable[[ssl.SSLContext], Any]) -> None:
     """Let `protocol(context)` make the protocol of each connection, TLS included, instead of
     asyncio and uvicorn.
 
     uvicorn hands its TLS context to `loop.create_server` and cannot set the time-out of the
     handshake, a minute. `config` is loaded and has a certificate.
     """
+    assert config.ssl is not None
     config.http_protocol_class = protocol(config.ssl)
     config.ssl = None
 
 
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         """Import uvicorn's protocol at its first use (PEP 562): the server on stdio does without
         it and h11."""
         if name != "H11Protocol":

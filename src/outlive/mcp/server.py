@@ -12,20 +12,22 @@ import sys
 import traceback
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from anyio.abc import TaskGroup
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from outlive.core.members import text_of
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.apps import declaration as apps
 from outlive.mcp.caller import client_of, on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
-from outlive.mcp.json_safe import encodable, restored
+from outlive.mcp.json_safe import encodable_members, restored
 from outlive.mcp.masks.secrets import masked_answer
 from outlive.mcp.push import progress, task_requests, tasks
 from outlive.mcp.push import subscriptions as subscriptions_module
@@ -44,14 +46,13 @@ from outlive.verbs.spec import BRIEF, FULL
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import NotificationOptions
 
     from outlive.config import Config
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.mcp.apps.handlers import ViewRequests
-    from outlive.mcp.caller import Caller, CallerOf
+    from outlive.mcp.caller import Caller, CallerOf, Request
     from outlive.mcp.masks.masker import Masker
     from outlive.mcp.tools.call import Alongside
     from outlive.verbs.spec import Verb
@@ -82,9 +83,7 @@ class Handlers:
         self._tools: dict[listing.Audience, list[types.Tool]] = {}
         self.waits = Waits()
 
-    async def list_tools(
-        self, ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
+    async def list_tools(self, ctx: Request, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         rights = self._caller_of(ctx).rights
         audience = listing.Audience(
             output_schema=shown.has_output_schema(client_of(ctx), self._answers),
@@ -104,7 +103,7 @@ class Handlers:
         return ViewRequests(self._calls)
 
     async def call_tool(
-        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
+        self, ctx: Request, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         if params.name in apps.TOOLS and PROCESS in self._calls.tools.offers:
             return await self.view.call(params, self._caller_of(ctx))
@@ -154,7 +153,7 @@ class Handlers:
         self._note(ctx, sent)
         return result
 
-    def _note(self, ctx: ServerRequestContext[Any], sent: Callable[[bool], None] | None) -> None:
+    def _note(self, ctx: Request, sent: Callable[[bool], None] | None) -> None:
         """Have `sent` called when the answer has been written, or never will be. Nothing is waited
         for from here to the end of the handler."""
         if sent is None:
@@ -169,8 +168,8 @@ class Handlers:
             delivery.when_over(ctx.request.scope, ctx.request_id, sent)
 
     async def _answer_or_wait(
-        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller
-    ) -> dict[str, Any]:
+        self, ctx: Request, params: types.CallToolRequestParams, caller: Caller
+    ) -> dict[str, object]:
         """Return the answer of a call, or {WAIT: id} if it goes on as a task."""
         if params.request_state is not None and self._asks(ctx) is not None:
             return await self._gone_on(ctx, params, caller)
@@ -181,8 +180,8 @@ class Handlers:
         return wait.answer or {WAIT: wait.id}
 
     async def _goes_on(
-        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller, wait: Wait
-    ) -> dict[str, Any]:
+        self, ctx: Request, params: types.CallToolRequestParams, caller: Caller, wait: Wait
+    ) -> dict[str, object]:
         """Return the answer of a call that its client follows as a task."""
 
         def begun(call: Context) -> None:
@@ -192,11 +191,11 @@ class Handlers:
 
     async def _answer(
         self,
-        ctx: ServerRequestContext[Any],
+        ctx: Request,
         params: types.CallToolRequestParams,
         caller: Caller,
         begun: Callable[[Context], None] | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         try:
             return await self._calls.run(
                 params.name,
@@ -219,7 +218,7 @@ class Handlers:
             traceback.print_exc(file=sys.stderr)
             return envelope.failure(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
 
-    def _asks(self, ctx: ServerRequestContext[Any]) -> Callable[[Context, Definition], bool] | None:
+    def _asks(self, ctx: Request) -> Callable[[Context, Definition], bool] | None:
         """Return what asks the user of the client about a job; None if the client shows no forms."""
         if not self._config.has("policy") or not task_requests.can_ask(ctx) or not self._caller_of(ctx).rights.approves:
             return None
@@ -240,9 +239,7 @@ class Handlers:
 
         return asks
 
-    async def _gone_on(
-        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller
-    ) -> dict[str, Any]:
+    async def _gone_on(self, ctx: Request, params: types.CallToolRequestParams, caller: Caller) -> dict[str, object]:
         """Return the answer of a call that the client repeats with its user's answer."""
         from outlive.mcp.push import elicitation
 
@@ -255,9 +252,7 @@ class Handlers:
         except OutliveError as error:
             return envelope.failure(error)
 
-    def _question(
-        self, ctx: ServerRequestContext[Any], caller: Caller, answer: dict[str, Any]
-    ) -> types.InputRequiredResult | None:
+    def _question(self, ctx: Request, caller: Caller, answer: dict[str, object]) -> types.InputRequiredResult | None:
         """Return the question about a job that waits for approval, where the answer of a call is
         the question."""
         if not task_requests.is_pending(answer) or self._asks(ctx) is None:
@@ -266,28 +261,29 @@ class Handlers:
 
         if not elicitation.is_by_answer(ctx):
             return None
-        with lookup.open_known(self._calls.observer(caller), answer["job_id"]) as job:
+        job_id = text_of(answer, "job_id")
+        with lookup.open_known(self._calls.observer(caller), job_id) as job:
             form = elicitation.question(job.read_meta())
         if form is None:
             return None
         return types.InputRequiredResult(
-            input_requests={elicitation.KEY: types.ElicitRequest(params=form)}, request_state=answer["job_id"]
+            input_requests={elicitation.KEY: types.ElicitRequest(params=form)}, request_state=job_id
         )
 
-    def _is_cancelled(self, ctx: ServerRequestContext[Any]) -> bool:
+    def _is_cancelled(self, ctx: Request) -> bool:
         """Return whether the client has taken back the call whose handler is being cancelled."""
         if ctx.request is not None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return not self._calls.is_stopping()  # its request was dropped, which is how it is done there
         return private_parts.is_cancelled(ctx)
 
-    def _alongside(self, ctx: ServerRequestContext[Any], caller: Caller) -> Alongside | None:
+    def _alongside(self, ctx: Request, caller: Caller) -> Alongside | None:
         """Return what notifies the client while a call runs, None if it wants no notifications."""
         report = progress.reporter(ctx)
         if report is None and self._channel is None:
             return None
 
         @asynccontextmanager
-        async def alongside(verb: Verb, call: Context, args: dict[str, Any]) -> AsyncIterator[None]:
+        async def alongside(verb: Verb, call: Context, args: dict[str, object]) -> AsyncIterator[None]:
             async with AsyncExitStack() as stack:
                 if self._channel is not None:
                     stack.enter_context(self._channel.starting(ctx, caller, verb, call))
@@ -304,27 +300,27 @@ def tool_list(tools: Tools, config: Config, audience: listing.Audience | None = 
     return [types.Tool.model_validate(tool) for tool in answer]
 
 
-class OutliveServer(Server[Any]):
+class OutliveServer(Server[TaskGroup]):
     """Says of itself what the introduction declares, and not what the SDK derives from handlers.
 
     The SDK assumes that a server with `subscriptions/listen` notifies of changed lists; ours does
     so of resources only. And it leaves `experimental` out of `server/discover`.
     """
 
-    declared: Mapping[str, Any]
+    declared: Mapping[str, object]
 
     def get_capabilities(
         self,
         notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
+        experimental_capabilities: dict[str, dict[str, object]] | None = None,
+        extensions: dict[str, dict[str, object]] | None = None,
         *,
         protocol_version: str | None = None,
     ) -> types.ServerCapabilities:
         return types.ServerCapabilities.model_validate(self.declared)
 
 
-def shows_views(ctx: ServerRequestContext[Any]) -> bool:
+def shows_views(ctx: Request) -> bool:
     """Return whether the client, or this request of it, declares the extension for views."""
     capabilities = ctx.session.client_capabilities
     return capabilities is not None and apps.is_declared({"extensions": capabilities.extensions})
@@ -348,9 +344,9 @@ def _result(
     """Return a full answer as the result of a tool call. The text says the same in both sizes,
     unless it is all that is sent: then the text of a full answer has its members too. `in_meta`:
     where the text is all, a program finds the object in `_meta`. `masker` masks secrets."""
-    safe = masked_answer(encodable(answer), masker)
+    safe = masked_answer(encodable_members(answer), masker)
     if not process and safe.get("hint"):
-        safe["hint"] = sentences.without_process(safe["hint"])
+        safe["hint"] = sentences.without_process(text_of(safe, "hint"))
     sized = envelope.sized(safe, detail)
     members = sized if sent_as == shown.TEXT and detail == FULL else None
     try:
@@ -423,9 +419,14 @@ def build(
     )
     server.declared = about.capabilities
 
-    def result(answer: dict[str, Any], client: str | None) -> types.CallToolResult:
-        how: dict[str, Any] = {"sent_as": shown.answers_of(client, answers), "in_meta": shown.in_meta(client)}
-        return _result(answer, process=PROCESS in calls.tools.offers, masker=calls.secrets.masker(answer), **how)
+    def result(answer: dict[str, object], client: str | None) -> types.CallToolResult:
+        return _result(
+            answer,
+            process=PROCESS in calls.tools.offers,
+            masker=calls.secrets.masker(answer),
+            sent_as=shown.answers_of(client, answers),
+            in_meta=shown.in_meta(client),
+        )
 
     tasks.install(server, calls, handlers.waits, result=result, caller_of=caller_of)
     return server

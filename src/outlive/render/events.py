@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
-def about(event: dict[str, Any]) -> str:
+def about(event: dict[str, object]) -> str:
     """Return the members of an event other than its number, time, position and type, as one
     line."""
     rest = {key: value for key, value in event.items() if key not in ("n", "seq", "at", "type", "job_id")}
@@ -18,7 +16,7 @@ def about(event: dict[str, Any]) -> str:
     return ", ".join(f"{name} {_word(value)}" for name, value in rest.items() if value is not None)
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     if isinstance(value, dict):
         return f"({', '.join(f'{name} {_word(one)}' for name, one in value.items() if one is not None)})"
     if isinstance(value, list):

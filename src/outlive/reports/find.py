@@ -149,12 +149,12 @@ class _Walk:
     def _below(self, folder: int, path: str, parts: list[str], depth: int) -> Iterator[tuple[str, int]]:
         name, *rest = parts
         if name != _ANY_DEPTH:
-            for found in self._names(folder, name) if not _MAGIC.isdisjoint(name) else [name]:
-                yield from self._at(folder, found, path, rest, depth)
+            for entry in self._names(folder, name) if not _MAGIC.isdisjoint(name) else [name]:
+                yield from self._at(folder, entry, path, rest, depth)
             return
         yield from self._below(folder, path, rest or ["*"], depth)
-        for found in self._names(folder, "*") if depth < _MOST_DEEP else ():
-            yield from self._at(folder, found, path, parts, depth + 1, follow=os.O_NOFOLLOW)
+        for entry in self._names(folder, "*") if depth < _MOST_DEEP else ():
+            yield from self._at(folder, entry, path, parts, depth + 1, follow=os.O_NOFOLLOW)
 
     def _at(
         self, folder: int, name: str, path: str, rest: list[str], depth: int, *, follow: int | None = None

@@ -6,13 +6,9 @@ A test with subtests is not counted itself, unless it failed and none of its sub
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from outlive.reports import values
 from outlive.reports.tally import Tally, plain
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _MOST_LINES = 50  # of what a test printed
 _MOST_CHARS = 4_000
@@ -23,8 +19,8 @@ _BUILD_FAILED = re.compile(rb"^FAIL\t(\S{1,1000}) \[(?:build|setup) failed\]", r
 _SHOWN = 3  # of the tests that did not end
 
 
-def is_event(value: dict[str, Any]) -> bool:
-    return "Action" in value and ("Package" in value or "ImportPath" in value)
+def is_event(value: object) -> bool:
+    return isinstance(value, dict) and "Action" in value and ("Package" in value or "ImportPath" in value)
 
 
 class _Test:
@@ -78,7 +74,7 @@ def read(data: bytes) -> Tally:
     return tally
 
 
-def _take(event: dict[str, Any], tests: _Tests) -> None:
+def _take(event: dict[str, object], tests: _Tests) -> None:
     package = values.text(event.get("Package")) or values.text(event.get("ImportPath")).partition(" ")[0]
     name, action = values.text(event.get("Test")), values.text(event.get("Action"))
     test = tests[package, name]

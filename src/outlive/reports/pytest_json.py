@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from outlive.reports import values
 from outlive.reports.tally import Broken, Tally
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _SKIPPED = ("skipped", "xfailed")
 _PHASES = ("setup", "call", "teardown")
 
 
-def is_log(value: dict[str, Any]) -> bool:
+def is_log(value: object) -> bool:
     """Return whether an object is a line of pytest-reportlog."""
-    return "$report_type" in value
+    return isinstance(value, dict) and "$report_type" in value
 
 
 def read_document(data: bytes) -> Tally:
@@ -27,7 +22,7 @@ def read_document(data: bytes) -> Tally:
     if not isinstance(summary, dict) or not isinstance(tests or [], list):
         raise Broken("its JSON is no report of pytest.")
     tally = Tally()
-    for test in tests or []:
+    for test in tests if isinstance(tests, list) else ():
         tally.count_entry()
         _count(tally, test)
     collectors = values.member(report, "collectors")
@@ -39,7 +34,7 @@ def read_document(data: bytes) -> Tally:
     return tally
 
 
-def _count(tally: Tally, test: Any) -> None:
+def _count(tally: Tally, test: object) -> None:
     outcome = values.text(values.member(test, "outcome"))
     if outcome in ("passed", "xpassed"):
         tally.passed += 1
@@ -57,7 +52,7 @@ def _count(tally: Tally, test: Any) -> None:
         )
 
 
-def _place(crash: Any) -> str:
+def _place(crash: object) -> str:
     path, line = values.text(values.member(crash, "path")), values.member(crash, "lineno")
     return f"{path}:{line}" if path and type(line) is int else path
 

@@ -10,13 +10,12 @@ from outlive.reports.tally import Broken, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
 _MOST_VALUES = 1_000_000  # of one document: an empty list takes 3 bytes of it, and 64 of memory
 _SHORT_BYTES = 65_536  # that may have any number of values
 
 
-def loads(data: bytes) -> Any:
+def loads(data: bytes) -> object:
     """Return the value of a document. Errors: Broken."""
     if len(data) > _SHORT_BYTES and sum(map(data.count, (b",", b":", b"[", b"{"))) > _MOST_VALUES:
         raise Broken(f"it has more than {_MOST_VALUES:,} values.")
@@ -30,7 +29,7 @@ def loads(data: bytes) -> Any:
         raise Broken("its values are nested too deep.") from None
 
 
-def objects(data: bytes, tally: Tally) -> Iterator[dict[str, Any]]:
+def objects(data: bytes, tally: Tally) -> Iterator[dict[str, object]]:
     """Yield the objects of a report that has one in each line. Other lines are passed over: compilers and build tools
     write theirs between them, and the last one of a command that was killed may be cut. Errors: Broken."""
     for line in io.BytesIO(data):
@@ -44,11 +43,11 @@ def objects(data: bytes, tally: Tally) -> Iterator[dict[str, Any]]:
                 yield value
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """Return a value if it is a text, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
-def member(value: Any, name: str) -> Any:
+def member(value: object, name: str) -> object:
     """Return a member of an object; None of anything else."""
     return value.get(name) if isinstance(value, dict) else None

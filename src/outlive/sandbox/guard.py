@@ -257,8 +257,8 @@ def likely(sandbox: Sandbox) -> Guard:
 
 def guarded(sandbox: Sandbox) -> Guard:
     """Return what is kept from a job that would start now. Errors: Unguarded, OSError."""
-    with searching(sandbox) as found:
-        return Guard(sandbox, found.result())
+    with searching(sandbox) as search:
+        return Guard(sandbox, search.result())
 
 
 def changes(git: str) -> list[int]:

@@ -8,6 +8,7 @@ from outlive.errors import OutliveError, argument, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from outlive.core.records import Sandbox
@@ -45,7 +46,7 @@ def stricter(order: tuple[str, ...], one: str, other: str) -> str:
     return min(one, other, key=order.index)
 
 
-def bounds(settings: dict[str, Any], ceiling: dict[str, str] | None) -> Bounds:
+def bounds(settings: Mapping[str, Any], ceiling: dict[str, str] | None) -> Bounds:
     """Return the bounds of a caller.
 
     `settings` is [sandbox] of the configuration. A ceiling that is not set is the default, so a

@@ -11,19 +11,16 @@ import os
 import time
 
 from outlive import fastjson
-from outlive.core.records import APPROVALS, Approval
+from outlive.core.records import APPROVALS, Approval, Decision
 from outlive.core.units import seconds_of, timestamp
 from outlive.store import atomic_file, history
 from outlive.system import fds, locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.core.records import Definition
     from outlive.store.job_dir import JobDir
 
-    Answer = dict[str, Any]
 
 FILE = "approval.json"
 PENDING, APPROVED, DENIED, EXPIRED, WITHDRAWN = APPROVALS
@@ -35,25 +32,33 @@ def record_asked(job: JobDir, asked: Approval) -> None:
     history.record(job, history.APPROVAL_ASKED, rule=asked.rule, reason=asked.reason)
 
 
-def read(job: JobDir) -> Answer | None:
-    """Return the answer: {state, by, reason, at}; None while there is none."""
+def read(job: JobDir) -> Decision | None:
+    """Return the answer; None while there is none."""
     try:
-        answer: Answer = fastjson.loads(atomic_file.read(job.fd, FILE))
+        content = fastjson.loads(atomic_file.read(job.fd, FILE))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError):  # spoilt by a program: nothing that was not approved may run
-        answer = {}
-    return answer if answer.get("state") in APPROVALS else {"state": DENIED, "reason": f"{FILE} cannot be read"}
+    except (OSError, ValueError):
+        content = None
+    if not isinstance(content, dict) or content.get("state") not in APPROVALS or Decision.misfit(content):
+        # Spoilt by a program: nothing that was not approved may run
+        return Decision(state=DENIED, reason=f"{FILE} cannot be read")
+    return Decision.of(content)
 
 
-def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None = None) -> tuple[Answer, bool]:
+def is_approved(job: JobDir) -> bool:
+    answer = read(job)
+    return answer is not None and answer.state == APPROVED
+
+
+def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None = None) -> tuple[Decision, bool]:
     """Write the answer down. Return the answer that counts, which is the first, and whether it is
     this one. Errors: OSError."""
-    given = {"state": state, "by": by, "reason": reason, "at": timestamp()}
+    given = Decision(state=state, by=by, reason=reason, at=timestamp())
     mine = f".{FILE}.{os.getpid()}.{time.monotonic_ns()}"
     fd = job.open_file(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        fds.write_all(fd, fastjson.dumps(given).encode())
+        fds.write_all(fd, fastjson.dumps(given.to_dict()).encode())
         os.fsync(fd)
         # Unlike rename(2), link(2) fails if another process was faster
         os.link(mine, FILE, src_dir_fd=job.fd, dst_dir_fd=job.fd, follow_symlinks=False)
@@ -88,13 +93,13 @@ def is_held(job: JobDir) -> bool:
         os.close(fd)
 
 
-def shown(job: JobDir, definition: Definition) -> Answer:
+def shown(job: JobDir, definition: Definition) -> dict[str, object]:
     """Return the member `approval` of answers."""
     asked = definition.approval or Approval()
     about = {"rule": asked.rule, "reason": asked.reason, "expires_at": asked.expires_at or None}
     answer = read(job)
     if answer is None:
         return {"state": PENDING, **{name: value for name, value in about.items() if value is not None}}
-    given = {"by": answer.get("by"), "at": answer.get("at"), "answer": answer.get("reason")}
+    given = {"by": answer.by, "at": answer.at, "answer": answer.reason}
     facts = {"rule": about["rule"], "reason": about["reason"], **given}
-    return {"state": answer["state"], **{name: value for name, value in facts.items() if value is not None}}
+    return {"state": answer.state, **{name: value for name, value in facts.items() if value is not None}}

@@ -212,7 +212,7 @@ def sync_files(opened: Sequence[int]) -> None:
             continue
 
 
-def dump(content: dict[str, Any]) -> bytes:
+def dump(content: dict[str, object]) -> bytes:
     """Return one line of JSON with a CRC-32 of the other members in `checksum`: a power cut may
     leave zeros or half a file."""
     body = fastjson.dumps(content, separators=(",", ":"), ensure_ascii=True)
@@ -233,7 +233,7 @@ def load(data: bytes) -> dict[str, Any]:
     return content
 
 
-def _fits(data: bytes, content: dict[str, Any], checksum: object) -> bool:
+def _fits(data: bytes, content: dict[str, object], checksum: object) -> bool:
     """Return whether `checksum` is the checksum of the other members.
 
     Bytes that `dump` wrote are checked as they are, because serializing them anew takes as long as

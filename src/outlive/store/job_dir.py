@@ -18,6 +18,7 @@ from outlive.system import fault_points, fds, locks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
     from typing import Any, Protocol, TypeVar
 
     from outlive.core.record import Record
@@ -148,7 +149,7 @@ class JobDir:
         """Return the script of the job, None if it has none. Errors: atomic_file.NotOurs, OSError."""
         return atomic_file.read(self.fd, SCRIPT, limits.MAX_SCRIPT_BYTES) if definition.script else None
 
-    def change_meta(self, change: Any) -> Definition:
+    def change_meta(self, change: Callable[[Definition], Definition]) -> Definition:
         """Replace the definition by `change(definition)` and return it. One writer at a time."""
         self.read_meta()  # first: fail before anything of a newer format is touched
         lock = self.open_file(META_LOCK, os.O_RDWR | os.O_CREAT)

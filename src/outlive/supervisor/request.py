@@ -6,7 +6,7 @@ disk.
 
 from outlive import fastjson
 from outlive.core.record import Record
-from outlive.core.records import Definition, Identity
+from outlive.core.records import AuditTarget, Definition, Identity
 from outlive.store import fault_report
 from outlive.system import fds
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     class Settings(Protocol):
         """What a request takes of the configuration (config/__init__.py)."""
 
-        def bounds(self) -> dict[str, Any] | None: ...
+        def bounds(self) -> dict[str, object] | None: ...
         def own_paths(self, env: dict[str, str]) -> list[str]: ...
-        def audit(self, env: dict[str, str]) -> dict[str, Any] | None: ...
+        def audit(self, env: dict[str, str]) -> AuditTarget | None: ...
 
     class Caller(Protocol):
         """What a request takes of a call (jobs/context.py)."""
@@ -53,7 +53,7 @@ class Request(Record):
     awaited: bool = False  # the caller waits for the end; if not, its answer is made while the command starts
     created: bool = False  # by `create`: if nothing can be run it is created again, not failed
     own: list[str] = []  # files and directories of outlive besides the root: no notification goes there
-    audit: dict[str, object] | None = None  # where the end is recorded (store/audit/record.py)
+    audit: AuditTarget | None = None  # where the end is recorded (store/audit/record.py)
     bounds: dict[str, object] | None = None  # what of finished jobs is to be kept (store/cleanup/policy.py)
 
     def to_file(self) -> int:

@@ -42,13 +42,13 @@ class Listener:
 def listeners(port: int, tables: str = "/proc/net") -> list[Listener]:
     """Return all sockets that listen on this port. Errors: OSError where the kernel does not say,
     so that the caller has to connect."""
-    found = list(_listening(f"{tables}/tcp", port))
+    listening = list(_listening(f"{tables}/tcp", port))
     try:
-        found += _listening(f"{tables}/tcp6", port)
+        listening += _listening(f"{tables}/tcp6", port)
     except FileNotFoundError:  # a kernel without IPv6
         pass
     # A table that changes while it is read may have a line twice
-    return list({(one.address, one.inode): one for one in found}.values())
+    return list({(one.address, one.inode): one for one in listening}.values())
 
 
 def listeners_of(pid: int, port: int) -> list[Listener]:

@@ -165,8 +165,8 @@ def ended_child(pid: int, *, leave: bool) -> tuple[int, Used | None] | None:
         if _libc("syscall", number, int(os.P_PID), pid, info, flags, used) == 0:
             told, _, code, _, _, _, status = struct.unpack_from(_SIGINFO, info)
             return (_wait_status(code, status), _used(used)) if told else None
-    found = os.waitid(os.P_PID, pid, flags)
-    return None if found is None else (_wait_status(found.si_code, found.si_status), None)
+    ended = os.waitid(os.P_PID, pid, flags)
+    return None if ended is None else (_wait_status(ended.si_code, ended.si_status), None)
 
 
 def own_peak_bytes(who: int = 0) -> int:

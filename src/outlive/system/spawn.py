@@ -144,8 +144,8 @@ def why_not(program: str, env: Mapping[str, str], cwd: str, error: OSError) -> s
     """Return one sentence about a failed exec; ENOENT may also mean that the interpreter of a
     script is missing."""
     reason = os.strerror(error.errno or 0)
-    for found in _candidates(program, env):
-        path = os.path.join(cwd, found)
+    for candidate in _candidates(program, env):
+        path = os.path.join(cwd, candidate)
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):
                 continue

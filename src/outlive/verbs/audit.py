@@ -17,7 +17,6 @@ from outlive.verbs.spec import INT, STR, Arg, Verb
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from outlive.jobs.context import Context
 
@@ -45,7 +44,7 @@ def audit(
         wanted["verb"] = canonical(wanted["verb"]) or wanted["verb"]
     to, directory = ctx.config.get("audit", "to"), state_directory(ctx.env)
     reader = Reader(directory)
-    entries: list[dict[str, Any]] = []
+    entries: list[dict[str, object]] = []
     more = False
     try:
         for entry in _chosen(reader, wanted, job, oldest, before):
@@ -60,15 +59,15 @@ def audit(
         path=reader.paths[0],
         required=ctx.config.get("audit", "required"),
         entries=entries,
-        next_before=entries[-1]["id"] if more else None,
+        next_before=str(entries[-1]["id"]) if more else None,
         unreadable=reader.unreadable,
         hint=_hint(to, entries, before),
     )
 
 
 def _chosen(
-    reader: Reader, wanted: dict[str, Any], job: str | None, oldest: str | None, before: str | None
-) -> Iterator[dict[str, Any]]:
+    reader: Reader, wanted: dict[str, str], job: str | None, oldest: str | None, before: str | None
+) -> Iterator[dict[str, object]]:
     waiting = before is not None
     for entry in reader.entries():
         if waiting:  # entries of one moment may stand in any order: the place counts, not the time
@@ -86,33 +85,33 @@ def _chosen(
             yield entry
 
 
-def _shown(ctx: Context, reader: Reader, entry: dict[str, Any]) -> dict[str, Any]:
+def _shown(ctx: Context, reader: Reader, entry: dict[str, object]) -> dict[str, object]:
     if entry["verb"] not in _STARTS:
         return entry
     return {**entry, "outcome": _outcome(ctx, reader, entry)}
 
 
-def _outcome(ctx: Context, reader: Reader, entry: dict[str, Any]) -> dict[str, Any] | None:
+def _outcome(ctx: Context, reader: Reader, entry: dict[str, object]) -> dict[str, object] | None:
     """Return how the job of a start ended: what its supervisor recorded, else what its directory
     says now; None if both are gone."""
-    end = reader.end_of(entry["job_id"])
+    end = reader.end_of(str(entry["job_id"]))
     if end is not None:
         return {name: end[name] for name in _OUTCOME if end.get(name) is not None}
     if entry.get("root") != ctx.store.path:
         return None
     try:
-        with lookup.open_known(ctx, entry["job_id"]) as job:
+        with lookup.open_known(ctx, str(entry["job_id"])) as job:
             return _recorded(ctx, job)
     except (OSError, OutliveError):
         return None
 
 
-def _recorded(ctx: Context, job: JobDir) -> dict[str, Any]:
+def _recorded(ctx: Context, job: JobDir) -> dict[str, object]:
     state = inspect.inspect_job(ctx.store, job).state.to_dict()
     return {name: state[name] for name in _OUTCOME if state.get(name) is not None}
 
 
-def _hint(to: str, entries: list[dict[str, Any]], before: str | None) -> str | None:
+def _hint(to: str, entries: list[dict[str, object]], before: str | None) -> str | None:
     if to == SYSLOG:
         return "The record goes to syslog: `journalctl -t outlive -o cat` shows it."
     if to != FILE:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _ADDED = Field("", {})  # what a face adds to any answer: notices, how long a call was allowed to wait
 
 
-def of(answered: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
+def of(answered: dict[str, object], fields: dict[str, Field]) -> dict[str, object]:
     """Return the brief form of a full answer with these fields: members that say nothing are absent."""
     answer = {}
     meant = {}  # false, which says something here: a password is asked for; its host is out of reach
@@ -32,7 +32,7 @@ def of(answered: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
     return answer | meant
 
 
-def of_entry(entry: dict[str, Any], record: type[Part]) -> dict[str, Any]:
+def of_entry(entry: dict[str, object], record: type[Part]) -> dict[str, object]:
     """Return the brief form of an entry of a list: some of its members, in an order of their own."""
     fields = record.flat()
     return {
@@ -42,7 +42,7 @@ def of_entry(entry: dict[str, Any], record: type[Part]) -> dict[str, Any]:
     }
 
 
-def _shortened(value: Any, field: Field) -> Any:
+def _shortened(value: Any, field: Field) -> object:
     if field.brief == READABLE:
         return readable(value)
     if "entry" in field.how:
@@ -52,5 +52,5 @@ def _shortened(value: Any, field: Field) -> Any:
     return value
 
 
-def _says_something(value: Any) -> bool:
+def _says_something(value: object) -> bool:
     return value is not None and value is not False and value not in ("", [], {})

@@ -9,23 +9,21 @@ from outlive.verbs.spec import BRIEF, FULL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.errors import OutliveError
 
 _HEAD = ("schema_version", "ok", "type")
 
 
-def answer(type: str, result: dict[str, Any], detail: str = FULL) -> dict[str, Any]:
+def answer(type: str, result: dict[str, object], detail: str = FULL) -> dict[str, object]:
     return sized({"schema_version": SCHEMA_VERSION, "ok": True, "type": type, **result}, detail)
 
 
-def sized(full: dict[str, Any], detail: str) -> dict[str, Any]:
+def sized(full: dict[str, object], detail: str) -> dict[str, object]:
     """Return a full answer in the size that the call asked for, its members in their order. An
     error has one size."""
     if not full["ok"]:
         return full
-    fields = verbs.fields_of(full["type"])
+    fields = verbs.fields_of(str(full["type"]))
     if detail == BRIEF:
         from outlive.verbs import brief  # late: the command line prints full answers
 
@@ -38,21 +36,21 @@ def sized(full: dict[str, Any], detail: str) -> dict[str, Any]:
     return {name: members[name] for name in (*_HEAD, *first, *middle, *last) if name in members}
 
 
-def _as_session(full: dict[str, Any]) -> dict[str, str]:
+def _as_session(full: dict[str, object]) -> dict[str, str]:
     """Return the job as a session, which is what agents that know OpenClaw's `process` look for."""
     state = full.get("state")
     if state is None or "job_id" not in full:
         return {}
     by_itself = state == "exited" and full.get("reason") in (None, "exit", "kill")
     status = state if state in ("created", "running", "unknown") else "completed" if by_itself else "failed"
-    return {"sessionId": full["job_id"], "status": status}
+    return {"sessionId": str(full["job_id"]), "status": status}
 
 
-def failure(error: OutliveError) -> dict[str, Any]:
+def failure(error: OutliveError) -> dict[str, object]:
     return {"schema_version": SCHEMA_VERSION, "ok": False, "type": "error", "error": error.to_dict()}
 
 
-def encoded(envelope: dict[str, Any]) -> bytes:
+def encoded(envelope: dict[str, object]) -> bytes:
     """Return the envelope as one line of UTF-8 JSON, without the newline."""
     try:
         return _dumped(envelope, ascii_only=False).encode("utf-8")
@@ -62,5 +60,5 @@ def encoded(envelope: dict[str, Any]) -> bytes:
         return _dumped(envelope, ascii_only=True).encode("ascii")
 
 
-def _dumped(envelope: dict[str, Any], *, ascii_only: bool) -> str:
+def _dumped(envelope: dict[str, object], *, ascii_only: bool) -> str:
     return fastjson.dumps(envelope, ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"))

@@ -92,7 +92,7 @@ def _end_recorded(ctx: Context, job: JobDir, inspection: Inspection) -> Inspecti
 
 def follow_events(
     ctx: Context,
-    emit: Callable[[dict[str, Any]], None],
+    emit: Callable[[dict[str, object]], None],
     *,
     job: str,
     since_seq: int | None = None,

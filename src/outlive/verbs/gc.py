@@ -42,7 +42,7 @@ def gc(
     """Delete jobs that ended before the window, and those that ended first until `max_jobs`,
     `max_bytes` and `max_percent` hold."""
     window, source = _window(ctx, older_than)
-    given: dict[str, Any] = {"max_jobs": max_jobs, "max_bytes": max_bytes, "max_percent": max_percent}
+    given: dict[str, object] = {"max_jobs": max_jobs, "max_bytes": max_bytes, "max_percent": max_percent}
     # 0: no limit
     most: dict[str, Any] = {
         key: (ctx.config.get("gc", key) if value is None else value) or None for key, value in given.items()

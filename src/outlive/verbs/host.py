@@ -42,7 +42,11 @@ def setup(ctx: Context, *, host: str) -> HostChecked:
 
 def _findings(ctx: Context, name: str, *, setup: bool) -> HostChecked:
     if name == LOCAL:
-        here = {"name": "reach", "status": "ok", "found": "It is this machine; `outlive doctor` checks it."}
+        here: dict[str, object] = {
+            "name": "reach",
+            "status": "ok",
+            "found": "It is this machine; `outlive doctor` checks it.",
+        }
         return HostChecked(host=LOCAL, kind=LOCAL, healthy=True, checks=[here])
     from outlive.hosts import engines  # late: a list needs no engine
 

@@ -16,8 +16,6 @@ from outlive.verbs.spec import BOOL, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.client_config.registry import Client
     from outlive.jobs.context import Context
 
@@ -154,7 +152,7 @@ def _agreed(title: str, planned: Installed, evidence: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _on_stdio(ctx: Context, client: Client, wanted: _Wanted) -> dict[str, Any]:
+def _on_stdio(ctx: Context, client: Client, wanted: _Wanted) -> dict[str, object]:
     if wanted.token_env is not None:
         raise invalid("token_env", "--token-env goes with --url", usage=True)
     words = [wanted.command] if wanted.command else own_words(sys.argv)

@@ -120,7 +120,7 @@ def _shown(approvals: Approvals, only: list[str] | None = None) -> list[Always]:
     return [Always(id=key[:size], **_about(entry)) for key, entry in approvals.items() if only is None or key in only]
 
 
-def _about(entry: dict[str, Any]) -> dict[str, Any]:
+def _about(entry: dict[str, object]) -> dict[str, Any]:
     """Return what is shown of an approval; each may be missing in a file that was edited."""
     return {name: entry.get(name) for name in ("command", "command_bytes", "cwd", "by", "at")}
 

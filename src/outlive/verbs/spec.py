@@ -122,7 +122,7 @@ class Arg:
         self.short = short
 
 
-def check_texts(args: Iterable[Arg], values: Mapping[str, Any], *, escaped: bool) -> None:
+def check_texts(args: Iterable[Arg], values: Mapping[str, object], *, escaped: bool) -> None:
     """Raise invalid_argument for a text among `values`, by parameter, that no system call takes: it
     would end the supervisor that met it, and each one that took its place.
 
@@ -140,7 +140,7 @@ def check_texts(args: Iterable[Arg], values: Mapping[str, Any], *, escaped: bool
                 _check_text(arg, text, escaped)
 
 
-def _texts_in(value: Any) -> Iterator[str]:
+def _texts_in(value: object) -> Iterator[str]:
     """Yield every text in a value as JSON has them, names of members too."""
     left = [value]
     while left:
@@ -240,7 +240,7 @@ class Verb:
         self.section = section
 
 
-def _answer_nothing(_ctx: Any, **_arguments: Any) -> Any:
+def _answer_nothing(_ctx: object, **_arguments: Any) -> object:
     raise NotImplementedError("a program has no answer")
 
 

@@ -38,7 +38,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Started:
         try:
             plan = _plan(ctx, job_dir)
             call.check(ctx, plan.definition)
-            if plan.definition.approval is not None and not _is_approved(job_dir):
+            if plan.definition.approval is not None and not approval.is_approved(job_dir):
                 return _asked(ctx, job_dir, plan, locks, call)
             ctx.store.mark_live(job_dir.job_id)
             ctx.job_id = job_dir.job_id
@@ -93,13 +93,9 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
             from outlive.jobs.permission import commands  # late: most people have no policy
 
             commands.require(ctx, plan, ask=True)
-    elif not _is_approved(job):
+    elif not approval.is_approved(job):
         raise _pending(job)
     return plan
-
-
-def _is_approved(job: JobDir) -> bool:
-    return (approval.read(job) or {}).get("state") == approval.APPROVED
 
 
 def _asked(ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks, call: StartCall) -> Started:

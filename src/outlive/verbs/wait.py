@@ -21,8 +21,6 @@ from outlive.verbs.spec import INT, ITEMS, JOB, MAX_BYTES, MS, RAW, SHOW, SINCE_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.render.view import View
     from outlive.store.job_dir import JobDir
@@ -35,7 +33,7 @@ def wait(
     ctx: Context,
     *,
     job: list[str] | tuple[str, ...] = (),
-    until: list[Any] | tuple[Any, ...] = ("exit",),
+    until: list[object] | tuple[object, ...] = ("exit",),
     timeout_ms: int | None = None,
     mode: str = "any",
     since_seq: int | None = None,

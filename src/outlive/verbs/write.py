@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
+    from outlive.store.job_dir import JobDir
 
 
 def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: Any) -> Written:
@@ -31,7 +32,7 @@ def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: A
     return answer
 
 
-def _too_long(ctx: Context, job: Any, sent: bytes) -> list[str]:
+def _too_long(ctx: Context, job: JobDir, sent: bytes) -> list[str]:
     """Return a warning if the terminal cuts a line: in canonical mode it drops the excess silently
     (termios(3))."""
     longest = max(map(len, sent.split(b"\n")))

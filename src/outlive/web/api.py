@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from outlive import limits, verbs
+from outlive.core.members import number_of
 from outlive.core.records import EXEC, READ
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.mcp import threads
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from outlive.mcp.caller import Caller
     from outlive.mcp.tools.call import Calls
 
-    Method = Callable[[Caller, dict[str, Any]], Awaitable[dict[str, Any]]]
+    Method = Callable[[Caller, dict[str, object]], Awaitable[dict[str, object]]]
 
 MOST_WAIT_MS = 25_000  # of one long poll: proxies cut what is silent for longer
 _LOOK_S = 1.0  # between two looks at the list while a page waits
@@ -60,7 +61,7 @@ class Api:
             **{name: self._person(name) for name in _PERSONS},
         }
 
-    async def call(self, name: str, caller: Caller, given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    async def call(self, name: str, caller: Caller, given: dict[str, object]) -> tuple[int, dict[str, object]]:
         """Return the HTTP status and the envelope of a call."""
         try:
             method = self.methods.get(name)
@@ -81,7 +82,7 @@ class Api:
 
     # --- methods ---
 
-    async def _process(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
+    async def _process(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         """Run an action of the tool `process`, with the arguments and the answer of that tool."""
         verb, _ = self._calls.tools.read(PROCESS, given)
         if verb.right == READ:  # without a read position: those belong to the clients of models
@@ -91,7 +92,7 @@ class Api:
             answer = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller._replace(person=True))
         return envelope.sized(answer, "full")
 
-    async def _jobs(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
+    async def _jobs(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         args = taken(given, {"after": int, "list": str, "wait_ms": int})
         known, lock = self._lists.setdefault(caller.wall, (JobList(), anyio.Lock()))
         deadline = time.monotonic() + _wait_ms(args) / 1000
@@ -108,7 +109,7 @@ class Api:
                     return envelope.answer("ui.jobs", {"root": ctx.store.path, **changes})
             await anyio.sleep(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
 
-    async def _rows(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
+    async def _rows(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         kinds = {"job_id": str, "row": int, "seq": int, "line": int, "count": int, "known": dict, "wait_ms": int}
         args = taken(given, kinds, "job_id")
         wanted = rows.Wanted(args.get("row"), args.get("seq"), args.get("line"), args.get("count", 200))
@@ -117,12 +118,12 @@ class Api:
         answer = await threads.run(read, caller=caller.owner)
         return envelope.answer("ui.rows", answer)
 
-    async def _samples(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
+    async def _samples(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         args = taken(given, {"jobs": list}, "jobs")
         answer = await threads.run(partial(samples.samples, self._calls.observer(caller), **args), caller=caller.owner)
         return envelope.answer("ui.samples", answer)
 
-    async def _terminal(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
+    async def _terminal(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         kinds = {"job_id": str, "seq": int, "size": list, "keyboard": str, "tab": str, "wait_ms": int}
         args = taken(given, kinds, "job_id")
         args["wait_ms"] = _wait_ms(args)
@@ -133,7 +134,7 @@ class Api:
             )
         return envelope.answer("ui.terminal", {**answer, "mine": self._keyboards.holds(caller, args["job_id"], tab)})
 
-    async def _keyboard(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
+    async def _keyboard(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         kinds = {"job_id": str, "tab": str, "take": bool, "force": bool, "size": list}
         args = taken(given, kinds, "job_id", "tab", "take")
         job, tab, mine = args["job_id"], args["tab"], False
@@ -144,7 +145,7 @@ class Api:
             await self._keyboards.release(caller, job, tab)
         return envelope.answer("ui.keyboard", {"job_id": job, "mine": mine})
 
-    async def _type(self, caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
+    async def _type(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         """Write what a person types, if the tab holds the keyboard."""
         args = taken(given, {"job_id": str, "tab": str, "data": str}, "job_id", "tab", "data")
         if not self._keyboards.holds(caller, args["job_id"], args.pop("tab")):
@@ -157,7 +158,7 @@ class Api:
         await self._keyboards.close()
 
     def _person(self, name: str) -> Method:
-        async def answer(caller: Caller, given: Mapping[str, object]) -> dict[str, Any]:
+        async def answer(caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
             if not self._may_approve(caller):
                 raise OutliveError(
                     "denied",
@@ -179,7 +180,7 @@ class Api:
         return answer
 
 
-def as_object(body: bytes) -> dict[str, Any]:
+def as_object(body: bytes) -> dict[str, object]:
     try:
         content = json.loads(body or b"{}")
     except (ValueError, RecursionError):
@@ -206,8 +207,8 @@ def taken(given: Mapping[str, object], kinds: dict[str, type], *required: str) -
     return args
 
 
-def _wait_ms(args: dict[str, Any]) -> int:
-    return min(MOST_WAIT_MS, int(args.get("wait_ms", 0)))
+def _wait_ms(args: dict[str, object]) -> int:
+    return min(MOST_WAIT_MS, number_of(args, "wait_ms"))
 
 
 def _status(code: str) -> int:

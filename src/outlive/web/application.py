@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from outlive import limits
 from outlive.core.ids import short_id
+from outlive.core.members import text_of
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.mcp.http.connections import ADMITTED, tell
@@ -189,8 +190,8 @@ class Page:
         return _bytes(tab.seal.answer(number, envelope.encoded(answer)), status)
 
     async def _answer(
-        self, request: Request, session: Session, method: str, given: dict[str, Any]
-    ) -> tuple[int, dict[str, Any]]:
+        self, request: Request, session: Session, method: str, given: dict[str, object]
+    ) -> tuple[int, dict[str, object]]:
         """Return the status and the envelope of a call, which ends when its page is gone. Errors:
         those of `_ticket`, denied."""
         if method == "logout":
@@ -199,7 +200,7 @@ class Page:
         if method == "ticket":
             return 200, self._ticket(session, given)
         caller = self._caller_of(session)
-        answers: list[tuple[int, dict[str, Any]]] = []
+        answers: list[tuple[int, dict[str, object]]] = []
         async with anyio.create_task_group() as group:
 
             async def gone() -> None:
@@ -217,7 +218,7 @@ class Page:
 
     # --- downloads ---
 
-    def _ticket(self, session: Session, given: Mapping[str, object]) -> dict[str, Any]:
+    def _ticket(self, session: Session, given: Mapping[str, object]) -> dict[str, object]:
         """Make an address for a download. A browser fetches files without our seal, so the address
         itself is the secret, good once. Errors: invalid_argument, job_not_found, denied."""
         args = taken(given, {"job_id": str, "stream": str}, "job_id")
@@ -338,9 +339,9 @@ async def _object(request: Request, kinds: dict[str, type], *required: str) -> d
         raise _Refused(Response(envelope.encoded(envelope.failure(error)), 400, media_type=_KINDS["json"])) from error
 
 
-def _nonce(given: dict[str, Any]) -> bytes:
+def _nonce(given: Mapping[str, object]) -> bytes:
     """Return the random number of the page. Errors: _Refused."""
-    text = given["nonce"]
+    text = text_of(given, "nonce")
     if len(text) == 2 * NONCE_BYTES and all(char in "0123456789abcdef" for char in text):
         return bytes.fromhex(text)
     raise _Refused(PlainTextResponse(f"nonce is {NONCE_BYTES} bytes in hexadecimal digits.", 400))

@@ -19,7 +19,6 @@ from outlive.web.api import Api, taken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from outlive.mcp.caller import Caller
     from outlive.mcp.tools.call import Calls
@@ -37,7 +36,7 @@ class Questions:
         self._calls = calls
         self._api = Api(calls)
 
-    async def answer(self, given: Mapping[str, object], caller: Caller, *, reads: bool) -> dict[str, Any]:
+    async def answer(self, given: Mapping[str, object], caller: Caller, *, reads: bool) -> dict[str, object]:
         """Return the envelope of the answer to {method, given}. `reads`: the question came by the
         tool that only reads."""
         try:

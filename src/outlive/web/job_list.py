@@ -19,8 +19,6 @@ from outlive.system.waiting import checkpoint
 from outlive.verbs.list import entry_of
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
 _MOST = 400  # jobs of one answer: a page shows the first while it asks for the rest
@@ -34,18 +32,18 @@ class JobList:
     and a page asks for what came after the number that it knows."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, dict[str, Any]] = {}
-        self._seen: dict[str, tuple[Any, ...]] = {}  # what stat(2) said when it was read
+        self._entries: dict[str, dict[str, object]] = {}
+        self._seen: dict[str, tuple[object, ...]] = {}  # what stat(2) said when it was read
         self._changed: dict[str, int] = {}  # job → its number; the newest last
         self._unfinished: set[str] = set()
         self._asked: dict[str, float] = {}  # when a job of another host was asked about
         self._removed: dict[str, int] = {}
         self._number = 0
         self.name = new_id()
-        self._root: tuple[Any, ...] = ()
+        self._root: tuple[object, ...] = ()
         self._todo: list[str] = []  # ids that were not read yet, the newest last
 
-    def changes(self, after: int, name: str | None) -> dict[str, Any]:
+    def changes(self, after: int, name: str | None) -> dict[str, object]:
         """Return the jobs that changed after this number of the list with this `name`; of another
         list, such as that of a server that has ended, everything. `more`: the next call returns
         others."""

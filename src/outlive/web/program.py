@@ -27,7 +27,7 @@ from outlive.errors import OutliveError
 from outlive.jobs.permission.person import is_person
 from outlive.launch.fork_server_client import start
 from outlive.mcp.caller import Caller
-from outlive.mcp.http.listener import listen, listen_local
+from outlive.mcp.http.listener import Address, listen, listen_local
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.offer import PROCESS, RUN, process_verbs
 from outlive.store.root import Store
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from outlive.config import Config
+    from outlive.mcp.http.connections import Server
     from outlive.verbs.spec import GlobalOptions
     from outlive.web.api import Api
 
@@ -104,13 +105,12 @@ def _asked(store: Store, kind: LinkKind) -> str:
 def _listen(port: int | None) -> list[socket.socket]:
     """Return the listening sockets: one port, a free one unless it was asked for, at each loopback
     address of this machine. Errors: io_error."""
-    asked = {"socket": None, "certfile": None, "plaintext": False}
     left = 1 if port else _TRIES
     while True:
         left -= 1
-        first = listen({**asked, "host": _HOSTS[0], "port": port or 0})
+        first = listen(Address(_HOSTS[0], port or 0))
         try:
-            return [first, listen({**asked, "host": _HOSTS[1], "port": first.getsockname()[1]})]
+            return [first, listen(Address(_HOSTS[1], first.getsockname()[1]))]
         except OutliveError as error:
             number = getattr(error.__cause__, "errno", None)
             if number in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):  # this machine has no IPv6
@@ -179,7 +179,7 @@ def _serve(
 
 
 async def _until_stopped(
-    server: Any, listeners: list[socket.socket], api: Api, door: socket.socket, link: Callable[[LinkKind], str]
+    server: Server, listeners: list[socket.socket], api: Api, door: socket.socket, link: Callable[[LinkKind], str]
 ) -> None:
 
     async def give(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

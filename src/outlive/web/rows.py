@@ -19,7 +19,6 @@ from outlive.system.waiting import pause
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from outlive.jobs.context import Context
     from outlive.store.inspection.inspect import Inspection
@@ -46,7 +45,7 @@ class Wanted(NamedTuple):
 
 def rows(
     ctx: Context, job_id: str, wanted: Wanted, *, known: Mapping[str, object] | None = None, wait_ms: int = 0
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return rows of a job's output.
 
     With `wait_ms`, answer only when something differs from `known`, which holds `end`, `state` and
@@ -74,7 +73,7 @@ def rows(
             }
 
 
-def _about(inspection: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
+def _about(inspection: Inspection, job: JobDir, output: Output) -> dict[str, object]:
     state = inspection.state
     return {
         "job_id": job.job_id,
@@ -119,7 +118,7 @@ class _Page:
         """Count lines, all of them if `whole`, else for a moment."""
         self.counted = self.lines.count(None if whole else time.monotonic() + _COUNT_S)
 
-    def read(self, wanted: Wanted) -> dict[str, Any]:
+    def read(self, wanted: Wanted) -> dict[str, object]:
         row, seq, line, most = wanted
         count = max(1, min(most, MOST_ROWS))
         if not self.counted:
@@ -129,11 +128,11 @@ class _Page:
         if around is not None:
             row = max(0, around - count // 4)
         first = max(0, total - count) if row is None else max(0, min(row, total))
-        found = self._rows(first, min(count, total - first))
-        answer = {"total_rows": total, "total_lines": self.lines.total(), "first_row": first, "rows": found}
+        shown = self._rows(first, min(count, total - first))
+        answer = {"total_rows": total, "total_lines": self.lines.total(), "first_row": first, "rows": shown}
         return answer if around is None else {**answer, "row": around}
 
-    def _uncounted(self, seq: int | None, count: int) -> dict[str, Any]:
+    def _uncounted(self, seq: int | None, count: int) -> dict[str, object]:
         """Return rows without their numbers, for the time until all lines are counted."""
         start = max(0, self.lines.end - _TAIL_BYTES) if seq is None else seq
         start, data = self.lines.take(start, _TAIL_BYTES)
@@ -171,7 +170,7 @@ class _Page:
         line = self.lines.before(seq)
         return line if edges is None or seq < hole.start else edges[0] + 1 + line - edges[1]
 
-    def _rows(self, first: int, count: int) -> list[Any]:
+    def _rows(self, first: int, count: int) -> list[object]:
         edges = self._edges()
         if edges is None:
             return self._lines(first, first + count)
@@ -186,14 +185,14 @@ class _Page:
             split_rows += self._lines(behind + low - kept - 1, behind + stop - kept - 1, after=hole.stop)
         return split_rows
 
-    def _lines(self, first: int, stop: int, *, after: int = 0, before: int | None = None) -> list[Any]:
+    def _lines(self, first: int, stop: int, *, after: int = 0, before: int | None = None) -> list[object]:
         """Return lines [first, stop), which are all on one side of the gap."""
         begin = max(after, self.lines.start_of(first))
         end = self.lines.end if before is None else before
         finish = min(end, self.lines.start_of(stop))
         if finish - begin <= _PAGE_BYTES:
             return self._split(begin, finish, first)[: stop - first]
-        split_rows: list[Any] = []
+        split_rows: list[object] = []
         for line in range(first, stop):
             start = max(after, self.lines.start_of(line))
             finish = min(end, self.lines.start_of(line + 1))
@@ -211,11 +210,11 @@ class _Page:
         overwritten = tail.find(b"\r", 0, -2)
         return (start, start + ROW_BYTES) if overwritten < 0 else (stop - ROW_BYTES + overwritten + 1, stop)
 
-    def _split(self, start: int, stop: int, line: int | None, *, whole: int = 0) -> list[Any]:
+    def _split(self, start: int, stop: int, line: int | None, *, whole: int = 0) -> list[object]:
         """Return [start, stop) as rows `[line, position, [stream, text, …], length?]`. A length
         tells that not all of the line is shown."""
-        split_rows: list[Any] = []
-        runs: list[Any] = []
+        split_rows: list[object] = []
+        runs: list[object] = []
         at = begin = start
         for stream, offset, data in self._output.placed(start, stop):
             for kind, place, part in self._kept(stream, offset, data):
@@ -231,7 +230,7 @@ class _Page:
             split_rows.append(_row(line, begin, at, runs, whole))
         return split_rows
 
-    def _pieces(self, kind: int, offset: int, data: bytes) -> list[tuple[Any, int]]:
+    def _pieces(self, kind: int, offset: int, data: bytes) -> list[tuple[str | int, int]]:
         """Return what is shown of a part of a run, cut behind newlines, each with its bytes; of a part
         that is missing, how many bytes it is. The last piece ends no line."""
         if kind == LOST:
@@ -240,7 +239,8 @@ class _Page:
             pieces = data.split(b"\n")
             sizes = [*(len(piece) + 1 for piece in pieces[:-1]), len(pieces[-1])]
             return [(piece.decode("utf-8", "replace"), size) for piece, size in zip(pieces, sizes, strict=True)]
-        at, of_lines, cut = offset, self._text.lines(kind, offset, offset + len(data)), []
+        at, of_lines = offset, self._text.lines(kind, offset, offset + len(data))
+        cut: list[tuple[str | int, int]] = []
         for ends in of_lines.split(b"\n"):
             size = min(len(ends) + 1, offset + len(data) - at)
             piece = self._text.feed(kind, at, data[at - offset : at - offset + size])
@@ -262,19 +262,19 @@ class _Page:
         return [*pieces, (stream, at, data[at - offset :])]
 
 
-def _row(line: int | None, begin: int, stop: int, runs: list[Any], whole: int) -> list[Any]:
+def _row(line: int | None, begin: int, stop: int, runs: list[object], whole: int) -> list[object]:
     size = max(whole, stop - begin)
     if size > ROW_BYTES:
         runs = _clipped(runs)
     return [None if line is None else line + 1, begin, runs, *([size] if size > ROW_BYTES else [])]
 
 
-def _clipped(runs: list[Any]) -> list[Any]:
+def _clipped(runs: list[object]) -> list[object]:
     """Return what is shown of a long line."""
-    clipped: list[Any] = []
+    clipped: list[object] = []
     room = ROW_BYTES
     for kind, text in zip(runs[::2], runs[1::2], strict=True):
-        if kind == LOST:
+        if not isinstance(text, str):  # bytes that are LOST
             clipped += [kind, text]
             continue
         overwritten = text.rfind("\r", 0, -1)

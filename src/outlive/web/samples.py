@@ -13,14 +13,12 @@ from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
 MOST_JOBS = 50  # of one call
 
 
-def samples(ctx: Context, *, jobs: list[Any]) -> dict[str, Any]:
+def samples(ctx: Context, *, jobs: list[str]) -> dict[str, object]:
     """Return `[processor time in ms, memory in bytes, bytes of output]` of each of these jobs that
     runs on this machine, and the time of the look in ms. Errors: invalid_argument."""
     if len(jobs) > MOST_JOBS or not all(isinstance(job, str) for job in jobs):

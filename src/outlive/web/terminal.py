@@ -17,8 +17,6 @@ from outlive.store.output.merged import Output
 from outlive.system.waiting import pause
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
@@ -36,7 +34,7 @@ def terminal(
     size: list[int] | None = None,
     keyboard: str | None = None,
     wait_ms: int = 0,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return what was printed on the terminal after `seq`, waiting for something if nothing was.
 
     Without `seq`, or where more was printed than is worth sending, `reset` is true, and the data
@@ -69,7 +67,7 @@ def terminal(
             control.close()
 
 
-def _answer(inspection: Inspection, output: Output, job_id: str, seq: int | None, *, over: bool) -> dict[str, Any]:
+def _answer(inspection: Inspection, output: Output, job_id: str, seq: int | None, *, over: bool) -> dict[str, object]:
     end = output.end
     hole = output.gap.merged
     if seq is None or seq > end or end - seq > _MOST_BYTES or hole.crossed_by(seq, end):

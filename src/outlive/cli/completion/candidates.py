@@ -12,7 +12,8 @@ from outlive.verbs.spec import BOOL, WORDS, Arg, Verb
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+
+    from outlive.core.records import Definition
 
 _JOBS = 50  # that are offered: the running ones, and the newest
 _ALIVE = frozenset({"kill", "write", "send-keys", "submit", "paste", "resize", "attach"})  # for running jobs alone
@@ -148,7 +149,7 @@ def _jobs(verb: str, word: str, root: str, env: Mapping[str, str]) -> list[tuple
     return [*names.items()]
 
 
-def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Any, str]]:
+def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Definition, str]]:
     """Return id, definition and state of the newest jobs. What cannot be read is left out: this is
     for a hint while a line is typed."""
     from outlive.config import Config

@@ -36,10 +36,10 @@ def main(values: dict[str, Any], _options: GlobalOptions) -> int:
 
     if shell == "bash":
         words = _joined(words)
-    found = candidates.of(words, dict(os.environ), described=shell != "bash")
+    offered = candidates.of(words, dict(os.environ), described=shell != "bash")
     if shell == "bash":
-        found = [(_for_bash(value, words[-1]), "") for value, _ in found]
-    lines = [f"{value}\t{about}" if about else value for value, about in found]
+        offered = [(_for_bash(value, words[-1]), "") for value, _ in offered]
+    lines = [f"{value}\t{about}" if about else value for value, about in offered]
     stdio.text("".join(f"{line}\n" for line in lines))
     return 0
 

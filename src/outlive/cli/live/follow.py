@@ -46,7 +46,10 @@ def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
     if args["compare"] is not None:
         raise invalid("compare", "--follow goes without --compare: it shows what is printed from now on", usage=True)
     stream, wanted = _STREAMS[args["stream"]], asked(args["encoding"])
-    with lookup.open_job(ctx, args["job"]) as job, _Follower(ctx, job, _printer(ctx, args), stream, wanted) as follower:
+    with (
+        lookup.open_job(ctx, args["job"]) as job,
+        _Follower(ctx, job, _printer(ctx, raw=args["raw"], search=args.get("search")), stream, wanted) as follower,
+    ):
         for warning in [*ctx.named_by_title(), *ctx.warnings]:
             _note(warning)
         if _fills_its_terminal(ctx, job):
@@ -77,7 +80,7 @@ def start(ctx: Context, verb: Verb, _options: GlobalOptions, **args: Any) -> int
         ]:
             _note(warning)
         _note(f"job {name}; ^C leaves it running, twice ends it")
-        with _Follower(ctx, job, _printer(ctx, {"raw": raw}), None) as follower:
+        with _Follower(ctx, job, _printer(ctx, raw=raw), None) as follower:
             try:
                 inspection = follower.run()
             except KeyboardInterrupt:
@@ -130,14 +133,14 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
     )
 
 
-def _printer(ctx: Context, args: dict[str, Any]) -> Printer:
+def _printer(ctx: Context, *, raw: bool, search: str | None = None) -> Printer:
     style = text.Style.of_stdout(ctx.env)
     return Printer(
         terminal=os.isatty(1),
         colour=style.colour,
-        raw=args["raw"],
+        raw=raw,
         width=lambda: text.Style.of_stdout(ctx.env).width or 80,
-        wanted=_wanted(args.get("search")),
+        wanted=_wanted(search),
     )
 
 

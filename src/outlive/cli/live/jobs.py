@@ -11,14 +11,13 @@ import time
 from outlive.cli import human, stdio
 from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.cli.text import Style, cut
+from outlive.core.members import entries_of
 from outlive.system import signals, waiting
 from outlive.system.signals import signal
 from outlive.verbs import envelope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.verbs.spec import GlobalOptions, Verb
 
@@ -29,7 +28,7 @@ _ENTER, _LEAVE = b"\x1b[?1049h\x1b[?25l\x1b[?7l", b"\x1b[?7h\x1b[?25h\x1b[?1049l
 _BEGIN, _END = "\x1b[?2026h\x1b[H", "\x1b[J\x1b[?2026l"
 
 
-def follow(ctx: Context, verb: Verb, options: GlobalOptions, **args: Any) -> int:
+def follow(ctx: Context, verb: Verb, options: GlobalOptions, **args: object) -> int:
     """Show the list whenever it has changed, until ^C or until stdout has no reader. Return the exit
     status."""
     waiting.hold_code()
@@ -65,9 +64,9 @@ class _Lines:
         self._env = ctx.env
         self._human = options.human
         self._verbose = options.verbose > 0
-        self._last: dict[str, Any] | None = None
+        self._last: dict[str, object] | None = None
 
-    def show(self, answer: dict[str, Any]) -> None:
+    def show(self, answer: dict[str, object]) -> None:
         if self._last is not None and _without_usage(answer) == _without_usage(self._last):
             return
         if self._human:
@@ -81,9 +80,9 @@ class _Lines:
         return
 
 
-def _without_usage(answer: dict[str, Any]) -> dict[str, Any]:
+def _without_usage(answer: dict[str, object]) -> dict[str, object]:
     """Return a list without what changes all the time while a job runs."""
-    return {**answer, "jobs": [{**job, "usage": None} for job in answer["jobs"]]}
+    return {**answer, "jobs": [{**job, "usage": None} for job in entries_of(answer, "jobs")]}
 
 
 class _Screen:
@@ -92,14 +91,14 @@ class _Screen:
     def __init__(self, ctx: Context, options: GlobalOptions) -> None:
         self._env = ctx.env
         self._verbose = options.verbose > 0
-        self._answer: dict[str, Any] | None = None
+        self._answer: dict[str, object] | None = None
         self._modes = termios.tcgetattr(1)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: sys.exit(1))
         signal.signal(signal.SIGTSTP, self._stop)
         self._enter()
 
-    def show(self, answer: dict[str, Any]) -> None:
+    def show(self, answer: dict[str, object]) -> None:
         self._answer = answer
         size = os.get_terminal_size(1)
         style = Style.of_stdout(self._env)

@@ -11,7 +11,7 @@ from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
 
     from outlive.jobs.context import Context
 
@@ -28,7 +28,7 @@ class ProgressLine:
         self._verb = verb
         self._began = time.monotonic()
         self._drawn = False
-        self._before: Any = signal.signal(signal.SIGALRM, self._draw)
+        self._before = signal.signal(signal.SIGALRM, self._draw)
         signal.setitimer(signal.ITIMER_REAL, FIRST_S, AGAIN_S)
 
     def _draw(self, *_: object) -> None:
@@ -47,7 +47,7 @@ class ProgressLine:
             stdio.note(_CLEAR)
 
 
-def told(verb: str, elapsed_s: float, progress: Any) -> str:
+def told(verb: str, elapsed_s: float, progress: Callable[[], tuple[int, int | None, str]] | None) -> str:
     """Return the line. `progress` returns how much is done, of how much (None: not known) and of
     what: "bytes", or a plural noun."""
     parts = [duration(int(elapsed_s) * 1000)]

@@ -88,7 +88,7 @@ class SshEngine(Engine):
         except OSError as error:
             raise OutliveError("io_error", f"while writing the record of job {job.job_id}: {error.strerror}") from error
         fault_points.at("host_recorded")
-        asked = {
+        asked: dict[str, object] = {
             "definition": _there(definition).to_dict(),
             "overrides": start.overrides,
             "sandbox": _sandbox(caller, host, definition),
@@ -250,7 +250,7 @@ def _sandbox(caller: Caller, host: Host, definition: Definition) -> dict[str, ob
 
 
 def _spawn(
-    caller: Caller, job: JobDir, definition: Definition, lock: int, start: dict[str, Any] | None, waiter: int = -1
+    caller: Caller, job: JobDir, definition: Definition, lock: int, start: dict[str, object] | None, waiter: int = -1
 ) -> None:
     """Start a mirror, which holds a copy of `lock` when this returns. With `start`, return when it
     runs. Errors: OutliveError."""

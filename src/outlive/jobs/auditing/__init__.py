@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from outlive.core.records import AuditTarget
     from outlive.errors import OutliveError
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
@@ -18,7 +19,7 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) ->
         notes.note(ctx, verb, job_id, **facts)
 
 
-def note_start(ctx: Context, verb: str, plan: Plan) -> dict[str, object] | None:
+def note_start(ctx: Context, verb: str, plan: Plan) -> AuditTarget | None:
     """Record that the caller is about to start or define a job. Return where its supervisor records
     its end, None if nothing is recorded. Errors: io_error, as `note`."""
     if ctx.config.get("audit", "to") == "off":

@@ -11,7 +11,7 @@ from outlive.store.audit import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.core.records import Definition
+    from outlive.core.records import AuditTarget, Definition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
 
@@ -38,7 +38,7 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) ->
         record.append(target, verb, **told)
     except OSError as error:
         why = from_os("writing the audit record", error)
-        if target["required"]:
+        if target.required:
             hint = "Nothing was done, because [audit] of the configuration says required. `outlive doctor` tells more."
             raise OutliveError(
                 why.code, why.message, retryable=why.retryable, hint=hint, details=why.details
@@ -46,7 +46,7 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) ->
         ctx.warnings.append(f"This is not in the audit record: {why.message}.")
 
 
-def note_start(ctx: Context, verb: str, plan: Plan) -> dict[str, object] | None:
+def note_start(ctx: Context, verb: str, plan: Plan) -> AuditTarget | None:
     """Record that a job is about to be started or defined, and return where its end is recorded."""
     facts = _defined(plan.definition, {**ctx.env, **plan.overrides})
     asked = plan.definition.approval  # another process may have decided that a person is asked

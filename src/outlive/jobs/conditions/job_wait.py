@@ -148,10 +148,10 @@ class JobWait:
             probe.close()
 
 
-def mark(fired: dict[str, Any]) -> str:
+def mark(fired: dict[str, object]) -> str:
     """Return by which name it is remembered that this was told."""
     value = next((fired[name] for name in ("pattern", "port", "url", "path") if name in fired), None)
-    return mark_of(fired["condition"], value)
+    return mark_of(str(fired["condition"]), value)
 
 
 def wait_for(ctx: Context, jobs: list[JobWait], *, began: float, limit: float | None, mode: str = "any") -> bool:

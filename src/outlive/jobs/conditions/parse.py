@@ -16,7 +16,7 @@ from outlive.errors import OutliveError, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 WORDS = ("exit", "output", "input")
@@ -64,7 +64,7 @@ def mark_of(name: str, value: object) -> str:
     return name if value is None else f"{name} {fastjson.dumps(value)}"
 
 
-def parsed(until: Any) -> list[Condition]:
+def parsed(until: str | dict[str, object] | Iterable[object]) -> list[Condition]:
     """Return the conditions in the order given; `exit` if none is. Errors: invalid_argument."""
     given = [until] if isinstance(until, (str, dict)) else list(until)
     if len(given) > limits.MAX_CONDITIONS:
@@ -77,10 +77,10 @@ def parsed(until: Any) -> list[Condition]:
     return conditions or [Condition("exit")]
 
 
-def _condition(given: Any) -> Condition:
+def _condition(given: object) -> Condition:
     if isinstance(given, dict):
         return _from_object(given)
-    text = given.strip()
+    text = str(given).strip()
     if text in WORDS:
         return Condition(text)
     if text[:1] == "{":
@@ -206,7 +206,7 @@ def _port(value: object, more: dict[str, object]) -> Condition:
     return Condition("port", value, {"host": host, "any": _any(more)})
 
 
-def _http(value: Any, more: dict[str, object]) -> Condition:
+def _http(value: object, more: dict[str, object]) -> Condition:
     from urllib.parse import urlsplit
 
     status = more.get("status")
@@ -219,7 +219,7 @@ def _http(value: Any, more: dict[str, object]) -> Condition:
         good = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
     except ValueError:
         good = False
-    if not good or any(ord(char) <= 32 for char in value):
+    if not good or any(ord(char) <= 32 for char in str(value)):
         raise invalid("until", f"http is a URL, not {value!r}", hint=f"For example {_EXAMPLES['http']}.")
     return Condition("http", value, {"status": status, "any": _any(more)})
 

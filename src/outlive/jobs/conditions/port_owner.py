@@ -125,10 +125,10 @@ class PortOwner:
     def _described(self, address: str, pid: int) -> PortHolder:
         definition = self._job_of(pid)
         command = self._command_of(pid, definition)
-        found = PortHolder(port=self._port, address=address, pid=pid, command=command)
+        holder = PortHolder(port=self._port, address=address, pid=pid, command=command)
         if definition is not None:
-            found.job_id, found.name = definition.job_id, definition.name
-        return found
+            holder.job_id, holder.name = definition.job_id, definition.name
+        return holder
 
     def _job_of(self, pid: int) -> Definition | None:
         """Return the job of outlive that a process is of, if it exists for this caller."""

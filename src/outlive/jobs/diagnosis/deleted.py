@@ -85,8 +85,8 @@ def meanwhile(job: JobDir) -> OutliveError:
 
 def _root_of(pid: int) -> str:
     mark = b"OUTLIVE_ROOT="
-    found = next((word for word in tree.environment(pid) if word.startswith(mark)), mark)
-    return os.fsdecode(found[len(mark) :])
+    variable = next((word for word in tree.environment(pid) if word.startswith(mark)), mark)
+    return os.fsdecode(variable[len(mark) :])
 
 
 def lost(job_id: str) -> str:

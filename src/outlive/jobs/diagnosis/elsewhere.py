@@ -51,7 +51,7 @@ def hint(inspection: Inspection, job: JobDir) -> str | None:
     if where.reachable is False:
         return f"Host {where.host} is out of reach since {where.unreachable_since}; this is what was known then."
     if where.queue is not None:
-        reason = where.queue.get("reason")
+        reason = str(where.queue.get("reason") or "")
         why = f" ({reason})" if reason else ""
         then = engines.advice(job, inspection.definition, reason) or "wait tells when it ends; kill cancels it."
         return f"It waits for its start on {where.host}{why}. {then}"

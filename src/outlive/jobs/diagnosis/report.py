@@ -24,24 +24,24 @@ def reported(inspection: Inspection) -> Reported:
     if inspection.elsewhere:
         return Reported(report_problem="The report is on the machine that ran the job: ask there.")
     ended = None if state.finished_at is None else _ns(state.finished_at)
-    found = read.read(definition.report, Where(definition.cwd, definition.sandbox, _ns(state.started_at), ended))
-    problems = found.problems
+    report = read.read(definition.report, Where(definition.cwd, definition.sandbox, _ns(state.started_at), ended))
+    problems = report.problems
     if definition.mask:
-        problems = _without_words(found, definition.report)
-    said = Reported(tests=found.tests, report_problem=sentences(*problems))
-    if found.tests is not None:
-        said.hint = _hint(found.tests, state.exit_code, complete=not found.problems)
+        problems = _without_words(report, definition.report)
+    said = Reported(tests=report.tests, report_problem=sentences(*problems))
+    if report.tests is not None:
+        said.hint = _hint(report.tests, state.exit_code, complete=not report.problems)
     return said
 
 
-def _without_words(found: read.Read, given: str) -> list[str]:
+def _without_words(report: read.Read, given: str) -> list[str]:
     """Take out of what a report says all that the job wrote but the counts: names of tests may hold a masked value as well
     as messages do. Return the problems that remain. `given`: the report as the call named it."""
-    problems = [one for one in found.problems if "broken: " not in one and (given in one or one.startswith("The job"))]
-    if len(problems) < len(found.problems) or (found.tests is not None and found.tests.failures):
+    problems = [one for one in report.problems if "broken: " not in one and (given in one or one.startswith("The job"))]
+    if len(problems) < len(report.problems) or (report.tests is not None and report.tests.failures):
         problems.append(_MASKED)
-    if found.tests is not None:
-        found.tests.failures = []
+    if report.tests is not None:
+        report.tests.failures = []
     return problems
 
 

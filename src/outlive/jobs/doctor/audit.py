@@ -17,14 +17,14 @@ def record(place: Place) -> Finding:
     target = None if place.config is None else place.config.audit(place.env)
     if target is None:
         return ok("off: it is not recorded who does what")
-    required = "what cannot be recorded is not done" if target["required"] else "what cannot be recorded is done"
-    if target["to"] == SYSLOG:
+    required = "what cannot be recorded is not done" if target.required else "what cannot be recorded is done"
+    if target.to == SYSLOG:
         there = os.path.exists("/dev/log")
         text = f"to syslog; {required}"
         return (
             ok(text) if there else warn(f"{text}: there is no /dev/log", "Start a syslog daemon, or record to a file.")
         )
-    directory = target["directory"]
+    directory = target.directory
     path = os.path.join(directory, NAME)
     above = directory
     while not os.path.lexists(above):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import NamedTuple
 
 from outlive import __version__
 from outlive.core.units import timestamp
@@ -16,7 +17,6 @@ from outlive.system import process, tree
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from outlive.jobs.doctor.finding import Place
 
@@ -49,7 +49,7 @@ def version(place: Place) -> Finding:
     before they changed. A supervisor says its version itself; `supervision` has asked for it.
     """
     changed = code_changed_at(_PACKAGE)
-    old = [server for server in _servers() if server["since"] < changed and _is_of_this_installation(server["words"])]
+    old = [server for server in _servers() if server.since < changed and _is_of_this_installation(server.words)]
     others = {job: told for job, told in place.versions.items() if told != __version__}
     facts: dict[str, object] = {"version": __version__, "changed_at": timestamp(changed)}
     told = ""
@@ -59,10 +59,9 @@ def version(place: Place) -> Finding:
     if not old:
         return ok(f"every server of this installation runs what is on disk, {__version__}{told}", **facts)
     facts["servers"] = [
-        {"pid": server["pid"], "started_at": timestamp(server["since"]), "command": _text(server["words"])}
-        for server in old
+        {"pid": server.pid, "started_at": timestamp(server.since), "command": _text(server.words)} for server in old
     ]
-    which = ", ".join(f"{server['pid']} (started at {timestamp(server['since'])})" for server in old[:3])
+    which = ", ".join(f"{server.pid} (started at {timestamp(server.since)})" for server in old[:3])
     more = f" and {len(old) - 3} others" if len(old) > 3 else ""
     advice = "They work with the code that they started with. Restart their clients when it suits you; jobs go on."
     return warn(
@@ -86,13 +85,19 @@ def code_changed_at(package: str) -> float:
     return newest
 
 
-def _servers() -> Iterator[dict[str, Any]]:
-    """Yield this user's servers: pid, words of the command line, and since when it runs."""
+class _Server(NamedTuple):
+    pid: int
+    words: list[bytes]  # of its command line
+    since: float  # seconds since the epoch
+
+
+def _servers() -> Iterator[_Server]:
+    """Yield this user's servers."""
     for pid in _own_pids():
         words = _words(pid)
         started = process.start_time(pid)
         if started is not None and _is_server(words):
-            yield {"pid": pid, "words": words, "since": _wall_clock(started)}
+            yield _Server(pid, words, _wall_clock(started))
 
 
 def _is_server(words: list[bytes]) -> bool:

@@ -12,7 +12,7 @@ from outlive.system import cgroup, systemd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
 
     from outlive.jobs.doctor.finding import Place
 
@@ -100,7 +100,9 @@ def logout(place: Place) -> Finding:
     return _judged_logout(where, user, kills=kills, lingers=lingers, facts=facts)
 
 
-def _judged_logout(where: systemd.Unit, user: str, *, kills: bool, lingers: bool, facts: dict[str, Any]) -> Finding:
+def _judged_logout(
+    where: systemd.Unit, user: str, *, kills: bool, lingers: bool, facts: Mapping[str, object]
+) -> Finding:
     told = f"KillUserProcesses={'yes' if kills else 'no'} for user {user}, lingering {'on' if lingers else 'off'}"
     if where.kind == systemd.SESSION and kills:
         return warn(f"{told}: a logout ends this session with every job in it", _WAY_OUT.format(user=user), **facts)

@@ -21,8 +21,6 @@ from outlive.system import locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.store.job_dir import JobDir
 
 _MOST_BYTES = 4096
@@ -127,7 +125,8 @@ def _read(job: JobDir) -> dict[str, object] | None:
         os.close(fd)
 
 
-def _size_in(content: dict[str, Any]) -> list[int] | None:
+def _size_in(content: dict[str, object]) -> list[int] | None:
     size = content.get("size")
-    known = isinstance(size, list) and len(size) == 2 and all(isinstance(one, int) and 0 < one < 10_000 for one in size)
-    return size if known else None
+    if not isinstance(size, list) or len(size) != 2:
+        return None
+    return size if all(isinstance(one, int) and 0 < one < 10_000 for one in size) else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 from outlive import limits
+from outlive.core.members import entries_of
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup, ownership, read_cursor
@@ -19,14 +20,14 @@ from outlive.system import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
 
     from outlive.jobs.context import Context
     from outlive.store.inbox import Claim, Inbox
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
-    Notice = dict[str, Any]
+    Notice = dict[str, object]
 
 _LIVENESS_CHECK_S = 2.0  # how often a silent job is checked for whether it still lives
 
@@ -58,10 +59,10 @@ class Receipt:
         """Note that the answer tells of a job up to here; None: all there is to tell."""
         self._claims.append((claim, progress))
 
-    def add_answer(self, answer: dict[str, Any], pending: list[str]) -> None:
+    def add_answer(self, answer: Mapping[str, object], pending: list[str]) -> None:
         """Note that the session gets this answer of a verb, and so knows the jobs in it. `pending`:
         the jobs in the inbox."""
-        about = [answer, *(job for job in answer.get("jobs") or [] if isinstance(job, dict))]
+        about: list[Mapping[str, object]] = [answer, *entries_of(answer, "jobs")]
         states = {job["job_id"]: job.get("state") for job in about if job.get("job_id")}
         for job_id in filter(states.__contains__, pending):
             claim = self._inbox.claim(job_id) if states[job_id] in FINISHED else None
@@ -89,7 +90,7 @@ def leave(ctx: Context) -> None:
         ctx.left = True
 
 
-def known(ctx: Context, answer: dict[str, Any]) -> Receipt | None:
+def known(ctx: Context, answer: Mapping[str, object]) -> Receipt | None:
     """Return the receipt of an answer without notices; None if there is nothing to note."""
     if ctx.inbox is None:
         return None
@@ -98,7 +99,7 @@ def known(ctx: Context, answer: dict[str, Any]) -> Receipt | None:
     return receipt or None
 
 
-def collect(ctx: Context, answer: dict[str, Any] | None = None) -> tuple[list[Notice], Receipt | None]:
+def collect(ctx: Context, answer: Mapping[str, object] | None = None) -> tuple[list[Notice], Receipt | None]:
     """Return the notices that the session has not been told and `answer` does not tell, and the
     receipt of both; None if there is nothing to note.
 

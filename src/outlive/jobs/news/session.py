@@ -16,13 +16,12 @@ from outlive.system import host_process
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
 
     from outlive.jobs.context import Context
     from outlive.store.root import Store
 
 
-def answered(ctx: Context, answer: dict[str, Any]) -> None:
+def answered(ctx: Context, answer: dict[str, object]) -> None:
     """Note that this answer of the command line was printed, and with it how its jobs ended."""
     if ctx.inbox is None:
         return
@@ -37,15 +36,15 @@ def of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inb
     and of windows of this client in these directories that are closed."""
     families = {family_of(client, directory) for directory in directories}
     mine = host_process.own()
-    found = []
+    inboxes = []
     for inbox in Inbox.every(store):
         host = inbox.host()  # None: of a shell, or of a server for several clients
         if host is None:
             continue
         is_left = inbox.name.partition(".")[0] in families and not host_process.is_there(host)
         if host == mine or is_left:
-            found.append(inbox)
-    return found
+            inboxes.append(inbox)
+    return inboxes
 
 
 class News:
@@ -62,7 +61,7 @@ class News:
         known = {inbox.name for inbox in self._inboxes}
         self._inboxes += [inbox for inbox in window if inbox.name not in known]
         self._receipts = []
-        self.notices: list[dict[str, Any]] = []
+        self.notices: list[dict[str, object]] = []
         before = ctx.inbox
         for ctx.inbox in self._inboxes:
             of_directory, receipt = notices.collect(ctx)

@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
 
-    from outlive.core.records import Definition
+    from outlive.core.records import Decision, Definition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
     from outlive.store.inspection.inspect import Inspection
@@ -53,7 +53,7 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
             ctx.later(partial(_hold, ctx, plan, mine, holder))
             holder = -1
         given = _answer(ctx, job, deadline)
-        if given is None or given["state"] != approval.APPROVED or holder < 0:
+        if given is None or given.state != approval.APPROVED or holder < 0:
             return None
         return pending.start(ctx, job, plan)
     finally:
@@ -65,7 +65,7 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
     """Start a job when it is approved, however long that takes."""
     try:
         given = _answer(ctx, job, None)
-        if given is not None and given["state"] == approval.APPROVED:
+        if given is not None and given.state == approval.APPROVED:
             sock = pending.start(ctx, job, plan)
             if sock is not None:
                 sock.close()
@@ -76,7 +76,7 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
         os.close(holder)
 
 
-def _answer(ctx: Context, job: JobDir, deadline: float | None) -> dict[str, object] | None:
+def _answer(ctx: Context, job: JobDir, deadline: float | None) -> Decision | None:
     """Wait for the answer. Return None if the job was removed or `deadline` (time.monotonic
     seconds) has passed."""
     looks = Looks()
@@ -104,7 +104,7 @@ def go_on(ctx: Context, job: JobDir, given: Given | None, by: str, deadline: flo
     if given is not None and approval.read(job) is None:
         take(ctx, job, *given, by=by)
     answer = _answer(ctx, job, deadline)
-    if answer is not None and answer["state"] == approval.APPROVED:
+    if answer is not None and answer.state == approval.APPROVED:
         _have_started(ctx, job)
 
 
@@ -115,7 +115,7 @@ def take_and_start(ctx: Context, job_id: str, given: Given, by: str) -> None:
         _require_own(ctx, job)
         if approval.read(job) is None:
             take(ctx, job, *given, by=by)
-        if (approval.read(job) or {}).get("state") == approval.APPROVED:
+        if approval.is_approved(job):
             _have_started(ctx, job)
 
 
@@ -174,7 +174,7 @@ def withdraw(ctx: Context, job: JobDir) -> Inspection:
         raise from_os(f"withdrawing job {job.job_id}", error, on="store") from error
     inspection = _settled(ctx, job)
     if inspection.state.state == "created":
-        raise OutliveError("invalid_state", f"job {short_id(job.job_id)} is {given['state']}", retryable=True)
+        raise OutliveError("invalid_state", f"job {short_id(job.job_id)} is {given.state}", retryable=True)
     return inspection
 
 
@@ -230,9 +230,9 @@ def _require_pending(inspection: Inspection, job: JobDir) -> None:
         )
 
 
-def _answered(job: JobDir, given: dict[str, object]) -> OutliveError:
-    by = f" by {given['by']}" if given.get("by") else ""
-    message = f"job {short_id(job.job_id)} was {given['state']} already{by}"
+def _answered(job: JobDir, given: Decision) -> OutliveError:
+    by = f" by {given.by}" if given.by else ""
+    message = f"job {short_id(job.job_id)} was {given.state} already{by}"
     return OutliveError("invalid_state", message, hint="The first answer counts.")
 
 

@@ -8,7 +8,7 @@ line. Imported only for jobs that have an approval.
 from __future__ import annotations
 
 from outlive.core.ids import short_id
-from outlive.core.records import Approval, Ending, State
+from outlive.core.records import Approval, Decision, Ending, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import auditing
@@ -23,7 +23,6 @@ from outlive.system import fault_points
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Any
 
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
@@ -49,16 +48,16 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             return None
         if plan is None and needs_asker(job.read_meta()):
             locks.close()
-            _end(ctx, job, {"state": approval.DENIED, "reason": FORGOTTEN})
+            _end(ctx, job, Decision(state=approval.DENIED, reason=FORGOTTEN))
             return None
         plan = plan or making.plan_of_created(ctx, job)
         if _has_changed(plan):
             locks.close()
-            _end(ctx, job, {"state": approval.DENIED, "reason": _CHANGED})
+            _end(ctx, job, Decision(state=approval.DENIED, reason=_CHANGED))
             return None
         if not history.has(job, history.APPROVED):
-            given = approval.read(job) or {}
-            history.record(job, history.APPROVED, by=given.get("by"), reason=given.get("reason"))
+            given = approval.read(job) or Decision()
+            history.record(job, history.APPROVED, by=given.by, reason=given.reason)
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
         sock = making.begin(ctx, plan, job, locks)
@@ -121,7 +120,7 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
             given, _ = approval.answer(job, approval.EXPIRED)
         if given is None:
             return inspection
-        if given["state"] != approval.APPROVED:
+        if given.state != approval.APPROVED:
             _end(ctx, job, given)
         elif ctx.face == "cli" and not approval.is_held(job) and is_person(ctx.store):
             sock = start(ctx, job)
@@ -132,7 +131,7 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
     return inspect_job(ctx.store, job)
 
 
-def _end(ctx: Context, job: JobDir, given: dict[str, Any]) -> None:
+def _end(ctx: Context, job: JobDir, given: Decision) -> None:
     """Write down the end of a job that never ran. Nothing of it runs, its notification commands
     included: they were refused with it."""
     locks = Locks(job)
@@ -140,7 +139,7 @@ def _end(ctx: Context, job: JobDir, given: dict[str, Any]) -> None:
         state = job.read_state()
         if state is None or state.state != "created":
             return
-        by, withdrawn = given.get("by"), given["state"] == approval.WITHDRAWN
+        by, withdrawn = given.by, given.state == approval.WITHDRAWN
         ended = State.replace(
             state,
             state="failed",
@@ -151,7 +150,7 @@ def _end(ctx: Context, job: JobDir, given: dict[str, Any]) -> None:
             finished_at=timestamp(),
             ending=Ending(cause="kill", by=by) if withdrawn else None,
         )
-        history.record(job, history.DENIED, by=by, reason=given.get("reason"), state=given["state"])
+        history.record(job, history.DENIED, by=by, reason=given.reason, state=given.state)
         history.record(job, history.FINISHED, **history.outcome_of(ended))
         job.write_state(ended)
         job.release_reserve()
@@ -161,14 +160,14 @@ def _end(ctx: Context, job: JobDir, given: dict[str, Any]) -> None:
         locks.close()
 
 
-def _message(given: dict[str, Any]) -> str:
-    by = f" by {given['by']}" if given.get("by") else ""
-    why = f": {given['reason']}" if given.get("reason") else ""
+def _message(given: Decision) -> str:
+    by = f" by {given.by}" if given.by else ""
+    why = f": {given.reason}" if given.reason else ""
     said = {
         approval.EXPIRED: "it was not approved in time",
         approval.WITHDRAWN: f"it was withdrawn{by} before it was approved",
     }
-    return said.get(given["state"], f"it was denied{by}{why}") + "; it never ran"
+    return said.get(given.state, f"it was denied{by}{why}") + "; it never ran"
 
 
 def hint(job: JobDir, inspection: Inspection) -> str | None:

@@ -18,6 +18,7 @@ from outlive.system.waiting import Cancelled
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Iterable
     from typing import Any
 
     from outlive.answers.starting import Started
@@ -220,7 +221,7 @@ class StartCall:
             waited.close()
 
 
-def _conditions(until: object, *, stop_at_prompts: bool) -> list[Condition]:
+def _conditions(until: Iterable[object], *, stop_at_prompts: bool) -> list[Condition]:
     """Return the checked conditions, before anything is started. Errors: invalid_argument."""
     from outlive.jobs.conditions import parse
 

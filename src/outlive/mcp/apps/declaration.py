@@ -6,10 +6,11 @@ declare the extension get no word of this.
 
 from __future__ import annotations
 
+from outlive.core.members import object_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 EXTENSION = "io.modelcontextprotocol/ui"
 MIME_TYPE = "text/html;profile=mcp-app"
@@ -17,7 +18,7 @@ VIEW_URI = "ui://outlive/job"  # the same in every version: a chat that is opene
 VIEW, CONTROL = TOOLS = ("job_view", "job_control")  # what the view calls, and no model
 
 
-def is_declared(capabilities: Mapping[str, Any] | None) -> bool:
+def is_declared(capabilities: Mapping[str, object] | None) -> bool:
     """Return whether a client with these capabilities shows views."""
     extensions = (capabilities or {}).get("extensions")
     settings = extensions.get(EXTENSION) if isinstance(extensions, dict) else None
@@ -25,10 +26,10 @@ def is_declared(capabilities: Mapping[str, Any] | None) -> bool:
     return isinstance(kinds, list) and MIME_TYPE in kinds
 
 
-def with_view(tools: list[dict[str, Any]], *, controls: bool) -> list[dict[str, Any]]:
+def with_view(tools: list[dict[str, object]], *, controls: bool) -> list[dict[str, object]]:
     """Return the tools with the view that shows their answers, and the tools which that view
     calls. `controls`: the client may end jobs and write to them."""
-    shown = [{**tool, "_meta": {**tool["_meta"], "ui": {"resourceUri": VIEW_URI}}} for tool in tools]
+    shown = [{**tool, "_meta": {**object_of(tool, "_meta"), "ui": {"resourceUri": VIEW_URI}}} for tool in tools]
     shown.append(_of_the_view(VIEW, "Show a job", "For the view of a job: read it.", reads=True))
     if controls:
         about = "For the view of a job: end it, write to it."
@@ -36,7 +37,7 @@ def with_view(tools: list[dict[str, Any]], *, controls: bool) -> list[dict[str, 
     return shown
 
 
-def _of_the_view(name: str, title: str, about: str, *, reads: bool) -> dict[str, Any]:
+def _of_the_view(name: str, title: str, about: str, *, reads: bool) -> dict[str, object]:
     return {
         "name": name,
         "title": title,

@@ -9,22 +9,27 @@ from __future__ import annotations
 import base64
 import importlib
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mcp import types
 
 from outlive.mcp.apps.declaration import MIME_TYPE, VIEW, VIEW_URI
 from outlive.mcp.introduction import DAY_MS
-from outlive.mcp.json_safe import encodable, restored
+from outlive.mcp.json_safe import encodable_members, restored
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
+    from types import ModuleType
 
     from outlive.mcp.caller import Caller
     from outlive.mcp.tools.call import Calls
 
 # The page is the floor above this one: it is named here, and loaded when a client shows a view
 _PAGE = "outlive.web.in_chat"
+
+
+class _Questions(Protocol):
+    async def answer(self, given: Mapping[str, object], caller: Caller, *, reads: bool) -> Mapping[str, object]: ...
 
 
 class ViewRequests:
@@ -34,22 +39,25 @@ class ViewRequests:
         self._calls = calls
 
     @cached_property
-    def _page(self) -> Any:
+    def _page(self) -> ModuleType:
         return importlib.import_module(_PAGE)
 
     @cached_property
-    def _asked(self) -> Any:
-        return self._page.Questions(self._calls)
+    def _asked(self) -> _Questions:
+        questions: _Questions = self._page.Questions(self._calls)
+        return questions
 
     async def call(self, params: types.CallToolRequestParams, caller: Caller) -> types.CallToolResult:
         """Return the answer to a call of one of the two tools of the view."""
         reads = params.name == VIEW
-        found = encodable(await self._asked.answer(restored(params.arguments or {}), caller, reads=reads))
-        masker = self._calls.secrets.masker(found)
-        answer = found if masker is None else masker.value(found)
-        if masker is not None and "data" in found:  # what a terminal printed
-            drawn = base64.b64decode(found["data"]).decode("utf-8", "surrogateescape")
-            answer["data"] = base64.b64encode(masker.text(drawn).encode("utf-8", "surrogateescape")).decode("ascii")
+        answer = encodable_members(await self._asked.answer(restored(params.arguments or {}), caller, reads=reads))
+        masker = self._calls.secrets.masker(answer)
+        if masker is not None:
+            printed = answer.get("data")  # by a terminal
+            answer = masker.members(answer)
+            if isinstance(printed, str):
+                drawn = base64.b64decode(printed).decode("utf-8", "surrogateescape")
+                answer["data"] = base64.b64encode(masker.text(drawn).encode("utf-8", "surrogateescape")).decode("ascii")
         return types.CallToolResult(content=[], structured_content=answer, is_error=not answer["ok"])
 
     def document(self) -> types.ReadResourceResult:

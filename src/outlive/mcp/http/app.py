@@ -23,8 +23,8 @@ from outlive.mcp.own_code import OwnCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
+    from anyio.abc import TaskGroup
     from mcp.server.lowlevel import Server
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
@@ -36,7 +36,7 @@ STREAMABLE, SSE = "/mcp", "/sse"
 
 
 def app(
-    server: Server[Any],
+    server: Server[TaskGroup],
     tokens: Tokens,
     hosts: AllowedHosts,
     *,
@@ -90,7 +90,7 @@ class _Sse:
     """The transport of protocol 2024-11-05: one stream to the client, and one POST for each of
     its messages."""
 
-    def __init__(self, server: Server[Any], checked: TransportSecuritySettings) -> None:
+    def __init__(self, server: Server[TaskGroup], checked: TransportSecuritySettings) -> None:
         self._server = server
         self.deliveries = SseDeliveries()
         self.transport = SseServerTransport(

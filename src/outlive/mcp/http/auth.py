@@ -7,7 +7,7 @@ can be switched off.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
 from mcp.server.auth.provider import AccessToken
@@ -35,7 +35,7 @@ MESSAGES = "/messages"  # clients of SSE post here; that protocol puts their ses
 class Admission(AccessToken):
     """What the SDK knows of a token, and its rights."""
 
-    rights: Any
+    rights: object
 
 
 class TokenVerifier:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import uvicorn
 
@@ -24,8 +24,11 @@ from outlive.mcp.private_parts import H11Protocol
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from types import FrameType
+    from typing import Any
+
+    from starlette.types import Scope
 
 # Functions in the `state` of a request's scope
 ABORT = "abort"  # ends the connection at once
@@ -42,7 +45,7 @@ class _Waiting(Protocol):
     def end(self) -> None: ...
 
 
-def tell(scope: Mapping[str, Any], what: str) -> None:
+def tell(scope: Scope, what: str) -> None:
     """Call ABORT or ADMITTED of a request's connection. Connections of other ASGI servers have
     neither."""
     call = scope.get("state", {}).get(what)

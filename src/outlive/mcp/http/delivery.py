@@ -15,7 +15,6 @@ from outlive.mcp.http.connections import IS_LOST, UNSENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -64,7 +63,7 @@ def with_delivery(scope: Scope, delivery: object) -> Scope:
     return {**scope, "state": {**scope.get("state", {}), _DELIVERY: delivery}}
 
 
-def _ask(scope: Scope, what: str) -> Any:
+def _ask(scope: Scope, what: str) -> object:
     call = scope.get("state", {}).get(what)
     return call() if call is not None else None
 
@@ -124,7 +123,7 @@ class OfStream:
         self._send = send
         self._streams = streams
         self._session: str | None = None
-        self._waiting: dict[Any, Then] = {}
+        self._waiting: dict[object, Then] = {}
 
     def when_over(self, request_id: object, then: Then) -> None:
         self._waiting[request_id] = then

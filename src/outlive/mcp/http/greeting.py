@@ -12,9 +12,9 @@ from outlive.errors import OutliveError
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Sequence
 
+    from outlive.mcp.http.listener import Address
     from outlive.store.root import Store
     from outlive.store.tokens import Tokens
 
@@ -38,20 +38,20 @@ def log(line: str) -> None:
     sys.stderr.flush()
 
 
-def url(asked: Mapping[str, object], listener: socket.socket) -> str:
-    scheme = "https" if asked["certfile"] else "http"
-    if asked["socket"]:
-        return f"{scheme}://localhost/mcp (socket {asked['socket']})"
+def url(address: Address, listener: socket.socket) -> str:
+    scheme = "https" if address.certfile else "http"
+    if address.socket:
+        return f"{scheme}://localhost/mcp (socket {address.socket})"
     host, port = listener.getsockname()[:2]
     host = f"[{host}]" if ":" in host else host
     return f"{scheme}://{host}:{port}/mcp"
 
 
-def client_url(asked: dict[str, Any], url: str) -> str:
+def client_url(url: str, prefix: str, names: Sequence[str]) -> str:
     """Return the URL for a client's configuration: behind a proxy it is not the one at which we
-    listen."""
-    if asked["prefix"] and asked["allow_host"]:
-        return f"https://{asked['allow_host'][0]}{asked['prefix']}/mcp"
+    listen. `names`: under which clients address this server."""
+    if prefix and names:
+        return f"https://{names[0]}{prefix}/mcp"
     return url.partition(" ")[0].replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 

@@ -9,13 +9,10 @@ import resource
 import socket
 import stat
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from outlive import limits
 from outlive.errors import OutliveError, invalid
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _OPEN_FILES = 8_192  # what the server asks for as its limit of open files
 
@@ -33,16 +30,26 @@ _HINTS = {
 }
 
 
-def listen(asked: dict[str, Any]) -> socket.socket:
+class Address(NamedTuple):
+    """Where a server listens: at a host and a port, or on a Unix socket."""
+
+    host: str | None = None  # None: 127.0.0.1
+    port: int = 0  # 0: a free one
+    socket: str | None = None
+    certfile: str | None = None
+    plaintext: bool = False  # other machines may connect without TLS
+
+
+def listen(wanted: Address) -> socket.socket:
     """Return the listening socket. Errors: invalid_argument where it would not be safe;
     io_error."""
     try:
-        if asked["socket"]:
-            return listen_local(asked["socket"])
-        host = asked["host"] or "127.0.0.1"
-        where = socket.getaddrinfo(host, asked["port"], type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        if wanted.socket:
+            return listen_local(wanted.socket)
+        host = wanted.host or "127.0.0.1"
+        where = socket.getaddrinfo(host, wanted.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         family, address = where[0], where[4]
-        if not (_is_this_machine(str(address[0])) or asked["certfile"] or asked["plaintext"]):
+        if not (_is_this_machine(str(address[0])) or wanted.certfile or wanted.plaintext):
             raise invalid(
                 "host",
                 f"{host} can be reached from other machines, and tokens would cross the network in plain text",
@@ -51,13 +58,13 @@ def listen(asked: dict[str, Any]) -> socket.socket:
             )
         return socket.create_server((str(address[0]), int(address[1])), family=family, backlog=limits.LISTEN_BACKLOG)
     except socket.gaierror as error:
-        raise invalid("host", f"not an address of this machine: {asked['host']} ({error.strerror})") from error
+        raise invalid("host", f"not an address of this machine: {wanted.host} ({error.strerror})") from error
     except OSError as error:
-        place = asked["socket"] or f"{asked['host'] or '127.0.0.1'}:{asked['port']}"
+        place = wanted.socket or f"{wanted.host or '127.0.0.1'}:{wanted.port}"
         raise OutliveError(
             "io_error",
             f"while listening on {place}: {os.strerror(error.errno) if error.errno else error}",
-            hint=_HINTS.get(error.errno or 0, {}).get("socket" if asked["socket"] else "port"),
+            hint=_HINTS.get(error.errno or 0, {}).get("socket" if wanted.socket else "port"),
         ) from error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
@@ -21,9 +21,11 @@ from outlive.mcp.http.refusal import refused
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from mcp.server.context import CallNext, HandlerResult
+    from starlette.requests import Request as HttpRequest
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from outlive.mcp.caller import Request
     from outlive.store.tokens import Tokens
 
 # In the scope of a request: the cancel scopes of its calls
@@ -161,11 +163,12 @@ class CallsAtOnce:
         self._messages = messages
         self._running: Counter[str] = Counter()
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
         """Pass a request on. Errors: MCPError when the token has too many calls already."""
         if ctx.request_id is None:  # a notification, which takes no time
             return await call_next(ctx)
-        request: Any = ctx.request  # the HTTP request, which has passed the token check
+        assert ctx.request is not None  # the HTTP request, which has passed the token check
+        request: HttpRequest = ctx.request
         token: str = request.user.access_token.token
         if self._running[token] >= limits.HTTP_CALLS:
             raise MCPError(types.INTERNAL_ERROR, "Too many calls at a time: wait for one to end.")

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from starlette.responses import Response
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def refused(status: int, message: str, *, retry_s: float | None = None) -> Response:
@@ -17,5 +13,5 @@ def refused(status: int, message: str, *, retry_s: float | None = None) -> Respo
     `retry_s` becomes a Retry-After header, at least 1 s.
     """
     headers = {} if retry_s is None else {"Retry-After": str(max(1, round(retry_s)))}
-    body: dict[str, Any] = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
+    body: dict[str, object] = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
     return Response(json.dumps(body), status_code=status, media_type="application/json", headers=headers)

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 from contextlib import ExitStack, closing, suppress
+from typing import NamedTuple
 
 from outlive import config, limits, verbs
 from outlive.errors import invalid
@@ -23,16 +24,16 @@ from outlive.system import pid1 as first_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import FrameType
     from typing import Any
 
     import uvicorn
-    from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp
 
     from outlive.config import Config
     from outlive.launch.fork_server_client import Launcher
+    from outlive.mcp.caller import Request
     from outlive.mcp.http.allowed_hosts import AllowedHosts
     from outlive.mcp.tools.call import Calls
     from outlive.verbs.spec import GlobalOptions
@@ -41,18 +42,31 @@ if TYPE_CHECKING:
     Beside = Callable[[ASGIApp, Calls, Store, Tokens, AllowedHosts, bool], ASGIApp]
 
 
+class Settings(NamedTuple):
+    """What a server is started with. `beside` puts another application beside the one for MCP."""
+
+    address: listener_module.Address
+    keyfile: str | None
+    allow_host: Sequence[str]
+    prefix: str
+    workdir: str | None
+    tools: frozenset[str]
+    answers: str | None
+    stateless: bool
+    options: GlobalOptions
+    beside: Beside | None
+
+
 def main(values: dict[str, Any], options: GlobalOptions, beside: Beside | None = None) -> int:
     """Serve until a signal ends the process. `values` are the arguments of the verb, `options` the
-    global ones. `beside` puts another application beside the one for MCP.
+    global ones.
 
     Errors: invalid_argument, config_error, io_error, store_unsafe.
     """
-    asked = _checked(values)
-    asked |= {"root": options.root, "config": options.config, "beside": beside}
-    return _serve(asked, verbose=bool(options.verbose))
+    return _serve(_checked(values, options, beside))
 
 
-def _checked(values: dict[str, Any]) -> dict[str, Any]:
+def _checked(values: dict[str, Any], options: GlobalOptions, beside: Beside | None) -> Settings:
     """Return the arguments, checked against each other and with defaults. Errors:
     invalid_argument."""
     for name in ("host", "socket", "allow_host"):
@@ -69,26 +83,34 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
     if values["workdir"] and not os.path.isdir(values["workdir"]):
         raise invalid("workdir", f"not a directory: {values['workdir']}", usage=True)
     port = limits.SERVE_PORT if values["port"] is None else values["port"]
-    return {**values, "tools": offered(values["tools"]), "port": port}
+    where = {name: values[name] for name in ("host", "socket", "certfile", "plaintext")}
+    names = ("keyfile", "allow_host", "prefix", "workdir", "answers", "stateless")
+    return Settings(
+        address=listener_module.Address(port=port, **where),
+        tools=offered(values["tools"]),
+        options=options,
+        beside=beside,
+        **{name: values[name] for name in names},
+    )
 
 
-def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
+def _serve(settings: Settings) -> int:
     first_process.leave_it()
-    configuration = config.load(os.environ, asked["config"])
+    configuration = config.load(os.environ, settings.options.config)
     for line in configuration.ignored:
         greeting.log(line)
     ended_by: int | None = None
     try:
         with ExitStack() as stack:
-            store = stack.enter_context(closing(Store.open(asked["root"], os.environ)))
+            store = stack.enter_context(closing(Store.open(settings.options.root, os.environ)))
             tokens = Tokens(store)
             tokens.all()  # an error now, if they cannot be read
-            listener = _listen(asked, stack)
+            listener = _listen(settings.address, stack)
             # Before the limit of open files is raised: jobs inherit the limit that we were given
             launcher = start()
             stack.callback(launcher.close)
             listener_module.more_files()
-            ended_by = _run(asked | {"verbose": verbose}, configuration, store, tokens, listener, launcher)
+            ended_by = _run(settings, configuration, store, tokens, listener, launcher)
     except* _Terminated:
         ended_by = signal.SIGTERM
     sys.stderr.flush()
@@ -104,7 +126,7 @@ class _Terminated(BaseException):
     """SIGTERM came while the server was being started."""
 
 
-def _listen(asked: dict[str, Any], stack: ExitStack) -> socket.socket:
+def _listen(address: listener_module.Address, stack: ExitStack) -> socket.socket:
     """Return the listening socket; `stack` closes it and deletes its file, and from here on
     SIGTERM runs `stack`."""
 
@@ -114,9 +136,9 @@ def _listen(asked: dict[str, Any], stack: ExitStack) -> socket.socket:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     signal.signal(signal.SIGTERM, terminated)
     try:
-        listener = listener_module.listen(asked)
-        if asked["socket"]:
-            stack.callback(_unlink, asked["socket"])
+        listener = listener_module.listen(address)
+        if address.socket:
+            stack.callback(_unlink, address.socket)
         stack.enter_context(listener)
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
@@ -132,7 +154,7 @@ def _unlink(path: str) -> None:
 
 
 def _run(
-    asked: dict[str, Any],
+    settings: Settings,
     configuration: Config,
     store: Store,
     tokens: Tokens,
@@ -153,13 +175,13 @@ def _run(
     gc.enable()
     gc.freeze()
     logging.keep_mistakes(greeting.log)
-    tools = Tools(verbs.load("run"), process_verbs(), asked["tools"], configuration)
-    workdir = asked["workdir"] or configuration.get("serve", "workdir")
+    tools = Tools(verbs.load("run"), process_verbs(), settings.tools, configuration)
+    workdir = settings.workdir or configuration.get("serve", "workdir")
     calls = Calls(
-        tools, configuration, environment, root=asked["root"], launcher=launcher, directory=lambda env: workdir
+        tools, configuration, environment, root=settings.options.root, launcher=launcher, directory=lambda env: workdir
     )
     try:
-        hosts = AllowedHosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *asked["allow_host"]])
+        hosts = AllowedHosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *settings.allow_host])
     except ValueError as error:
         raise invalid("allow_host", str(error)) from error
     application: ASGIApp = app.app(
@@ -168,26 +190,29 @@ def _run(
             configuration,
             by_token,
             workdir_required=workdir is None,
-            answers=asked["answers"],
+            answers=settings.answers,
         ),
         tokens,
         hosts,
-        stateless=asked["stateless"],
+        stateless=settings.stateless,
         ended=calls.end_session,
         log=greeting.log,
-        verbose=asked["verbose"],
+        verbose=bool(settings.options.verbose),
     )
-    if asked["beside"] is not None:
-        application = asked["beside"](application, calls, store, tokens, hosts, bool(asked["certfile"]))
+    certfile = settings.address.certfile
+    if settings.beside is not None:
+        application = settings.beside(application, calls, store, tokens, hosts, bool(certfile))
     serving = runner.server(
-        application, lifespan=True, prefix=asked["prefix"], certfile=asked["certfile"], keyfile=asked["keyfile"]
+        application, lifespan=True, prefix=settings.prefix, certfile=certfile, keyfile=settings.keyfile
     )
     calls.is_stopping = lambda: serving.should_exit
     # An exception would be lost in the loop, whose callbacks raise none of ours
     signal.signal(signal.SIGTERM, serving.handle_exit)
     # Last of all: a token made before a fault was found would never be shown
-    url = greeting.url(asked, listener)
-    greeting.greet(url, greeting.client_url(asked, url), store, tokens, greeting.first_token(tokens))
+    url = greeting.url(settings.address, listener)
+    greeting.greet(
+        url, greeting.client_url(url, settings.prefix, settings.allow_host), store, tokens, greeting.first_token(tokens)
+    )
     try:
         anyio.run(_until_stopped, serving, listener, environment)
     finally:
@@ -202,15 +227,16 @@ async def _until_stopped(serving: uvicorn.Server, listener: socket.socket, envir
         environment.close()
 
 
-def by_token(ctx: ServerRequestContext[Any]) -> Caller:
+def by_token(ctx: Request) -> Caller:
     """Return the caller that a request's token names. What the client says of itself does not
     count."""
-    user: Any = ctx.request.user  # type: ignore[union-attr]  # set by the token check
+    assert ctx.request is not None
+    user = ctx.request.user  # set by the token check
     (scope,) = user.access_token.scopes
     # No name of a token contains a colon, so no caller of another transport is called like this
     client = f"token:{user.username}"
     # A protocol without sessions has no connections either: then the token is the session
-    session = session_of(ctx.meta) or ctx.request.headers.get("mcp-session-id") or client  # type: ignore[union-attr]
+    session = session_of(ctx.meta) or ctx.request.headers.get("mcp-session-id") or client
     return Caller(
         user.username,
         client,

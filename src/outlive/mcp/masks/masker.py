@@ -8,8 +8,7 @@ from outlive.mcp.masks import shapes
 from outlive.mcp.masks.values import LEAST_CHARS, longest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+    from collections.abc import Iterable, Iterator, Mapping
 
     from outlive.mcp.masks.values import Value
 
@@ -25,25 +24,28 @@ class Masker:
         self._shapes = shapes
         self.met: set[str] = set()
 
-    def finds_any(self, value: Any) -> bool:
+    def finds_any(self, value: object) -> bool:
         """Return whether any text in a value holds a secret. Most answers hold none, and to look at
         all of their short texts at once takes a third of the time."""
         text = "\n".join(_texts(value))
-        found = self.text(text) != text
+        is_masked = self.text(text) != text
         self.met.clear()
-        return found
+        return is_masked
 
-    def value(self, value: Any) -> Any:
+    def value(self, value: object) -> object:
         """Return a member of an answer with every text in it masked."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {name: self.value(one) for name, one in value.items()}
+            return self.members(value)
         if not isinstance(value, list):
             return value
         if len(value) > 1 and all(isinstance(one, str) and "\n" not in one for one in value):
             return self._lines("\n".join(value)).split("\n")
         return [self.value(one) for one in value]
+
+    def members(self, members: Mapping[str, object]) -> dict[str, object]:
+        return {name: self.value(one) for name, one in members.items()}
 
     def text(self, text: str) -> str:
         return self._masked(text, keep_lines=False)
@@ -76,7 +78,7 @@ class Masker:
     def _without_shapes(self, text: str, *, keep_lines: bool) -> str:
         data = text.encode("utf-8", "surrogatepass")
         parts, at = [], 0
-        for start, end, label in shapes.found(data):
+        for start, end, label in shapes.secrets_in(data):
             secret = data[start:end]
             self.met.add(secret.decode("utf-8", "replace"))
             parts += [data[at:start], _label(label).encode(), b"\n" * secret.count(b"\n") if keep_lines else b""]
@@ -84,7 +86,7 @@ class Masker:
         return b"".join([*parts, data[at:]]).decode("utf-8", "surrogatepass") if parts else text
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, (dict, list)):

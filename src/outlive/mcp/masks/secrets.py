@@ -17,7 +17,6 @@ from outlive.mcp.masks.masker import Masker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
 
     from outlive.mcp.masks.values import Value
     from outlive.store.root import Store
@@ -50,10 +49,15 @@ class Secrets:
             known |= self._of_job(job_id)
         return Masker(known, shapes=self._how == ALL)
 
-    def masked(self, value: Any, job_id: str) -> Any:
-        """Return what is to be sent about a job, with every text in it masked."""
+    def masked(self, text: str, job_id: str) -> str:
+        """Return a text that is to be sent about a job, masked."""
         masker = self.masker(job_id)
-        return value if masker is None else masker.value(value)
+        return text if masker is None else masker.text(text)
+
+    def masked_members(self, members: Mapping[str, object], job_id: str) -> dict[str, object]:
+        """Return an object that is to be sent about a job, with every text in it masked."""
+        masker = self.masker(job_id)
+        return dict(members) if masker is None else masker.members(members)
 
     @cached_property
     def _own(self) -> set[Value]:
@@ -79,11 +83,11 @@ class Secrets:
         return known
 
 
-def masked_answer(answer: Mapping[str, Any], masker: Masker | None) -> dict[str, Any]:
+def masked_answer(answer: Mapping[str, object], masker: Masker | None) -> dict[str, object]:
     """Return a full answer with its texts masked, and how many secrets that were."""
     if masker is None or not masker.finds_any(answer):
         return dict(answer)
-    fields = verbs.fields_of(answer["type"]) if answer["ok"] else {}
+    fields = verbs.fields_of(str(answer["type"])) if answer["ok"] else {}
     shown = {}
     for name, value in answer.items():
         field = fields.get(name)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from outlive.mcp.masks.values import is_reference, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
 # Where a word begins: also behind an escape sequence, and behind a line break in JSON
 _START = r"(?:\b|\x1b\[[0-9;]*m|\\[nrt])"
@@ -82,7 +81,7 @@ _LINES = rb"(?:\s+(?:[A-Za-z0-9+/=]+|(?:Proc-Type|DEK-Info):[^\r\n]*)[ \t]*(?=[\
 _END = _PEM.format("END").encode()
 
 
-class Found(NamedTuple):
+class Secret(NamedTuple):
     """A secret in a text, as offsets in its bytes."""
 
     start: int
@@ -100,7 +99,7 @@ def _compiled() -> Any:
     return re2.compile(("(?m)" + "|".join(shape.pattern for shape in _SHAPES)).encode(), options)
 
 
-def found(text: bytes) -> Iterator[Found]:
+def secrets_in(text: bytes) -> Iterator[Secret]:
     """Yield the secrets in a text, in order."""
     pattern, at = _compiled(), 0
     while match := pattern.search(text, at):
@@ -116,7 +115,7 @@ def found(text: bytes) -> Iterator[Found]:
         at = _end_of_key(text, end) if shape is _BEGIN else _run(more, text, end)
         if shape is _BEGIN and at == end:  # a first line alone, as in a program that reads keys
             continue
-        yield Found(start, at, shape.label or _name_before(text, start))
+        yield Secret(start, at, shape.label or _name_before(text, start))
 
 
 def _run(more: re.Pattern[bytes], text: bytes, at: int) -> int:

@@ -60,7 +60,7 @@ def _is_path(value: str) -> bool:
 
 def of(env: Mapping[str, str]) -> set[Value]:
     """Return the secrets in an environment: each line of a value, and the password of a URL."""
-    found = {
+    secrets = {
         Value(line.strip(), name)
         for name, value in env.items()
         if has_secret_name(name)
@@ -70,8 +70,8 @@ def of(env: Mapping[str, str]) -> set[Value]:
     for name, value in env.items():
         if "://" in value and (match := _URL_PASSWORD.match(value)):
             words = {match[1], unquote(match[1])}
-            found |= {Value(word, name) for word in words if is_secret(word)}
-    return found
+            secrets |= {Value(word, name) for word in words if is_secret(word)}
+    return secrets
 
 
 def longest_first(values: Iterable[Value]) -> list[Value]:

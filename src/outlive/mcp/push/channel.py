@@ -10,18 +10,19 @@ from __future__ import annotations
 import sys
 import traceback
 from contextlib import aclosing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 from mcp import types
 
 from outlive import limits
 from outlive.core.ids import short_id
+from outlive.core.members import entries_of, text_of
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, ownership, read_cursor
 from outlive.mcp.introduction import CHANNEL
-from outlive.mcp.json_safe import encodable
+from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.push import follow
 from outlive.mcp.tools.call import SPAWNING
 from outlive.mcp.tools.text import sentences
@@ -32,16 +33,15 @@ from outlive.store.output.merged import Output
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
     from outlive.jobs.context import Context
-    from outlive.mcp.caller import Caller
+    from outlive.mcp.caller import Caller, Request
     from outlive.mcp.tools.call import Calls
     from outlive.store.job_dir import JobDir
     from outlive.verbs.spec import Verb
 
-    Answer = dict[str, Any]
+    Answer = dict[str, object]
 
 _CHANNEL_EVERY_S = 0.5  # a message waits this long for an answer that says the same
 
@@ -69,7 +69,7 @@ class Channel:
         self._followed: dict[tuple[Caller, str], _Followed] = {}
 
     @contextmanager
-    def starting(self, ctx: ServerRequestContext[Any], caller: Caller, verb: Verb, call: Context) -> Iterator[None]:
+    def starting(self, ctx: Request, caller: Caller, verb: Verb, call: Context) -> Iterator[None]:
         """Follow what the action in the block starts, even if the client cancels the call."""
         try:
             yield
@@ -77,11 +77,11 @@ class Channel:
             if verb.name in SPAWNING and call.job_id is not None:
                 self._begin(ctx, caller, call.job_id)
 
-    def answered(self, ctx: ServerRequestContext[Any], caller: Caller, answer: Answer) -> None:
+    def answered(self, ctx: Request, caller: Caller, answer: Answer) -> None:
         """Take note of an answer: an end that it tells needs no message."""
         if answer.get("deduplicated") and answer.get("state") not in FINISHED:
-            self._begin(ctx, caller, answer["job_id"])
-        for job in (answer, *(answer.get("jobs") or ()), *(answer.get("notices") or ())):
+            self._begin(ctx, caller, text_of(answer, "job_id"))
+        for job in (answer, *entries_of(answer, "jobs"), *entries_of(answer, "notices")):
             followed = self._followed.get((caller, str(job.get("job_id"))))
             if followed is None:
                 continue
@@ -90,7 +90,7 @@ class Channel:
             elif job is answer and answer["type"] == "kill":
                 followed.signalled = True
 
-    def _begin(self, ctx: ServerRequestContext[Any], caller: Caller, job_id: str) -> None:
+    def _begin(self, ctx: Request, caller: Caller, job_id: str) -> None:
         if (caller, job_id) not in self._followed:
             followed = self._followed[caller, job_id] = _Followed(ctx.session)
             ctx.lifespan_context.start_soon(self._follow, caller, job_id, followed)
@@ -161,19 +161,19 @@ class Channel:
             return
         last = hits[-1]
         more = f", {len(hits)} times" if len(hits) > 1 else ""
-        line = repr(self._calls.secrets.masked(last["line"], job.job_id)[: limits.LAST_LINE_CHARS])
+        line = repr(self._calls.secrets.masked(str(last["line"]), job.job_id)[: limits.LAST_LINE_CHARS])
         words = f"{_name(status)} printed what {last['watch']} watches for{more}: {line}. {self._next(job.job_id)}"
         meta = {"watch": last["watch"], "seq": str(last["seq"]), "hits": str(len(hits))}
         await self._send(followed.session, job, words, _meta(status, history.WATCH_HIT) | meta)
 
     async def _send(self, session: ServerSession, job: JobDir, content: str, meta: dict[str, str]) -> None:
-        params = self._calls.secrets.masked(encodable({"content": content, "meta": meta}), job.job_id)
-        await session.send_notification(types.Notification[dict[str, Any], str](method=METHOD, params=params))  # type: ignore[arg-type]
+        params = self._calls.secrets.masked_members(encodable_members({"content": content, "meta": meta}), job.job_id)
+        await session.send_notification(types.Notification[dict[str, object], str](method=METHOD, params=params))  # type: ignore[arg-type]
 
     def _last_line(self, job: JobDir) -> str:
         try:
             with Output(job) as output:
-                last = self._calls.secrets.masked(ends.last_line(output), job.job_id)
+                last = self._calls.secrets.masked(ends.last_line(output) or "", job.job_id)
         except OSError:  # removed since it ended
             return ""
         return f" Last line: {last!r}." if last else " It printed nothing."

@@ -25,16 +25,13 @@ from outlive.jobs import lookup, ownership
 from outlive.jobs.permission import approval as asking
 from outlive.jobs.permission import facts
 from outlive.jobs.permission.person import is_in_job
-from outlive.mcp.json_safe import encodable
+from outlive.mcp.json_safe import encodable_text
 from outlive.store import approval
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from mcp.server.context import ServerRequestContext
-
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
+    from outlive.mcp.caller import Request
     from outlive.store.job_dir import JobDir
 
 KEY = "approval"  # of the question in a result or a task, and of its answer
@@ -48,7 +45,7 @@ def has_user() -> bool:
     return not is_in_job()
 
 
-def is_by_answer(ctx: ServerRequestContext[Any]) -> bool:
+def is_by_answer(ctx: Request) -> bool:
     """Return whether the result of a call is the question."""
     return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
 
@@ -58,10 +55,10 @@ def question(definition: Definition) -> types.ElicitRequestFormParams | None:
     if not facts.fits_a_form(definition):
         return None
     message = f"Run this command?\n\n{facts.text(definition)}"
-    return types.ElicitRequestFormParams(message=encodable(message), requested_schema=_SCHEMA)
+    return types.ElicitRequestFormParams(message=encodable_text(message), requested_schema=_SCHEMA)
 
 
-_SCHEMA: dict[str, Any] = {
+_SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {
         "decision": {
@@ -90,7 +87,7 @@ def answer_of(result: object) -> tuple[str, bool, str | None] | None:
     return approval.DENIED if decision == _DENY else approval.APPROVED, decision == _ALWAYS, reason_given
 
 
-def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, Any]:
+def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, object]:
     """Return the `inputRequests` of a task whose job has not started for want of an approval. They
     are empty if it was answered, for another client than the starter of the job, and for one
     that approves nothing."""
@@ -119,7 +116,7 @@ def answer_to_task(response: object) -> tuple[str, bool, str | None] | None:
     return said
 
 
-async def ask(ctx: ServerRequestContext[Any], call: Context, definition: Definition) -> None:
+async def ask(ctx: Request, call: Context, definition: Definition) -> None:
     """Show the form while the job waits, and write the user's answer down. A client that cannot be
     asked leaves the question to a person at a terminal."""
     try:
@@ -133,7 +130,7 @@ async def ask(ctx: ServerRequestContext[Any], call: Context, definition: Definit
             group.cancel_scope.cancel()
 
 
-async def _ask(ctx: ServerRequestContext[Any], call: Context, definition: Definition, job: JobDir) -> None:
+async def _ask(ctx: Request, call: Context, definition: Definition, job: JobDir) -> None:
     form = question(definition)
     if form is None:
         return

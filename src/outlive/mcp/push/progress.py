@@ -11,6 +11,7 @@ import anyio
 
 from outlive import limits
 from outlive.core.ids import short_id
+from outlive.core.members import number_of
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.mcp.tools.bounds import waiting_argument
@@ -19,12 +20,10 @@ from outlive.render import ends
 from outlive.store.output.merged import Output
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from typing import Any
-
-    from mcp.server.context import ServerRequestContext
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from outlive.jobs.context import Context
+    from outlive.mcp.caller import Request
     from outlive.mcp.masks.secrets import Secrets
     from outlive.verbs.spec import Verb
 
@@ -35,7 +34,7 @@ NOTHING_YET = "running, no output yet"
 _LOOKED_AT = 32  # of the jobs that a call waits for; each look opens some files
 
 
-def reporter(ctx: ServerRequestContext[Any]) -> Report | None:
+def reporter(ctx: Request) -> Report | None:
     """Return the function that notifies the client of this request, None if the client did not
     ask for progress."""
     wanted = (ctx.meta or {}).get("progress_token") is not None
@@ -44,7 +43,7 @@ def reporter(ctx: ServerRequestContext[Any]) -> Report | None:
 
 @asynccontextmanager
 async def reported(
-    report: Report, verb: Verb, ctx: Context, args: dict[str, Any], secrets: Secrets
+    report: Report, verb: Verb, ctx: Context, args: Mapping[str, object], secrets: Secrets
 ) -> AsyncIterator[None]:
     """Report while the action in the block runs, and never after it."""
     failure: Exception | None = None
@@ -59,7 +58,7 @@ async def reported(
         raise failure
 
 
-async def _report(report: Report, verb: Verb, ctx: Context, args: dict[str, Any], secrets: Secrets) -> None:
+async def _report(report: Report, verb: Verb, ctx: Context, args: Mapping[str, object], secrets: Secrets) -> None:
     began = time.monotonic()
     total = total_s(verb, args)
     reported, reported_at = "", began
@@ -86,7 +85,7 @@ def _how_far(ctx: Context) -> str:
     return f"{done:,} {what}" if total is None else f"{done:,} of {total:,} {what}"
 
 
-def message_of(ctx: Context, args: dict[str, Any], secrets: Secrets) -> str:
+def message_of(ctx: Context, args: Mapping[str, object], secrets: Secrets) -> str:
     """Return the last line of the job that the call is about, with secrets masked; of several jobs
     that of the job that printed last, behind its short id."""
     jobs = [ctx.job_id] if ctx.job_id else ctx.awaited[:_LOOKED_AT] or [str(args.get("job"))]
@@ -109,12 +108,12 @@ def _last_line(ctx: Context, named: str) -> tuple[float, str, str] | None:
         return None
 
 
-def total_s(verb: Verb, args: dict[str, Any]) -> float | None:
+def total_s(verb: Verb, args: Mapping[str, object]) -> float | None:
     """Return how many seconds the call may take, None if that is unknown."""
     if args.get("wait"):  # until the job ends
-        limit = args.get("timeout_ms")
-        most = limit + (args.get("kill_after_ms") or 0) if limit else None
+        limit = number_of(args, "timeout_ms")
+        most = limit + number_of(args, "kill_after_ms") if limit else None
     else:
         name = waiting_argument(verb, args)
-        most = None if name is None else args[name]
+        most = None if name is None or args[name] is None else number_of(args, name)
     return None if most is None else most / 1000

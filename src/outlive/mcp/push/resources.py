@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcp import MCPError, types
 
 from outlive import limits
+from outlive.core.members import entries_of, text_of
 from outlive.errors import OutliveError
 from outlive.mcp.apps.declaration import VIEW_URI
-from outlive.mcp.json_safe import encodable
+from outlive.mcp.json_safe import encodable, encodable_members
 from outlive.mcp.masks.secrets import COUNT, masked_answer
 from outlive.mcp.tools.text import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
-    from mcp.server.context import ServerRequestContext
-
-    from outlive.mcp.caller import CallerOf
+    from outlive.mcp.caller import CallerOf, Request
     from outlive.mcp.tools.call import Calls
 
 JSON, PLAIN = "application/json", "text/plain"
@@ -101,26 +99,22 @@ class Resources:
         self._view = view
 
     async def templates(
-        self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+        self, _ctx: Request, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
-    async def list(
-        self, ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
+    async def list(self, ctx: Request, _params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         """Return the caller's jobs in the order of `list`: running ones first, then the newest."""
         with refusing("job://"):
             answer = self._masked(await self._calls.show("list", self._caller_of(ctx), limit=limits.LIST_JOBS))
-        return types.ListResourcesResult(resources=[_resource(job) for job in answer["jobs"]])
+        return types.ListResourcesResult(resources=[_resource(job) for job in entries_of(answer, "jobs")])
 
-    async def read(
-        self, ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
+    async def read(self, ctx: Request, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         view = self._view() if params.uri.rstrip("/") == VIEW_URI else None
         if view is not None:
             return view
         place = place_of(params.uri)
-        given: dict[str, Any] = {
+        given: dict[str, object] = {
             "job_id": place.job,
             **({"since_seq": 0} if place.part == OUTPUT else {}),
             **place.since,
@@ -130,25 +124,28 @@ class Resources:
             answer = self._masked(await self._calls.show(verb, self._caller_of(ctx), **given))
         if place.part == OUTPUT:
             content = _contents(
-                params.uri, PLAIN, answer["output"], {name: answer[name] for name in _BESIDES if name in answer}
+                params.uri,
+                PLAIN,
+                text_of(answer, "output"),
+                {name: answer[name] for name in _BESIDES if name in answer},
             )
         else:
             content = _contents(params.uri, JSON, json.dumps(answer, ensure_ascii=False), None)
         return types.ReadResourceResult(contents=[content])
 
-    def _masked(self, answer: dict[str, Any]) -> dict[str, Any]:
-        return masked_answer(encodable(answer), self._calls.secrets.masker(answer))
+    def _masked(self, answer: dict[str, object]) -> dict[str, object]:
+        return masked_answer(encodable_members(answer), self._calls.secrets.masker(answer))
 
 
-def _resource(job: dict[str, Any]) -> types.Resource:
+def _resource(job: dict[str, object]) -> types.Resource:
     return types.Resource(
         uri=f"job://{job['job_id']}",
-        name=job["short_id"],
-        title=job["name"],
+        name=text_of(job, "short_id"),
+        title=text_of(job, "name"),
         description=sentences.entry(job),
         mime_type=JSON,
     )
 
 
-def _contents(uri: str, mime_type: str, words: str, meta: dict[str, Any] | None) -> types.TextResourceContents:
+def _contents(uri: str, mime_type: str, words: str, meta: dict[str, object] | None) -> types.TextResourceContents:
     return types.TextResourceContents(uri=uri, mime_type=mime_type, text=words, _meta=meta)

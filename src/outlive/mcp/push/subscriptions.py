@@ -25,15 +25,13 @@ from outlive.store import history
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from typing import Any
 
     from anyio.abc import TaskGroup
     from mcp.server.connection import Connection
-    from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
     from mcp.server.session import ServerSession
 
-    from outlive.mcp.caller import Caller, CallerOf
+    from outlive.mcp.caller import Caller, CallerOf, Request
     from outlive.mcp.tools.call import Calls
     from outlive.store.job_dir import JobDir
 
@@ -50,7 +48,7 @@ class BackgroundTasks:
         self._group: TaskGroup | None = None
 
     @asynccontextmanager
-    async def __call__(self, _server: Server[Any]) -> AsyncIterator[TaskGroup]:
+    async def __call__(self, _server: Server[TaskGroup]) -> AsyncIterator[TaskGroup]:
         if self._group is not None:
             yield self._group
             return
@@ -128,7 +126,7 @@ class Followers:
 
     async def _publish_changes(self, uri: str, caller: Caller) -> None:
         place = place_of(uri)
-        known: Any = None
+        known: object = None
         with lookup.open_by_id(self._calls.observer(caller), place.job) as job:
             async with aclosing(
                 follow.changes(job, output=place.part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
@@ -141,7 +139,7 @@ class Followers:
                         await self.bus(caller).publish(ResourceUpdated(uri))
                     known = now
 
-    def _inspect(self, job: JobDir, part: str, caller: Caller) -> tuple[Any, bool]:
+    def _inspect(self, job: JobDir, part: str, caller: Caller) -> tuple[object, bool]:
         """Return (a value that differs after a change, whether the job is over).
 
         A job that has lost its supervisor gets a new one by this.
@@ -173,7 +171,7 @@ class ListenRequests:
         self._handlers: dict[str | None, ListenHandler] = {}  # by wall
 
     async def __call__(
-        self, ctx: ServerRequestContext[Any, Any], params: types.SubscriptionsListenRequestParams
+        self, ctx: Request, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         caller = self._caller_of(ctx)
         held: list[str] = []
@@ -243,9 +241,7 @@ class Subscriptions:
         self._caller_of = caller_of
         self._of: dict[Connection, dict[str, _Subscription]] = {}
 
-    async def subscribe(
-        self, ctx: ServerRequestContext[Any], params: types.SubscribeRequestParams
-    ) -> types.EmptyResult:
+    async def subscribe(self, ctx: Request, params: types.SubscribeRequestParams) -> types.EmptyResult:
         """Errors: MCPError for what is no resource or no job."""
         connection = connection_of(ctx)
         if params.uri not in self._of.get(connection, {}):
@@ -259,9 +255,7 @@ class Subscriptions:
             ctx.lifespan_context.start_soon(subscription.run)
         return types.EmptyResult()
 
-    async def unsubscribe(
-        self, ctx: ServerRequestContext[Any], params: types.UnsubscribeRequestParams
-    ) -> types.EmptyResult:
+    async def unsubscribe(self, ctx: Request, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
         subscription = self._of.get(connection_of(ctx), {}).pop(params.uri, None)
         if subscription is not None:
             subscription.end()

@@ -5,14 +5,14 @@ Each request declares for itself. `Tasks` (tasks.py) says what follows from it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcp import MCPError, types
-from mcp.server.context import ServerRequestContext
 from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
+from outlive.core.members import object_of
 from outlive.mcp.caller import client_of
 from outlive.mcp.introduction import TASKS
 from outlive.mcp.tools.arguments import fold
@@ -20,9 +20,9 @@ from outlive.mcp.tools.arguments import fold
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_WAKES = frozenset({"claude-code"})  # clients that go on beside a task, and call their model at its end
+    from outlive.mcp.caller import Request
 
-Request = ServerRequestContext[Any]
+_WAKES = frozenset({"claude-code"})  # clients that go on beside a task, and call their model at its end
 
 
 def declared(ctx: Request) -> bool:
@@ -34,7 +34,7 @@ def declared(ctx: Request) -> bool:
     return capabilities is not None and TASKS in (capabilities.extensions or {})
 
 
-def is_task(ctx: Request, arguments: Mapping[str, Any], answer: Mapping[str, Any], *, exec_alone: bool) -> bool:
+def is_task(ctx: Request, arguments: Mapping[str, object], answer: Mapping[str, object], *, exec_alone: bool) -> bool:
     """Return whether a call with these arguments, which made the job of this answer, is
     answered with a task. A job that waits for input may still be none (see above)."""
     pending = is_pending(answer)
@@ -48,9 +48,9 @@ def is_task(ctx: Request, arguments: Mapping[str, Any], answer: Mapping[str, Any
     return can_ask(ctx) if pending else not _has(arguments, "until")
 
 
-def is_pending(answer: Mapping[str, Any]) -> bool:
+def is_pending(answer: Mapping[str, object]) -> bool:
     """Return whether the job of an answer waits for approval."""
-    return answer.get("state") == "created" and (answer.get("approval") or {}).get("state") == "pending"
+    return answer.get("state") == "created" and object_of(answer, "approval").get("state") == "pending"
 
 
 def require(ctx: Request) -> None:
@@ -59,7 +59,7 @@ def require(ctx: Request) -> None:
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         raise MCPError(types.METHOD_NOT_FOUND, "Method not found", data=ctx.method)
     if not declared(ctx):
-        needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+        needed: dict[str, object] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
         raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Missing required client capability", data=needed)
 
 
@@ -86,11 +86,11 @@ def can_ask(ctx: Request) -> bool:
 _BOOL = TypeAdapter(bool)
 
 
-def _has(arguments: Mapping[str, Any], wanted: str) -> Any:
+def _has(arguments: Mapping[str, object], wanted: str) -> object:
     """Return the value of an argument, in any spelling; None if it is not given."""
     return next((value for name, value in arguments.items() if fold(name) == wanted and value), None)
 
 
-def _in_background(arguments: Mapping[str, Any]) -> bool:
+def _in_background(arguments: Mapping[str, object]) -> bool:
     """Return the argument `background`. The call has checked that its value can be read."""
     return _BOOL.validate_python(_has(arguments, "background") or False)

@@ -35,7 +35,6 @@ from outlive.verbs import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from outlive.jobs.context import Context
     from outlive.mcp.masks.secrets import Secrets
@@ -59,15 +58,15 @@ class TaskView:
 
     def __init__(
         self,
-        result: Callable[[dict[str, Any], str | None], types.CallToolResult],
-        show: dict[str, Any],
+        result: Callable[[dict[str, object], str | None], types.CallToolResult],
+        show: start_answer.Wanted,
         secrets: Secrets,
     ) -> None:
         self._result = result
         self._show = show
         self._secrets = secrets
 
-    def of(self, ctx: Context, job: JobDir, *, asks: bool, client: str | None = None) -> dict[str, Any]:
+    def of(self, ctx: Context, job: JobDir, *, asks: bool, client: str | None = None) -> dict[str, object]:
         """Return a DetailedTask as JSON for the client of this name. `asks`: it can put a question to
         its user."""
         inspection = adoption.inspect_and_adopt(ctx, job)
@@ -81,7 +80,7 @@ class TaskView:
             _sendable(_message(inspection, job, status, last, waits=waits) or ""), job.job_id
         )
         if asked and not is_unapproved(inspection):  # who approves has to see all of it
-            asked = {key: self._secrets.masked(question, job.job_id) for key, question in asked.items()}
+            asked = self._secrets.masked_members(asked, job.job_id)
         return {
             "taskId": job.job_id,
             "status": status,
@@ -96,16 +95,14 @@ class TaskView:
 
     def _ending(
         self, ctx: Context, inspection: Inspection, job: JobDir, status: str, client: str | None
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         if status == FAILED:
             message = self._secrets.masked(_sendable(inspection.state.message or ""), job.job_id)
             return {"error": {"code": types.INTERNAL_ERROR, "message": message}}
         if status != COMPLETED:
             return {}
         try:
-            answer = start_answer.made(
-                ctx, inspection, job, began=time.monotonic(), wanted=start_answer.Wanted(**self._show)
-            )
+            answer = start_answer.made(ctx, inspection, job, began=time.monotonic(), wanted=self._show)
             answer.waited_ms = answer.elapsed_ms  # the same at each request
             answer_shown = envelope.answer("run", answer.to_dict())
         except OutliveError as error:
@@ -127,7 +124,7 @@ def is_unapproved(inspection: Inspection) -> bool:
     return inspection.definition.approval is not None and inspection.state.state == "created"
 
 
-def questions(ctx: Context, inspection: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
+def questions(ctx: Context, inspection: Inspection, job: JobDir, output: Output) -> dict[str, object]:
     """Return the `inputRequests` of a job, empty if it has no question."""
     if not is_unapproved(inspection):
         return _of_prompt(inspection, output)
@@ -136,7 +133,7 @@ def questions(ctx: Context, inspection: Inspection, job: JobDir, output: Output)
     return elicitation.of_task(ctx, inspection.definition, job)
 
 
-def _of_prompt(inspection: Inspection, output: Output) -> dict[str, Any]:
+def _of_prompt(inspection: Inspection, output: Output) -> dict[str, object]:
     """Return the `inputRequests` of a job that waits at a prompt, empty if it does not.
 
     Each prompt has a key of its own. The job must ask for a line that may be seen: a key press fits

@@ -25,7 +25,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import anyio
@@ -35,6 +35,7 @@ from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY, InMemorySubscript
 
 from outlive import limits
 from outlive.core.ids import is_id
+from outlive.core.members import object_of
 from outlive.core.records import CONTROL, READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, ending, lookup
@@ -43,23 +44,28 @@ from outlive.mcp import threads
 from outlive.mcp.caller import client_of
 from outlive.mcp.introduction import TASKS
 from outlive.mcp.push import follow
-from outlive.mcp.push.task_requests import Request, can_ask, check, is_pending, is_task, require
+from outlive.mcp.push.task_requests import can_ask, check, is_pending, is_task, require
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, is_unapproved, questions
 from outlive.mcp.push.waits import WAIT, is_wait, job_of
 from outlive.mcp.tools.offer import EXEC
 from outlive.store.output.merged import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
+    from typing import Any
 
+    from anyio.abc import TaskGroup
     from mcp.server.context import CallNext, HandlerResult
     from mcp.server.lowlevel import Server
+    from mcp.server.session import ServerSession
 
     from outlive.jobs.context import Context
-    from outlive.mcp.caller import CallerOf
+    from outlive.mcp.caller import CallerOf, Request
     from outlive.mcp.push.waits import Wait, Waits
     from outlive.mcp.tools.call import Calls
     from outlive.store.job_dir import JobDir
+
+    Listen = Callable[[Request, types.SubscriptionsListenRequestParams], Awaitable[HandlerResult]]
 
 LISTEN = "subscriptions/listen"
 NOTIFICATION = "notifications/tasks"
@@ -75,15 +81,15 @@ class TaskParams(types.RequestParams):
 class UpdateParams(TaskParams):
     """Of tasks/update."""
 
-    input_responses: dict[str, Any]
+    input_responses: dict[str, object]
 
 
 def install(
-    server: Server[Any],
+    server: Server[TaskGroup],
     calls: Calls,
     waits: Waits,
     *,
-    result: Callable[[dict[str, Any], str | None], types.CallToolResult],
+    result: Callable[[dict[str, object], str | None], types.CallToolResult],
     caller_of: CallerOf,
     tools: Collection[str] = (EXEC,),
 ) -> None:
@@ -113,7 +119,7 @@ class Tasks(Extension):
         self,
         calls: Calls,
         waits: Waits,
-        result: Callable[[dict[str, Any], str | None], types.CallToolResult],
+        result: Callable[[dict[str, object], str | None], types.CallToolResult],
         caller_of: CallerOf,
         tools: Collection[str],
     ) -> None:
@@ -151,8 +157,7 @@ class Tasks(Extension):
             return answer
         task = self._of(self._context(ctx), started["job_id"], ctx)
         if "result" in task:  # it has ended since
-            ended: dict[str, Any] = task["result"]
-            return ended
+            return object_of(task, "result")
         asks = started.get("waiting_for_input") or is_pending(started)
         if not alone and asks and "inputRequests" not in task:
             return answer
@@ -202,7 +207,7 @@ class Tasks(Extension):
                         await _type(about, job, params.input_responses[key])
         return {}
 
-    async def _decide(self, ctx: Request, task_id: str, response: Any) -> None:
+    async def _decide(self, ctx: Request, task_id: str, response: object) -> None:
         from outlive.mcp.push import elicitation  # late: few jobs are asked about
 
         said, caller = elicitation.answer_to_task(response), self._caller_of(ctx)
@@ -215,11 +220,11 @@ class Tasks(Extension):
 
     # --- notifications ---
 
-    def listening(self, others: Callable[[Request, Any], Any]) -> Callable[[Request, Any], Any]:
+    def listening(self, others: Listen) -> Listen:
         """Return the handler of subscriptions/listen. `others` serves all but tasks, on the same
         stream."""
 
-        async def listen(ctx: Request, params: types.SubscriptionsListenRequestParams) -> Any:
+        async def listen(ctx: Request, params: types.SubscriptionsListenRequestParams) -> HandlerResult:
             wanted = _task_ids(params)
             if not wanted:
                 return await others(ctx, params)
@@ -258,7 +263,7 @@ class Tasks(Extension):
 
     async def _follow(self, ctx: Request, about: Context, job: JobDir) -> None:
         """Notify of one job until it is over, at most four times a second."""
-        sent: tuple[Any, ...] = ()
+        sent: tuple[object, ...] = ()
         async with aclosing(follow.changes(job, output=True, every_s=_FOLLOW_EVERY_S)) as changes:
             async for _ in changes:
                 try:
@@ -281,7 +286,7 @@ class Tasks(Extension):
         assert wait is not None  # it was begun by this request
         return wait
 
-    def _of_wait(self, ctx: Request, wait: Wait) -> dict[str, Any]:
+    def _of_wait(self, ctx: Request, wait: Wait) -> dict[str, object]:
         task = wait.shown()
         if wait.answer is None:
             return task
@@ -298,7 +303,7 @@ class Tasks(Extension):
             words = f"denied: {error.message}. {error.hint}" if denied else error.message
             raise MCPError(types.INVALID_REQUEST if denied else types.INTERNAL_ERROR, words) from error
 
-    def _of(self, about: Context, task_id: str, ctx: Request) -> dict[str, Any]:
+    def _of(self, about: Context, task_id: str, ctx: Request) -> dict[str, object]:
         with _opened(about, task_id) as job:
             try:
                 task = self._view.of(about, job, asks=can_ask(ctx), client=client_of(ctx))
@@ -313,9 +318,9 @@ class Tasks(Extension):
             return {**task, "taskId": task_id}
 
 
-async def _notify(ctx: Request, task: dict[str, Any]) -> None:
+async def _notify(ctx: Request, task: dict[str, object]) -> None:
     params = {**task, "_meta": {SUBSCRIPTION_ID_META_KEY: ctx.request_id}}
-    notification: Any = types.Notification[dict[str, Any], str](method=NOTIFICATION, params=params)
+    notification: Any = types.Notification[dict[str, object], str](method=NOTIFICATION, params=params)
     await ctx.session.send_notification(notification, related_request_id=ctx.request_id)
 
 
@@ -326,7 +331,7 @@ class _Acknowledging:
     """A session that adds the tasks to the acknowledgement, which `ListenHandler` sends first on
     a stream."""
 
-    def __init__(self, session: Any, task_ids: list[str], then: Callable[[], None]) -> None:
+    def __init__(self, session: ServerSession, task_ids: list[str], then: Callable[[], None]) -> None:
         self._session = session
         self._task_ids = task_ids
         self._then = then
@@ -334,7 +339,9 @@ class _Acknowledging:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
 
-    async def send_notification(self, notification: Any, related_request_id: Any = None) -> None:
+    async def send_notification(
+        self, notification: types.ServerNotification, related_request_id: types.RequestId | None = None
+    ) -> None:
         if not isinstance(notification, types.SubscriptionsAcknowledgedNotification):
             await self._session.send_notification(notification, related_request_id=related_request_id)
             return
@@ -365,7 +372,7 @@ def _task_ids(params: types.SubscriptionsListenRequestParams) -> list[str]:
     return list(dict.fromkeys(one for one in wanted if isinstance(one, str))) if isinstance(wanted, list) else []
 
 
-def _typed(response: Any) -> str | None:
+def _typed(response: object) -> str | None:
     """Return what to type for a response to a form: a line, "" for the end of input, None for
     nothing.
 
@@ -375,15 +382,14 @@ def _typed(response: Any) -> str | None:
     action = response.get("action") if isinstance(response, dict) else None
     if action in ("decline", "cancel"):
         return "" if action == "decline" else None
-    content = response.get("content") if action == "accept" else None
-    values = content if isinstance(content, dict) else {}
+    values = object_of(response, "content") if isinstance(response, dict) and action == "accept" else {}
     value = values.get(ANSWER, next(iter(values.values()), None))
     if not isinstance(value, (str, bool, int, float)):
         raise MCPError(types.INVALID_PARAMS, f"inputResponses: an accepted form has one text, under {ANSWER!r}")
     return f"{str(value).lower() if isinstance(value, bool) else value}\n"
 
 
-async def _type(about: Context, job: JobDir, response: Any) -> None:
+async def _type(about: Context, job: JobDir, response: object) -> None:
     typed = _typed(response)
     if typed is not None:
         line = typed.encode("utf-8", "surrogateescape")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -40,13 +40,13 @@ class Wait:
         self.caller = caller
         self.kind = kind
         self.id = ""
-        self.answer: dict[str, Any] | None = None
+        self.answer: dict[str, object] | None = None
         self.over = anyio.Event()
         self.ctx: Context | None = None  # of the call, once it has begun
         self._scope = anyio.CancelScope()
         self._created_at = self._updated_at = timestamp()
 
-    async def run(self, call: Callable[[Wait], Awaitable[dict[str, Any]]]) -> None:
+    async def run(self, call: Callable[[Wait], Awaitable[dict[str, object]]]) -> None:
         with self._scope:
             self.answer = await call(self)
         self._updated_at = timestamp()
@@ -62,7 +62,7 @@ class Wait:
             return None
         return self.ctx.job_id or next(iter(self.ctx.awaited), None)
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, object]:
         """Return it as a task, without its result."""
         status = WORKING if not self.over.is_set() else CANCELLED if self.answer is None else COMPLETED
         return {
@@ -88,8 +88,8 @@ class Waits:
         self,
         caller: Caller,
         kind: str,
-        start_soon: Callable[..., None],
-        call: Callable[[Wait], Awaitable[dict[str, Any]]],
+        start_soon: Callable[..., object],
+        call: Callable[[Wait], Awaitable[dict[str, object]]],
     ) -> Wait:
         """Begin a call, and return it when it is over, or goes on and has an id."""
         wait = Wait(caller, kind)

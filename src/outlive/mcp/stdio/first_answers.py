@@ -9,6 +9,7 @@ clients do not send exactly so, is left to the SDK.
 from __future__ import annotations
 
 from outlive import fastjson, limits
+from outlive.core.members import object_of, text_of
 from outlive.mcp import introduction
 from outlive.mcp.apps import declaration
 from outlive.mcp.stdio import malformed
@@ -49,7 +50,7 @@ class FirstAnswers:
     """
 
     def __init__(
-        self, about: introduction.Introduction, tools: Callable[[str | None, bool], list[dict[str, Any]]]
+        self, about: introduction.Introduction, tools: Callable[[str | None, bool], list[dict[str, object]]]
     ) -> None:
         self.replay: list[bytes] = []
         self.repeated: list[int | str] = []
@@ -89,7 +90,7 @@ class FirstAnswers:
             return None if waiting else self._noted(message.get("method"), line)
         return self._answered(message["id"], str(message.get("method")), params, line)
 
-    def _noted(self, method: Any, line: bytes) -> bytes | None:
+    def _noted(self, method: object, line: bytes) -> bytes | None:
         if method == "notifications/initialized" and self._shaken:
             if not self._initialized:
                 self.replay.append(line)
@@ -98,8 +99,8 @@ class FirstAnswers:
         known = _IGNORED[:1] if self._modern else _IGNORED
         return b"" if self._modern is not None and method in known else None
 
-    def _answered(self, number: int | str, method: str, params: dict[str, Any], line: bytes) -> bytes | None:
-        meta = params.get("_meta", {})
+    def _answered(self, number: int | str, method: str, params: dict[str, object], line: bytes) -> bytes | None:
+        meta = object_of(params, "_meta")
         modern = method != "initialize" and VERSION in meta
         if self._modern not in (None, modern):  # a connection stays in its era, and the SDK says so
             return None
@@ -122,18 +123,18 @@ class FirstAnswers:
 
     # --- protocols with a handshake ---
 
-    def _legacy_result(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    def _legacy_result(self, method: str, params: dict[str, object]) -> dict[str, object] | None:
         if method == "initialize":
             return None if self._shaken or not _shakes_hands(params) else self._initialize(params)
-        if params.keys() - {"_meta"} or not _is_meta(params.get("_meta", {})):
+        if params.keys() - {"_meta"} or not _is_meta(object_of(params, "_meta")):
             return None
         if method == "ping":
             return {}
         return self._list(method, self._client, self._view) if self._shaken else None
 
-    def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
-        self._client = params["clientInfo"]["name"]
-        self._view = declaration.is_declared(params["capabilities"])
+    def _initialize(self, params: dict[str, object]) -> dict[str, object]:
+        self._client = text_of(object_of(params, "clientInfo"), "name")
+        self._view = declaration.is_declared(object_of(params, "capabilities"))
         wanted = params["protocolVersion"]
         return {
             "capabilities": _sorted(self._about.capabilities, without="extensions"),
@@ -144,8 +145,8 @@ class FirstAnswers:
 
     # --- protocols without ---
 
-    def _modern_result(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
-        meta = params["_meta"]
+    def _modern_result(self, method: str, params: dict[str, object]) -> dict[str, object] | None:
+        meta = object_of(params, "_meta")
         client = meta.get(CLIENT, {"name": "", "version": ""})
         known = params.keys() == {"_meta"} and _is_meta(meta) and meta[VERSION] == MODERN_VERSION
         if not known or not _is_client(client) or not _is_capabilities(meta.get(CAPABILITIES)):
@@ -160,50 +161,50 @@ class FirstAnswers:
                 "ttlMs": 0,
                 "_meta": {_SERVER: self._about.server},
             }
-        view = declaration.is_declared(meta[CAPABILITIES])
-        listed = self._list(method, client["name"] if CLIENT in meta else None, view)
+        view = declaration.is_declared(object_of(meta, CAPABILITIES))
+        listed = self._list(method, text_of(object_of(meta, CLIENT), "name") if CLIENT in meta else None, view)
         if listed is None:
             return None
         ttl_ms, scope = introduction.TOOLS_CACHE if method == "tools/list" else (0, "private")
         members = {"cacheScope": scope, "resultType": "complete", **listed, "ttlMs": ttl_ms}
         return {**_sorted(members), "_meta": {_SERVER: self._about.server}}
 
-    def _list(self, method: str, client: str | None, view: bool) -> dict[str, Any] | None:
+    def _list(self, method: str, client: str | None, view: bool) -> dict[str, object] | None:
         if method == "tools/list":
             return {"tools": self._listed(client, view)}
         if method != "resources/list" or self._has_jobs is None or self._has_jobs(client):
             return None
         return {"resources": []}
 
-    def _listed(self, client: str | None, view: bool) -> list[dict[str, Any]]:
+    def _listed(self, client: str | None, view: bool) -> list[dict[str, object]]:
         """Return the tools with their members in the order of the SDK's models, the alphabet."""
         tools = []
         for tool in self._tools(client, view):
             tool = _sorted(tool)
             for name, first in _FIRST_OF_SCHEMAS[bool(self._modern)].items():
                 if name in tool:
-                    schema = tool[name]
+                    schema = object_of(tool, name)
                     ordered = {member: schema[member] for member in first if member in schema}
                     tool[name] = {**ordered, **schema}
             if "annotations" in tool:
-                tool["annotations"] = _sorted(tool["annotations"])
+                tool["annotations"] = _sorted(object_of(tool, "annotations"))
             tools.append(tool)
         return tools
 
 
-def _sorted(members: dict[str, Any], without: str = "") -> dict[str, Any]:
+def _sorted(members: dict[str, object], without: str = "") -> dict[str, object]:
     return {name: members[name] for name in sorted(members) if name != without}
 
 
 # --- what clients send. A shape that is not known here may be right all the same ---
 
 
-def _is_meta(meta: dict[str, Any]) -> bool:
+def _is_meta(meta: dict[str, object]) -> bool:
     ours = {name for name in meta if name.startswith(PREFIX)}
     return ours <= {VERSION, CLIENT, CAPABILITIES} and type(meta.get("progressToken", "")) in (int, str)
 
 
-def _shakes_hands(params: dict[str, Any]) -> bool:
+def _shakes_hands(params: dict[str, object]) -> bool:
     return (
         params.keys() == {"protocolVersion", "capabilities", "clientInfo"}
         and isinstance(params["protocolVersion"], str)
@@ -212,7 +213,7 @@ def _shakes_hands(params: dict[str, Any]) -> bool:
     )
 
 
-def _is_client(client: Any) -> bool:
+def _is_client(client: object) -> bool:
     return (
         isinstance(client, dict)
         and {"name", "version"} <= client.keys() <= {"name", "version", "title", "description", "websiteUrl"}
@@ -220,7 +221,7 @@ def _is_client(client: Any) -> bool:
     )
 
 
-def _is_capabilities(capabilities: Any) -> bool:
+def _is_capabilities(capabilities: object) -> bool:
     """Return whether these are capabilities of a client: objects of objects. `tasks` is deeper."""
     return (
         isinstance(capabilities, dict)

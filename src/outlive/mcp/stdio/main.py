@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from outlive.mcp.stdio.session import Session
+from outlive.mcp.stdio.session import Session, Settings
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
 from outlive.system.signals import signal
@@ -29,7 +29,8 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
     from outlive import config
     from outlive.system import pid1
 
-    asked = {**values, "tools": offered(values["tools"]), "root": options.root}
+    names = ("channel", "isolate", "answers")
+    settings = Settings(offered(values["tools"]), options.root, **{name: values[name] for name in names})
     configuration = config.load(os.environ, options.config)
     for line in configuration.ignored:
         sys.stderr.write(f"outlive mcp: {line}\n")
@@ -37,7 +38,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
     # Until the first request nothing needs a clean-up
     for number in Session.ENDING:
         signal.signal(number, signal.SIG_DFL)
-    session = Session(asked, configuration, Wire.of_stdio())
+    session = Session(settings, configuration, Wire.of_stdio())
     try:
         if session.serve_first():
             _serve_rest(session)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602  # of JSON-RPC
 NOTIFICATIONS = "notifications/"  # how the method of every notification of MCP begins
@@ -21,7 +21,7 @@ NO_MESSAGE = Fault(None, INVALID_REQUEST, "This is no message of JSON-RPC 2.0.")
 NO_ID = Fault(None, INVALID_REQUEST, 'A request needs an "id", a string or a whole number; nothing was done.')
 
 
-def fault(message: Any) -> Fault | None:
+def fault(message: object) -> Fault | None:
     """Return what is wrong with a decoded message, None if nothing is or no answer is due."""
     if isinstance(message, list):
         return Fault(None, INVALID_REQUEST, "Batches are not taken: send each message on a line of its own.")

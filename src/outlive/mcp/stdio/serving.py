@@ -17,8 +17,7 @@ from outlive.mcp.tools.offer import RUN, process_verbs
 from outlive.system import host_process
 
 if TYPE_CHECKING:
-    from typing import Any
-
+    from anyio.abc import TaskGroup
     from mcp.server.lowlevel import Server
 
     from outlive.mcp.stdio.session import Session
@@ -38,21 +37,22 @@ def serve(session: Session) -> None:
 
 def build(session: Session) -> tuple[Calls, server.OutliveServer]:
     """Return the SDK's server, and what runs its calls, which is to be closed."""
-    asked, configuration = session.asked, session.config
-    tools = Tools(verbs.load(RUN), process_verbs(), asked["tools"], configuration)
+    settings, configuration, environment = session.settings, session.config, session.environment
+    assert environment is not None  # since `prepare`
+    tools = Tools(verbs.load(RUN), process_verbs(), settings.tools, configuration)
     host = host_process.own()
-    calls = Calls(tools, configuration, session.environment, root=asked["root"], launcher=session.launcher, host=host)
+    calls = Calls(tools, configuration, environment, root=settings.root, launcher=session.launcher, host=host)
     return calls, server.build(
         calls,
         configuration,
-        server.of_client(os.environ, isolate=asked["isolate"]),
-        channel=asked["channel"],
-        answers=asked["answers"],
+        server.of_client(os.environ, isolate=settings.isolate),
+        channel=settings.channel,
+        answers=settings.answers,
         workdir_required=introduction.in_plugin(os.environ),
     )
 
 
-async def _serve_until_signalled(built: Server[Any], calls: Calls, session: Session) -> None:
+async def _serve_until_signalled(built: Server[TaskGroup], calls: Calls, session: Session) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(_end_when_signalled, session)
         async with transport.streams(session.wire, session.front, calls.sent) as (received, sent):
@@ -67,7 +67,8 @@ async def _end_when_signalled(session: Session) -> None:
         async for number in signals:
             try:
                 await threads.end_all()
-                session.launcher.close()
+                if session.launcher is not None:
+                    session.launcher.close()
             finally:
                 signal.signal(number, signal.SIG_DFL)
                 os.kill(os.getpid(), number)

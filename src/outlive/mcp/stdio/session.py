@@ -11,6 +11,7 @@ import os
 import sys
 from contextlib import closing
 from itertools import islice
+from typing import NamedTuple
 
 from outlive.mcp import shown
 from outlive.mcp.introduction import Introduction, in_plugin
@@ -21,10 +22,10 @@ from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.answers.listing import List
     from outlive.config import Config
+    from outlive.launch.fork_server_client import Launcher
+    from outlive.mcp.job_environment import JobEnvironment
 
 _TOGETHER_MS = 20  # a client that asks for tools soon after something else does so within this time
 _MANY = 100  # requests that wait for the SDK; a client that sends so many has asked for the tools or never will
@@ -33,25 +34,31 @@ _FEW_JOBS = 1000  # so many are read in a tenth of a second
 _QUIET_MS = 1000  # a client that shook hands and then asks nothing for so long waits for nothing
 
 
-class Session:
-    """The connection to the client that started this process.
+class Settings(NamedTuple):
+    """What the server is started with: the arguments of the command, and the job root."""
 
-    `asked` are the arguments of the command: tools, root, channel and isolate. A signal of `ENDING`
-    ends it.
-    """
+    tools: frozenset[str]
+    root: str | None = None
+    channel: bool = False
+    isolate: bool = False
+    answers: str | None = None
+
+
+class Session:
+    """The connection to the client that started this process. A signal of `ENDING` ends it."""
 
     ENDING = (signal.SIGINT, signal.SIGTERM)
 
-    def __init__(self, asked: dict[str, Any], configuration: Config, wire: Wire) -> None:
-        self.asked = asked
+    def __init__(self, settings: Settings, configuration: Config, wire: Wire) -> None:
+        self.settings = settings
         self.config = configuration
         self.wire = wire
-        self.launcher: Any = None  # None until `prepare`
-        self.environment: Any = None
+        self.launcher: Launcher | None = None  # None until `prepare`
+        self.environment: JobEnvironment | None = None
         about = Introduction(
-            exec_alone=PROCESS not in asked["tools"],
-            process_alone=EXEC not in asked["tools"],
-            channel=asked["channel"],
+            exec_alone=PROCESS not in settings.tools,
+            process_alone=EXEC not in settings.tools,
+            channel=settings.channel,
             workdir_required=in_plugin(os.environ),
         )
         self.front = first_answers.FirstAnswers(about, self._tools)
@@ -128,13 +135,13 @@ class Session:
                 return
             self.wire.read()
 
-    def _tools(self, client: str | None, view: bool) -> list[dict[str, Any]]:
+    def _tools(self, client: str | None, view: bool) -> list[dict[str, object]]:
         from outlive import verbs
         from outlive.mcp.tools import listing, offer
 
-        offers = self.asked["tools"]
+        offers = self.settings.tools
         process = offer.process_verbs() if PROCESS in offers else {}
-        schema = shown.has_output_schema(client, self.asked["answers"])
+        schema = shown.has_output_schema(client, self.settings.answers)
         audience = listing.Audience(output_schema=schema, view=view, workdir_required=in_plugin(os.environ))
         return listing.tools(verbs.load(offer.RUN), process, offers, self.config, audience)
 
@@ -150,9 +157,9 @@ class Session:
         from outlive.store.inbox import Inbox
         from outlive.store.root import Store
 
-        caller = on_stdio(client, os.environ, isolate=self.asked["isolate"])
+        caller = on_stdio(client, os.environ, isolate=self.settings.isolate)
         try:
-            with closing(Store.open(self.asked["root"], os.environ)) as store:
+            with closing(Store.open(self.settings.root, os.environ)) as store:
                 ctx = context.Context(
                     store,
                     self.config,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 from mcp.shared.message import SessionMessage
@@ -233,7 +233,7 @@ def _is_answer(message: SessionMessage) -> bool:
     return isinstance(message.message, (JSONRPCResponse, JSONRPCError))
 
 
-def _cancels(message: SessionMessage) -> Any:
+def _cancels(message: SessionMessage) -> object:
     """Return the id of the request that a message cancels, else None."""
     sent = message.message
     if not isinstance(sent, JSONRPCNotification) or sent.method != _CANCELLED:

@@ -44,7 +44,7 @@ class Reader:
         verb: Verb,
         shown: str,
         *,
-        defaults: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, object] | None = None,
         elsewhere: Mapping[str, list[str]] | None = None,
     ) -> None:
         self.verb = verb
@@ -53,7 +53,7 @@ class Reader:
         self._elsewhere = elsewhere or {}
         self._args = {arg.mcp: arg for arg in accepted(verb)}
         self._names = {fold(name): arg for arg in self._args.values() for name in (*arg.aliases, arg.mcp)}
-        self._fallbacks: dict[str, Any] = {}
+        self._fallbacks: dict[str, object] = {}
         for arg in (*self._args.values(), *self.verb.args):  # two may share a parameter: the one over MCP counts
             self._fallbacks.setdefault(arg.name, self._defaults.get(arg.mcp, default_of(arg)))
         self._mutable = [name for name, value in self._fallbacks.items() if isinstance(value, (list, dict))]
@@ -61,7 +61,7 @@ class Reader:
             None  # made when needed: that takes a millisecond, and most verbs are never called
         )
 
-    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def read(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return every argument of the action by its parameter, with defaults. Errors:
         invalid_argument."""
         sent = self._named(given)
@@ -79,20 +79,20 @@ class Reader:
         given_values = {self._args[name].name: value for name, value in checked.items()}
         return {**self._fallbacks, **{name: copy.copy(self._fallbacks[name]) for name in self._mutable}, **given_values}
 
-    def _check_texts(self, by_name: Mapping[str, Any]) -> None:
+    def _check_texts(self, by_name: Mapping[str, object]) -> None:
         args = [self._args[name] for name in by_name]
         check_texts(args, {arg.name: by_name[arg.mcp] for arg in args}, escaped=False)
 
-    def written(self, given: Mapping[str, Any]) -> dict[str, str]:
+    def written(self, given: Mapping[str, object]) -> dict[str, str]:
         """Return how the caller spelled the arguments that it sent, by parameter."""
         return {self._names[fold(name)].name: name for name in given if fold(name) in self._names}
 
-    def _named(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _named(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return the values by the declared names of their arguments."""
         unknown = [name for name, value in given.items() if value is not None and fold(name) not in self._names]
         if unknown:
             raise self._unknown(unknown)
-        sent: dict[str, Any] = {}
+        sent: dict[str, object] = {}
         spelled: dict[str, str] = {}
         for name, value in given.items():
             if value is None:
@@ -104,7 +104,7 @@ class Reader:
             sent[arg.mcp], spelled[arg.mcp] = value, name
         return sent
 
-    def _checked(self, sent: dict[str, Any]) -> dict[str, Any]:
+    def _checked(self, sent: dict[str, object]) -> dict[str, object]:
         model = self._model = self._model or _model_of(self._args)
         try:
             read = model.model_validate(sent)
@@ -112,7 +112,7 @@ class Reader:
             raise self._wrong(error, sent) from None  # pydantic's text would repeat the value, which may be a secret
         return {name: getattr(read, _FIELD + name) for name in sent}
 
-    def _wrong(self, error: ValidationError, sent: dict[str, Any]) -> OutliveError:
+    def _wrong(self, error: ValidationError, sent: dict[str, object]) -> OutliveError:
         first = error.errors(include_url=False, include_input=False)[0]
         arg = self._args[str(first["loc"][0])]
         bounds = first.get("ctx", {})

@@ -29,7 +29,6 @@ from outlive.mcp.tools.bounds import LongestCalls, clamp, without_limit
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, shell_of
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
-from outlive.verbs import shared_args
 from outlive.verbs.envelope import answer
 from outlive.verbs.spec import BRIEF, DETAIL, FULL
 from outlive.verbs.spelling import MCP, spelled
@@ -37,19 +36,19 @@ from outlive.verbs.spelling import MCP, spelled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
-    from typing import Any
 
     from outlive.answers import Answer
     from outlive.config import Config
     from outlive.core.records import Definition
     from outlive.jobs.permission.approval import Given
+    from outlive.jobs.starting.answer import Wanted
     from outlive.mcp.caller import Caller
     from outlive.mcp.job_environment import JobEnvironment
     from outlive.system.host_process import Host
     from outlive.verbs.spec import Verb
 
     # Notifies a client while an action runs; takes the verb, its context and its arguments
-    Alongside = Callable[[Verb, Context, dict[str, Any]], AbstractAsyncContextManager[None]]
+    Alongside = Callable[[Verb, Context, dict[str, object]], AbstractAsyncContextManager[None]]
 
 KILL = "kill"  # a value of `on_cancel`
 SPAWNING = frozenset({RUN, "start", "restart"})  # these need the job environment
@@ -62,7 +61,7 @@ class Around(NamedTuple):
 
     alongside: Alongside | None = None
     cancelled: Callable[[], bool] = lambda: False
-    start_soon: Callable[..., None] | None = None
+    start_soon: Callable[..., object] | None = None
     asks: Callable[[Context, Definition], bool] | None = None
     begun: Callable[[Context], None] | None = None
 
@@ -85,7 +84,7 @@ class Tools:
             for name, verb in self.process.items()
         }
 
-    def read(self, tool: str, given: Mapping[str, Any], *, handle: bool = False) -> tuple[Verb, dict[str, Any]]:
+    def read(self, tool: str, given: Mapping[str, object], *, handle: bool = False) -> tuple[Verb, dict[str, object]]:
         """Return the verb of a call and its arguments. `handle`: the caller can follow a job
         without the process tool.
 
@@ -99,7 +98,7 @@ class Tools:
             return self.run, self._without_limit(self._in_background(self._exec.read(rest)), rest)
         return self.process[name], self._readers[name].read(rest)
 
-    def waits(self, tool: str, given: Mapping[str, Any]) -> str | None:
+    def waits(self, tool: str, given: Mapping[str, object]) -> str | None:
         """Return the name of the verb of a call that waits for conditions, as `wait` and `exec` with
         `until` do; None for others, and for what cannot be read."""
         try:
@@ -108,23 +107,22 @@ class Tools:
             return None
         return verb.name if verb.name == "wait" or args.get("until") else None
 
-    def written(self, tool: str, given: Mapping[str, Any]) -> dict[str, str]:
+    def written(self, tool: str, given: Mapping[str, object]) -> dict[str, str]:
         """Return how the caller of a call that was read spelled its arguments, by parameter."""
         name = "spawn" if tool == EXEC else self._action(given.get("action"))
         return (self._exec if name == "spawn" else self._readers[name]).written(given)
 
-    def detail(self, given: Mapping[str, Any]) -> str:
+    def detail(self, given: Mapping[str, object]) -> str:
         """Return the size of the answer that a call asks for. Values that a call refuses count as
         the default."""
         asked = next((value for name, value in given.items() if fold(name) == DETAIL.mcp), None)
         return FULL if str(asked).lower() == FULL else BRIEF
 
-    def shown_by_default(self) -> dict[str, Any]:
-        """Return how `exec` shows output by default: max_bytes, tail_lines and raw."""
-        args = self._exec.read({"command": ""})
-        return {arg.name: args[arg.name] for arg in shared_args.SHOWN if arg.name in args}
+    def shown_by_default(self) -> Wanted:
+        """Return how `exec` shows output by default."""
+        return StartCall.taken_from(self._exec.read({"command": ""})).wanted
 
-    def _read_exec(self, given: Mapping[str, Any], handle: bool) -> dict[str, Any]:
+    def _read_exec(self, given: Mapping[str, object], handle: bool) -> dict[str, object]:
         if not self.exec_alone:
             return self._exec.read(given)
         ignored = {fold(name) for name in WAIT_ARGUMENTS}
@@ -133,10 +131,10 @@ class Tools:
             return args
         return {**args, **self._known({"wait": True, "background": False, "yield_ms": limits.MAX_DURATION_MS})}
 
-    def _in_background(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _in_background(self, args: dict[str, object]) -> dict[str, object]:
         return {**args, **self._known({"background": True})}
 
-    def _without_limit(self, args: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    def _without_limit(self, args: dict[str, object], given: Mapping[str, object]) -> dict[str, object]:
         """Return the arguments with no time limit for a job in the background, which is usually a
         server, unless the call or the configuration sets one."""
         sent = {name: value for name, value in given.items() if value is not None}
@@ -144,11 +142,11 @@ class Tools:
             return args
         return {**args, **self._known({"timeout_ms": 0})}
 
-    def _known(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _known(self, args: dict[str, object]) -> dict[str, object]:
         names = {arg.name for arg in self.run.args}
         return {name: value for name, value in args.items() if name in names}
 
-    def _action(self, given: Any) -> str:
+    def _action(self, given: object) -> str:
         if given is None:
             raise invalid(
                 "action", "process needs an action", hint='For example action="list"; action="help" lists them all.'
@@ -203,7 +201,7 @@ class Calls:
         environment: JobEnvironment,
         *,
         root: str | None,
-        launcher: Any,
+        launcher: object,
         directory: Callable[[Mapping[str, str]], str | None] = job_directory,
         host: Host | None = None,
     ) -> None:
@@ -230,12 +228,12 @@ class Calls:
     async def run(
         self,
         tool: str,
-        given: Mapping[str, Any],
+        given: Mapping[str, object],
         caller: Caller,
         around: Around | None = None,
         *,
         handle: bool = False,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return the full envelope of a call. Errors: OutliveError, and any exception of a faulty
         action."""
         around = around or Around()
@@ -266,8 +264,8 @@ class Calls:
         return answer(verb.type, ctx.warned({**result.to_dict(), **report}))
 
     async def go_on(
-        self, tool: str, given: Mapping[str, Any], caller: Caller, job_id: str, said: Given | None, by: str
-    ) -> dict[str, Any]:
+        self, tool: str, given: Mapping[str, object], caller: Caller, job_id: str, said: Given | None, by: str
+    ) -> dict[str, object]:
         """Return the full envelope of a call that made a job and asked the client's user about it.
         `said`: the user's answer. Errors: OutliveError."""
         verb, args = self.tools.read(tool, given)
@@ -309,8 +307,8 @@ class Calls:
                     await threads.run(partial(ending.kill, ctx, job, wait_ms=0))
 
     def notices(
-        self, caller: Caller, answered: dict[str, Any]
-    ) -> tuple[list[dict[str, Any]], Callable[[bool], None] | None]:
+        self, caller: Caller, answered: dict[str, object]
+    ) -> tuple[list[dict[str, object]], Callable[[bool], None] | None]:
         """Return what happened to this caller's jobs since its last call, except what the answer
         `answered` tells itself, and what is to be called with whether both were sent."""
         try:
@@ -333,13 +331,13 @@ class Calls:
         for key in [key for key in self._inboxes if key[1] == session]:
             self._inboxes.pop(key).close()
 
-    def mark_told(self, ctx: Context, answered: dict[str, Any]) -> None:
+    def mark_told(self, ctx: Context, answered: dict[str, object]) -> None:
         """Note that the client of `ctx` knows this of a job, so that no notice tells it again."""
         then = notices.known(ctx, answered)
         if then is not None:
             then(True)
 
-    def known(self, caller: Caller, answered: dict[str, Any]) -> Callable[[bool], None] | None:
+    def known(self, caller: Caller, answered: dict[str, object]) -> Callable[[bool], None] | None:
         """Return what is to be called with whether an answer without notices was sent."""
         try:
             return notices.known(self.context(caller, READ, "a notice"), answered)
@@ -347,7 +345,7 @@ class Calls:
             return None
 
     async def _result(
-        self, verb: Verb, ctx: Context, args: dict[str, Any], alongside: Alongside | None, written: Mapping[str, str]
+        self, verb: Verb, ctx: Context, args: dict[str, object], alongside: Alongside | None, written: Mapping[str, str]
     ) -> Answer:
         try:
             async with nullcontext() if alongside is None else alongside(verb, ctx, args):
@@ -370,7 +368,7 @@ class Calls:
                 details={"job_id": ctx.job_id},
             ) from error
 
-    async def show(self, name: str, caller: Caller, **given: Any) -> dict[str, Any]:
+    async def show(self, name: str, caller: Caller, **given: object) -> dict[str, object]:
         """Return the envelope of a verb that only reads, for other uses than tool calls. Errors:
         OutliveError."""
         verb = verbs_module.load(name)

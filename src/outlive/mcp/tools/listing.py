@@ -16,7 +16,6 @@ from outlive.mcp.tools.offer import EXEC, PROCESS, WAIT_ARGUMENTS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from typing import Any
 
     from outlive.config import Config
     from outlive.verbs.spec import Verb
@@ -39,11 +38,11 @@ class Audience(NamedTuple):
 
 def tools(
     run: Verb, process: Mapping[str, Verb], offers: Collection[str], config: Config, audience: Audience | None = None
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return the tools among `offers`: exec, which is the verb `run`, and process, which is the
     verbs `process` by their actions."""
     audience = audience or Audience()
-    offered = []
+    offered: list[dict[str, object]] = []
     of_answers = {"outputSchema": schemas.of_answer()} if audience.output_schema else {}
     alone = PROCESS not in offers
     rights = Rights(level=audience.level).within(EXEC_RIGHT if EXEC in offers else CONTROL)
@@ -89,7 +88,7 @@ def _annotations(*, open_world: bool, reads: bool = False) -> dict[str, bool]:
     return {"readOnlyHint": reads, "destructiveHint": not reads, "idempotentHint": False, "openWorldHint": open_world}
 
 
-def _meta(search: str) -> dict[str, Any]:
+def _meta(search: str) -> dict[str, object]:
     """Return what Claude Code reads of a tool and shows to no model: what its tool search looks
     in, and how long a result may be."""
     return {"anthropic/searchHint": search, "anthropic/maxResultSizeChars": _MOST_CHARS}

@@ -15,7 +15,6 @@ from outlive.verbs import spec
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from typing import Any
 
     from outlive.config import Config
     from outlive.verbs.spec import Arg, Verb
@@ -61,7 +60,7 @@ def listed(verb: Verb, config: Config, limited: Collection[str] = ()) -> list[Ar
     return useful
 
 
-def default_of(arg: Arg) -> Any:
+def default_of(arg: Arg) -> object:
     """Return the declared default in the unit of the action: durations are declared in seconds
     or ms, and passed in ms."""
     if arg.kind == spec.SECONDS and arg.mcp_default is not None:
@@ -69,7 +68,7 @@ def default_of(arg: Arg) -> Any:
     return arg.mcp_default
 
 
-def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
+def defaults_of(verb: Verb, config: Config) -> dict[str, object]:
     """Return the configured defaults of a verb, by name over MCP, in the units of the action."""
     configured = {}
     if verb.name in STARTING:

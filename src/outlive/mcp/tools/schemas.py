@@ -17,14 +17,13 @@ from outlive.verbs import spec
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
-    from typing import Any
 
     from outlive.config import Config
     from outlive.verbs.spec import Arg, Verb
 
 _AS_IN_EXEC = "as in exec"
-_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
-_TYPES: dict[str, dict[str, Any]] = {
+_TEXTS: dict[str, object] = {"type": "array", "items": {"type": "string"}}
+_TYPES: dict[str, dict[str, object]] = {
     spec.STR: {"type": "string"},
     spec.RUN: {"type": "string"},
     spec.PATH: {"type": "string"},
@@ -49,7 +48,7 @@ def of_verb(
     without: Iterable[str] = (),
     limited: Collection[str] = (),
     workdir_required: bool = False,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the input schema of a tool that is one verb, without the arguments in `without`.
     `limited`: see `listed`. `workdir_required`: there is no directory for jobs that name none."""
     args = [arg for arg in listed(verb, config, limited) if arg.mcp not in set(without)]
@@ -65,7 +64,7 @@ def of_verb(
 
 def of_actions(
     verbs: Mapping[str, Verb], elsewhere: Verb | None, config: Config, limited: Collection[str] = ()
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the input schema of a tool that is several verbs: `action`, and the union of their
     arguments.
 
@@ -90,7 +89,7 @@ def of_actions(
                 union.setdefault(arg.mcp, []).append((action, arg, text))
             elif action not in STARTING:
                 union.setdefault(arg.mcp, []).append((action, arg, _AS_IN_EXEC))
-    properties: dict[str, Any] = {"action": {"type": "string", "enum": list(verbs)}}
+    properties: dict[str, object] = {"action": {"type": "string", "enum": list(verbs)}}
     for name, users in union.items():
         properties[name] = _shared(users, len(verbs))
     return _object(properties, ["action"])
@@ -100,7 +99,7 @@ def _alike(arg: Arg) -> tuple[str, str, str]:
     return arg.mcp, arg.kind, arg.help
 
 
-def _shared(users: list[tuple[str, Arg, str]], actions: int) -> dict[str, Any]:
+def _shared(users: list[tuple[str, Arg, str]], actions: int) -> dict[str, object]:
     texts: dict[str, list[str]] = {}
     for action, _, text in users:
         texts.setdefault(text, []).append(action)
@@ -116,7 +115,7 @@ def _shared(users: list[tuple[str, Arg, str]], actions: int) -> dict[str, Any]:
     return {**_TYPES[spec.WORDS], "description": "; ".join(parts)}  # one job; for wait also several
 
 
-def of_argument(arg: Arg, text: str, defaults: Mapping[str, Any], *, bare: bool = False) -> dict[str, Any]:
+def of_argument(arg: Arg, text: str, defaults: Mapping[str, object], *, bare: bool = False) -> dict[str, object]:
     """Return the schema of one argument. `bare` leaves out the default: several share it, or
     another tool tells it."""
     default = defaults.get(arg.mcp, default_of(arg))
@@ -128,8 +127,8 @@ def of_argument(arg: Arg, text: str, defaults: Mapping[str, Any], *, bare: bool 
     return schema
 
 
-def _written(arg: Arg, default: Any) -> str:
-    if arg.kind == spec.SECONDS:
+def _written(arg: Arg, default: object) -> str:
+    if arg.kind == spec.SECONDS and isinstance(default, (int, float)):
         return f"{default / 1000:g}"
     if isinstance(default, (list, tuple)):
         return ", ".join(map(str, default))
@@ -156,15 +155,15 @@ def _sentence(text: str) -> str:
     return re.split(r"(?<=[.;])\s", whole(text), maxsplit=1)[0].rstrip(".;")
 
 
-def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
+def _object(properties: Mapping[str, object], required: list[str]) -> dict[str, object]:
+    schema: dict[str, object] = {"type": "object", "properties": properties}
     return {**schema, "required": required} if required else schema
 
 
-def of_answer() -> dict[str, Any]:
+def of_answer() -> dict[str, object]:
     """Return the output schema of both tools: the fields that programs need most. `outlive
     schema` has all."""
-    properties: dict[str, Any] = {
+    properties: dict[str, object] = {
         "ok": {"type": "boolean"},
         "job_id": {"type": "string"},
         "state": {"type": "string"},

@@ -60,7 +60,7 @@ def annotation(arg: Arg) -> Any:
     return Annotated[type_, AfterValidator(lambda value: _chosen(arg, value))] if arg.choices else type_
 
 
-def _annotated(arg: Arg) -> Any:
+def _annotated(arg: Arg) -> object:
     if arg.kind in (spec.MS, spec.SECONDS):
         return Annotated[int, PlainValidator(lambda value: _milliseconds(arg, value))]
     if arg.kind == spec.BYTES:
@@ -78,20 +78,20 @@ def _annotated(arg: Arg) -> Any:
     if arg.kind == spec.STRS:
         return Annotated[list[str], BeforeValidator(_listed)]
     if arg.kind == spec.ITEMS:
-        return Annotated[list[str | dict[str, Any]], BeforeValidator(_items)]
+        return Annotated[list[str | dict[str, object]], BeforeValidator(_items)]
     if arg.kind == spec.ENV:
         return Annotated[dict[str, str], PlainValidator(lambda value: _variables(arg, value))]
     if arg.kind == spec.OBJECT:
-        return Annotated[dict[str, Any], BeforeValidator(lambda value: _decoded(value, dict))]
+        return Annotated[dict[str, object], BeforeValidator(lambda value: _decoded(value, dict))]
     if arg.kind == spec.WORDS:
-        return Annotated[Any, PlainValidator(lambda value: _words(arg, value))]
+        return Annotated[object, PlainValidator(lambda value: _words(arg, value))]
     return str
 
 
 # --- errors --------------------------------------------------------------------------------------------------------
 
 
-def wrong_kind(arg: Arg, value: Any) -> OutliveError:
+def wrong_kind(arg: Arg, value: object) -> OutliveError:
     """Return the error "timeout_ms must be a whole number of milliseconds, got 'abc'"."""
     got = "" if arg.kind == spec.ENV else f", got {_short(value)}"  # values of variables may be secrets
     return invalid(arg.name, f"{argument(arg.name)} must be {_WANTED[arg.kind]}{got}", hint=example(arg))
@@ -105,7 +105,7 @@ def example(arg: Arg) -> str | None:
     return form if "{" not in form else f"For example {form.format(argument(arg.name))}."
 
 
-def out_of_bounds(arg: Arg, value: Any, bounds: dict[str, Any]) -> OutliveError:
+def out_of_bounds(arg: Arg, value: object, bounds: dict[str, object]) -> OutliveError:
     word, bound = ("least", bounds["ge"]) if "ge" in bounds else ("most", bounds["le"])
     limit = f"{bound:,}".removesuffix(".0")
     message = f"{argument(arg.name)} must be at {word} {limit}, got {_short(value)}"
@@ -116,7 +116,7 @@ def unit_of(arg: Arg) -> str | None:
     return {spec.MS: "milliseconds", spec.SECONDS: "seconds"}.get(arg.kind)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 
@@ -124,7 +124,7 @@ def _short(value: Any) -> str:
 # --- kinds ---------------------------------------------------------------------------------------------------------
 
 
-def _chosen(arg: Arg, value: Any) -> Any:
+def _chosen(arg: Arg, value: object) -> object:
     if value in arg.choices:
         return value
     same = [choice for choice in arg.choices if choice.lower() == str(value).lower()]
@@ -136,19 +136,19 @@ def _chosen(arg: Arg, value: Any) -> Any:
     raise invalid(arg.name, f"{argument(arg.name)} must be one of {known}; got {_short(value)}", hint=hint)
 
 
-def _run(value: Any) -> Any:
+def _run(value: object) -> object:
     """Return what true and false, also as texts, mean for a run: the one before, and none."""
     text = str(value).lower()
     return {"true": "previous", "false": None}.get(text, value) if isinstance(value, (bool, str)) else value
 
 
-def _no_boolean(arg: Arg, value: Any) -> Any:
+def _no_boolean(arg: Arg, value: object) -> object:
     if isinstance(value, bool):  # for Python, true is the number 1
         raise wrong_kind(arg, value)
     return value
 
 
-def _milliseconds(arg: Arg, value: Any) -> int:
+def _milliseconds(arg: Arg, value: object) -> int:
     """Return whole milliseconds for a number, or for a string with or without a unit."""
     unit = 1 if arg.kind == spec.MS else 1000
     if isinstance(value, str):
@@ -174,20 +174,24 @@ def _milliseconds(arg: Arg, value: Any) -> int:
     return max(1, round(ms)) if ms > 0 else 0
 
 
-def _bytes(arg: Arg, value: Any) -> int:
+def _bytes(arg: Arg, value: object) -> int:
     """Return whole bytes for a number, or for a string with or without a unit."""
     if isinstance(value, str):
         try:
             return byte_count(value, arg.mcp)
         except OutliveError:
             raise wrong_kind(arg, value) from None
-    whole = not isinstance(value, bool) and isinstance(value, (int, float)) and value == value // 1
-    if not whole or not 0 <= value <= limits.MAX_QUOTA_BYTES:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or value != value // 1
+        or not 0 <= value <= limits.MAX_QUOTA_BYTES
+    ):
         raise wrong_kind(arg, value)
     return int(value)
 
 
-def _decoded(value: Any, kind: type) -> Any:
+def _decoded(value: object, kind: type) -> object:
     """Return the array or object in a string of JSON, as some clients send it; else the value
     itself."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
@@ -200,17 +204,17 @@ def _decoded(value: Any, kind: type) -> Any:
     return value
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     decoded = _decoded(value, list)
     return [decoded] if isinstance(decoded, (str, int, float)) and not isinstance(decoded, bool) else decoded
 
 
-def _items(value: Any) -> Any:
+def _items(value: object) -> object:
     decoded = _decoded(value, list)
     return [decoded] if isinstance(decoded, (str, dict)) else decoded
 
 
-def _variables(arg: Arg, value: Any) -> dict[str, str]:
+def _variables(arg: Arg, value: object) -> dict[str, str]:
     decoded = _decoded(value, dict)
     if not isinstance(decoded, dict):
         raise wrong_kind(arg, value)
@@ -220,7 +224,7 @@ def _variables(arg: Arg, value: Any) -> dict[str, str]:
     return {name: _variable(arg, name, text) for name, text in decoded.items()}
 
 
-def _variable(arg: Arg, name: str, value: Any) -> str:
+def _variable(arg: Arg, name: str, value: object) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return json.dumps(value)
     if not isinstance(value, str):
@@ -229,7 +233,7 @@ def _variable(arg: Arg, name: str, value: Any) -> str:
     return value
 
 
-def _words(arg: Arg, value: Any) -> str | list[str]:
+def _words(arg: Arg, value: object) -> str | list[str]:
     """Return the value as given: a string for the shell, or an argument vector, even of one
     word."""
     words = [value] if isinstance(value, str) else value

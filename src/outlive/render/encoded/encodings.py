@@ -58,12 +58,12 @@ class Encoding:
         if self.width == 1:
             return data
         newline = "\n".encode(self.name)
-        found = -1  # all bits are set
+        equal = -1  # all bits are set
         for part in range(self.width):
             same = bytes(255 if byte == newline[part] else 0 for byte in range(256))
-            found &= int.from_bytes(data[part :: self.width].translate(same), "big")
+            equal &= int.from_bytes(data[part :: self.width].translate(same), "big")
         count = len(data) // self.width
-        ends = (found & int.from_bytes(b"\x0a" * count, "big")).to_bytes(count, "big")
+        ends = (equal & int.from_bytes(b"\x0a" * count, "big")).to_bytes(count, "big")
         of_lines = bytearray(len(data))
         of_lines[self.width - 1 :: self.width] = ends
         return bytes(of_lines)

@@ -212,7 +212,7 @@ class EncodedLines(Lines):
 
 def text_of(output: Output, wanted: Encoding | None) -> Text | None:
     """Return how to decode the output; None if it is UTF-8."""
-    found = [of_head(head, wanted) for head in heads(output)]
-    if found == [None, None]:
+    encodings = [of_head(head, wanted) for head in heads(output)]
+    if encodings == [None, None]:
         return None
-    return Text(output, (found[0] or Encoding(_UTF_8), found[1] or Encoding(_UTF_8)))
+    return Text(output, (encodings[0] or Encoding(_UTF_8), encodings[1] or Encoding(_UTF_8)))

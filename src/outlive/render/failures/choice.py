@@ -197,10 +197,10 @@ class Made:
         return repeated
 
 
-def best(lines: Lines, found: Iterable[Hit]) -> dict[int, Hit]:
+def best(lines: Lines, each: Iterable[Hit]) -> dict[int, Hit]:
     """Return for each line that a matcher names what the one says that says most."""
     hits: dict[int, Hit] = {}
-    for hit in found:
+    for hit in each:
         number = lines.number_at(hit.start)
         known = hits.get(number)
         if known is None or (hit.strong, -hit.matcher) > (known.strong, -known.matcher):

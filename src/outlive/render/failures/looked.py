@@ -148,8 +148,8 @@ class _Looked:
         return [f"{mark}\n" for mark in marks]
 
     def _why(self) -> str:
-        found = len(self.choice.failures)
-        failures = f", the end and lines that report a failure ({found:,} in all)" if found else " and the end"
+        count = len(self.choice.failures)
+        failures = f", the end and lines that report a failure ({count:,} in all)" if count else " and the end"
         searched = f"; searched: the first {HEAD_BYTES >> 10} KiB and the last {TAIL_BYTES >> 20} MiB"
         return f"Shown: the beginning{failures}{'' if self._whole else searched}."
 

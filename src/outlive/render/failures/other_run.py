@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
+from outlive.core.members import number_of, object_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 
-def previous(answer: dict[str, Any], duration: Callable[[float], str]) -> str | None:
+def previous(answer: dict[str, object], duration: Callable[[float], str]) -> str | None:
     """Return one sentence, without its full stop, about the run before the failed job of an answer; None if there is none."""
-    run = answer.get("previous")
+    run = object_of(answer, "previous")
     if not run:
         return None
     same = " too" if run["exit_code"] is not None and run["exit_code"] == answer.get("exit_code") else ""
     return f"The run before, {how(run, duration)}{same}{_changes(run)}"
 
 
-def how(run: dict[str, Any], duration: Callable[[float], str]) -> str:
+def how(run: dict[str, object], duration: Callable[[float], str]) -> str:
     """Return when a run ended and how."""
     if run["ago_ms"] is None:
         return "still running"
-    ago_ms = max(1_000, run["ago_ms"])
+    ago_ms = max(1_000, number_of(run, "ago_ms"))
     step = 60_000 if ago_ms >= 60_000 else 1_000
     ended = "did not exit by itself" if run["exit_code"] is None else f"exited {run['exit_code']}"
     return f"{duration(ago_ms // step * step)} ago, {ended}"
 
 
-def is_same(run: dict[str, Any]) -> bool:
+def is_same(run: dict[str, object]) -> bool:
     """Return whether both runs report the same failures."""
     return run.get("gone") == run.get("new") == 0
 
 
-def _changes(run: dict[str, Any]) -> str:
+def _changes(run: dict[str, object]) -> str:
     gone, new = run.get("gone"), run.get("new")
     if gone is None or new is None:
         return ""

@@ -11,7 +11,6 @@ from outlive.store.audit.rotation import old_files
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
 _BLOCK = 262_144
 
@@ -23,9 +22,9 @@ class Reader:
     def __init__(self, directory: str) -> None:
         self.paths = [os.path.join(directory, name) for name in (NAME, *old_files(directory))]
         self.unreadable = 0
-        self._ends: dict[str, dict[str, Any]] = {}
+        self._ends: dict[str, dict[str, object]] = {}
 
-    def entries(self) -> Iterator[dict[str, Any]]:
+    def entries(self) -> Iterator[dict[str, object]]:
         """Yield every entry. Errors: OSError."""
         for path in self.paths:
             for line in _lines(path):
@@ -36,11 +35,11 @@ class Reader:
                     self._ends.setdefault(str(entry.get("job_id")), entry)
                 yield entry
 
-    def end_of(self, job_id: str) -> dict[str, Any] | None:
+    def end_of(self, job_id: str) -> dict[str, object] | None:
         """Return the entry of a job's end, if it is newer than the entries read so far."""
         return self._ends.get(job_id)
 
-    def _entry(self, line: bytes) -> dict[str, Any] | None:
+    def _entry(self, line: bytes) -> dict[str, object] | None:
         if not line:
             return None
         cut = line.rfind(BEGINNING)  # behind the rest of a line that met a full disk

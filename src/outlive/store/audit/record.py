@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from typing import Any
+
+    from outlive.core.records import AuditTarget
 else:
     socket = fds.socket
 
@@ -31,14 +33,14 @@ _LOG_SOCKET = "/dev/log"
 _PRIORITY = 10 * 8 + 6  # authpriv.info (RFC 3164, 4.1.1)
 
 
-def append(target: dict[str, Any], verb: str, **facts: Any) -> None:
+def append(target: AuditTarget, verb: str, **facts: Any) -> None:
     """Record an act of this process. Errors: OSError."""
     entry = {"id": new_id(), "at": timestamp(), "verb": verb, "uid": os.geteuid(), **facts}
     if isinstance(entry.get("command"), list):
-        _cut(entry, _COMMAND_CHARS[target["to"]])
+        _cut(entry, _COMMAND_CHARS[target.to])
     line = fastjson.dumps(entry, separators=(",", ":")).encode("ascii")
-    if target["to"] == SYSLOG:
-        _send(target.get("socket") or _LOG_SOCKET, line)
+    if target.to == SYSLOG:
+        _send(target.socket or _LOG_SOCKET, line)
     else:
         _write(target, line + b"\n")
 
@@ -55,19 +57,19 @@ def _cut(entry: dict[str, Any], most: int) -> None:
         entry |= {"command": kept, "command_cut": True}
 
 
-def _write(target: dict[str, Any], line: bytes) -> None:
-    fd = _opened(target["directory"])
+def _write(target: AuditTarget, line: bytes) -> None:
+    fd = _opened(target.directory)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
-            raise PermissionError(1, "not a file of this user", os.path.join(target["directory"], NAME))
-        if status.st_size and status.st_size + len(line) > target["max_bytes"]:
-            rotation.rotate(os.path.join(target["directory"], NAME), target["max_bytes"], target["files"])
+            raise PermissionError(1, "not a file of this user", os.path.join(target.directory, NAME))
+        if status.st_size and status.st_size + len(line) > target.max_bytes:
+            rotation.rotate(os.path.join(target.directory, NAME), target.max_bytes, target.files)
             os.close(fd)
             fd = -1
-            fd = _opened(target["directory"])
+            fd = _opened(target.directory)
         if os.write(fd, line) < len(line):  # readers skip the part: every line says where it begins
-            raise OSError(28, "No space left on device", os.path.join(target["directory"], NAME))
+            raise OSError(28, "No space left on device", os.path.join(target.directory, NAME))
     finally:
         if fd >= 0:
             os.close(fd)

@@ -24,9 +24,7 @@ from outlive.store.job_dir import JobDir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.core.records import State
+    from outlive.core.records import AuditTarget, State
     from outlive.store.cleanup.policy import Bounds
     from outlive.store.root import Store
 
@@ -38,7 +36,7 @@ _TARGET = 0.9
 _FILE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
-def collect(store: Store, bounds: Bounds, audit: dict[str, Any] | None = None) -> int:
+def collect(store: Store, bounds: Bounds, audit: AuditTarget | None = None) -> int:
     """Delete the jobs beyond the bounds; return how many. 0 also if it is not time yet, if another
     process is at it, or if the root cannot be written. `audit`: where it is recorded."""
     now = time.time()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from outlive.core.records import AuditTarget
     from outlive.store.root import Store
 
 REMOVED = "remove"  # in the place of a bound: a caller removed the job
@@ -36,7 +37,7 @@ class Deletions:
     """Writes down which jobs were deleted. `by`: gc, automatic, or the caller who removed them.
     `audit`: where automatic gc records it besides. A context manager."""
 
-    def __init__(self, store: Store, by: str, audit: dict[str, Any] | None = None) -> None:
+    def __init__(self, store: Store, by: str, audit: AuditTarget | None = None) -> None:
         self._store = store
         self._by = by
         self._audit = audit
@@ -95,7 +96,7 @@ class Deletions:
     def _opened(self) -> int:
         return atomic_file.open_regular(self._store.fd, DELETED, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
-    def _record(self, target: dict[str, Any], job_id: str, bound: str) -> None:
+    def _record(self, target: AuditTarget, job_id: str, bound: str) -> None:
         try:
             record.append(target, "gc", job_id=job_id, root=self._store.path, rule=f"[gc] {bound}")
         except OSError:
@@ -118,7 +119,7 @@ def entries(store: Store) -> Iterator[dict[str, Any]]:
                 yield entry
 
 
-def find(store: Store, text: str, wall: str | None) -> dict[str, Any] | None:
+def find(store: Store, text: str, wall: str | None) -> dict[str, object] | None:
     """Return the entry of the job that `text` names, by its id or by a part of that; None also for
     a job behind the wall."""
     wanted = text.strip().upper()

@@ -44,7 +44,7 @@ class Bounds:
             content.get("older_than_s"), content.get("max_jobs"), content.get("max_bytes"), content.get("max_percent")
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 

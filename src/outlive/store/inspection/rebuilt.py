@@ -11,8 +11,6 @@ from outlive.system import fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.store.job_dir import JobDir
 
 _ANSWER_S = 1.0  # the supervisor answers out of its memory; a reader waits no longer if it is stopped
@@ -43,14 +41,14 @@ def begun(job: JobDir) -> State | None:
     return State.of(before.to_dict() | _start(events))
 
 
-def _start(events: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _start(events: dict[str, dict[str, object]]) -> dict[str, object]:
     """Return the members of a state that the event `started` has."""
     started = events.get(history.STARTED, {})
     pid, at = started.get("pid"), started.get("at")
     return ({"pid": pid} if type(pid) is int else {}) | ({"started_at": at} if isinstance(at, str) else {})
 
 
-def _events(job: JobDir) -> dict[str, dict[str, Any]]:
+def _events(job: JobDir) -> dict[str, dict[str, object]]:
     """Return the last event of each of the types that matter here."""
     try:
         events, _ = history.read(job, kinds=(history.STARTED, history.FINISHED))

@@ -17,6 +17,7 @@ from outlive.system.job_group import remove_recorded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from outlive.core.records import Definition
@@ -102,7 +103,11 @@ def give_up(store: Store, job: JobDir, definition: Definition, state: State, why
 
 
 def record_end(
-    store: Store, job: JobDir, ended: State, definition: Definition, event: tuple[str, dict[str, Any]] | None = None
+    store: Store,
+    job: JobDir,
+    ended: State,
+    definition: Definition,
+    event: tuple[str, Mapping[str, object]] | None = None,
 ) -> State:
     """Write the end of a job down, and return the state that counts. `event`: what to record before
     it."""
@@ -120,7 +125,11 @@ def record_end(
 
 
 def write_end(
-    store: Store, job: JobDir, ended: State, definition: Definition, event: tuple[str, dict[str, Any]] | None = None
+    store: Store,
+    job: JobDir,
+    ended: State,
+    definition: Definition,
+    event: tuple[str, Mapping[str, object]] | None = None,
 ) -> State:
     """Write the end down, and return the state that counts. The caller holds the job's locks."""
     try:
@@ -194,7 +203,7 @@ def _readable(job: JobDir) -> State | None:
         return None
 
 
-def _record_end(job: JobDir, ended: State, event: tuple[str, dict[str, Any]] | None = None) -> None:
+def _record_end(job: JobDir, ended: State, event: tuple[str, Mapping[str, object]] | None = None) -> None:
     """Add the end to the history, unless an earlier reader did and was killed afterwards."""
     with Output(job) as output:
         seq = output.end

@@ -18,19 +18,19 @@ def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None =
     """Return the state after the command ended with this wait(2) status, at `ended_ns` (monotonic;
     None: now).
     """
-    found: dict[str, Any] = {"exit_code": None, "signal": None}
+    end: dict[str, Any] = {"exit_code": None, "signal": None}
     if os.WIFSIGNALED(status):
-        found |= {"state": "killed", "signal": signals.name_of(os.WTERMSIG(status)), "reason": "signal"}
-        found["core_dumped"] = os.WCOREDUMP(status)
+        end |= {"state": "killed", "signal": signals.name_of(os.WTERMSIG(status)), "reason": "signal"}
+        end["core_dumped"] = os.WCOREDUMP(status)
     else:
-        found |= {"state": "exited", "exit_code": os.WEXITSTATUS(status), "reason": "exit"}
-    if state.ending and _answers(state.ending, found):
-        found["reason"] = state.ending.cause
+        end |= {"state": "exited", "exit_code": os.WEXITSTATUS(status), "reason": "exit"}
+    if state.ending and _answers(state.ending, end):
+        end["reason"] = state.ending.cause
         if state.ending.message is not None:
-            found["message"] = state.ending.message
-    elif found["signal"] == "SIGXCPU" and "cpu_time" in (state.resources or {}):
-        found |= {"reason": "limit", "message": "one of its processes used more than its cpu_time"}
-    return _finished(state, ended_ns, dropped_bytes=dropped, **found)
+            end["message"] = state.ending.message
+    elif end["signal"] == "SIGXCPU" and "cpu_time" in (state.resources or {}):
+        end |= {"reason": "limit", "message": "one of its processes used more than its cpu_time"}
+    return _finished(state, ended_ns, dropped_bytes=dropped, **end)
 
 
 def never_ran(state: State, message: str, errno_name: str | None) -> State:
@@ -73,11 +73,11 @@ def _finished(before: State, ended_ns: int | None = None, /, **values: Any) -> S
     )
 
 
-def _answers(ending: Ending, found: dict[str, Any]) -> bool:
+def _answers(ending: Ending, end: dict[str, object]) -> bool:
     """Return whether the job ended because that was asked for. TERM and KILL always ask for it; of
     another signal the end must show it.
     """
     if ending.cause != "kill" or ending.signal in ("SIGTERM", "SIGKILL"):
         return True
     number = signals.number_of(ending.signal or "")
-    return found["signal"] == ending.signal or (number is not None and found["exit_code"] == 128 + number)
+    return end["signal"] == ending.signal or (number is not None and end["exit_code"] == 128 + number)

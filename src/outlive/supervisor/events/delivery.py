@@ -94,7 +94,7 @@ class HitDelivery(Watcher):
         self._scanners[stream].offset = rest
         return [one for one in chosen if one[0] < rest]
 
-    def _report(self, watch: Watch, hit: dict[str, Any], output: Output, end: int) -> None:
+    def _report(self, watch: Watch, hit: dict[str, object], output: Output, end: int) -> None:
         before = output.read(max(0, end - limits.SNIPPET_BYTES), end)
         hit["snippet"] = seen(before).decode("utf-8", "replace")
         event = matched_event(self._definition, self._job, hit)

@@ -59,7 +59,7 @@ class HitReporter(Watcher):
                     self._suppress(watch, stream, start, hit)
         return sorted(chosen, key=lambda one: one[0])  # of one line in the order of the watches
 
-    def _report(self, watch: Watch, hit: dict[str, Any], output: Output, end: int) -> None:
+    def _report(self, watch: Watch, hit: dict[str, object], output: Output, end: int) -> None:
         self._start_minute()
         self._count(watch).reported += 1
         self._all_reported += 1

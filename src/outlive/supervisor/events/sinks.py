@@ -64,21 +64,21 @@ _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
 def event_of(definition: Definition, state: State, job: JobDir) -> Event:
     """Return the job.finished event."""
     outcome = {name: getattr(state, name) for name in _OUTCOME}
-    command: dict[str, Any] = {"command": definition.command}
+    command: dict[str, object] = {"command": definition.command}
     if definition.script is not None:
         command["command_bytes"] = definition.command_bytes
     about = {"state": state.state, **command, "cwd": definition.cwd, **outcome}
     return _event(FINISHED, job, {**about, "name": definition.name, "tags": definition.tags})
 
 
-def matched_event(definition: Definition, job: JobDir, hit: dict[str, Any]) -> Event:
+def matched_event(definition: Definition, job: JobDir, hit: dict[str, object]) -> Event:
     """Return the job.output.matched event of a hit {seq, watch, pattern, match_type, stream, line,
     match, snippet}.
     """
     return _event(MATCHED, job, {**hit, "name": definition.name, "at": timestamp()})
 
 
-def _event(kind: str, job: JobDir, content: dict[str, Any]) -> Event:
+def _event(kind: str, job: JobDir, content: dict[str, object]) -> Event:
     head = {"schema_version": limits.SCHEMA_VERSION, "event_type": kind, "job_id": job.job_id}
     return {**head, **content, "stdout_log_path": job.log_path(0), "stderr_log_path": job.log_path(1)}
 

@@ -23,7 +23,6 @@ from outlive.store.output.scanner import Scanner
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
     from outlive.core import records
     from outlive.store.job_dir import JobDir
@@ -88,7 +87,7 @@ class Watcher(ABC):
         with the position of its line, in the order of the lines."""
 
     @abstractmethod
-    def _report(self, watch: Watch, hit: dict[str, Any], output: Output, end: int) -> None:
+    def _report(self, watch: Watch, hit: dict[str, object], output: Output, end: int) -> None:
         """Report one hit {seq, watch, pattern, match_type, stream, line, match}, whose line ends at
         `end` of the output."""
 

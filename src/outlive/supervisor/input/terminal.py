@@ -21,7 +21,6 @@ from outlive.system import daemonize, pty, tree
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from outlive.store.job_dir import JobDir
     from outlive.supervisor.event_loop import EventLoop
@@ -113,7 +112,7 @@ class Terminal:
         cols, rows = self.size
         return records.Terminal(cols=cols, rows=rows, sizes=self._sizes, modes=dict(self.modes), scanned=self._scanned)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return what a client that types has to know now."""
         discipline = pty.modes(self._master)
         cols, rows = self.size

@@ -7,8 +7,6 @@ from outlive.supervisor.control_requests import GetUsage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.hosts.ssh.connecting.reconnecting import Link
     from outlive.supervisor.control_requests import ControlRequest
     from outlive.supervisor.control_server import Connection
@@ -53,7 +51,7 @@ class Relay:
             self._link.send(wire.message(wire.DATA, 0, data[at : at + wire.CHUNK]))
         self._link.send(words.Ask(id=self._count, request=request.to_dict()).packed())
 
-    def answered(self, number: int, content: dict[str, Any] | None) -> None:
+    def answered(self, number: int, content: dict[str, object] | None) -> None:
         """Give the answer to the reader. None: no supervisor was there to answer."""
         connection, op = self._asked.pop(number, (None, ""))
         if connection is None:

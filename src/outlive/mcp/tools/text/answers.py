@@ -12,6 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
 from outlive.mcp.tools.text import sentences
@@ -21,9 +22,8 @@ from outlive.reports import wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
-    Members = dict[str, Any]
+    from outlive.core.members import Members
 
 _OUTPUT = frozenset({"output", "snapshot", "snippet", "stdout_tail", "stderr_tail", "lines", "notices", "hint"})
 
@@ -35,9 +35,9 @@ def render(
     `members`: the object, for a client that gets the text alone and asked for every member.
     `job_word`: what the client calls the id of a job."""
     if not answer.get("ok"):
-        said = [*_error(answer["error"]), *sentences.secrets(answer), *sentences.notices(answer, process)]
+        said = [*_error(object_of(answer, "error")), *sentences.secrets(answer), *sentences.notices(answer, process)]
         return "\n".join(map(_one_line, said))
-    body, words = _BY_TYPE.get(answer["type"], _plain)(answer, process)
+    body, words = _BY_TYPE.get(text_of(answer, "type"), _plain)(answer, process)
     body = body.rstrip("\r\n")
     about = [*sentences.clamped(answer), *sentences.secrets(answer), *sentences.notices(answer, process)]
     about += [*_facts(members), *sentences.size(body)]
@@ -63,7 +63,7 @@ def _one_line(text: str) -> str:
 def _error(error: Members) -> list[str]:
     lines = [f"{error['code']}: {error['message']}"]
     if error.get("hint"):
-        lines.append(error["hint"])
+        lines.append(text_of(error, "hint"))
     if error.get("retryable"):
         lines.append("The same call may succeed later.")
     return lines
@@ -96,7 +96,7 @@ def _with_output(answer: Members, process: bool, lines: list[str], nothing: str)
 
 def _poll(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = []
-    is_server = "a server does not end by itself" in (answer.get("hint") or "")  # to wait for it is of no use either
+    is_server = "a server does not end by itself" in text_of(answer, "hint")  # to wait for it is of no use either
     if answer.get("retry_after_ms") and not answer.get("output") and not is_server:
         again = sentences.duration_of(answer, "retry_after_ms")
         lines.append(f"Use process wait instead of polling; polling again is of use after {again}.")
@@ -109,9 +109,7 @@ def _wait(answer: Members, process: bool) -> tuple[str, list[str]]:
     if answer.get("timed_out"):
         advice = "." if answer.get("state") == "created" else "; the job goes on."
         lines.append(f"Not yet, after {sentences.duration_of(answer, 'waited_ms')}{advice}")
-    others = [
-        one for one in answer.get("jobs") or [] if isinstance(one, dict) and one.get("job_id") != answer["job_id"]
-    ]
+    others = [one for one in entries_of(answer, "jobs") if one.get("job_id") != answer["job_id"]]
     lines += [line for other in others for line in _other(other)]
     output, words = _with_output(answer, process, lines, "")
     name = f" ({sentences.command_line(answer['name'])})" if answer.get("name") else ""
@@ -130,7 +128,7 @@ def _other(job: Members) -> list[str]:
 
 
 def _events(answer: Members, _process: bool) -> tuple[str, list[str]]:
-    lines = [_one_line(_event_line(event)) for event in answer.get("events") or []]
+    lines = [_one_line(_event_line(event)) for event in entries_of(answer, "events")]
     if not lines:
         last = answer.get("next_event")
         none = f"no new events; since_event={last} goes on" if last else "no events yet"
@@ -141,14 +139,16 @@ def _events(answer: Members, _process: bool) -> tuple[str, list[str]]:
 
 def _event_line(event: Members) -> str:
     """Return an event as `12:00:01 seq 120 watch_hit w1 (ERROR) stdout: line`."""
-    return " ".join((event["at"][11:19], f"seq {event['seq']}", event["type"], events.about(event))).rstrip()
+    return " ".join(
+        (text_of(event, "at")[11:19], f"seq {event['seq']}", text_of(event, "type"), events.about(event))
+    ).rstrip()
 
 
 def _usage(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = [sentences.state_line(answer, process)]
-    used = {name: value for name, value in (answer.get("usage") or {}).items() if name != "source"}
+    used = {name: value for name, value in object_of(answer, "usage").items() if name != "source"}
     lines.append(events.about({"type": "usage", **used}))
-    limited = {name: one for name, one in (answer.get("resources") or {}).items() if isinstance(one, dict)}
+    limited = {name: one for name, one in object_of(answer, "resources").items() if isinstance(one, dict)}
     lines += [f"limit of {name}: {events.about({'type': 'limit', **one})}" for name, one in limited.items()]
     return "", [*lines, *sentences.hint(answer)]
 
@@ -160,8 +160,8 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     shown = ("name", "cwd", "owner", "started_at", "finished_at", "damage")
     lines += [f"{key}: {visible(str(answer[key]))}" for key in shown if answer.get(key)]
     if answer.get("tags"):
-        lines.append(f"tags: {', '.join(answer['tags'])}")
-    watches = (answer.get("notification") or {}).get("watches")
+        lines.append(f"tags: {', '.join(texts_of(answer, 'tags'))}")
+    watches = entries_of(object_of(answer, "notification"), "watches")
     if watches:
         names = [f"{watch['id']} ({watch['pattern']})" for watch in watches]
         lines.append(f"watches: {', '.join(names)}")
@@ -183,7 +183,7 @@ def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
         advice = "" if known else " (line N is offset N-1)"
         told.append(f"lines {first}-{last} of {total}{advice}")
     if answer.get("matches") is not None:
-        told.append(f"{sentences.counted(answer['matches'], 'line')} matched")
+        told.append(f"{sentences.counted(number_of(answer, 'matches'), 'line')} matched")
     told += sentences.compared(answer)
     output = sentences.output(answer)
     nothing = [] if output else [_nothing_of(answer)]
@@ -206,7 +206,7 @@ def _tail(answer: Members, _process: bool) -> tuple[str, list[str]]:
     ]
     lines = [f"{sentences.short_state(answer)}; {', then '.join(told) or '(no output)'}"]
     observed = sum(
-        answer.get(f"{name}_observed_bytes") or 0 for name in ("stdout", "stderr") if answer.get(f"{name}_tail")
+        number_of(answer, f"{name}_observed_bytes") for name in ("stdout", "stderr") if answer.get(f"{name}_tail")
     )
     if answer.get("truncated") is True:
         lines.append(
@@ -226,14 +226,14 @@ def _write(answer: Members, process: bool) -> tuple[str, list[str]]:
         return _reaction(answer, process)
     closed = "; its stdin is now closed" if answer.get("stdin") == "closed" or answer.get("eof") else ""
     lines = [f"Wrote {answer.get('bytes_written', 0)} bytes to job {answer['job_id']}{closed}."]
-    lines += [f"Warning: {warning}" for warning in answer.get("warnings") or []]
+    lines += [f"Warning: {warning}" for warning in texts_of(answer, "warnings")]
     return "", [*lines, *sentences.hint(answer)]
 
 
 def _reaction(answer: Members, process: bool) -> tuple[str, list[str]]:
     """Return what the job said to what was written, and its state."""
-    lines = [] if answer.get("sent") is None else [f"{sentences.counted(answer['sent'], 'text')} sent."]
-    lines += [f"Warning: {warning}" for warning in answer.get("warnings") or []]
+    lines = [] if answer.get("sent") is None else [f"{sentences.counted(number_of(answer, 'sent'), 'text')} sent."]
+    lines += [f"Warning: {warning}" for warning in texts_of(answer, "warnings")]
     if answer.get("stdin") == "closed" and answer.get("state") not in FINISHED:
         lines.append("Its stdin is now closed.")
     return _with_output(answer, process, lines, "(it printed nothing)")
@@ -246,11 +246,12 @@ def _kill(answer: Members, _process: bool) -> tuple[str, list[str]]:
         lines = [f"Job {job_id} has ended: {sentences.ending(ended)}"]
     else:
         lines = [f"{answer.get('signal')} was sent to job {job_id}, which still runs."]
-    count = answer.get("ended_count") or len(answer.get("ended") or [])
+    ended_processes = entries_of(answer, "ended")
+    count = number_of(answer, "ended_count") or len(ended_processes)
     if count > 1 or (count and answer.get("hint")):  # else that the command itself ended is said above
-        lines += [f"{sentences.counted(count, 'process')} of it ended:", *_processes(answer["ended"])]
+        lines += [f"{sentences.counted(count, 'process')} of it ended:", *_processes(ended_processes)]
     hint = sentences.hint(answer)
-    return sentences.output(answer), [*lines, *hint, *(_processes(answer.get("survivors") or []) if hint else [])]
+    return sentences.output(answer), [*lines, *hint, *(_processes(entries_of(answer, "survivors")) if hint else [])]
 
 
 def _processes(listed: list[Members]) -> list[str]:
@@ -258,7 +259,7 @@ def _processes(listed: list[Members]) -> list[str]:
 
 
 def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
-    jobs = answer.get("jobs") or []
+    jobs = entries_of(answer, "jobs")
     if not jobs:
         return "", sentences.hint(answer) or ["There is no job to list."]
     running = sum(job.get("state") == "running" for job in jobs)
@@ -273,12 +274,12 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
 
 def _list_line(job: Members, owners: bool, places: bool) -> str:
     """`owners`, `places`: the jobs of the list are not all of one owner, or of one directory."""
-    since = job.get("started_at") or job.get("created_at")
+    since = text_of(job, "started_at") or text_of(job, "created_at")
     parts = [
         str(job.get("short_id") or job.get("job_id")),
         sentences.short_state(job) + _left(job),
         f"since {since[:19]}Z" if since and job.get("state") in ("running", "created") else "",
-        f"at {job['finished_at'][:19]}Z" if job.get("finished_at") else "",
+        f"at {text_of(job, 'finished_at')[:19]}Z" if job.get("finished_at") else "",
         f"[its supervisor is stopped: kill -CONT {job['supervisor_pid']}]" if job.get("supervisor") else "",
         "[waiting for input]" if job.get("waiting_for_input") else "",
         sentences.command_line(job.get("name") or job.get("command") or ""),
@@ -292,11 +293,11 @@ def _whose(job: Members, owners: bool, places: bool) -> str:
     if job.get("owner") and (owners or job.get("others")):
         session = f", session {job['session']}," if job.get("session") else ""
         return visible(f"[of {job['owner']}{session} in {job.get('cwd')}]")
-    return f"[in {visible(job['cwd'])}]" if places and job.get("cwd") else ""
+    return f"[in {visible(text_of(job, 'cwd'))}]" if places and job.get("cwd") else ""
 
 
 def _left(job: Members) -> str:
-    count = job.get("descendants")
+    count = number_of(job, "descendants")
     return f", {sentences.counted(count, 'process')} left" if count and job.get("state") in FINISHED else ""
 
 
@@ -310,14 +311,14 @@ def _removed(answer: Members, _process: bool) -> tuple[str, list[str]]:
 
 def _tag_set(answer: Members, _process: bool) -> tuple[str, list[str]]:
     return "", [
-        f"Tags of job {answer['job_id']}: {', '.join(answer.get('tags') or []) or 'none'}.",
+        f"Tags of job {answer['job_id']}: {', '.join(texts_of(answer, 'tags')) or 'none'}.",
         *sentences.hint(answer),
     ]
 
 
 def _notify_set(answer: Members, _process: bool) -> tuple[str, list[str]]:
-    wanted = answer.get("notification") or {}
-    watches = [f"{watch['id']} ({sentences.command_line(watch['pattern'])})" for watch in wanted.get("watches") or []]
+    wanted = object_of(answer, "notification")
+    watches = [f"{watch['id']} ({sentences.command_line(watch['pattern'])})" for watch in entries_of(wanted, "watches")]
     lines = [f"Watches of job {answer['job_id']}: {', '.join(watches) or 'none'}."]
     if watches and answer.get("state") not in FINISHED:
         lines[0] += " What they hit comes as notices with later calls; wait is not woken by it."
@@ -327,33 +328,32 @@ def _notify_set(answer: Members, _process: bool) -> tuple[str, list[str]]:
 
 def _gc(answer: Members, _process: bool) -> tuple[str, list[str]]:
     dry = answer.get("dry_run")
-    count = (
-        sum(job.get("action") == "would_delete" for job in answer.get("jobs") or []) if dry else answer.get("deleted")
-    )
+    would = sum(job.get("action") == "would_delete" for job in entries_of(answer, "jobs"))
+    count = would if dry else number_of(answer, "deleted")
     word = "Would delete" if dry else "Deleted"
     freed = f"{answer.get('freed_bytes') or 0:,} bytes"
     age = f" older than {answer['older_than']}" if answer.get("older_than") else ""
     return "", [
-        f"{word} {sentences.counted(count or 0, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept.",
-        f"All jobs together: {sentences.counted(answer.get('used_jobs') or 0, 'job')}, {answer.get('used_bytes') or 0:,} bytes on disk.",
+        f"{word} {sentences.counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept.",
+        f"All jobs together: {sentences.counted(number_of(answer, 'used_jobs'), 'job')}, {answer.get('used_bytes') or 0:,} bytes on disk.",
         *sentences.hint(answer),
     ]
 
 
 def _help(answer: Members, _process: bool) -> tuple[str, list[str]]:
-    return "", [f"{action}: {does}" for action, does in (answer.get("actions") or {}).items()] or ["No actions."]
+    return "", [f"{action}: {does}" for action, does in object_of(answer, "actions").items()] or ["No actions."]
 
 
 def _screen(answer: Members, _process: bool) -> tuple[str, list[str]]:
-    about = [_size(answer), *sentences.cursor(answer.get("cursor"))]
+    about = [_size(answer), *sentences.cursor(object_of(answer, "cursor"))]
     about += ["alternate screen"] if answer.get("alternate_screen") else []
     about += [f"title: {answer['title']}"] if answer.get("title") else []
-    lines = [f"{answer.get('state')}; {'; '.join(about)}", *(answer.get("warnings") or [])]
+    lines = [f"{answer.get('state')}; {'; '.join(about)}", *texts_of(answer, "warnings")]
     if answer.get("state") in FINISHED:
         lines.append(f"The job has ended ({answer['state']}): this is how it left its terminal.")
     elif answer.get("waiting_for_input"):
         lines.append("It is waiting for input.")
-    rows = folded(answer.get("lines") or [], answer.get("first_row") or 0)
+    rows = folded(texts_of(answer, "lines"), number_of(answer, "first_row"))
     lines += sentences.hint(answer)
     return rows, lines if rows else [*lines, "(an empty screen)"]
 
@@ -406,5 +406,5 @@ _BY_TYPE: dict[str, Callable[[Members, bool], tuple[str, list[str]]]] = {
 }
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return visible(json.dumps(value, ensure_ascii=False, separators=(",", ":")), in_json)

@@ -7,14 +7,13 @@ import json
 from typing import TYPE_CHECKING
 
 from outlive.core.ids import short_id
+from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, one_line, visible
 from outlive.core.records import FINISHED
 from outlive.render.failures import other_run
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    Members = dict[str, Any]
+    from outlive.core.members import Members
 
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
 _FOLLOW_UP = "Use process poll/log/wait/write/kill."
@@ -44,7 +43,11 @@ def state_line(answer: Members, process: bool) -> str:
     if state == "running":
         return _running(answer, process)
     if state == "created" and answer.get("approval"):
-        waits = "waits for the user's approval" if answer["approval"].get("state") == "pending" else "is about to start"
+        waits = (
+            "waits for the user's approval"
+            if object_of(answer, "approval").get("state") == "pending"
+            else "is about to start"
+        )
         return f"Job {answer.get('job_id')} {waits}; nothing has run yet."
     if state == "created":
         return f"Job {answer.get('job_id')} is created, not started. process action=start starts it."
@@ -55,7 +58,7 @@ def state_line(answer: Members, process: bool) -> str:
 
 def sandbox(answer: Members) -> list[str]:
     """Return the line about the sandbox of a job."""
-    its = answer.get("sandbox")
+    its = object_of(answer, "sandbox")
     if not its:
         return []
     return [f"sandbox: {its['mode']}, network {its['network']}" + (", git write" if its["git"] == "write" else "")]
@@ -67,10 +70,10 @@ def _running(answer: Members, process: bool) -> str:
         about.append(f"pid {answer['pid']}")
     line = f"Command still running ({', '.join(about)}"
     if answer.get("timeout_ms"):
-        line += f"; ends after {answer['timeout_ms'] / 1000:g} s"
+        line += f"; ends after {number_of(answer, 'timeout_ms') / 1000:g} s"
     line += ")."
     if answer.get("waiting_for_input"):
-        prompt = f" (prompt: {quoted(answer['prompt'].strip())})" if answer.get("prompt") else ""
+        prompt = f" (prompt: {quoted(text_of(answer, 'prompt').strip())})" if answer.get("prompt") else ""
         asks = f"It is waiting for input{prompt}."
         if "bytes_written" in answer and not answer.get("hint"):  # the caller has just answered this job
             return asks
@@ -82,11 +85,11 @@ def _running(answer: Members, process: bool) -> str:
 
 def ending(answer: Members) -> str:
     """Return how a job ended, as a sentence."""
-    reason, signal, message = answer.get("reason"), answer.get("signal"), answer.get("message")
+    reason, signal, message = text_of(answer, "reason"), answer.get("signal"), answer.get("message")
     how = signal or (None if answer.get("exit_code") is None else f"exit code {answer['exit_code']}")
     with_signal = f" ({how})" if how else ""
     by = f" of {answer['ended_by']}" if answer.get("ended_by") else ""
-    limit = f" after {answer['timeout_ms'] / 1000:g} s" if answer.get("timeout_ms") else ""
+    limit = f" after {number_of(answer, 'timeout_ms') / 1000:g} s" if answer.get("timeout_ms") else ""
     sentences = {
         "timeout": f"Command timed out{limit} and was ended{with_signal}. What it did until then may have taken effect.",
         "idle_timeout": f"Command was ended{with_signal} because it printed nothing for longer than idle_timeout_ms.",
@@ -98,7 +101,7 @@ def ending(answer: Members) -> str:
         "denied": f"Command was not run: {message or 'it was denied'}.",
         "reboot": f"The machine was restarted while it ran; the outcome is lost{f': {message}' if message else ''}.",
     }
-    if answer.get("exit_code") is not None and reason in (None, "exit", "kill", "signal"):
+    if answer.get("exit_code") is not None and reason in ("", "exit", "kill", "signal"):
         asked = " after a kill request" if reason == "kill" else ""
         return f"Command exited with code {answer['exit_code']}{asked}" + (f"; {message}" if message else "")
     if reason == "kill" and answer.get("state") == "failed":  # before it started
@@ -116,7 +119,7 @@ def short_state(job: Members) -> str:
         return f"{state} ({job['reason']})"
     if state == "exited":
         return f"exited {job.get('exit_code')}"
-    if state == "created" and (job.get("approval") or {}).get("state") == "pending":
+    if state == "created" and object_of(job, "approval").get("state") == "pending":
         return "created (waits for approval)"
     return f"{state} {job['signal']}" if state == "killed" and job.get("signal") else state
 
@@ -126,7 +129,7 @@ def gap(answer: Members, process: bool) -> list[str]:
     gap = answer.get("truncated")
     if not isinstance(gap, dict):
         return removed_by_quota(answer)
-    size = f"{counted(gap['lines'], 'line')}, " if gap.get("lines") else ""
+    size = f"{counted(number_of(gap, 'lines'), 'line')}, " if gap.get("lines") else ""
     line = f"{size}{gap.get('bytes') or 0:,} bytes in the middle of the output are not shown"
     if process:
         call = f"process action=log job_id={answer.get('job_id')}"
@@ -156,23 +159,23 @@ def previous(answer: Members, process: bool) -> list[str]:
     said = other_run.previous(answer, duration)
     if said is None:
         return []
-    if not process or other_run.is_same(answer["previous"]):
+    if not process or other_run.is_same(object_of(answer, "previous")):
         return [f"{said}."]
     return [f"{said}; process action=log job_id={answer.get('job_id')} compare=true shows what is new."]
 
 
 def compared(answer: Members) -> list[str]:
     """Return with which run a log is compared, and how much differs."""
-    run = answer.get("compared")
+    run = object_of(answer, "compared")
     if not run:
         return []
-    kinds = f"{counted(run['new'], 'kind')} of lines new, {run['gone']:,} gone"
-    return [f"compared with job {short_id(run['job_id'])} ({other_run.how(run, duration)}): {kinds}"]
+    kinds = f"{counted(number_of(run, 'new'), 'kind')} of lines new, {run['gone']:,} gone"
+    return [f"compared with job {short_id(text_of(run, 'job_id'))} ({other_run.how(run, duration)}): {kinds}"]
 
 
 def masked(answer: Members) -> list[str]:
     """Return the line about variables whose values are masked."""
-    names = [text.removesuffix("=***") for text in answer.get("env_vars") or [] if text.endswith("=***")]
+    names = [one.removesuffix("=***") for one in texts_of(answer, "env_vars") if one.endswith("=***")]
     if not names:
         return []
     return [f"mask: if the job prints {' or '.join(names)}, it is shown as ****; the log file has it as it is."]
@@ -187,10 +190,12 @@ def drawn(answer: Members) -> list[str]:
     """Return the line that says that the output ends with a screen, and where its cursor is."""
     if not answer.get("cursor"):
         return []
-    return ["; ".join(["The output ends with the screen of a full-screen program", *cursor(answer["cursor"])])]
+    return [
+        "; ".join(["The output ends with the screen of a full-screen program", *cursor(object_of(answer, "cursor"))])
+    ]
 
 
-def cursor(where: Members | None) -> list[str]:
+def cursor(where: Members) -> list[str]:
     if not where:
         return []
     hidden = "" if where.get("visible", True) else " (hidden)"
@@ -200,16 +205,16 @@ def cursor(where: Members | None) -> list[str]:
 def removed_by_quota(answer: Members) -> list[str]:
     """Return the lines about output that no call can show any more."""
     return [
-        f"{counted(gap['lines'], 'line')}, {gap['bytes']:,} bytes of output are gone: it passed the job's quota, and only its head "
+        f"{counted(number_of(gap, 'lines'), 'line')}, {gap['bytes']:,} bytes of output are gone: it passed the job's quota, and only its head "
         f"and tail are kept."
-        for gap in answer.get("gaps") or []
+        for gap in entries_of(answer, "gaps")
     ]
 
 
 def left_behind(answer: Members, process: bool) -> list[str]:
     """Return the line about descendants that outlived the command."""
     left = answer.get("descendants")
-    count = len(left) if isinstance(left, (list, dict)) else left
+    count = len(left) if isinstance(left, (list, dict)) else number_of(answer, "descendants")
     if not count or answer.get("hint") or answer.get("state") in ("running", "created"):
         return []
     them = "it" if count == 1 else "them"
@@ -221,15 +226,17 @@ def clamped(answer: Members) -> list[str]:
     """Return the line about a wait that was cut and ended for no other reason."""
     if answer.get("requested_ms") is None or answer.get("state") in FINISHED or answer.get("fired"):
         return []
-    if answer.get("waited_ms", answer["effective_ms"]) < answer["effective_ms"]:  # it was woken before
+    if "waited_ms" in answer and number_of(answer, "waited_ms") < number_of(
+        answer, "effective_ms"
+    ):  # it was woken before
         return []
-    asked, got = duration(answer["requested_ms"]), duration(answer["effective_ms"])
+    asked, got = duration_of(answer, "requested_ms"), duration_of(answer, "effective_ms")
     return [f"[one call lasts at most {got}; {asked} were asked for. Call again to go on.]"]
 
 
 def secrets(answer: Members) -> list[str]:
     """Return the line about secrets that are masked in this answer."""
-    count = answer.get("masked_secrets")
+    count = number_of(answer, "masked_secrets")
     if not count:
         return []
     are = "is" if count == 1 else "are"
@@ -237,18 +244,18 @@ def secrets(answer: Members) -> list[str]:
 
 
 def notices(answer: Members, process: bool) -> list[str]:
-    return [_notice(notice, process) for notice in answer.get("notices") or []]
+    return [_notice(notice, process) for notice in entries_of(answer, "notices")]
 
 
 def _notice(notice: Members, process: bool) -> str:
     """Return what happened to another job, in brackets, since it does not belong to the answer."""
-    last = f": {quoted(notice['last_line'])}" if notice.get("last_line") else ""
+    last = f": {quoted(text_of(notice, 'last_line'))}" if notice.get("last_line") else ""
     name = f" ({command_line(notice['name'])})" if notice.get("name") else ""
     job = f"job {notice.get('job_id')}{name}"
     if notice.get("message"):
         return f"[{job}: {notice['message']}]"
     if notice.get("event") == "watch_hit":
-        times = f", {notice['hits']} times" if notice.get("hits", 1) > 1 else ""
+        times = f", {notice['hits']} times" if number_of(notice, "hits") > 1 else ""
         return f"[{job} matched {notice['pattern']} at seq {notice['seq']}{times}{last}]"
     if notice.get("event") != "unanswered":
         by = f" by {notice['ended_by']}" if notice.get("ended_by") else ""
@@ -270,7 +277,7 @@ def hint(answer: Members) -> list[str]:
 
 def tells_silence(answer: Members) -> bool:
     """Return whether the hint says how long the job has been silent."""
-    return "Silent for " in (answer.get("hint") or "")  # of another session's job something stands before it
+    return "Silent for " in text_of(answer, "hint")  # of another session's job something stands before it
 
 
 def without_process(hint: str) -> str:
@@ -278,13 +285,13 @@ def without_process(hint: str) -> str:
     return hint.replace("; kill ends it,", ",").replace("; kill ends them,", ",")
 
 
-def is_exit(fired: Any) -> bool:
+def is_exit(fired: object) -> bool:
     return fired == "exit" or (isinstance(fired, dict) and fired.get("condition") == "exit")
 
 
 def came_true(answer: Members) -> list[str]:
     """Return the line about the condition that came true, unless the state line tells it."""
-    fired = answer.get("fired")
+    fired = object_of(answer, "fired")
     if not fired or is_exit(fired) or (fired.get("condition") == "input" and answer.get("waiting_for_input")):
         return []
     if fired.get("condition") == "idle_ms" and tells_silence(answer):
@@ -300,7 +307,7 @@ def condition(fired: Members) -> str:
     name = fired.get("condition")
     if name in ("regex", "fail_regex"):
         what = "The output matched" if name == "regex" else "The output matched what was to be a failure:"
-        return f"{what} {fired['pattern']} at seq {fired['seq']} ({fired['stream']}): {quoted(fired['line'])}"
+        return f"{what} {fired['pattern']} at seq {fired['seq']} ({fired['stream']}): {quoted(text_of(fired, 'line'))}"
     if name == "port":
         whose = f"the job (pid {fired['pid']})" if fired.get("owned") else "a process that is not this job's"
         listens = "by whom is not known" if fired.get("owned", False) is None else f"{whose} listens on it"
@@ -315,7 +322,7 @@ def condition(fired: Members) -> str:
     return known.get(str(name), f"Condition met: {name}.")
 
 
-def command_line(command: Any) -> str:
+def command_line(command: object) -> str:
     text = " ".join(map(str, command)) if isinstance(command, list) else str(command)
     line = visible(one_line(text))
     return line if len(line) <= 200 else line[:199] + "…"
@@ -327,7 +334,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def duration_of(answer: Members, key: str) -> str:
-    return duration(answer.get(key) or 0)
+    return duration(number_of(answer, key))
 
 
 def duration(ms: float) -> str:
