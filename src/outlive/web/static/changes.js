@@ -20,24 +20,28 @@ function sentence(previous, exitCode) {
 // That sentence as parts of a notice, with a link to that run and a button that compares
 export function previousRun(job, page, compare) {
   const { previous } = job;
-  return [sentence(previous, job.exit_code), " ", h("button", { onclick: compare }, "Compare"), " ",
-    h("a", { href: `${page.base}job/${previous.job_id}`, onclick: (event) => page.follow(event, `job/${previous.job_id}`) }, "Open it")];
+  return [sentence(previous, job.exit_code), " ", h("button", { onclick: compare }, "Compare"), " ", page.link("a", `job/${previous.job_id}`, "Open it")];
+}
+
+export function paneHead(title, label, close) {
+  return h("div.found-head", h("h2", title), h("button.quiet", { "aria-label": label, onclick: close }, "✕"));
+}
+
+// Lines [number, text]; a click picks one by its place among them
+export function lineList(lines, pick, now = -1) {
+  const texts = ([line, text]) => [h("span.number", number(line)), h("span.text", visible(text).slice(0, 300))];
+  return h(pick ? "ol" : "ol.gone", lines.map((line, at) => h("li", pick ? h(`button.quiet${at === now ? ".now" : ""}`, { onclick: () => pick(at) }, texts(line)) : texts(line))));
 }
 
 // The lines that are new, each of which leads to its place, and those that are gone
 export async function showChanges(pane, id, toLine, signal) {
-  const answer = await run("log", { job_id: id, compare: true, max_bytes: 262144 }, signal);
-  const lines = answer.output.split("\n").filter(Boolean);
+  const { output, compared, hint } = await run("log", { job_id: id, compare: true, max_bytes: 262144 }, signal);
+  const lines = compared ? output.split("\n").filter(Boolean) : [];
   const border = lines.findIndex((line) => line.startsWith("[")); // the others begin with their number
   const rows = (some) => some.map((line) => [Number.parseInt(line, 10), line.slice(line.indexOf(":") + 1)]);
-  const texts = (line, text) => [h("span", { class: "number" }, number(line)), h("span", { class: "text" }, visible(text).slice(0, 300))];
-  const fresh = answer.compared ? rows(border < 0 ? lines : lines.slice(0, border)) : [];
-  const gone = answer.compared && border >= 0 ? rows(lines.slice(border + 1)) : [];
+  const fresh = rows(border < 0 ? lines : lines.slice(0, border));
   pane.hidden = false;
-  patch(pane, h("div", { class: "found-head" }, h("h2", {}, `New: ${kinds(answer.compared?.new ?? 0)}`),
-    h("button", { class: "quiet", "aria-label": "Close the comparison", onclick: () => { pane.hidden = true; } }, "✕")),
-    answer.hint ? h("p", { class: "dim" }, named(answer.hint)) : null,
-    h("ol", {}, fresh.map(([line, text]) => h("li", {}, h("button", { class: "quiet", onclick: () => toLine(line) }, texts(line, text))))),
-    answer.compared?.gone ? [h("h2", {}, `Gone: ${kinds(answer.compared.gone)}`),
-      h("ol", { class: "gone" }, gone.map(([line, text]) => h("li", {}, texts(line, text))))] : null);
+  patch(pane, paneHead(`New: ${kinds(compared?.new ?? 0)}`, "Close the comparison", () => { pane.hidden = true; }),
+    hint && h("p.dim", named(hint)), lineList(fresh, (at) => toLine(fresh[at][0])),
+    compared?.gone ? [h("h2", `Gone: ${kinds(compared.gone)}`), lineList(border < 0 ? [] : rows(lines.slice(border + 1)))] : null);
 }

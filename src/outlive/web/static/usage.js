@@ -8,41 +8,30 @@ const MOST = 1200; // samples of a job; then every other one of the older half g
 const HOLE = 15_000; // ms: no line is drawn across a time without samples
 const known = new Map(); // job → [{ at, cpu, memory, end }]
 
-function samplesOf(id) {
-  return known.get(id) ?? [];
-}
-
 // Sample these jobs until the signal comes: `wanted` returns their ids, `told` is called after each look
 export function watchUsage(wanted, told, signal, every = 2000) {
   forever(async () => {
     const jobs = wanted().slice(0, 50);
     if (jobs.length) {
       const found = await call("samples", { jobs }, signal);
-      for (const [id, [cpu, memory, end]] of Object.entries(found.samples)) keep(id, { at: found.at, cpu, memory, end });
+      for (const [id, [cpu, memory, end]] of Object.entries(found.samples)) {
+        const samples = [...known.get(id) ?? [], { at: found.at, cpu, memory, end }];
+        known.set(id, samples.length > MOST ? samples.filter((_, at) => at > MOST / 2 || at % 2) : samples);
+      }
       told();
     }
     await sleep(every, signal);
   }, signal, () => true);
 }
 
-function keep(id, sample) {
-  const samples = known.get(id) ?? [];
-  known.set(id, samples);
-  samples.push(sample);
-  if (samples.length > MOST) known.set(id, samples.filter((_, at) => at > MOST / 2 || at % 2));
-}
-
 // The rates between samples: { from, to, cpu (1 is one processor), memory, output (bytes a second), end }
 export function rates(id) {
-  const samples = samplesOf(id);
-  const found = [];
-  for (let at = 1; at < samples.length; at += 1) {
-    const [before, now] = [samples[at - 1], samples[at]];
-    const ms = now.at - before.at;
-    if (ms <= 0 || ms > HOLE) continue;
-    found.push({ from: before.at, to: now.at, cpu: Math.max(0, now.cpu - before.cpu) / ms, memory: now.memory, output: (1000 * Math.max(0, now.end - before.end)) / ms, end: now.end });
-  }
-  return found;
+  const samples = known.get(id) ?? [];
+  return samples.slice(1).flatMap((now, at) => {
+    const before = samples[at], ms = now.at - before.at;
+    if (ms <= 0 || ms > HOLE) return [];
+    return { from: before.at, to: now.at, cpu: Math.max(0, now.cpu - before.cpu) / ms, memory: now.memory, output: (1000 * Math.max(0, now.end - before.end)) / ms, end: now.end };
+  });
 }
 
 function percent(cpu) {
@@ -53,13 +42,10 @@ function percent(cpu) {
 export function draw(canvas, pieces, { start, end, most, colour }) {
   const scale = window.devicePixelRatio || 1;
   const width = canvas.clientWidth || canvas.width, height = canvas.clientHeight || canvas.height;
-  if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
-    canvas.width = Math.round(width * scale);
-    canvas.height = Math.round(height * scale);
-  }
+  canvas.width = Math.round(width * scale); // which clears it too
+  canvas.height = Math.round(height * scale);
   const pen = canvas.getContext("2d");
-  pen.setTransform(scale, 0, 0, scale, 0, 0);
-  pen.clearRect(0, 0, width, height);
+  pen.scale(scale, scale);
   const shade = getComputedStyle(document.documentElement).getPropertyValue(colour).trim();
   const x = (time) => ((time - start) / (end - start)) * width;
   const y = (value) => height - 1 - Math.min(1, value / (most || 1)) * (height - 3);
@@ -91,24 +77,24 @@ export function small(job) {
   if (job.state !== "running" || !found.length) {
     const cpu = used ? (used.user_ms ?? 0) + (used.system_ms ?? 0) : 0;
     const memory = used?.peak_memory_bytes;
-    return h("div", { class: "use" }, used && job.finished_at ? h("span", {}, `${(cpu / 1000).toFixed(cpu < 10_000 ? 1 : 0)} s CPU${memory ? ` · ${bytes(memory)}` : ""}`) : null);
+    return h("div.use", used && job.finished_at && h("span", `${(cpu / 1000).toFixed(cpu < 10_000 ? 1 : 0)} s CPU${memory ? ` · ${bytes(memory)}` : ""}`));
   }
   const now = found.at(-1);
-  const canvas = h("canvas", { class: "small-curve", "aria-hidden": "true", width: 110, height: 20 });
+  const canvas = h("canvas.small-curve", { "aria-hidden": "true", width: 110, height: 20 });
   draw(canvas, found.filter((one) => one.to > now.to - SMALL_MS).map((one) => ({ ...one, value: one.cpu })), { start: now.to - SMALL_MS, end: now.to, most: Math.max(1, ...found.map((one) => one.cpu)), colour: "--accent" });
-  return h("div", { class: "use" }, canvas, h("span", {}, `${percent(now.cpu)} · ${bytes(now.memory)}`));
+  return h("div.use", canvas, h("span", `${percent(now.cpu)} · ${bytes(now.memory)}`));
 }
 
 // Curves of one thing each below each other, over one axis of time; `parts`: [{ name, colour, shown, least }]
 export class Curves {
   // pieces(part) → [{ from, to, value }]; picked(time) is called for a click
   constructor({ parts, pieces, picked = null, label }) {
-    this.parts = parts.map((part) => ({ ...part, canvas: h("canvas", { role: "img", "aria-label": part.name }), value: h("span", { class: "value" }) }));
+    this.parts = parts.map((part) => ({ ...part, canvas: h("canvas", { role: "img", "aria-label": part.name }), value: h("span.value") }));
     this.pieces = pieces;
-    this.line = h("div", { class: "at", hidden: true });
-    this.time = h("span", { class: "dim" });
+    this.line = h("div.at", { hidden: true });
+    this.time = h("span.dim");
     this.element = h("div", { class: `curves${picked ? " picks" : ""}`, role: "group", "aria-label": label },
-      this.parts.map((part) => h("div", { class: "curve" }, part.canvas, h("div", { class: "name" }, `${part.name} `, part.value))), this.line);
+      this.parts.map((part) => h("div.curve", part.canvas, h("div.name", `${part.name} `, part.value))), this.line);
     this.element.addEventListener("pointermove", (event) => this.point(event.clientX));
     this.element.addEventListener("pointerleave", () => this.point(null));
     if (picked) this.element.addEventListener("click", (event) => picked(this.timeAt(event.clientX)));
