@@ -5,7 +5,8 @@ a time of silence.
 (b) One is blocked in poll, select or epoll on it while no thread works: yes if the last line of the
     output is unfinished, as a prompt is, or if it has switched the line discipline off (an editor,
     a menu) and listens to nothing else. A server that also takes keys on its stdin is not waiting
-    for them.
+    for them. One that has switched it off and does not stand at a prompt has to stand still for a
+    second: `top` draws, and listens in between.
 (c) One may not be looked at (su, sudo): yes if the terminal reads a line, shows nothing of it, and
     the last line is unfinished: a password.
 """
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 _QUIET_S = 0.3  # silence before it is determined which threads are blocked, ...
 _INSPECT_EVERY_S = (0.3, 2.0)  # ... then again at growing intervals
+_STILL_S = 1.2  # silence of a program that may be drawing the screen
+_MOST_STILL_S = 60.0  # ... at most, when it was taken for waiting before, and went on by itself
 _PROMPT_QUIET_S = 3.0  # silence before it, where the kernel does not tell which threads are blocked
 
 _PROMPT = re.compile(rb"(?:[?:>$#%\])]|\xe2\x9d\xaf|\xc2\xbb)\s*\Z")  # also ❯ and »
@@ -61,6 +64,8 @@ class PromptDetector:
         self._on_change = on_change
         self._waiting: InputWait | None = None
         self._input_at = 0.0
+        self._silent_since = 0.0  # when it was found to wait
+        self._goes_on_s = 0.0  # so long it may be silent and yet go on by itself
         self._wait_s = _INSPECT_EVERY_S[0]
         self._enough_s = _QUIET_S if blocked_reads.supported() else _PROMPT_QUIET_S
 
@@ -70,6 +75,7 @@ class PromptDetector:
     def input(self) -> None:
         """Take note of input: what was asked is being answered."""
         self._input_at = time.monotonic()
+        self._goes_on_s = 0.0
         self._set(None)
         self._wait_s = _INSPECT_EVERY_S[0]
         if self._next_look.is_set:
@@ -77,6 +83,8 @@ class PromptDetector:
 
     def output(self) -> None:
         """Take note of output."""
+        if self._waiting is not None:
+            self._goes_on_s = min(_MOST_STILL_S, 2 * (time.monotonic() - self._silent_since))
         if self._waiting is not None or self._wait_s > _INSPECT_EVERY_S[0]:
             self._set(None)
             self._wait_s = _INSPECT_EVERY_S[0]
@@ -87,7 +95,7 @@ class PromptDetector:
         self._waiting = None
 
     def _look(self) -> None:
-        left = self._enough_s - (time.monotonic() - max(self._pump.last_output, self._input_at))
+        left = self._enough_s - self._silent_s()
         if left > 0:
             self._next_look.after(left)
             return
@@ -100,6 +108,7 @@ class PromptDetector:
             waiting and self._waiting and _other(waiting, self._waiting)
         ):
             self._waiting = waiting
+            self._silent_since = time.monotonic() - self._silent_s()
             self._on_change(waiting, self._last_line().decode("utf-8", "replace")[-limits.PROMPT_CHARS :])
 
     def _found(self) -> InputWait | None:
@@ -112,14 +121,23 @@ class PromptDetector:
     def _is_waiting(self, modes: Modes | None) -> bool:
         if not blocked_reads.supported():
             return bool(_PROMPT.search(self._last_line()))
+        draws = modes is not None and not modes.canonical
+        if draws and self._silent_s() < self._goes_on_s:
+            return False
         states = blocked_reads.inspect_threads(self._pids(), self._target)
         if states.reading:
             return True
         if states.polling and not states.busy:
-            return bool(self._last_line()) or (modes is not None and not modes.canonical and not states.others)
+            line = self._last_line()
+            if draws and self._silent_s() < _STILL_S and not _PROMPT.search(line):
+                return False
+            return bool(line) or (draws and not states.others)
         if states.unreadable and modes is not None:
             return modes.canonical and not modes.echo and bool(self._last_line())
         return False
+
+    def _silent_s(self) -> float:
+        return time.monotonic() - max(self._pump.last_output, self._input_at)
 
     def _last_line(self) -> bytes:
         """Return the visible text of an unfinished last line, empty if the output ends with a whole

@@ -1,13 +1,14 @@
 // Around everything: header, addresses, keys, light and dark.
 
 import { base, begin, call, connected, forget, login, onConnection } from "./api.js";
-import { fill, h, named, patch, toast } from "./dom.js";
+import { byId, fill, h, named, patch, toast } from "./dom.js";
 import { about, begin as beginJobs, groups, jobs, onJobs } from "./jobs.js";
+import { notify } from "./questions.js";
 import { show as showList } from "./list.js";
 import { show as showJob } from "./job.js";
 import { show as showTimeline } from "./timeline.js";
 
-const main = document.getElementById("main");
+const main = byId("main");
 let control = new AbortController();
 let keys = {};
 let help = null;
@@ -45,7 +46,7 @@ function route() {
 function header() {
   const path = location.pathname.slice(base.length);
   const tab = (to, text, here) => link("a", to, { "aria-current": here ? "page" : null }, text);
-  patch(document.getElementById("top"),
+  patch(byId("top"),
     link("a.brand", "", { "aria-label": "outlive: all jobs" }, h("img", { src: `${base}static/icon.svg`, alt: "", width: 22, height: 22 }), "outlive"),
     h("nav", { "aria-label": "Pages" }, tab("", "Jobs", path !== "timeline"), tab("timeline", "Timeline", path === "timeline")),
     h("span.grow"),
@@ -57,18 +58,18 @@ function header() {
   showCounts();
 }
 
-// A link to a place of this page, which is loaded anew for no click of the left button alone
+// A link to a place of this page: a plain click loads no new one
 function link(what, to, more, ...children) {
   const onclick = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
     page.go(to);
   };
-  return more?.constructor === Object ? h(what, { href: base + to, onclick, ...more }, ...children) : h(what, { href: base + to, onclick }, more, ...children);
+  return h(what, { href: base + to, onclick, ...more }, ...children);
 }
 
 function showConnection() {
-  const place = document.getElementById("connection");
+  const place = byId("connection");
   if (place) {
     place.textContent = connected ? "" : `no connection to the server: trying again${byToken ? "" : "; if it has ended, run outlive ui"}`;
     place.className = connected ? "" : "lost-connection";
@@ -77,7 +78,7 @@ function showConnection() {
 }
 
 function showCounts() {
-  const place = document.getElementById("counts");
+  const place = byId("counts");
   if (!place) return;
   const [running, asks] = [groups.running, groups.asks].map((test) => [...jobs.values()].filter(test).length);
   patch(place, running ? h("span.runs", `${running} running`) : "", asks ? h("span.asks", `${asks} waiting`, h("span.long", " for you")) : "");
@@ -107,7 +108,7 @@ addEventListener("keydown", (event) => {
   found[1](event);
 });
 
-const SHOWN = { ArrowDown: "↓", ArrowUp: "↑", Enter: "Enter", Escape: "Esc", " ": "Space" };
+const SHOWN = { ArrowLeft: "←", ArrowRight: "→", Escape: "Esc", " ": "Space" };
 
 function showHelp() {
   if (help) return;
@@ -185,6 +186,7 @@ if (refused) {
     for (const [before, job] of changes) dispatchEvent(new CustomEvent("job", { detail: { before, job } }));
     if (about.refused) stranger(about.refused);
   }, forGood);
+  notify((id) => page.go(`job/${id}`));
   beginJobs();
   route();
 }

@@ -1,5 +1,8 @@
 // Elements and texts. Whatever a job or a client wrote goes into the page as a text node, never as markup.
 
+export const byId = (id) => document.getElementById(id);
+export const on = (target, name, act, how) => target.addEventListener(name, act, how);
+
 // An element by its tag and classes, "button.quiet", with attributes if there are any, and children
 export function h(what, ...children) {
   const [tag, ...classes] = what.split(".");
@@ -12,7 +15,7 @@ export function h(what, ...children) {
 
 function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
+    if (value == null || value === false) continue;
     if (name.startsWith("on")) element[name] = value;
     else if (name === "class") element.className = value;
     else if (name === "style") Object.assign(element.style, value);
@@ -25,7 +28,7 @@ export const isPressed = (button) => button.getAttribute("aria-pressed") === "tr
 export const press = (button, on) => button.setAttribute("aria-pressed", String(on));
 
 // Do this when the signal comes
-export const over = (signal, act) => signal.addEventListener("abort", act, { once: true });
+export const over = (signal, act) => on(signal, "abort", act, { once: true });
 
 // The same under several keys, of which the help names the first
 export const same = (help, act, ...keys) => Object.fromEntries(keys.map((key, at) => [key, [at ? "" : help, act]]));
@@ -34,7 +37,7 @@ const PROPERTIES = { value: 1, checked: 1, disabled: 1, hidden: 1, tabIndex: 1 }
 
 function put(element, children) {
   for (const child of children.flat(Infinity)) {
-    if (child === null || child === undefined || child === false) continue;
+    if (child == null || child === false) continue;
     element.append(child instanceof Node ? child : document.createTextNode(String(child)));
   }
 }
@@ -189,20 +192,17 @@ export const OVER = new Set(["exited", "failed", "killed"]);
 
 // kind: the class of its colour; icon: its shape, so that nothing is told by colour alone
 export function condition(job) {
-  const [kind, icon, text] = conditionOf(job);
-  return { kind, icon, text };
-}
-
-function conditionOf({ approval, reachable, state, reason, queue, supervisor, waiting_for_input: waits, exit_code: code, signal }) {
-  if (approval?.state === "pending") return ["asks", "?", "waits for approval"];
-  if (reachable === false) return ["asks", "?", `out of reach, was ${state}`];
-  if (queue && !OVER.has(state)) return ["idle", "○", `queued${queue.reason ? `: ${one(queue.reason)}` : ""}`];
-  if (state === "running") return supervisor === "unresponsive" ? ["bad", "!", "supervisor stopped"] : waits ? ["asks", "?", "waits for input"] : ["runs", "▶", "running"];
-  if (state === "exited") return code === 0 ? ["good", "✓", "done"] : ["bad", "✕", `exit ${code}`];
+  const as = (kind, icon, text) => ({ kind, icon, text });
+  const { approval, reachable, state, reason, queue, supervisor, waiting_for_input: waits, exit_code: code, signal } = job;
+  if (approval?.state === "pending") return as("asks", "?", "waits for approval");
+  if (reachable === false) return as("asks", "?", `out of reach, was ${state}`);
+  if (queue && !OVER.has(state)) return as("idle", "○", `queued${queue.reason ? `: ${one(queue.reason)}` : ""}`);
+  if (state === "running") return supervisor === "unresponsive" ? as("bad", "!", "supervisor stopped") : waits ? as("asks", "?", "waits for input") : as("runs", "▶", "running");
+  if (state === "exited") return code === 0 ? as("good", "✓", "done") : as("bad", "✕", `exit ${code}`);
   const why = { timeout: "time limit", idle_timeout: "silent too long", kill: "killed", oom: "out of memory" };
-  if (state === "killed") return [reason === "kill" ? "ended" : "bad", "■", why[reason] ?? signal ?? "killed"];
-  if (reason === "denied") return ["ended", "⊘", "denied"];
-  return state === "failed" ? ["bad", "✕", reason ?? "failed"] : ["idle", "○", state];
+  if (state === "killed") return as(reason === "kill" ? "ended" : "bad", "■", why[reason] ?? signal ?? "killed");
+  if (reason === "denied") return as("ended", "⊘", "denied");
+  return state === "failed" ? as("bad", "✕", reason ?? "failed") : as("idle", "○", state);
 }
 
 export function badge(job, tag = "span") {
@@ -225,9 +225,12 @@ export function age(job, now = Date.now()) {
 
 export function toast(text, kind = "") {
   const shown = h("div", { class: `toast ${kind}` }, named(text));
-  document.getElementById("toasts").append(shown);
+  byId("toasts").append(shown);
   setTimeout(() => shown.remove(), kind === "bad" ? 9000 : 4000);
 }
+
+// An error in words, with the server's hint
+export const told = (error) => (error.error?.hint ? `${error.message}. ${error.error.hint}` : error.message);
 
 // Ask in a dialog → what its fields hold by their names, or null
 export function ask(heading, fields, label, kind = "") {
@@ -237,6 +240,11 @@ export function ask(heading, fields, label, kind = "") {
       h("form", { method: "dialog", onsubmit: () => { answer = Object.fromEntries([...dialog.querySelectorAll("[name]")].map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value])); } },
         h("h2", heading), fields,
         h("div.buttons", h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"), h("button", { class: kind }, label))));
+    dialog.onkeydown = (event) => { // Enter sends; with Shift it is a new line
+      if (event.key !== "Enter" || event.shiftKey || event.target.tagName !== "TEXTAREA") return;
+      event.preventDefault();
+      dialog.querySelector("form").requestSubmit();
+    };
     document.body.append(dialog);
     dialog.showModal();
   });

@@ -2,26 +2,26 @@
 
 import { base, call, run } from "./api.js";
 import { expression, plain } from "./ansi.js";
-import { OVER, age, ask, badge, bytes, check, clock, condition, copy, cut, field, fill, h, isPressed, name, named, number, one, over, patch, press, same, shell, toast } from "./dom.js";
-import { lineList, paneHead, previousRun, showChanges } from "./changes.js";
+import { OVER, age, ask, badge, byId, bytes, check, clock, condition, copy, cut, field, fill, h, isPressed, name, named, number, on, one, over, patch, press, same, shell, toast, told } from "./dom.js";
+import { previousRun, showChanges, showPane } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
-import { Refused, forever, watchHidden } from "./polling.js";
+import { Refused, forever } from "./polling.js";
+import { askedFacts, commandForm, ends, lineForm, turnEnd } from "./questions.js";
 import { Rows } from "./rows.js";
 import { Terminal } from "./terminal.js"; // nothing is loaded later on: another program may listen then
 import { CPU, Curves, MEMORY, OUTPUT, rates, watchUsage } from "./usage.js";
 
 const MOST_MATCHES = 20_000;
-// What programs call an error
-const ERROR = "\\b(error|fatal|panic|exception|traceback|failed|failure|segmentation fault|cannot|denied)\\b";
-
 export function show(main, signal, page, id) {
   const job = { ...(jobs.get(id) ?? { job_id: id, state: "unknown", name: id }) };
   let view = "output";
   let terminal = null;
   const runs = () => job.state === "running", isAsked = () => job.approval?.state === "pending", isOver = () => OVER.has(job.state);
+  const mine = (method, given) => call(method, { job_id: id, ...given }, signal);
+  const verb = (action, given) => mine("process", { action, ...given });
   const keys = {};
-  const titled = (help, key) => `${help[0].toUpperCase()}${help.slice(1)} (${key})`;
+  const titled = (help, key) => `${help} (${key})`;
   // A button, and the key that does the same
   const tool = (key, word, help, act, kind = ".quiet", more = {}) => {
     keys[key] = [help, act];
@@ -46,7 +46,7 @@ export function show(main, signal, page, id) {
   const empty = h("p.empty", { hidden: true });
   const tabs = h("div.tabs", { role: "tablist", "aria-label": "Views", hidden: true });
   const rows = new Rows({
-    load: (row, count, signal) => call("rows", { job_id: id, row, count }, signal),
+    load: (row, count, signal) => mine("rows", { row, count }),
     link: (seq) => `${base}job/${id}#seq=${seq}`,
     onMove: () => press(follow, rows.atEnd),
   });
@@ -56,7 +56,7 @@ export function show(main, signal, page, id) {
   const tools = h("div.tools", h("div.search", search, strict,
     tool("N", "↑", "previous match", () => step(-1), ".quiet", { "aria-label": "Previous match" }),
     tool("n", "↓", "next match", () => step(1), ".quiet", { "aria-label": "Next match" }), hits),
-    tool("e", "First error", "first line that looks like an error", firstError, ""),
+    tool("e", "Failures", "next line that reports a failure", () => stepFailure(1), ""),
     h("span.grow"), follow,
     ...[["w", "Wrap", "wrap long lines", "wrap"], ["r", "Fold repeats", "fold repeated lines", "fold"]].map(([key, word, help, name]) => {
       const button = toggle(key, word, help, () => {
@@ -66,7 +66,6 @@ export function show(main, signal, page, id) {
       });
       return button;
     }),
-    tool("c", "Copy", "copy the lines in view", () => copy(rows.text(), "The lines in view were copied")),
     tool("d", "Download", "download the whole output", download),
     tool("s", "Events", "events and details", () => { side.parentElement.classList.toggle("turned"); rows.measure(); }));
   const curves = new Curves({
@@ -78,7 +77,7 @@ export function show(main, signal, page, id) {
   curves.element.hidden = true;
   fill(main, h("div.job-page",
     h("div.head",
-      h("div.who", page.link("a.back", page.list, { "aria-label": "All jobs", title: "All jobs (Esc)" }, "←"), title, state),
+      h("div.who", page.link("a.back", page.list, { "aria-label": "All jobs" }, "←"), title, state),
       actions, facts),
     notice, tabs, curves.element,
     h("div.body", h("div.out", tools, counting, h("div.panes", place, found)), side)));
@@ -87,7 +86,7 @@ export function show(main, signal, page, id) {
 
   async function learn() {
     try {
-      Object.assign(job, await run("status", { job_id: id }, signal));
+      Object.assign(job, await verb("status"));
       showHead();
       showSide();
     } catch (error) { refused(error); }
@@ -104,7 +103,7 @@ export function show(main, signal, page, id) {
       job.cwd ? h("span", { title: "Directory" }, name(job.cwd)) : null,
       h("button.quiet.id", { title: "Copy the id", onclick: copyId }, id.slice(-8).toLowerCase()),
       (job.tags ?? []).map((tag) => h("span.tag", one(tag))));
-    patch(actions, acts.map(([key, help, act, when, word, kind]) => word && when() && h(`button${kind}`, { title: titled(help, key), onclick: act, "aria-pressed": act === notify ? String(told) : null }, word)));
+    patch(actions, acts.map(([key, help, act, when, word, kind]) => word && when() && h(`button${kind}`, { title: titled(help, key), onclick: act, "aria-pressed": act === notify ? String(ends.has(id)) : null }, word)));
     document.title = `${condition(job).icon} ${one(job.name)} · outlive`;
     showNotice();
     showTabs();
@@ -112,9 +111,9 @@ export function show(main, signal, page, id) {
 
   function showNotice() {
     const parts = [];
-    if (isAsked()) parts.push(h("strong", "This command waits for your approval. "), named(job.approval.reason ?? ""), askedFacts());
+    if (isAsked()) parts.push(h("strong", "This command waits for your approval. "), named(job.approval.reason ?? ""), askedFacts(job), commandForm(job));
     else if (job.waiting_for_input && view !== "terminal") parts.push( // that shows it, and its size must not change with it
-      h("strong", "It waits for input"), job.prompt ? [": ", h("code", one(job.prompt))] : ".", " ", h("button", { onclick: () => (job.pty ? showView("terminal") : write()) }, job.pty ? "Open the terminal" : "Answer…"));
+      h("strong", "It waits for input"), job.prompt ? [": ", h("code", one(job.prompt))] : ". ", job.pty && h("button", { onclick: () => showView("terminal") }, "Open the terminal"), lineForm(job));
     else if (job.message && isOver()) parts.push(named(job.message));
     else if (job.hint && (job.dropped_bytes || job.missing_bytes)) parts.push(named(job.hint));
     if (job.previous && isOver()) parts.push(h("p.previous", previousRun(job, page, compare)));
@@ -125,11 +124,6 @@ export function show(main, signal, page, id) {
 
   function copyId() {
     copy(id, "The id was copied");
-  }
-
-  // Everything that decides what runs, one fact a line
-  function askedFacts() {
-    return h("dl.asked", (job.approval?.facts ?? []).map((fact) => [h("dt", named(fact.label)), h("dd", named(fact.value))]));
   }
 
   // --- beside the output ---
@@ -147,7 +141,7 @@ export function show(main, signal, page, id) {
   async function moreEvents() {
     try {
       for (let more = true; more;) {
-        const answer = await run("events", { job_id: id, since_event: lastEvent, limit: 500 }, signal);
+        const answer = await verb("events", { since_event: lastEvent, limit: 500 });
         events = [...events, ...answer.events].slice(-3000);
         lastEvent = Math.max(lastEvent, answer.next_event);
         more = answer.truncated;
@@ -160,11 +154,17 @@ export function show(main, signal, page, id) {
 
   function showSide() {
     const open = side.querySelector("details")?.open ?? true;
+    const kinds = []; // events, those of one kind that follow each other as one
+    for (const event of events) {
+      const last = kinds.at(-1), text = said(event);
+      if (last && (last.text === text || (last.event.type === event.type && !event.line))) Object.assign(last, { event, text, times: last.times + 1 });
+      else kinds.push({ event, text, times: 1 });
+    }
     patch(side,
       h("h2", "Events"),
-      events.length ? h("ol.events", events.slice(-300).map((event) => h("li", { class: `event ${event.type}` },
+      kinds.length ? h("ol.events", kinds.slice(-300).map(({ event, text, times }) => h("li", { class: `event ${event.type}` },
         h("button.quiet", { title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
-          h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span.type", said(event)))))) : h("p.dim", "Nothing yet."),
+          h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span.type", text, times > 1 ? h("span.same", `× ${number(times)}`) : null))))) : h("p.dim", "Nothing yet."),
       h("details", { open }, h("summary", "Details"), h("dl", factsOf(job, known?.end, lines).map(([name, value]) => h("div", h("dt", name), h("dd", named(value)))))));
   }
 
@@ -175,10 +175,10 @@ export function show(main, signal, page, id) {
   function live() {
     forever(async () => {
       const first = known === null;
-      const answer = await call("rows", {
-        job_id: id, count: rows.atEnd || first ? 200 : 1,
+      const answer = await mine("rows", {
+        count: rows.atEnd || first ? 200 : 1,
         ...(first || rows.tail ? {} : { known, wait_ms: 20000 }),
-      }, signal);
+      });
       const { end, state: now, events: happened } = answer;
       const before = known ?? {};
       known = { end, state: now, events: happened, gaps: JSON.stringify(answer.gaps) };
@@ -187,12 +187,14 @@ export function show(main, signal, page, id) {
       lines = answer.total_lines ?? lines;
       if (end !== before.end) showSide();
       showCounting(answer);
-      for (const name of ["pty", "state", "exit_code", "signal", "reason", "waiting_for_input", "prompt", "dropped_bytes", "missing_bytes", "hint", "supervisor"]) job[name] = answer[name];
+      for (const name of ["pty", "state", "exit_code", "signal", "reason", "waiting_for_input", "prompt", "echo", "asked_at", "dropped_bytes", "missing_bytes", "hint", "supervisor"]) job[name] = answer[name];
       showNotice();
       showTabs();
       if (first && job.pty && runs() && !location.hash) showView("terminal");
       if (now !== before.state || happened !== before.events) { learn(); learnEvents(); }
       if (first && location.hash.startsWith("#seq=")) jump(Number(location.hash.slice(5)));
+      else if (first && answer.over && (answer.state !== "exited" || answer.exit_code) && await learnFailures()) fail(failures.first);
+      else if (failures?.tests) showFailures();
       return !answer.over || answer.total_rows === null;
     }, signal, (error) => { refused(error); return error.status >= 500; });
   }
@@ -212,7 +214,7 @@ export function show(main, signal, page, id) {
   async function goTo(wanted) {
     showView("output");
     try {
-      const answer = await call("rows", { job_id: id, ...wanted, count: 200 }, signal);
+      const answer = await mine("rows", { ...wanted, count: 200 });
       if (answer.total_rows === null) return void setTimeout(() => { if (!signal.aborted) goTo(wanted); }, 300);
       rows.take({ ...answer, total_rows: Math.max(answer.total_rows, rows.total) });
       rows.toRow(answer.row, { point: true });
@@ -265,9 +267,7 @@ export function show(main, signal, page, id) {
     const many = `${number(Math.min(MOST_MATCHES, matches.length))}${matches.length >= MOST_MATCHES ? "+" : ""}`;
     hits.textContent = matches.length ? `${at < 0 ? "" : `${number(at + 1)} of `}${many}${done ? "" : "…"}` : done ? "none" : "…";
     const from = Math.max(0, Math.min(at - 5, matches.length - 200));
-    patch(found, paneHead(`${many} matching lines`, "Close the matches", () => { search.value = ""; find(); }),
-      lineList(matches.slice(from, from + 200), (offset) => { at = from + offset - 1; step(1); }, at - from));
-    found.querySelector(".now")?.scrollIntoView({ block: "nearest" });
+    showPane(found, `${many} matching lines`, matches.slice(from, from + 200), (offset) => { at = from + offset - 1; step(1); }, { now: at - from, close: () => { search.value = ""; find(); } });
   }
 
   function step(by) {
@@ -277,13 +277,40 @@ export function show(main, signal, page, id) {
     toLine(matches[at][0]);
   }
 
-  async function firstError() {
+  // The lines that say why, as the matchers of the server find them, in their order
+  let failures = null;
+  async function learnFailures() {
     try {
-      const answer = await run("log", { job_id: id, search: `(?i)${ERROR}`, context: 0, limit: 1 }, signal);
-      if (!answer.matches) return toast("No line looks like an error");
-      rows.marks = new RegExp(ERROR, "gi");
-      return await toLine(answer.first_line);
-    } catch (error) { return refused(error); }
+      const { failures: all, total, tests } = await mine("failures");
+      failures = { total, tests, first: all[0]?.[0], lines: all.sort((a, b) => a[0] - b[0]) };
+    } catch (error) { refused(error); }
+    return failures?.lines.length;
+  }
+
+  function showFailures() {
+    const { lines, total, tests, first } = failures;
+    showPane(found, total ? `${number(total)} ${total === 1 ? "line reports" : "lines report"} a failure` : "No line reports a failure",
+      lines.map(([seq, text]) => [seq === first ? "why" : "", text]), (at) => fail(lines[at][0]), { now: lines.findIndex(([seq]) => seq === pointed), more: tests && testTable(tests) });
+  }
+
+  let pointed = null; // the failure that is shown
+  function fail(seq) {
+    pointed = seq;
+    showFailures();
+    return jump(seq);
+  }
+
+  async function stepFailure(by) {
+    if (isOver() && failures ? !failures.lines.length : !await learnFailures()) return toast("No line reports a failure");
+    const { lines, first } = failures, at = lines.findIndex(([seq]) => seq === pointed);
+    return fail(at < 0 ? first : lines[(at + by + lines.length) % lines.length][0]);
+  }
+
+  // What the report of its tests says
+  function testTable({ passed, failed, skipped, failures: some }) {
+    return [h("p.dim", `Tests: ${number(passed)} passed, ${number(failed)} failed, ${number(skipped)} skipped`),
+      some.length ? h("table", h("thead", h("tr", h("th", "Test"), h("th", "Place"), h("th", "What it said"))),
+        h("tbody", some.map((test) => h("tr", h("td", one(test.name)), h("td", one(test.place)), h("td", one(test.message)))))) : null];
   }
 
   async function compare() {
@@ -292,8 +319,8 @@ export function show(main, signal, page, id) {
   }
 
   let typing = 0;
-  search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(find, 250); });
-  search.addEventListener("keydown", (event) => {
+  on(search, "input", () => { clearTimeout(typing); typing = setTimeout(find, 250); });
+  on(search, "keydown", (event) => {
     if (event.key === "Enter") { if (matches.length) step(event.shiftKey ? -1 : 1); else { clearTimeout(typing); find(); } }
     else if (event.key === "Escape") { if (search.value) { search.value = ""; find(); } rows.element.focus(); event.stopPropagation(); }
     else return;
@@ -307,7 +334,7 @@ export function show(main, signal, page, id) {
     if (error instanceof Refused && error.status === 404) {
       return void fill(main, h("div.empty", h("h1", "This job is gone"), h("p", named(error.message)), h("button", { onclick: () => page.go("") }, "All jobs")));
     }
-    return void toast(error.error?.hint ? `${error.message}. ${error.error.hint}` : error.message, "bad");
+    return void toast(told(error), "bad");
   }
 
   async function act(what, done) {
@@ -324,64 +351,39 @@ export function show(main, signal, page, id) {
 
   async function kill() {
     const answer = await ask("End this job?", [h("p", one(job.name)), field("Grace before SIGKILL, in seconds ", { name: "grace", type: "number", min: 0, max: 3600, step: "any", value: "5" })], "Kill", "bad");
-    if (answer) act(() => run("kill", { job_id: id, grace_ms: Math.round(Number(answer.grace) * 1000), wait_ms: 0 }), "It is being ended");
+    if (answer) act(() => verb("kill", { grace_ms: Math.round(Number(answer.grace) * 1000), wait_ms: 0 }), "It is being ended");
   }
 
   async function restart() {
     if (!await ask("Start this command again?", [h("pre", shell(job.command)), job.cwd ? h("p.dim", "in ", name(job.cwd)) : null], "Restart")) return;
-    const answer = await act(() => run("restart", { job_id: id, background: true }));
+    const answer = await act(() => verb("restart", { background: true }));
     if (answer) page.go(`job/${answer.job_id}`);
   }
 
   async function write() {
-    const answer = await ask("Write into its input", [field("Text", { name: "data", rows: 3 }, "textarea"), check("Enter at the end", "newline", true), check("End of input after it", "eof")], "Write");
-    if (answer) act(() => run("write", { job_id: id, data: answer.data + (answer.newline ? "\n" : ""), eof: answer.eof, wait_ms: 0 }), "Written");
+    const answer = await ask("Write into its input", [field("Text; Enter sends it, Shift+Enter begins a line", { name: "data", rows: 3 }, "textarea"), check("Enter at the end", "newline", true), check("End of input after it", "eof")], "Write");
+    if (answer) act(() => verb("write", { data: answer.data + (answer.newline ? "\n" : ""), eof: answer.eof, wait_ms: 0 }), "Written");
   }
 
   async function tag() {
     const answer = await ask("Tags", field("Words separated by spaces", { name: "tags", value: (job.tags ?? []).join(" ") }), "Set");
-    if (answer) act(() => run("tag_set", { job_id: id, tags: answer.tags.split(/[\s,]+/).filter(Boolean) }));
-  }
-
-  async function watch() {
-    const answer = await ask("Record an event when a line matches", [field("Pattern (RE2)", { name: "pattern", required: true }), check("Only once", "once")], "Watch");
-    if (answer?.pattern) act(() => run("notify_set", { job_id: id, watch: [answer] }), "Watching: hits are events, beside the output");
-  }
-
-  async function approve() {
-    const answer = await ask("Approve this command?", [askedFacts(), check("Always, exactly this", "always")], "Approve", "good");
-    if (answer) act(() => call("approve", { job_id: id, ...answer }), "Approved");
-  }
-
-  async function deny() {
-    const answer = await ask("Deny this command?", [askedFacts(), field("Why (its caller is told)", { name: "reason" })], "Deny", "bad");
-    if (answer) act(() => call("deny", { job_id: id, ...(answer.reason ? answer : {}) }), "Denied");
+    if (answer) act(() => verb("tag_set", { tags: answer.tags.split(/[\s,]+/).filter(Boolean) }));
   }
 
   async function download() {
-    const answer = await act(() => call("ticket", { job_id: id }));
+    const answer = await act(() => mine("ticket"));
     if (answer) h("a", { href: `${base}download/${answer.ticket}`, download: "" }).click();
   }
 
-  let told = false;
   async function notify() {
-    if (!told && (await Notification.requestPermission()) !== "granted") return toast("This browser does not let the page notify", "bad");
-    told = !told;
-    watchHidden(told ? 1 : -1);
-    return showHead();
+    await turnEnd(id);
+    showHead();
   }
   addEventListener("job", ({ detail: { job: now } }) => {
     if (now.job_id !== id) return;
-    const before = job.state;
     Object.assign(job, now);
     showHead();
-    if (told && !OVER.has(before) && OVER.has(now.state)) {
-      new Notification(`${one(now.name)}: ${condition(now).text}`, { body: one(now.last_line ?? ""), tag: id });
-      told = false;
-      watchHidden(-1);
-    }
   }, { signal });
-  over(signal, () => { if (told) watchHidden(-1); });
 
   // --- the terminal ---
 
@@ -413,11 +415,11 @@ export function show(main, signal, page, id) {
 
   // --- keys ---
 
-  // Key, what the help says, what it does, when; and as a button of the head, its word and its kind
+  // Key, help, action, when; as a button of the head its word and kind
   const acts = [
-    ["a", "approve", approve, isAsked, "Approve", ".good"], ["D", "deny", deny, isAsked, "Deny", ".bad"],
+    ["a", "approve", () => notice.querySelector(".good").focus(), isAsked], ["D", "deny", () => notice.querySelector("input").focus(), isAsked],
     ["x", "kill", kill, runs, "Kill…", ".bad"], ["R", "restart", restart, isOver, "Restart", ""], ["i", "write into its input", write, runs, "Write…", ""],
-    ["T", "tags", tag, () => true, "Tags…", ".quiet"], ["W", "watch for a line", watch, runs, "Watch…", ".quiet"],
+    ["T", "tags", tag, () => true, "Tags…", ".quiet"],
     ["b", "tell me of its end", notify, () => runs() && "Notification" in window, "Tell me", ".quiet.toggle"],
     ["p", "compare with the run before", compare, () => job.previous && isOver()],
     ["m", "take the keyboard", () => terminal.take(), () => terminal && !terminal.over],
@@ -426,7 +428,7 @@ export function show(main, signal, page, id) {
   for (const [key, help, act, when] of acts) keys[key] = [help, () => { if (when()) act(); }];
   page.keys({
     ...keys,
-    y: ["copy the id", copyId],
+    y: ["copy the id", copyId], E: ["previous failure", () => stepFailure(-1)],
     ...same("down", () => rows.by(1), "j", "ArrowDown"), ...same("up", () => rows.by(-1), "k", "ArrowUp"),
     ...same("a page down", () => rows.by(rows.seen - 1), " ", "PageDown"), ...same("", () => rows.by(1 - rows.seen), "PageUp"),
     ...same("", () => rows.toRow(0), "Home"), ...same("the end", () => rows.toEnd(), "G", "End"),
@@ -435,14 +437,14 @@ export function show(main, signal, page, id) {
 
   let seconds = 0;
   const timer = setInterval(() => {
-    const shown = document.getElementById("age");
+    const shown = byId("age");
     if (!shown || job.state !== "running") return;
     shown.textContent = age(job);
     seconds += 1;
     if (seconds % 5 === 0 && !document.hidden) learn(); // what it used so far
   }, 1000);
   over(signal, () => { clearInterval(timer); rows.close(); terminal?.close(); looking?.abort(); });
-  place.addEventListener("click", (event) => {
+  on(place, "click", (event) => {
     const link = event.target.closest("a.number");
     if (!link) return;
     event.preventDefault();

@@ -1,7 +1,8 @@
 // All jobs: what runs, what waits for a person, what ended how.
 
 import { about, filter, groups, jobs, onJobs, sorted } from "./jobs.js";
-import { ago, age, badge, begun, condition, fill, h, number, one, over, patch, same, shell } from "./dom.js";
+import { age, ago, badge, begun, condition, fill, h, number, on, one, over, patch, same, shell } from "./dom.js";
+import { inbox, nextQuestion, notifier } from "./questions.js";
 import { small, watchUsage } from "./usage.js";
 
 const ROW = 60;
@@ -23,10 +24,11 @@ export function show(main, signal, page) {
   });
   const chips = h("div.chips", { role: "group", "aria-label": "Which jobs" });
   const count = h("p.count", { role: "status" });
+  const notify = notifier();
   const space = h("div.space");
   const scroller = h("div.scroller", { tabIndex: 0, role: "list", "aria-label": "Jobs", id: "jobs" }, space);
   fill(main, h("div.list-page", h("h1.for-readers", "Jobs"),
-    h("div.bar", input, chips, count), scroller));
+    h("div.bar", input, chips, count, notify), inbox(page, signal), scroller));
 
   function anew() {
     const said = new URLSearchParams({ ...(kept.text && { q: kept.text }), ...(kept.group !== "all" && { show: kept.group }) });
@@ -42,9 +44,14 @@ export function show(main, signal, page) {
   }
 
   let pressed = false, pointed = 0, late = 0;
-  scroller.addEventListener("pointermove", () => { pointed = Date.now(); }, { passive: true });
-  scroller.addEventListener("pointerdown", () => { pressed = true; });
-  scroller.addEventListener("click", ({ target }) => { kept.chosen = target.closest(".row")?.dataset.job ?? kept.chosen; }, true);
+  on(scroller, "pointermove", () => { pointed = Date.now(); }, { passive: true });
+  on(scroller, "pointerdown", () => { pressed = true; });
+  on(scroller, "click", (event) => {
+    const at = event.target.closest(".row");
+    kept.chosen = at?.dataset.job ?? kept.chosen;
+    // The texts of a row can be selected; a click on them is one on the link below them
+    if (at && !event.target.closest("a, button") && getSelection().isCollapsed) at.querySelector(".name").dispatchEvent(new MouseEvent("click", event));
+  }, true);
   for (const name of ["pointerup", "pointercancel", "dragend"]) addEventListener(name, () => setTimeout(() => { pressed = false; }), { signal });
 
   // What a person aims at stays where it is: others wait
@@ -72,14 +79,12 @@ export function show(main, signal, page) {
     if (about.refused) return page.stranger(about.refused);
     drawn = [];
     if (!found.length) return void patch(space, nothing());
-    const first = Math.max(0, Math.floor(scroller.scrollTop / ROW) - 4);
-    const last = Math.min(found.length, first + Math.ceil(scroller.clientHeight / ROW) + 9);
+    const first = Math.max(0, Math.floor(scroller.scrollTop / ROW) - 4), last = first + Math.ceil(scroller.clientHeight / ROW) + 9;
     const focused = document.activeElement?.closest(".row")?.dataset.job;
-    const where = focused ? found.findIndex((job) => job.job_id === focused) : -1;
+    const where = found.findIndex((job) => job.job_id === focused);
     drawn = found.slice(first, last).map((job, offset) => [job, first + offset]);
     if (where >= 0 && (where < first || where >= last)) drawn.push([found[where], where]);
-    patch(space, drawn.map(([job, at]) => row(job, at)));
-    return undefined;
+    return void patch(space, drawn.map(([job, at]) => row(job, at)));
   }
 
   function nothing() {
@@ -89,12 +94,9 @@ export function show(main, signal, page) {
   }
 
   function row(job, at) {
-    const state = condition(job);
-    const command = shell(job.command);
-    const name = one(job.name);
-    const when = job.state === "running" ? age(job) : ago(Date.parse(job.finished_at ?? job.created_at));
+    const command = shell(job.command), name = one(job.name);
     return h("div", {
-      class: `row ${state.kind}${job.job_id === kept.chosen ? " chosen" : ""}`, id: `job-${job.job_id}`, "data-job": job.job_id,
+      class: `row ${condition(job).kind}${job.job_id === kept.chosen ? " chosen" : ""}`, id: `job-${job.job_id}`, "data-job": job.job_id,
       role: "listitem", "aria-posinset": at + 1, "aria-setsize": found.length,
       style: { top: `${at * ROW}px` },
     },
@@ -105,7 +107,7 @@ export function show(main, signal, page) {
       h("div.last", job.last_line ? one(job.last_line) : h("span.dim", job.state === "running" ? "no output yet" : "no output"))),
     small(job),
     h("div.who", job.owner && job.owner !== "cli" ? one(job.owner) : ""),
-    h("div.how", badge(job), h("span.when", { title: job.finished_at ? `${begun(job) ? "ran " : ""}${age(job)}` : "" }, when)));
+    h("div.how", badge(job), h("span.when", { title: job.finished_at ? `${begun(job) ? "ran " : ""}${age(job)}` : "" }, job.state === "running" ? age(job) : ago(Date.parse(job.finished_at ?? job.created_at)))));
   }
 
   // A label that filters the list by what it says
@@ -130,21 +132,18 @@ export function show(main, signal, page) {
     ...same("next job", () => choose(1), "j", "ArrowDown"), ...same("previous job", () => choose(-1), "k", "ArrowUp"),
     ...same("", () => choose(0, 0), "Home"), ...same("", () => choose(0, found.length - 1), "End"),
     ...same("", () => choose(Math.floor(scroller.clientHeight / ROW)), "PageDown"), ...same("", () => choose(-Math.floor(scroller.clientHeight / ROW)), "PageUp"),
+    u: ["the next question", nextQuestion], b: ["notify me of questions", () => notify?.click()],
     Enter: ["open the job", () => { if (kept.chosen) page.go(`job/${kept.chosen}`); }],
     ...Object.fromEntries(Object.entries(NAMES).map(([group, name], at) => [at + 1, [name.toLowerCase(), () => pick(group)]])),
   });
   const pick = (name) => { kept.group = name; anew(); };
-  input.addEventListener("keydown", (event) => {
+  on(input, "keydown", (event) => {
     if (event.key === "Escape") { if (input.value) type(""); else scroller.focus(); event.stopPropagation(); }
     if (event.key === "ArrowDown" || event.key === "Enter") { scroller.focus(); choose(0); event.preventDefault(); event.stopPropagation(); if (event.key === "Enter" && found.length === 1) page.go(`job/${found[0].job_id}`); }
   });
 
-  let waiting = false;
-  scroller.addEventListener("scroll", () => {
-    if (waiting) return;
-    waiting = true;
-    requestAnimationFrame(() => { waiting = false; draw(); });
-  }, { passive: true });
+  let frame = 0;
+  on(scroller, "scroll", () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(draw); }, { passive: true });
   onJobs(() => refresh(true), signal);
   watchUsage(() => drawn.map(([job]) => job.job_id).filter((id) => jobs.get(id)?.state === "running" && !jobs.get(id).host), draw, signal);
   addEventListener("resize", draw, { signal });

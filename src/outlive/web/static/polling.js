@@ -40,15 +40,10 @@ export function watchHidden(by) {
   document.dispatchEvent(new Event("visibilitychange"));
 }
 
-function shown(signal) {
-  return new Promise((resolve) => {
-    const look = () => {
-      if (document.hidden && !watchesHidden && !signal.aborted) return;
-      document.removeEventListener("visibilitychange", look);
-      resolve();
-    };
-    document.addEventListener("visibilitychange", look);
-    signal.addEventListener("abort", look, { once: true });
-    look();
-  });
+async function shown(signal) {
+  while (document.hidden && !watchesHidden && !signal.aborted) {
+    await new Promise((resolve) => {
+      for (const [target, event] of [[document, "visibilitychange"], [signal, "abort"]]) target.addEventListener(event, resolve, { once: true });
+    });
+  }
 }

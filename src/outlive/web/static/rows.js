@@ -4,7 +4,7 @@
 // scroll bar is a scale: a large movement goes to its place on it, a small one moves by rows.
 
 import { parts, plain, show as showParts } from "./ansi.js";
-import { h, number, patch } from "./dom.js";
+import { h, number, on, patch } from "./dom.js";
 
 const HIGHEST = 6_000_000; // pixels; Firefox draws nothing beyond 17 million
 const CHUNK = 200;
@@ -25,16 +25,16 @@ export class Rows {
     // What is pressed or selected does not move away under the hand
     this.control = new AbortController();
     const { signal } = this.control;
-    this.element.addEventListener("pointerdown", () => { this.pressed = this.atEnd; });
+    on(this.element, "pointerdown", () => { this.pressed = this.atEnd; });
     addEventListener("pointerup", () => { if (this.pressed) { this.pressed = false; this.measure(); } }, { signal });
-    document.addEventListener("selectionchange", () => {
+    on(document, "selectionchange", () => {
       const chosen = getSelection();
       if (!this.atEnd || chosen.isCollapsed || !this.layer.contains(chosen.anchorNode)) return;
       this.top = this.lastTop;
       this.atEnd = false;
       this.onMove();
     }, { signal });
-    this.element.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    on(this.element, "scroll", () => this.scrolled(), { passive: true });
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(this.element);
   }
@@ -237,15 +237,5 @@ export class Rows {
       if (control.signal.aborted) return;
       setTimeout(() => { this.asked.delete(chunk); this.draw(); }, 1000);
     }
-  }
-
-  // The text of the rows that are in memory from the top of the window on, as it is shown
-  text() {
-    const found = [];
-    for (let row = Math.floor(this.top); row < Math.min(this.total, this.top + this.seen); row += 1) {
-      const data = this.kept.get(row);
-      if (data && !data.gap) found.push(plain(data[2]));
-    }
-    return found.join("\n");
   }
 }

@@ -49,9 +49,7 @@ export class Terminal {
   unanswered() {
     const { parser } = this.emulator;
     const taken = () => true;
-    for (const [prefix, intermediates, final] of [["", "", "c"], [">", "", "c"], ["=", "", "c"], ["", "", "n"], ["?", "", "n"], [">", "", "q"], ["", "", "t"], ["", "$", "p"], ["?", "$", "p"]]) {
-      parser.registerCsiHandler({ ...(prefix && { prefix }), ...(intermediates && { intermediates }), final }, taken);
-    }
+    for (const [final, prefix, intermediates] of [["c"], ["c", ">"], ["c", "="], ["n"], ["n", "?"], ["q", ">"], ["t"], ["p", "", "$"], ["p", "?", "$"]]) parser.registerCsiHandler({ prefix, intermediates, final }, taken);
     for (const intermediates of ["$", "+"]) parser.registerDcsHandler({ intermediates, final: "q" }, taken);
     for (const code of [4, 10, 11, 12, 52]) parser.registerOscHandler(code, (data) => code === 52 || data.includes("?"));
   }
@@ -153,13 +151,12 @@ export class Terminal {
   // The columns and rows that have room in this window
   room() {
     const screen = this.place.querySelector(".xterm-screen"), outer = this.place.parentElement;
-    const { cols, rows } = this.emulator;
-    const fitting = (size, sides, count, least, most) => {
-      const around = [[outer, "padding"], [this.place, "padding"], [this.place, "border"]].flatMap(([element, what]) => sides.map((side) => parseFloat(getComputedStyle(element)[`${what}${side}${what === "border" ? "Width" : ""}`])));
-      const room = outer[`client${size}`] - around.reduce((sum, one) => sum + one, 0);
-      return Math.max(least, Math.min(most, Math.floor(room / (screen[`client${size}`] / count)) || count));
+    const fitting = (side, count, least, most) => {
+      const around = 2 * parseFloat(getComputedStyle(outer).paddingTop) + this.place[`offset${side}`] - screen[`client${side}`];
+      const found = Math.floor((outer[`client${side}`] - around) / (screen[`client${side}`] / count));
+      return Math.max(least, Math.min(most, found || count));
     };
-    return [fitting("Width", ["Left", "Right"], cols, 20, 500), fitting("Height", ["Top", "Bottom"], rows, 5, 200)];
+    return [fitting("Width", this.emulator.cols, 20, 500), fitting("Height", this.emulator.rows, 5, 200)];
   }
 
   fit() {

@@ -1,7 +1,7 @@
 // What jobs use, as this page has seen it: samples are taken while a person looks, and kept here.
 
 import { call } from "./api.js";
-import { bytes, h } from "./dom.js";
+import { bytes, h, on } from "./dom.js";
 import { forever, sleep } from "./polling.js";
 
 const MOST = 1200; // samples of a job; then every other one of the older half goes
@@ -39,7 +39,7 @@ function percent(cpu) {
 }
 
 // Draw pieces [{ from, to, value }] as an area: time from `start` to `end`, values up to `most`
-export function draw(canvas, pieces, { start, end, most, colour }) {
+function draw(canvas, pieces, { start, end, most, colour }) {
   const scale = window.devicePixelRatio || 1;
   const width = canvas.clientWidth || canvas.width, height = canvas.clientHeight || canvas.height;
   canvas.width = Math.round(width * scale); // which clears it too
@@ -49,22 +49,13 @@ export function draw(canvas, pieces, { start, end, most, colour }) {
   const shade = getComputedStyle(document.documentElement).getPropertyValue(colour).trim();
   const x = (time) => ((time - start) / (end - start)) * width;
   const y = (value) => height - 1 - Math.min(1, value / (most || 1)) * (height - 3);
-  for (let at = 0; at < pieces.length;) {
-    let stop = at + 1;
-    while (stop < pieces.length && pieces[stop].from - pieces[stop - 1].to < HOLE) stop += 1;
-    pen.beginPath();
-    pen.moveTo(x(pieces[at].from), y(pieces[at].value));
-    for (let one = at; one < stop; one += 1) pen.lineTo(x(pieces[one].to), y(pieces[one].value));
-    pen.strokeStyle = shade;
-    pen.lineWidth = 1.5;
-    pen.stroke();
-    pen.lineTo(x(pieces[stop - 1].to), height);
-    pen.lineTo(x(pieces[at].from), height);
-    pen.globalAlpha = 0.18;
-    pen.fillStyle = shade;
-    pen.fill();
+  pen.fillStyle = shade;
+  for (const { from, to, value } of pieces) {
+    const wide = Math.max(1, x(to) - x(from));
     pen.globalAlpha = 1;
-    at = stop;
+    pen.fillRect(x(from), y(value), wide, 1.5);
+    pen.globalAlpha = 0.18;
+    pen.fillRect(x(from), y(value), wide, height);
   }
 }
 
@@ -95,9 +86,9 @@ export class Curves {
     this.time = h("span.dim");
     this.element = h("div", { class: `curves${picked ? " picks" : ""}`, role: "group", "aria-label": label },
       this.parts.map((part) => h("div.curve", part.canvas, h("div.name", `${part.name} `, part.value))), this.line);
-    this.element.addEventListener("pointermove", (event) => this.point(event.clientX));
-    this.element.addEventListener("pointerleave", () => this.point(null));
-    if (picked) this.element.addEventListener("click", (event) => picked(this.timeAt(event.clientX)));
+    on(this.element, "pointermove", (event) => this.point(event.clientX));
+    on(this.element, "pointerleave", () => this.point(null));
+    if (picked) on(this.element, "click", (event) => picked(this.timeAt(event.clientX)));
   }
 
   timeAt(x) {
@@ -124,11 +115,11 @@ export class Curves {
   }
 
   tell() {
-    const time = this.pointed === null || this.pointed === undefined ? null : this.timeAt(this.pointed);
+    const time = this.pointed == null ? null : this.timeAt(this.pointed);
     for (const part of this.parts) {
       const drawn = part.drawn ?? [];
       const one = time === null ? drawn.at(-1) : drawn.find((piece) => piece.from <= time && time <= piece.to);
-      part.value.textContent = one ? `${part.shown(one.value)}${time === null && drawn.length ? `, at most ${part.shown(Math.max(...drawn.map((piece) => piece.value)))}` : ""}` : "–";
+      part.value.textContent = one ? part.shown(one.value) : "–";
     }
   }
 }
@@ -136,20 +127,3 @@ export class Curves {
 export const CPU = { name: "CPU", colour: "--accent", shown: percent, least: 0.1 };
 export const MEMORY = { name: "memory", colour: "--runs", shown: bytes, least: 1 };
 export const OUTPUT = { name: "output", colour: "--asks", shown: (rate) => `${bytes(Math.round(rate))}/s`, least: 1 };
-
-// The sum of several jobs, in steps of a time
-export function total(ids, name, start, end, steps) {
-  const width = (end - start) / steps;
-  const sums = new Array(steps).fill(null);
-  for (const id of ids) {
-    for (const one of rates(id)) {
-      const first = Math.max(0, Math.floor((one.from - start) / width)), last = Math.min(steps - 1, Math.floor((one.to - start) / width));
-      for (let step = first; step <= last; step += 1) {
-        const share = (Math.min(one.to, start + (step + 1) * width) - Math.max(one.from, start + step * width)) / width;
-        // A rate counts for its part of the step; a size is that of the longest part
-        if (share > 0) (sums[step] ??= new Map()).set(id, name === "memory" ? Math.max(sums[step].get(id) ?? 0, one.memory) : (sums[step].get(id) ?? 0) + share * one[name]);
-      }
-    }
-  }
-  return sums.flatMap((sum, step) => (sum ? [{ from: start + step * width, to: start + (step + 1) * width, value: [...sum.values()].reduce((a, b) => a + b, 0) }] : []));
-}
