@@ -685,3 +685,24 @@ def test_a_job_with_a_terminal_goes_on_in_the_terminal_that_approved_it(cli: Cli
         user.types(b"typed\r")
         assert user.leaves() == 0
     assert "typed" in cli.ok("log", job)["output"]
+
+
+DRAWS = """
+import select, sys, tty
+tty.setraw(0)
+for n in range(14):
+    print(f"\\x1b[H{n} lines of a table", end="\\x1b[J", flush=True)
+    select.select([0], [], [], 0.5)
+print("\\x1b[H\\x1b[JPress a key:", end=" ", flush=True)
+select.select([0], [], [])
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_draws_the_screen_waits_only_when_it_stands_still(cli: Cli) -> None:
+    """As `top` does: it listens to the keyboard between two drawings."""
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", sys.executable, "-c", DRAWS)["job_id"]
+    until(lambda: cli.ok("status", job).get("prompt", "").endswith("Press a key:"))
+    asked = [one for one in cli.ok("events", job)["events"] if one["type"] == "waiting_for_input"]
+    assert len(asked) <= 3, "one, and hardly another where the machine is so slow that it stands still"
+    cli.ok("kill", job, "--grace-ms", "0")

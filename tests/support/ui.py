@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import hmac
 import json
@@ -81,7 +82,7 @@ class Keys:
 
     def opened(self, question: Sealed, answer: bytes) -> dict[str, Any]:
         said = self._cipher.decrypt(nonce(1, int(question.headers["x-outlive-number"])), answer, None)
-        found: dict[str, Any] = json.loads(said)
+        found: dict[str, Any] = json.loads(gzip.decompress(said) if said[:1] == b"\x1f" else said)
         return found
 
 
@@ -148,7 +149,7 @@ class Caller:
         return self.client.post(f"{self.base}/api/{path}", content=content, headers=sent)
 
     def get(self, path: str, **headers: str) -> httpx2.Response:
-        return self.client.get(self.base + path, headers=headers)
+        return self.client.get(self.base + path, headers={name.replace("_", "-"): one for name, one in headers.items()})
 
     def keep(self, said: dict[str, Any]) -> None:
         self.keys = Keys(decoded(said["key"]), self.ask)

@@ -7,23 +7,25 @@ from typing import Any
 
 import pytest
 
-from outlive.supervisor.input import prompt_detector
 from outlive.supervisor.input.prompt_detector import PromptDetector
 from outlive.system.blocked_reads import Target, ThreadStates
 from outlive.system.pty import Modes
+
+PLACE = PromptDetector.__module__
 
 
 class _Job:
     """A job whose threads do what `states` says, with a clock that `run` moves on."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now, self.due, self.states = 0.0, None, ThreadStates()
+        self.now, self.states = 0.0, ThreadStates()
+        self.due: float | None = None
         self.last_output, self.end = 0.0, 0
         self.is_set = False
         self.changes: list[bool] = []
-        monkeypatch.setattr(prompt_detector.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(prompt_detector.blocked_reads, "supported", lambda: True)
-        monkeypatch.setattr(prompt_detector.blocked_reads, "inspect_threads", lambda pids, target: self.states)
+        monkeypatch.setattr(f"{PLACE}.time.monotonic", lambda: self.now)
+        monkeypatch.setattr(f"{PLACE}.blocked_reads.supported", lambda: True)
+        monkeypatch.setattr(f"{PLACE}.blocked_reads.inspect_threads", lambda pids, target: self.states)
         loop: Any = self
         self._look: Callable[[], None] = lambda: None
         self.detector = PromptDetector(

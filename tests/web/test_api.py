@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import signal
 import socket
@@ -434,3 +435,20 @@ def test_a_call_whose_page_is_gone_ends(browser: Browser, ui: Ui, cli: Cli) -> N
         with http.client(timeout=0.02) as client, pytest.raises(httpx2.TimeoutException):
             client.post(f"{ui.base}/api/call", content=call.body, headers=call.headers)
     until(lambda: browser.post("jobs").status_code == 200)
+
+
+def test_large_answers_and_files_are_packed_for_who_asks(browser: Browser, cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "seq 1 20000")["job_id"]
+    assert browser.keys is not None
+    sizes = []
+    for more in ({}, {"gzip": True}):
+        asked = {"method": "rows", "given": {"job_id": job, "count": 2000}, **more}
+        call = browser.keys.seal("rows", json.dumps(asked).encode())
+        answer = browser.send(call)
+        assert browser.keys.opened(call, answer.content)["total_rows"] == 20_000
+        sizes.append(len(answer.content))
+    assert sizes[1] * 3 < sizes[0]
+    plain, packed = (browser.get("/static/job.js", accept_encoding=way) for way in ("identity", "gzip"))
+    assert (plain.headers.get("content-encoding"), packed.headers["content-encoding"]) == (None, "gzip")
+    assert plain.text == packed.text
+    assert int(packed.headers["content-length"]) * 2 < int(plain.headers["content-length"])

@@ -31,7 +31,7 @@ def test_a_failed_job_says_what_changed_since_the_run_before_and_shows_it(
     page.keyboard.press("Home")
     page.locator(".found button").get_by_text("FAILED a.py::two <b>").click()
     until(lambda: page.locator(".line.target .text").all_text_contents() == ["FAILED a.py::two <b>"])
-    page.get_by_role("button", name="Close the comparison").click()
+    page.get_by_role("button", name="Close").click()
     until(lambda: page.locator(".found").is_hidden())
     page.get_by_role("link", name="Open it").click()
     until(lambda: page.locator("#output .line .text").all_text_contents()[-1:] == ["FAILED a.py::one <b>"])

@@ -77,7 +77,6 @@ def test_the_pictures_of_the_page_are_drawn(chrome: Any, ui: Ui, cli: Cli, place
         picture(tab, f"job-{look}", place)
         page.get_by_role("link", name="Timeline").click()
         page.locator(".lane").nth(4).wait_for()
-        drawn_often(tab, ".timeline-page .curve canvas", 2)
         picture(tab, f"timeline-{look}", place)
         tab.open(f"{ui.page}/job/{shell}")
         page.locator(".xterm-rows").wait_for()

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 import anyio
 
 from outlive import limits, verbs
-from outlive.core.members import number_of
+from outlive.core.members import number_of, object_of
 from outlive.core.records import EXEC, READ
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.mcp import threads
 from outlive.mcp.tools.arguments import Reader
 from outlive.mcp.tools.offer import PROCESS
+from outlive.mcp.tools.text.sentences import duration
+from outlive.render.failures import other_run
 from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
-from outlive.web import rows, samples, terminal
+from outlive.web import failures, questions, rows, samples, terminal
 from outlive.web.job_list import JobList
 from outlive.web.keyboards import Keyboards
 
@@ -48,12 +50,15 @@ class Api:
         self._calls = calls
         self._may_approve = may_approve
         self._keyboards = Keyboards(calls)
+        self._answered: dict[str, str] = {}  # job → when it asked what was answered last
         self._lists: dict[str | None, tuple[JobList, anyio.Lock]] = {}
         self._persons = {name: Reader(verbs.load(name), name) for name in _PERSONS}
         self.methods: dict[str, Method] = {
             "process": self._process,
             "jobs": self._jobs,
             "rows": self._rows,
+            "failures": self._failures,
+            "answer": self._answer,
             "samples": self._samples,
             "terminal": self._terminal,
             "keyboard": self._keyboard,
@@ -77,6 +82,10 @@ class Api:
             fault = OutliveError("internal_error", f"{type(error).__name__}: {error}", hint="This is a bug in outlive.")
         return _status(fault.code), envelope.failure(fault)
 
+    @property
+    def is_stopping(self) -> bool:
+        return self._calls.is_stopping()
+
     def observer(self, caller: Caller) -> Context:
         return self._calls.observer(caller)
 
@@ -90,7 +99,9 @@ class Api:
             answer = await self._calls.show(verb.name, caller, **args)
         else:
             answer = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller._replace(person=True))
-        return envelope.sized(answer, "full")
+        answer = envelope.sized(answer, "full")
+        said = other_run.previous(answer, duration)
+        return {**answer, "previous": {**object_of(answer, "previous"), "said": f"{said}."}} if said else answer
 
     async def _jobs(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         args = taken(given, {"after": int, "list": str, "wait_ms": int})
@@ -117,6 +128,29 @@ class Api:
         read = partial(rows.rows, self._calls.observer(caller), args["job_id"], wanted, known=known, wait_ms=wait_ms)
         answer = await threads.run(read, caller=caller.owner)
         return envelope.answer("ui.rows", answer)
+
+    async def _failures(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
+        args = taken(given, {"job_id": str}, "job_id")
+        read = partial(failures.failures, self._calls.observer(caller), **args)
+        return envelope.answer("ui.failures", await threads.run(read, caller=caller.owner))
+
+    async def _answer(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
+        """Write one line for one question: twice Enter does not answer the next one."""
+        args = taken(given, {"job_id": str, "asked_at": str, "line": str}, "job_id", "asked_at", "line")
+        job, asked = args["job_id"], args["asked_at"]
+        before = self._answered.get(job, "")
+        if before == asked:
+            raise OutliveError("invalid_state", "this question has been answered", hint="Nothing was written.")
+        self._answered[job] = asked
+        look = partial(questions.line_end, self._calls.observer(caller), job, asked)
+        try:
+            line = args["line"] + await threads.run(look, caller=caller.owner)
+            write = {"action": "write", "job_id": job, "data": line, "wait_ms": 0}
+            answer = await self._calls.run(PROCESS, write, caller._replace(person=True))
+        except BaseException:
+            self._answered[job] = before
+            raise
+        return envelope.answer("ui.answer", {"job_id": job, "bytes_written": answer["bytes_written"]})
 
     async def _samples(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         args = taken(given, {"jobs": list}, "jobs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import gzip
 import hashlib
 import html
 import secrets
@@ -56,6 +57,8 @@ _KINDS = {
 _TICKET_S = 60.0  # a download has to begin within this
 _TICKETS = 100
 _PIECE = 1 << 18
+_PACKED_BYTES = 8_192  # of an answer, from which on it is packed
+_STOPPING_S = 0.5  # between two looks at whether the server ends, while a call waits
 _CALLS = 64  # of one session at a time
 _STATUS = {"denied": 403, "job_not_found": 404}
 
@@ -183,11 +186,14 @@ class Page:
             return PlainTextResponse("This call came before.", 409)
         tell(request.scope, ADMITTED)
         try:
-            asked = taken(as_object(said), {"method": str, "given": dict}, "method")
+            asked = taken(as_object(said), {"method": str, "given": dict, "gzip": bool}, "method")
             status, answer = await self._answer(request, tab.session, asked["method"], asked.get("given", {}))
         except OutliveError as error:
-            status, answer = _STATUS.get(error.code, 400), envelope.failure(error)
-        return _bytes(tab.seal.answer(number, envelope.encoded(answer)), status)
+            asked, status, answer = {}, _STATUS.get(error.code, 400), envelope.failure(error)
+        text = envelope.encoded(answer)
+        if asked.get("gzip") and len(text) > _PACKED_BYTES:  # before it is sealed: what is sealed does not get smaller
+            text = gzip.compress(text, 1)
+        return _bytes(tab.seal.answer(number, text), status)
 
     async def _answer(
         self, request: Request, session: Session, method: str, given: dict[str, object]
@@ -212,9 +218,18 @@ class Page:
                 answers.append(await self._api.call(method, caller, given))
                 group.cancel_scope.cancel()
 
+            async def stopping() -> None:
+                while not self._api.is_stopping:
+                    await anyio.sleep(_STOPPING_S)
+                group.cancel_scope.cancel()
+
             group.start_soon(gone)
             group.start_soon(work)
-        return answers[0] if answers else (499, {})
+            if given.get("wait_ms"):  # the server would wait for it, and cut it in the end
+                group.start_soon(stopping)
+        if not answers:
+            raise _Refused(PlainTextResponse("The server ends.", 503))
+        return answers[0]
 
     # --- downloads ---
 
@@ -272,6 +287,13 @@ class Page:
 
 
 @cache
+def _packed(path: str) -> bytes:
+    asset = _file(path)
+    assert asset is not None
+    return gzip.compress(asset[0], mtime=0)
+
+
+@cache
 def _file(path: str) -> tuple[bytes, str] | None:
     """Return the content of a file of the page and its tag; None if there is none."""
     names = path.split("/")
@@ -290,9 +312,12 @@ async def _static(request: Request) -> Response:
     if asset is None:
         return PlainTextResponse("There is nothing here.", 404)
     data, tag = asset
-    headers = {"etag": tag, "cache-control": "no-cache"}  # asked for each time, sent when it has changed
+    # Asked for each time, sent when it has changed
+    headers = {"etag": tag, "cache-control": "no-cache", "vary": "accept-encoding"}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        data, headers["content-encoding"] = _packed(path), "gzip"
     return Response(data, media_type=_KINDS[path.rpartition(".")[2]], headers=headers)
 
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from outlive.core import quoted
 from outlive.core.ids import new_id
 from outlive.jobs import adoption, lookup
+from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.list import entry_of
+from outlive.web import questions
 
 if TYPE_CHECKING:
     from outlive.jobs.context import Context
@@ -100,6 +102,9 @@ class JobList:
                     "pty": definition.pty,
                     "title": getattr(definition, "title", None),
                 }
+                if entry["waiting_for_input"]:
+                    with Output(job) as output:
+                        entry |= questions.question(inspection, output)
                 if definition.sandbox:
                     entry["sandbox"] = definition.sandbox.shown
                 if inspection.state.finished and inspection.supervised:

@@ -16,6 +16,7 @@ from outlive.render.truncate import gaps_in
 from outlive.store import history
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause
+from outlive.web import questions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,6 +68,7 @@ def rows(
                 **_about(inspection, job, output),
                 **answer,
                 **job_answer.waiting(inspection, output).to_dict(),
+                **questions.question(inspection, output),
                 **(supervisor.to_dict() if (supervisor := job_answer.stopped(inspection)) else {}),
                 **lost.to_dict(),
                 **({"hint": lost.hint} if lost.hint else {}),

@@ -95,6 +95,11 @@ class Choice:
         """The lines that a tool prints for a failure alone, those that say most first."""
         return [number for _, number in self._strong]
 
+    @property
+    def doubtful(self) -> list[int]:
+        """Rare lines that may mean a failure."""
+        return [number for _, number in self._weak if self.count(number) <= _RARE]
+
     def kind(self, number: int) -> int:
         return self._exact.get(number, self.lines.kinds[number])
 
@@ -133,7 +138,7 @@ class Choice:
         for _, number in self._strong:
             if made.has(number):
                 made.take(self._around(number))
-        made.take(number for _, number in self._weak if self.count(number) <= _RARE)
+        made.take(self.doubtful)
         made.take(reversed(numbers), folded=False)
         return made
 

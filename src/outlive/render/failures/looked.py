@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+from typing import NamedTuple
 
 from outlive.answers.output import Shown
 from outlive.answers.spans import Cut, LeftOut
 from outlive.matching import problem_matchers
 from outlive.render import truncate
 from outlive.render.failures.choice import MAX_LINE_CHARS, Choice, Lines, Made, Run
+from outlive.render.plain_text import readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +58,28 @@ def compiled(added: tuple[Matcher, ...]) -> Matchers | None:
     return problem_matchers.Matchers((*added, *problem_matchers.built_in()))
 
 
+class Failure(NamedTuple):
+    """A line that reports a failure."""
+
+    seq: int  # where it begins in the output
+    text: str
+
+
+def failures(source: Merged, added: tuple[Matcher, ...], most: int) -> tuple[list[Failure], int]:
+    """Return lines that report a failure, first the one that says why (telling.py), then those that say most; and how many
+    there are. Where no tool names a failure, they are lines that may mean one."""
+    matchers = compiled(added)
+    if matchers is None:
+        return [], 0
+    looked = _Looked(source, 0, source.end, matchers)
+    choice = looked.choice
+    numbers = [] if looked.endless else choice.failures or choice.doubtful
+    if numbers:
+        why = min(numbers, key=lambda number: (choice.hits[number].matcher, number))
+        numbers = [why, *(number for number in numbers if number != why)]
+    return [Failure(looked.place(number), looked.text(number)) for number in numbers[:most]], len(numbers)
+
+
 class _Looked:
     """The first and the last bytes of [since, stop) of a job's output: all of it where it is short."""
 
@@ -83,7 +107,7 @@ class _Looked:
         left_out: list[LeftOut] = []
         at, line, held = self._since, 0, 0
         for run in [*self._split(made.runs()), None]:
-            start = self._stop if run is None else self._place(run.first)
+            start = self._stop if run is None else self.place(run.first)
             if start > at:
                 left_out.append(self._left_out(at, start, line, len(self.choice.lines) if run is None else run.first))
                 parts += self._marks(left_out)
@@ -120,7 +144,10 @@ class _Looked:
                 split.append(run)
         return split
 
-    def _place(self, line: int) -> int:
+    def text(self, line: int) -> str:
+        return shortened(readable(self.choice.lines.text(line).decode("utf-8", "replace")).rstrip("\n"))
+
+    def place(self, line: int) -> int:
         """Return the position in the output at which a line starts."""
         offset = self.choice.lines.starts[line]
         behind = self._seam is not None and line >= self._seam
@@ -128,7 +155,7 @@ class _Looked:
 
     def _end(self, run: Run) -> int:
         lines = self.choice.lines
-        return self._place(run.stop - 1) + lines.stops[run.stop - 1] - lines.starts[run.stop - 1]
+        return self.place(run.stop - 1) + lines.stops[run.stop - 1] - lines.starts[run.stop - 1]
 
     def _left_out(self, start: int, stop: int, line: int, next_line: int) -> LeftOut:
         unseen = self._seam is not None and line <= self._seam <= next_line

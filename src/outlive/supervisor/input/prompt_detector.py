@@ -5,7 +5,8 @@ a time of silence.
 (b) One is blocked in poll, select or epoll on it while no thread works: yes if the last line of the
     output is unfinished, as a prompt is, or if it has switched the line discipline off (an editor,
     a menu) and listens to nothing else. A server that also takes keys on its stdin is not waiting
-    for them.
+    for them. One that has switched it off and does not stand at a prompt has to stand still for a
+    second: `top` draws, and listens in between.
 (c) One may not be looked at (su, sudo): yes if the terminal reads a line, shows nothing of it, and
     the last line is unfinished: a password.
 """
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 _QUIET_S = 0.3  # silence before it is determined which threads are blocked, ...
 _INSPECT_EVERY_S = (0.3, 2.0)  # ... then again at growing intervals
+_STILL_S = (
+    1.2  # silence of a program that has switched the line discipline off and does not stand at a prompt: it may draw
+)
 _PROMPT_QUIET_S = 3.0  # silence before it, where the kernel does not tell which threads are blocked
 
 # A program that polls its input and goes on by itself was not waiting: it draws (top, a spinner, a clock). The next time it
@@ -129,9 +133,12 @@ class PromptDetector:
         if states.reading:
             return True
         if states.polling and not states.busy:
-            if self._silent_s() < self._still_s:
+            line = self._last_line()
+            draws = modes is not None and not modes.canonical
+            still_s = _STILL_S if draws and not _PROMPT.search(line) else 0.0
+            if self._silent_s() < max(still_s, self._still_s):
                 return False
-            return bool(self._last_line()) or (modes is not None and not modes.canonical and not states.others)
+            return bool(line) or (draws and not states.others)
         if states.unreadable and modes is not None:
             return modes.canonical and not modes.echo and bool(self._last_line())
         return False

@@ -1,6 +1,6 @@
 // One line of output as a terminal shows it: colours, and text that overwrites text.
 
-import { visible } from "./dom.js";
+import { h, number, visible } from "./dom.js";
 
 const TOKEN = /\x1b\[([0-9;:<=>?]*)([ -/]*)([@-~])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\|$)|\x1b[PX^_][^\x1b]*(?:\x1b\\|$)|\x1b[ -/]*[0-~]?|[\r\b\t]|[^\x1b\r\b\t]+/g;
 const PLAIN = /^[^\x1b\r\b]*$/;
@@ -9,20 +9,13 @@ const MOST_CELLS = 20000;
 
 // → [{ text, style, stream, lost }]; `style` is null or { fg, bg, bold, dim, italic, underline, strike, inverse }
 export function parts(runs, state) {
-  const found = [];
-  let simple = state.style === null;
-  for (let at = 0; at < runs.length && simple; at += 2) simple = runs[at] === LOST || PLAIN.test(runs[at + 1]);
-  if (simple) {
-    for (let at = 0; at < runs.length; at += 2) {
-      if (runs[at] === LOST) found.push({ lost: runs[at + 1] });
-      else found.push({ text: visible(runs[at + 1]), stream: runs[at], style: null });
-    }
-    return found;
-  }
-  return overwritten(runs, state);
+  const pairs = [];
+  for (let at = 0; at < runs.length; at += 2) pairs.push([runs[at], runs[at + 1]]);
+  if (state.style !== null || pairs.some(([stream, text]) => stream !== LOST && !PLAIN.test(text))) return overwritten(pairs, state);
+  return pairs.map(([stream, text]) => (stream === LOST ? { lost: text } : { text: visible(text), stream, style: null }));
 }
 
-function overwritten(runs, state) {
+function overwritten(pairs, state) {
   const cells = [];
   let column = 0;
   const write = (char, stream) => {
@@ -30,18 +23,18 @@ function overwritten(runs, state) {
     cells[column] = { text: char, style: state.style, stream };
     column += 1;
   };
-  for (let at = 0; at < runs.length; at += 2) {
-    const stream = runs[at];
+  const to = (wanted) => { column = Math.max(0, Math.min(MOST_CELLS, wanted)); };
+  for (const [at, [stream, printed]] of pairs.entries()) {
     if (stream === LOST) {
-      cells[column] = { lost: runs[at + 1] };
+      cells[column] = { lost: printed };
       column += 1;
       continue;
     }
     // A carriage return at the end of a line belongs to the line break of a terminal
-    const text = at + 2 === runs.length ? runs[at + 1].replace(/\r+$/, "") : runs[at + 1];
+    const text = at === pairs.length - 1 ? printed.replace(/\r+$/, "") : printed;
     for (const [token, given, , final] of text.matchAll(TOKEN)) {
       if (token === "\r") column = 0;
-      else if (token === "\b") column = Math.max(0, column - 1);
+      else if (token === "\b") to(column - 1);
       else if (token === "\t") { do write(" ", stream); while (column % 8); }
       else if (token[0] !== "\x1b") for (const char of visible(token)) write(char, stream);
       else if (final === "m") state.style = styled(state.style, given);
@@ -49,9 +42,9 @@ function overwritten(runs, state) {
         const mode = given === "" ? 0 : Number(given);
         if (mode === 0) cells.length = Math.min(cells.length, column);
         else for (let back = 0; back < (mode === 2 ? cells.length : column); back += 1) cells[back] = { text: " ", style: null, stream };
-      } else if (final === "G") column = Math.min(MOST_CELLS, Math.max(0, (Number(given) || 1) - 1));
-      else if (final === "C") column = Math.min(MOST_CELLS, column + (Number(given) || 1));
-      else if (final === "D") column = Math.max(0, column - (Number(given) || 1));
+      } else if (final === "G") to((Number(given) || 1) - 1);
+      else if (final === "C") to(column + (Number(given) || 1));
+      else if (final === "D") to(column - (Number(given) || 1));
     }
   }
   return joined(cells);
@@ -67,31 +60,20 @@ function joined(cells) {
   return found;
 }
 
+const ON = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike" };
+const OFF = { 22: ["bold", "dim"], 23: ["italic"], 24: ["underline"], 27: ["inverse"], 29: ["strike"], 39: ["fg"], 49: ["bg"] };
+
 function styled(before, given) {
   const codes = given.replace(/:/g, ";").split(";").map((code) => Number(code) || 0);
-  let style = { ...(before ?? {}) };
+  let style = { ...before };
   for (let at = 0; at < codes.length; at += 1) {
-    const code = codes[at];
+    const code = codes[at], tens = Math.floor(code / 10), ones = code % 10;
+    const where = [3, 9].includes(tens) ? "fg" : [4, 10].includes(tens) ? "bg" : null;
     if (code === 0) style = {};
-    else if (code === 1) style.bold = true;
-    else if (code === 2) style.dim = true;
-    else if (code === 3) style.italic = true;
-    else if (code === 4) style.underline = true;
-    else if (code === 7) style.inverse = true;
-    else if (code === 9) style.strike = true;
-    else if (code === 22) { delete style.bold; delete style.dim; }
-    else if (code === 23) delete style.italic;
-    else if (code === 24) delete style.underline;
-    else if (code === 27) delete style.inverse;
-    else if (code === 29) delete style.strike;
-    else if (code === 39) delete style.fg;
-    else if (code === 49) delete style.bg;
-    else if (code >= 30 && code <= 37) style.fg = code - 30;
-    else if (code >= 40 && code <= 47) style.bg = code - 40;
-    else if (code >= 90 && code <= 97) style.fg = code - 82;
-    else if (code >= 100 && code <= 107) style.bg = code - 92;
+    else if (ON[code]) style[ON[code]] = true;
+    else if (OFF[code]) for (const name of OFF[code]) delete style[name];
+    else if (where && ones < 8) style[where] = ones + (tens > 4 ? 8 : 0);
     else if (code === 38 || code === 48) {
-      const where = code === 38 ? "fg" : "bg";
       if (codes[at + 1] === 5) { style[where] = colour(codes[at + 2] ?? 0); at += 2; }
       else if (codes[at + 1] === 2) { style[where] = rgb(codes.slice(at + 2, at + 5)); at += 4; }
     }
@@ -116,13 +98,10 @@ function rgb(given) {
 export function show(element, found, marks) {
   for (const part of found) {
     if (part.lost !== undefined) {
-      const lost = document.createElement("span");
-      lost.className = "lost";
-      lost.textContent = `⟨${part.lost.toLocaleString("en-US")} bytes were cut out of the log⟩`;
-      element.append(lost);
+      element.append(h("span.lost", `⟨${number(part.lost)} bytes were cut out of the log⟩`));
       continue;
     }
-    const where = part.style || part.stream === STDERR ? element.appendChild(document.createElement("span")) : element;
+    const where = part.style || part.stream === STDERR ? element.appendChild(h("span")) : element;
     if (where !== element) dress(where, part);
     marked(where, part.text, marks);
   }
@@ -140,19 +119,13 @@ function dress(element, part) {
 }
 
 function marked(element, text, marks) {
-  if (!marks) {
-    element.append(document.createTextNode(text));
-    return;
-  }
   let at = 0;
-  marks.lastIndex = 0;
-  for (let hit = marks.exec(text), count = 0; hit && count < 200; hit = marks.exec(text), count += 1) {
-    if (!hit[0]) { marks.lastIndex += 1; continue; }
-    element.append(document.createTextNode(text.slice(at, hit.index)));
-    element.append(Object.assign(document.createElement("mark"), { textContent: hit[0] }));
+  for (const hit of marks ? [...text.matchAll(marks)].slice(0, 200) : []) {
+    if (!hit[0]) continue;
+    element.append(text.slice(at, hit.index), h("mark", hit[0]));
     at = hit.index + hit[0].length;
   }
-  element.append(document.createTextNode(text.slice(at)));
+  element.append(text.slice(at));
 }
 
 export function plain(runs) {

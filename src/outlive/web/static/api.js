@@ -2,7 +2,7 @@
 // answer: another program that listens in the server's place can neither read nor answer it
 // (docs/reference/page-api.md).
 
-import { Refused } from "./polling.js";
+import { Refused, sleep } from "./polling.js";
 
 const BASE = new URL("..", import.meta.url).pathname;
 const STORED = `outlive-key:${BASE}`;
@@ -150,19 +150,37 @@ async function send(path, headers, body, signal = undefined) {
 async function sent(method, given, signal) {
   const { name, key } = tab;
   const number = ++tab.last;
-  const body = await crypto.subtle.encrypt(question(number), key, utf8.encode(JSON.stringify({ method, given })));
+  const body = await crypto.subtle.encrypt(question(number), key, utf8.encode(JSON.stringify({ method, given, gzip: true })));
   const answer = await send("call", { "X-Outlive-Tab": name, "X-Outlive-Number": String(number) }, body, signal);
   if (answer.headers.get("content-type") !== "application/octet-stream") return { answer };
   const data = await answer.arrayBuffer();
   try {
-    return { answer, found: JSON.parse(new TextDecoder().decode(await crypto.subtle.decrypt(reply(number), key, data))) };
+    const said = await crypto.subtle.decrypt(reply(number), key, data);
+    const packed = new Uint8Array(said)[0] === 0x1f; // gzip; JSON begins with a brace
+    return { answer, found: await new Response(packed ? new Response(said).body.pipeThrough(new DecompressionStream("gzip")) : said).json() };
   } catch {
     throw over();
   }
 }
 
+// A browser opens six connections to a server: of all its pages, four calls may wait there. Others look again and
+// again, rarely if nobody sees them, and what a person does finds a connection free
+async function held(method, act, signal) {
+  for (const slot of method === "jobs" ? [method] : [1, 2, 3]) {
+    const done = await navigator.locks.request(`outlive-${slot}`, { ifAvailable: true }, async (lock) => lock && [await act({})]);
+    if (done) return done[0];
+  }
+  let looks = 0;
+  do await sleep(document.hasFocus() ? 300 : 1000, signal); while (document.hidden && !signal?.aborted && (looks += 1) < 20);
+  return act({ wait_ms: 0 });
+}
+
+export function call(method, given = {}, signal = undefined) {
+  return given.wait_ms ? held(method, (more) => one(method, { ...given, ...more }, signal), signal) : one(method, given, signal);
+}
+
 // One call. Errors: Refused with the server's error object; TypeError without a connection; AbortError.
-export async function call(method, given = {}, signal = undefined) {
+async function one(method, given = {}, signal = undefined) {
   if (ended) throw ended;
   const before = tab;
   let { answer, found } = await sent(method, given, signal);

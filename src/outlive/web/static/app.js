@@ -1,13 +1,14 @@
 // Around everything: header, addresses, keys, light and dark.
 
 import { base, begin, call, connected, forget, login, onConnection } from "./api.js";
-import { fill, h, named, patch, toast } from "./dom.js";
-import { about, begin as beginJobs, jobs, onJobs } from "./jobs.js";
+import { byId, fill, h, named, patch, toast } from "./dom.js";
+import { about, begin as beginJobs, groups, jobs, onJobs } from "./jobs.js";
+import { notify } from "./questions.js";
 import { show as showList } from "./list.js";
 import { show as showJob } from "./job.js";
 import { show as showTimeline } from "./timeline.js";
 
-const main = document.getElementById("main");
+const main = byId("main");
 let control = new AbortController();
 let keys = {};
 let help = null;
@@ -22,7 +23,7 @@ const page = {
     else history.pushState(null, "", address);
     if (!replace) route();
   },
-  follow,
+  link,
   list: "", // the address of the list as it was left
   place: null, // what the address does not say of the place on this page
   keys(found) { keys = found; },
@@ -44,28 +45,31 @@ function route() {
 
 function header() {
   const path = location.pathname.slice(base.length);
-  const link = (to, text, here) => h("a", { href: base + to, "aria-current": here ? "page" : null, onclick: (event) => follow(event, to) }, text);
-  patch(document.getElementById("top"),
-    h("a", { class: "brand", href: base, "aria-label": "outlive: all jobs", onclick: (event) => follow(event, "") },
-      h("img", { src: `${base}static/icon.svg`, alt: "", width: 22, height: 22 }), "outlive"),
-    h("nav", { "aria-label": "Pages" }, link("", "Jobs", path === "" || path.startsWith("job/")), link("timeline", "Timeline", path === "timeline")),
-    h("span", { class: "grow" }),
+  const tab = (to, text, here) => link("a", to, { "aria-current": here ? "page" : null }, text);
+  patch(byId("top"),
+    link("a.brand", "", { "aria-label": "outlive: all jobs" }, h("img", { src: `${base}static/icon.svg`, alt: "", width: 22, height: 22 }), "outlive"),
+    h("nav", { "aria-label": "Pages" }, tab("", "Jobs", path !== "timeline"), tab("timeline", "Timeline", path === "timeline")),
+    h("span.grow"),
     h("span", { id: "connection", role: "status" }),
     h("span", { id: "counts" }),
-    h("button", { class: "quiet", id: "theme", title: "Light or dark (t)", "aria-label": "Light or dark", onclick: turnTheme }, "◐"),
-    h("button", { class: "quiet", id: "help", title: "Keys (?)", "aria-label": "Keys", onclick: showHelp }, "?"));
+    h("button.quiet", { id: "theme", title: "Light or dark (t)", "aria-label": "Light or dark", onclick: turnTheme }, "◐"),
+    h("button.quiet", { id: "help", title: "Keys (?)", "aria-label": "Keys", onclick: showHelp }, "?"));
   showConnection();
   showCounts();
 }
 
-function follow(event, to) {
-  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-  event.preventDefault();
-  page.go(to);
+// A link to a place of this page: a plain click loads no new one
+function link(what, to, more, ...children) {
+  const onclick = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    page.go(to);
+  };
+  return h(what, { href: base + to, onclick, ...more }, ...children);
 }
 
 function showConnection() {
-  const place = document.getElementById("connection");
+  const place = byId("connection");
   if (place) {
     place.textContent = connected ? "" : `no connection to the server: trying again${byToken ? "" : "; if it has ended, run outlive ui"}`;
     place.className = connected ? "" : "lost-connection";
@@ -74,21 +78,17 @@ function showConnection() {
 }
 
 function showCounts() {
-  const place = document.getElementById("counts");
+  const place = byId("counts");
   if (!place) return;
-  let running = 0, asks = 0;
-  for (const job of jobs.values()) {
-    if (job.state === "running") running += 1;
-    if (job.waiting_for_input || job.approval?.state === "pending") asks += 1;
-  }
-  patch(place, running ? h("span", { class: "runs" }, `${running} running`) : "", asks ? h("span", { class: "asks" }, `${asks} waiting`, h("span", { class: "long" }, " for you")) : "");
+  const [running, asks] = [groups.running, groups.asks].map((test) => [...jobs.values()].filter(test).length);
+  patch(place, running ? h("span.runs", `${running} running`) : "", asks ? h("span.asks", `${asks} waiting`, h("span.long", " for you")) : "");
 }
 
 // --- keys ---
 
 const common = {
-  "?": ["this help", () => showHelp()],
-  t: ["light or dark", () => turnTheme()],
+  "?": ["this help", showHelp],
+  t: ["light or dark", turnTheme],
   g: ["all jobs", () => page.go("")],
   l: ["timeline", () => page.go("timeline")],
 };
@@ -108,16 +108,16 @@ addEventListener("keydown", (event) => {
   found[1](event);
 });
 
-const SHOWN = { ArrowDown: "↓", ArrowUp: "↑", Enter: "Enter", Escape: "Esc", " ": "Space" };
+const SHOWN = { ArrowLeft: "←", ArrowRight: "→", Escape: "Esc", " ": "Space" };
 
 function showHelp() {
   if (help) return;
   const rows = (found) => Object.entries(found).filter(([, [text]]) => text)
-    .map(([key, [text]]) => h("div", {}, h("dt", {}, h("kbd", {}, SHOWN[key] ?? key)), h("dd", {}, text)));
-  help = h("dialog", { class: "help", "aria-labelledby": "help-title", onclose: () => { help.remove(); help = null; } },
+    .map(([key, [text]]) => h("div", h("dt", h("kbd", SHOWN[key] ?? key)), h("dd", text)));
+  help = h("dialog.help", { "aria-labelledby": "help-title", onclose: () => { help.remove(); help = null; } },
     h("h2", { id: "help-title" }, "Keys"),
-    h("dl", {}, rows(keys), rows(common)),
-    h("form", { method: "dialog" }, h("button", { class: "quiet", type: "button", onclick: leave }, "Log this browser out"), h("button", { autofocus: true }, "Close")));
+    h("dl", rows(keys), rows(common)),
+    h("form", { method: "dialog" }, h("button.quiet", { type: "button", onclick: leave }, "Log this browser out"), h("button", { autofocus: true }, "Close")));
   document.body.append(help);
   help.showModal();
 }
@@ -142,18 +142,17 @@ function turnTheme() {
 function stranger(error) {
   document.title = "outlive";
   if (byToken && error.code === "denied" && crypto.subtle) return askToken();
-  const title = error.code === "ended" ? "The server of this page has ended" : "This browser has not been let in";
-  const again = byToken ? ["Load this page again to give a token of the server."] : ["Run this on the machine whose jobs you want to see; it opens the page with a new one-time link:"];
-  return fill(main, h("div", { class: "empty stranger" }, h("h1", {}, title),
-    h("p", {}, again),
-    byToken ? null : h("p", {}, h("code", {}, "outlive ui")),
-    error.code === "ended" ? h("p", { class: "dim" }, "If it still runs, another program has taken its place at this address. It learned nothing from this page.") : null,
-    error.code === "denied" && error.message ? h("p", { class: "dim" }, `${named(error.message)}. ${named(error.hint ?? "")}`) : null));
+  const ended = error.code === "ended";
+  return fill(main, h("div.empty.stranger", h("h1", ended ? "The server of this page has ended" : "This browser has not been let in"),
+    h("p", byToken ? "Load this page again to give a token of the server." : "Run this on the machine whose jobs you want to see; it opens the page with a new one-time link:"),
+    byToken ? null : h("p", h("code", "outlive ui")),
+    ended ? h("p.dim", "If it still runs, another program has taken its place at this address. It learned nothing from this page.") : null,
+    error.code === "denied" && error.message ? h("p.dim", `${named(error.message)}. ${named(error.hint ?? "")}`) : null));
 }
 
 function askToken() {
   const token = h("input", { type: "password", name: "token", required: true, autocomplete: "current-password", "aria-label": "Token" });
-  const said = h("p", { class: "lost-connection", role: "alert" });
+  const said = h("p.lost-connection", { role: "alert" });
   const enter = async (event) => {
     event.preventDefault();
     try {
@@ -163,8 +162,8 @@ function askToken() {
       said.textContent = error.message === "busy" ? "Too many wrong tokens. Try again in a minute." : error.message;
     }
   };
-  fill(main, h("form", { class: "empty stranger", onsubmit: enter }, h("h1", {}, "Give a token of this server"), token, said,
-    h("button", {}, "Enter"), h("p", { class: "dim" }, "On the machine of the server, ", h("code", {}, "outlive token add NAME"), " makes one. This page has its rights.")));
+  fill(main, h("form.empty.stranger", { onsubmit: enter }, h("h1", "Give a token of this server"), token, said,
+    h("button", "Enter"), h("p.dim", "On the machine of the server, ", h("code", "outlive token add NAME"), " makes one. This page has its rights.")));
   token.focus();
 }
 
@@ -187,6 +186,7 @@ if (refused) {
     for (const [before, job] of changes) dispatchEvent(new CustomEvent("job", { detail: { before, job } }));
     if (about.refused) stranger(about.refused);
   }, forGood);
+  notify((id) => page.go(`job/${id}`));
   beginJobs();
   route();
 }

@@ -1,15 +1,21 @@
 // Elements and texts. Whatever a job or a client wrote goes into the page as a text node, never as markup.
 
-export function h(tag, attributes = {}, ...children) {
+export const byId = (id) => document.getElementById(id);
+export const on = (target, name, act, how) => target.addEventListener(name, act, how);
+
+// An element by its tag and classes, "button.quiet", with attributes if there are any, and children
+export function h(what, ...children) {
+  const [tag, ...classes] = what.split(".");
   const found = document.createElement(tag);
-  set(found, attributes);
+  if (classes.length) found.className = classes.join(" ");
+  if (children[0]?.constructor === Object) set(found, children.shift());
   put(found, children);
   return found;
 }
 
-export function set(element, attributes) {
+function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
+    if (value == null || value === false) continue;
     if (name.startsWith("on")) element[name] = value;
     else if (name === "class") element.className = value;
     else if (name === "style") Object.assign(element.style, value);
@@ -18,11 +24,20 @@ export function set(element, attributes) {
   }
 }
 
+export const isPressed = (button) => button.getAttribute("aria-pressed") === "true";
+export const press = (button, on) => button.setAttribute("aria-pressed", String(on));
+
+// Do this when the signal comes
+export const over = (signal, act) => on(signal, "abort", act, { once: true });
+
+// The same under several keys, of which the help names the first
+export const same = (help, act, ...keys) => Object.fromEntries(keys.map((key, at) => [key, [at ? "" : help, act]]));
+
 const PROPERTIES = { value: 1, checked: 1, disabled: 1, hidden: 1, tabIndex: 1 };
 
 function put(element, children) {
   for (const child of children.flat(Infinity)) {
-    if (child === null || child === undefined || child === false) continue;
+    if (child == null || child === false) continue;
     element.append(child instanceof Node ? child : document.createTextNode(String(child)));
   }
 }
@@ -154,18 +169,15 @@ export function duration(ms) {
   if (s < 1) return `${Math.round(s * 1000)} ms`;
   if (s < 10) return `${s.toFixed(1)} s`;
   if (s < 60) return `${Math.floor(s)} s`;
-  if (s < 3600) return `${Math.floor(s / 60)}m ${String(Math.floor(s % 60)).padStart(2, "0")}s`;
-  if (s < 86400) return `${Math.floor(s / 3600)}h ${String(Math.floor((s % 3600) / 60)).padStart(2, "0")}m`;
-  return `${Math.floor(s / 86400)}d ${Math.floor((s % 86400) / 3600)}h`;
+  const [m, hours, two] = [Math.floor(s / 60), Math.floor(s / 3600), (n) => String(Math.floor(n)).padStart(2, "0")];
+  return m < 60 ? `${m}m ${two(s % 60)}s` : hours < 24 ? `${hours}h ${two(m % 60)}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }
 
 export function ago(then, now = Date.now()) {
   const s = Math.max(0, (now - then) / 1000);
   if (s < 5) return "just now";
-  if (s < 60) return `${Math.floor(s)} s ago`;
-  if (s < 3600) return `${Math.floor(s / 60)} min ago`;
-  if (s < 86400) return `${Math.floor(s / 3600)} h ago`;
-  return `${Math.floor(s / 86400)} d ago`;
+  const [size, unit] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([size]) => s >= size);
+  return `${Math.floor(s / size)} ${unit} ago`;
 }
 
 export function clock(then) {
@@ -180,30 +192,22 @@ export const OVER = new Set(["exited", "failed", "killed"]);
 
 // kind: the class of its colour; icon: its shape, so that nothing is told by colour alone
 export function condition(job) {
-  if (job.approval && job.approval.state === "pending") return { kind: "asks", icon: "?", text: "waits for approval" };
-  if (job.reachable === false) return { kind: "asks", icon: "?", text: `out of reach, was ${job.state}` };
-  if (job.queue && !OVER.has(job.state)) return { kind: "idle", icon: "○", text: `queued${job.queue.reason ? `: ${one(job.queue.reason)}` : ""}` };
-  if (job.state === "running") {
-    if (job.supervisor === "unresponsive") return { kind: "bad", icon: "!", text: "supervisor stopped" };
-    if (job.waiting_for_input) return { kind: "asks", icon: "?", text: "waits for input" };
-    return { kind: "runs", icon: "▶", text: "running" };
-  }
-  if (job.state === "exited") {
-    if (job.exit_code === 0) return { kind: "good", icon: "✓", text: "done" };
-    return { kind: "bad", icon: "✕", text: `exit ${job.exit_code}` };
-  }
-  if (job.state === "killed") {
-    const why = { timeout: "time limit", idle_timeout: "silent too long", kill: "killed", oom: "out of memory" };
-    return { kind: job.reason === "kill" ? "ended" : "bad", icon: "■", text: why[job.reason] ?? job.signal ?? "killed" };
-  }
-  if (job.reason === "denied") return { kind: "ended", icon: "⊘", text: "denied" };
-  if (job.state === "failed") return { kind: "bad", icon: "✕", text: job.reason ?? "failed" };
-  return { kind: "idle", icon: "○", text: job.state };
+  const as = (kind, icon, text) => ({ kind, icon, text });
+  const { approval, reachable, state, reason, queue, supervisor, waiting_for_input: waits, exit_code: code, signal } = job;
+  if (approval?.state === "pending") return as("asks", "?", "waits for approval");
+  if (reachable === false) return as("asks", "?", `out of reach, was ${state}`);
+  if (queue && !OVER.has(state)) return as("idle", "○", `queued${queue.reason ? `: ${one(queue.reason)}` : ""}`);
+  if (state === "running") return supervisor === "unresponsive" ? as("bad", "!", "supervisor stopped") : waits ? as("asks", "?", "waits for input") : as("runs", "▶", "running");
+  if (state === "exited") return code === 0 ? as("good", "✓", "done") : as("bad", "✕", `exit ${code}`);
+  const why = { timeout: "time limit", idle_timeout: "silent too long", kill: "killed", oom: "out of memory" };
+  if (state === "killed") return as(reason === "kill" ? "ended" : "bad", "■", why[reason] ?? signal ?? "killed");
+  if (reason === "denied") return as("ended", "⊘", "denied");
+  return state === "failed" ? as("bad", "✕", reason ?? "failed") : as("idle", "○", state);
 }
 
 export function badge(job, tag = "span") {
   const found = condition(job);
-  return h(tag, { class: `badge ${found.kind}` }, h("span", { class: "icon", "aria-hidden": "true" }, found.icon), found.text);
+  return h(tag, { class: `badge ${found.kind}` }, h("span.icon", { "aria-hidden": "true" }, found.icon), found.text);
 }
 
 // When its command began; answers have a time for one that never did too
@@ -212,20 +216,21 @@ export function begun(job) {
 }
 
 export function age(job, now = Date.now()) {
-  const started = begun(job);
-  if (!started) return job.finished_at ? "never ran" : "";
-  const start = Date.parse(started);
-  const end = job.finished_at ? Date.parse(job.finished_at) : now;
-  return duration(end - start);
+  const started = begun(job), ended = job.finished_at;
+  if (!started) return ended ? "never ran" : "";
+  return duration((ended ? Date.parse(ended) : now) - Date.parse(started));
 }
 
 // --- telling ---
 
 export function toast(text, kind = "") {
   const shown = h("div", { class: `toast ${kind}` }, named(text));
-  document.getElementById("toasts").append(shown);
+  byId("toasts").append(shown);
   setTimeout(() => shown.remove(), kind === "bad" ? 9000 : 4000);
 }
+
+// An error in words, with the server's hint
+export const told = (error) => (error.error?.hint ? `${error.message}. ${error.error.hint}` : error.message);
 
 // Ask in a dialog → what its fields hold by their names, or null
 export function ask(heading, fields, label, kind = "") {
@@ -233,12 +238,20 @@ export function ask(heading, fields, label, kind = "") {
     let answer = null;
     const dialog = h("dialog", { "aria-label": heading, onclose: () => { dialog.remove(); resolve(answer); } },
       h("form", { method: "dialog", onsubmit: () => { answer = Object.fromEntries([...dialog.querySelectorAll("[name]")].map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value])); } },
-        h("h2", {}, heading), fields,
-        h("div", { class: "buttons" }, h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"), h("button", { class: kind }, label))));
+        h("h2", heading), fields,
+        h("div.buttons", h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"), h("button", { class: kind }, label))));
+    dialog.onkeydown = (event) => { // Enter sends; with Shift it is a new line
+      if (event.key !== "Enter" || event.shiftKey || event.target.tagName !== "TEXTAREA") return;
+      event.preventDefault();
+      dialog.querySelector("form").requestSubmit();
+    };
     document.body.append(dialog);
     dialog.showModal();
   });
 }
+
+export const field = (label, more, tag = "input") => h("label", label, h(tag, { spellcheck: "false", ...more }));
+export const check = (label, name, checked = false) => h("label.check", h("input", { type: "checkbox", name, checked }), label);
 
 export async function copy(text, done) {
   try {

@@ -24,7 +24,7 @@ export function factsOf(job, end, lines) {
 // An event in one line
 export function said(event) {
   const words = [event.type.replaceAll("_", " ")];
-  if (event.type === "finished") words.push(event.exit_code !== null && event.exit_code !== undefined ? `exit ${event.exit_code}` : event.signal ?? event.reason ?? "");
+  if (event.type === "finished") words.push(event.exit_code != null ? `exit ${event.exit_code}` : event.signal ?? event.reason ?? "");
   for (const name of ["line", "prompt", "signal", "by", "reason", "sink", "error"]) if (event[name] && event.type !== "finished") words.push(String(event[name]));
   return one(words.join(" · ")).slice(0, 160);
 }

@@ -2,84 +2,94 @@
 
 import { base, call, run } from "./api.js";
 import { expression, plain } from "./ansi.js";
-import { OVER, age, ask, badge, bytes, clock, condition, copy, cut, fill, h, name, named, number, one, patch, shell, toast, visible } from "./dom.js";
-import { previousRun, showChanges } from "./changes.js";
+import { OVER, age, ask, badge, byId, bytes, check, clock, condition, copy, cut, field, fill, h, isPressed, name, named, number, on, one, over, patch, press, same, shell, toast, told } from "./dom.js";
+import { previousRun, showChanges, showPane } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
-import { Refused, forever, watchHidden } from "./polling.js";
+import { Refused, forever } from "./polling.js";
+import { askedFacts, commandForm, ends, lineForm, turnEnd } from "./questions.js";
 import { Rows } from "./rows.js";
 import { Terminal } from "./terminal.js"; // nothing is loaded later on: another program may listen then
 import { CPU, Curves, MEMORY, OUTPUT, rates, watchUsage } from "./usage.js";
 
-// What programs call an error; RE2
-const ERROR = "(?i)\\b(error|fatal|panic|exception|traceback|failed|failure|segmentation fault|cannot|denied)\\b";
-
+const MOST_MATCHES = 20_000;
 export function show(main, signal, page, id) {
   const job = { ...(jobs.get(id) ?? { job_id: id, state: "unknown", name: id }) };
   let view = "output";
   let terminal = null;
   const runs = () => job.state === "running", isAsked = () => job.approval?.state === "pending", isOver = () => OVER.has(job.state);
+  const mine = (method, given) => call(method, { job_id: id, ...given }, signal);
+  const verb = (action, given) => mine("process", { action, ...given });
+  const keys = {};
+  const titled = (help, key) => `${help} (${key})`;
+  // A button, and the key that does the same
+  const tool = (key, word, help, act, kind = ".quiet", more = {}) => {
+    keys[key] = [help, act];
+    return h(`button${kind}`, { title: titled(help, key), onclick: act, ...more }, word);
+  };
+  const toggle = (key, word, help, act, on = false) => tool(key, word, help, act, ".toggle", { "aria-pressed": String(on) });
 
   // --- the parts of the page ---
 
-  const title = h("h1", {});
-  const state = h("span", { class: "state" });
-  const facts = h("p", { class: "facts" });
-  const actions = h("div", { class: "actions", role: "group", "aria-label": "Actions" });
-  const notice = h("div", { class: "notice", hidden: true });
+  const title = h("h1");
+  const state = h("span.state");
+  const facts = h("p.facts");
+  const actions = h("div.actions", { role: "group", "aria-label": "Actions" });
+  const notice = h("div.notice", { hidden: true });
   const search = h("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search the output", title: "RE2", spellcheck: "false", autocomplete: "off" });
-  const hits = h("span", { class: "hits", role: "status" });
-  const toggle = (text, title, onclick, on = false) => h("button", { class: "toggle", "aria-pressed": String(on), title, onclick }, text);
-  const follow = toggle("Follow", "Follow the output (f)", () => turnFollow(), true);
-  const wrap = toggle("Wrap", "Wrap long lines (w)", () => turn(wrap, "wrap"));
-  const fold = toggle("Fold repeats", "Fold repeated lines (r)", () => turn(fold, "fold"));
-  const strict = toggle("Aa", "Tell capitals apart (C)", () => { strict.setAttribute("aria-pressed", String(!isStrict())); find(); });
-  const isStrict = () => strict.getAttribute("aria-pressed") === "true";
-  const found = h("aside", { class: "found", hidden: true, "aria-label": "Matches" });
-  const side = h("aside", { class: "side", "aria-label": "What happened" });
-  const counting = h("div", { class: "counting", hidden: true, role: "status" });
-  const place = h("div", { class: "place" });
-  const tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Views", hidden: true });
+  keys["/"] = ["search the output", () => { search.focus(); search.select(); }];
+  const hits = h("span.hits", { role: "status" });
+  const strict = toggle("C", "Aa", "tell capitals apart", () => { press(strict, !isPressed(strict)); find(); });
+  const found = h("aside.found", { hidden: true, "aria-label": "Matches" });
+  const side = h("aside.side", { "aria-label": "What happened" });
+  const counting = h("div.counting", { hidden: true, role: "status" });
+  const empty = h("p.empty", { hidden: true });
+  const tabs = h("div.tabs", { role: "tablist", "aria-label": "Views", hidden: true });
   const rows = new Rows({
-    load: (row, count, signal) => call("rows", { job_id: id, row, count }, signal),
+    load: (row, count, signal) => mine("rows", { row, count }),
     link: (seq) => `${base}job/${id}#seq=${seq}`,
-    onMove: () => showFollow(),
+    onMove: () => press(follow, rows.atEnd),
   });
   rows.element.id = "output";
-  const tools = h("div", { class: "tools" },
-    h("div", { class: "search" }, search, strict,
-      h("button", { class: "quiet", title: "Previous match (N)", "aria-label": "Previous match", onclick: () => step(-1) }, "↑"),
-      h("button", { class: "quiet", title: "Next match (n)", "aria-label": "Next match", onclick: () => step(1) }, "↓"), hits),
-    h("button", { title: "First line that looks like an error (e)", onclick: () => firstError() }, "First error"),
-    h("span", { class: "grow" }), follow, wrap, fold,
-    h("button", { class: "quiet", title: "Copy what is shown (c)", onclick: () => copy(rows.text(), "The lines in view were copied") }, "Copy"),
-    h("button", { class: "quiet", title: "Download the whole output (d)", onclick: () => download() }, "Download"),
-    h("button", { class: "quiet", title: "Events and details (s)", onclick: () => turnSide() }, "Events"));
-  place.append(rows.element);
+  const place = h("div.place", rows.element, empty);
+  const follow = toggle("f", "Follow", "follow the output", turnFollow, true);
+  const tools = h("div.tools", h("div.search", search, strict,
+    tool("N", "↑", "previous match", () => step(-1), ".quiet", { "aria-label": "Previous match" }),
+    tool("n", "↓", "next match", () => step(1), ".quiet", { "aria-label": "Next match" }), hits),
+    tool("e", "Failures", "next line that reports a failure", () => stepFailure(1), ""),
+    h("span.grow"), follow,
+    ...[["w", "Wrap", "wrap long lines", "wrap"], ["r", "Fold repeats", "fold repeated lines", "fold"]].map(([key, word, help, name]) => {
+      const button = toggle(key, word, help, () => {
+        press(button, rows[name] = !rows[name]);
+        rows.element.classList.toggle(name, rows[name]);
+        rows.measure();
+      });
+      return button;
+    }),
+    tool("d", "Download", "download the whole output", download),
+    tool("s", "Events", "events and details", () => { side.parentElement.classList.toggle("turned"); rows.measure(); }));
   const curves = new Curves({
     parts: [CPU, MEMORY, OUTPUT], label: "What it uses, over time",
     pieces: (part) => rates(id).map((one) => ({ ...one, value: one[part.name.toLowerCase()] })),
     // What was printed at a time is where the output ended at that look
-    picked: (time) => { const one = rates(id).find((piece) => time <= piece.to); if (one && one.end) jump(one.end - 1); },
+    picked: (time) => { const one = rates(id).find((piece) => time <= piece.to); if (one?.end) jump(one.end - 1); },
   });
   curves.element.hidden = true;
-  fill(main, h("div", { class: "job-page" },
-    h("div", { class: "head" },
-      h("div", { class: "who" }, h("a", { class: "back", href: base + page.list, "aria-label": "All jobs", title: "All jobs (Esc)", onclick: (event) => page.follow(event, page.list) }, "←"), title, state),
+  fill(main, h("div.job-page",
+    h("div.head",
+      h("div.who", page.link("a.back", page.list, { "aria-label": "All jobs" }, "←"), title, state),
       actions, facts),
     notice, tabs, curves.element,
-    h("div", { class: "body" }, h("div", { class: "out" }, tools, counting, h("div", { class: "panes" }, place, found)), side)));
+    h("div.body", h("div.out", tools, counting, h("div.panes", place, found)), side)));
 
   // --- what is known of the job ---
 
   async function learn() {
     try {
-      Object.assign(job, await run("status", { job_id: id }, signal));
+      Object.assign(job, await verb("status"));
       showHead();
       showSide();
-    } catch (error) {
-      if (!signal.aborted) refused(error);
-    }
+    } catch (error) { refused(error); }
   }
 
   function showHead() {
@@ -88,19 +98,12 @@ export function show(main, signal, page, id) {
     title.title = command;
     patch(state, badge(job));
     patch(facts,
-      h("code", { class: "command", title: command }, cut(command, 5000)),
+      h("code.command", { title: command }, cut(command, 5000)),
       h("span", { id: "age" }, age(job)),
       job.cwd ? h("span", { title: "Directory" }, name(job.cwd)) : null,
-      h("button", { class: "quiet id", title: "Copy the id", onclick: () => copy(id, "The id was copied") }, id.slice(-8).toLowerCase()),
-      (job.tags ?? []).map((tag) => h("span", { class: "tag" }, one(tag))));
-    patch(actions,
-      isAsked() ? [h("button", { class: "good", onclick: () => approve() }, "Approve"), h("button", { class: "bad", onclick: () => deny() }, "Deny")] : null,
-      runs() ? h("button", { class: "bad", title: "End the job (x)", onclick: () => kill() }, "Kill…") : null,
-      isOver() ? h("button", { title: "Start the same command again (R)", onclick: () => restart() }, "Restart") : null,
-      runs() ? h("button", { title: "Write into its input (i)", onclick: () => write() }, "Write…") : null,
-      h("button", { class: "quiet", title: "Change its tags", onclick: () => tag() }, "Tags…"),
-      runs() ? h("button", { class: "quiet", title: "Record an event when a line matches", onclick: () => watch() }, "Watch…") : null,
-      runs() && "Notification" in window ? h("button", { class: "quiet toggle", "aria-pressed": String(told), title: "A notification of the desktop at its end", onclick: () => notify() }, "Tell me") : null);
+      h("button.quiet.id", { title: "Copy the id", onclick: copyId }, id.slice(-8).toLowerCase()),
+      (job.tags ?? []).map((tag) => h("span.tag", one(tag))));
+    patch(actions, acts.map(([key, help, act, when, word, kind]) => word && when() && h(`button${kind}`, { title: titled(help, key), onclick: act, "aria-pressed": act === notify ? String(ends.has(id)) : null }, word)));
     document.title = `${condition(job).icon} ${one(job.name)} · outlive`;
     showNotice();
     showTabs();
@@ -108,20 +111,19 @@ export function show(main, signal, page, id) {
 
   function showNotice() {
     const parts = [];
-    if (isAsked()) parts.push(h("strong", {}, "This command waits for your approval. "), named(job.approval.reason ?? ""), askedFacts());
+    if (isAsked()) parts.push(h("strong", "This command waits for your approval. "), named(job.approval.reason ?? ""), askedFacts(job), commandForm(job));
     else if (job.waiting_for_input && view !== "terminal") parts.push( // that shows it, and its size must not change with it
-      h("strong", {}, "It waits for input"), job.prompt ? [": ", h("code", {}, one(job.prompt))] : ".", " ", h("button", { onclick: () => (job.pty ? showView("terminal") : write()) }, job.pty ? "Open the terminal" : "Answer…"));
+      h("strong", "It waits for input"), job.prompt ? [": ", h("code", one(job.prompt))] : ". ", job.pty && h("button", { onclick: () => showView("terminal") }, "Open the terminal"), lineForm(job));
     else if (job.message && isOver()) parts.push(named(job.message));
     else if (job.hint && (job.dropped_bytes || job.missing_bytes)) parts.push(named(job.hint));
-    if (job.previous && isOver()) parts.push(h("p", { class: "previous" }, previousRun(job, page, compare)));
+    if (job.previous && isOver()) parts.push(h("p.previous", previousRun(job, page, compare)));
     notice.hidden = !parts.length;
     notice.className = `notice ${isAsked() || job.waiting_for_input ? "asks" : "bad"}`;
     patch(notice, parts);
   }
 
-  // Everything that decides what runs, one fact a line
-  function askedFacts() {
-    return h("dl", { class: "asked" }, (job.approval?.facts ?? []).map((fact) => [h("dt", {}, named(fact.label)), h("dd", {}, named(fact.value))]));
+  function copyId() {
+    copy(id, "The id was copied");
   }
 
   // --- beside the output ---
@@ -134,34 +136,36 @@ export function show(main, signal, page, id) {
 
   let events = [];
   let lastEvent = 0;
-  let eventsBusy = false;
-  async function learnEvents() {
-    if (eventsBusy) return;
-    eventsBusy = true;
+  let learning = null;
+  const learnEvents = () => { learning ??= moreEvents().finally(() => { learning = null; }); };
+  async function moreEvents() {
     try {
-      for (;;) {
-        const answer = await run("events", { job_id: id, since_event: lastEvent, limit: 500 }, signal);
-        events.push(...answer.events);
+      for (let more = true; more;) {
+        const answer = await verb("events", { since_event: lastEvent, limit: 500 });
+        events = [...events, ...answer.events].slice(-3000);
         lastEvent = Math.max(lastEvent, answer.next_event);
-        if (!answer.truncated) break;
+        more = answer.truncated;
       }
-      if (events.length > 3000) events = events.slice(-2000);
       showSide();
     } catch (error) {
       if (error instanceof Refused && error.status !== 404) refused(error);
-    } finally {
-      eventsBusy = false;
     }
   }
 
   function showSide() {
     const open = side.querySelector("details")?.open ?? true;
+    const kinds = []; // events, those of one kind that follow each other as one
+    for (const event of events) {
+      const last = kinds.at(-1), text = said(event);
+      if (last && (last.text === text || (last.event.type === event.type && !event.line))) Object.assign(last, { event, text, times: last.times + 1 });
+      else kinds.push({ event, text, times: 1 });
+    }
     patch(side,
-      h("h2", {}, "Events"),
-      events.length ? h("ol", { class: "events" }, events.slice(-300).map((event) => h("li", { class: `event ${event.type}` },
-        h("button", { class: "quiet", title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
-          h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span", { class: "type" }, said(event)))))) : h("p", { class: "dim" }, "Nothing yet."),
-      h("details", { open }, h("summary", {}, "Details"), h("dl", {}, factsOf(job, known?.end, lines).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, named(value)))))));
+      h("h2", "Events"),
+      kinds.length ? h("ol.events", kinds.slice(-300).map(({ event, text, times }) => h("li", { class: `event ${event.type}` },
+        h("button.quiet", { title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
+          h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span.type", text, times > 1 ? h("span.same", `× ${number(times)}`) : null))))) : h("p.dim", "Nothing yet."),
+      h("details", { open }, h("summary", "Details"), h("dl", factsOf(job, known?.end, lines).map(([name, value]) => h("div", h("dt", name), h("dd", named(value)))))));
   }
 
   // --- the output ---
@@ -171,30 +175,27 @@ export function show(main, signal, page, id) {
   function live() {
     forever(async () => {
       const first = known === null;
-      const busy = rows.tail !== null;
-      const answer = await call("rows", {
-        job_id: id, count: rows.atEnd || first ? 200 : 1,
-        ...(first || busy ? {} : { known, wait_ms: 20000 }),
-      }, signal);
+      const answer = await mine("rows", {
+        count: rows.atEnd || first ? 200 : 1,
+        ...(first || rows.tail ? {} : { known, wait_ms: 20000 }),
+      });
       const { end, state: now, events: happened } = answer;
-      const changed = first || now !== known.state;
-      const grown = first || end !== known.end;
-      const more = first || happened !== known.events;
-      const gaps = JSON.stringify(answer.gaps);
-      if (known && known.gaps !== gaps) rows.clear();
-      known = { end, state: now, events: happened, gaps };
+      const before = known ?? {};
+      known = { end, state: now, events: happened, gaps: JSON.stringify(answer.gaps) };
+      if (!first && known.gaps !== before.gaps) rows.clear();
       rows.take(answer);
       lines = answer.total_lines ?? lines;
-      if (grown) showSide();
+      if (end !== before.end) showSide();
       showCounting(answer);
-      for (const name of ["pty", "state", "exit_code", "signal", "reason", "waiting_for_input", "prompt", "dropped_bytes", "missing_bytes", "hint", "supervisor"]) job[name] = answer[name];
+      for (const name of ["pty", "state", "exit_code", "signal", "reason", "waiting_for_input", "prompt", "echo", "asked_at", "dropped_bytes", "missing_bytes", "hint", "supervisor"]) job[name] = answer[name];
       showNotice();
       showTabs();
       if (first && job.pty && runs() && !location.hash) showView("terminal");
-      if (changed || more) { learn(); learnEvents(); }
+      if (now !== before.state || happened !== before.events) { learn(); learnEvents(); }
       if (first && location.hash.startsWith("#seq=")) jump(Number(location.hash.slice(5)));
-      if (answer.over && answer.total_rows !== null) return false;
-      return true;
+      else if (first && answer.over && (answer.state !== "exited" || answer.exit_code) && await learnFailures()) fail(failures.first);
+      else if (failures?.tests) showFailures();
+      return !answer.over || answer.total_rows === null;
     }, signal, (error) => { refused(error); return error.status >= 500; });
   }
 
@@ -204,137 +205,136 @@ export function show(main, signal, page, id) {
     empty.hidden = answer.end > 0;
     empty.textContent = OVER.has(answer.state) ? "It printed nothing." : "Nothing printed yet.";
   }
-  const empty = h("p", { class: "empty", hidden: true });
-  place.append(empty);
-
-  function showFollow() {
-    follow.setAttribute("aria-pressed", String(rows.atEnd));
-  }
-
   function turnFollow() {
     if (rows.atEnd) { rows.atEnd = false; rows.by(-1); } else rows.toEnd();
-    showFollow();
+    press(follow, rows.atEnd);
   }
 
-  function turnSide() {
-    side.parentElement.classList.toggle("turned");
-    rows.measure();
-  }
-
-  function turn(button, name) {
-    rows[name] = !rows[name];
-    button.setAttribute("aria-pressed", String(rows[name]));
-    rows.element.classList.toggle(name, rows[name]);
-    rows.measure();
-  }
-
-  async function jump(seq) {
+  // Go to the row with { seq } or { line }
+  async function goTo(wanted) {
     showView("output");
     try {
-      const answer = await call("rows", { job_id: id, seq, count: 200 }, signal);
-      if (answer.total_rows === null) return void setTimeout(() => { if (!signal.aborted) jump(seq); }, 300);
+      const answer = await mine("rows", { ...wanted, count: 200 });
+      if (answer.total_rows === null) return void setTimeout(() => { if (!signal.aborted) goTo(wanted); }, 300);
       rows.take({ ...answer, total_rows: Math.max(answer.total_rows, rows.total) });
       rows.toRow(answer.row, { point: true });
-      history.replaceState(null, "", `${base}job/${id}#seq=${seq}`);
-    } catch (error) {
-      refused(error);
-    }
+    } catch (error) { refused(error); }
     return undefined;
   }
 
-  async function toLine(line) {
-    const answer = await call("rows", { job_id: id, line, count: 200 }, signal);
-    rows.take({ ...answer, total_rows: Math.max(answer.total_rows, rows.total) });
-    rows.toRow(answer.row, { point: true });
+  function jump(seq) {
+    history.replaceState(null, "", `${base}job/${id}#seq=${seq}`);
+    return goTo({ seq });
   }
+
+  const toLine = (line) => goTo({ line });
 
   // --- search ---
 
   let matches = [];
   let at = -1;
-  let searching = null;
+  let looking = null;
   async function find() {
-    const pattern = search.value && !isStrict() ? `(?i)${search.value}` : search.value;
-    searching?.abort();
+    const pattern = search.value && !isPressed(strict) ? `(?i)${search.value}` : search.value;
+    looking?.abort();
+    looking = new AbortController();
+    const now = looking.signal;
     matches = [];
     at = -1;
     rows.marks = pattern ? expression(pattern) : null;
     rows.draw();
     found.hidden = !pattern;
-    if (!pattern) { hits.textContent = ""; return; }
-    searching = new AbortController();
-    const now = searching.signal;
-    signal.addEventListener("abort", () => searching.abort(), { once: true });
-    let from = 0;
-    hits.textContent = "…";
+    hits.textContent = pattern && "…";
     try {
-      for (;;) {
+      for (let from = 0, done = !pattern; !done;) {
         const answer = await run("log", { job_id: id, search: pattern, context: 0, since_seq: from, limit: 1000, max_bytes: 262144 }, now);
-        const fresh = matches.length === 0;
+        const begun = matches.length;
         for (const text of answer.output.split("\n")) {
           const [, line, shown] = /^(\d+):(.*)$/.exec(text) ?? [];
-          if (line) matches.push({ line: Number(line), text: shown });
+          if (line) matches.push([Number(line), plain([0, shown])]);
         }
-        showHits(now.aborted || answer.next_seq >= (known?.end ?? 0));
-        if (fresh && matches.length) step(1);
-        if (now.aborted || answer.next_seq <= from || answer.next_seq >= (known?.end ?? 0) || matches.length >= 20000) break;
+        done = answer.next_seq <= from || answer.next_seq >= (known?.end ?? 0) || matches.length >= MOST_MATCHES;
         from = answer.next_seq;
+        showHits(done);
+        if (!begun) step(1);
       }
-      showHits(true);
     } catch (error) {
-      if (!now.aborted) { hits.textContent = ""; hits.append(h("span", { class: "bad" }, named(error.message))); }
+      if (!now.aborted) patch(hits, h("span.bad", named(error.message)));
     }
   }
 
   function showHits(done) {
-    const many = matches.length >= 20000 ? "20,000+" : number(matches.length);
+    const many = `${number(Math.min(MOST_MATCHES, matches.length))}${matches.length >= MOST_MATCHES ? "+" : ""}`;
     hits.textContent = matches.length ? `${at < 0 ? "" : `${number(at + 1)} of `}${many}${done ? "" : "…"}` : done ? "none" : "…";
     const from = Math.max(0, Math.min(at - 5, matches.length - 200));
-    patch(found, h("div", { class: "found-head" }, h("h2", {}, `${many} matching lines`), h("button", { class: "quiet", "aria-label": "Close the matches", onclick: () => { search.value = ""; find(); } }, "✕")),
-      h("ol", {}, matches.slice(from, from + 200).map((match, offset) => h("li", {}, h("button", { class: `quiet${from + offset === at ? " now" : ""}`, onclick: () => { at = from + offset - 1; step(1); } },
-        h("span", { class: "number" }, number(match.line)), h("span", { class: "text" }, visible(plain([0, match.text])).slice(0, 300)))))));
-    found.querySelector(".now")?.scrollIntoView({ block: "nearest" });
+    showPane(found, `${many} matching lines`, matches.slice(from, from + 200), (offset) => { at = from + offset - 1; step(1); }, { now: at - from, close: () => { search.value = ""; find(); } });
   }
 
-  async function step(by) {
+  function step(by) {
     if (!matches.length) return;
     at = (at + by + matches.length) % matches.length;
     showHits(true);
-    try { await toLine(matches[at].line); } catch (error) { refused(error); }
+    toLine(matches[at][0]);
   }
 
-  async function firstError() {
+  // The lines that say why, as the matchers of the server find them, in their order
+  let failures = null;
+  async function learnFailures() {
     try {
-      const answer = await run("log", { job_id: id, search: ERROR, context: 0, limit: 1 }, signal);
-      if (!answer.matches) return toast("No line looks like an error");
-      rows.marks = /\b(error|fatal|panic|exception|traceback|failed|failure|segmentation fault|cannot|denied)\b/gi;
-      return await toLine(answer.first_line);
-    } catch (error) {
-      return refused(error);
-    }
+      const { failures: all, total, tests } = await mine("failures");
+      failures = { total, tests, first: all[0]?.[0], lines: all.sort((a, b) => a[0] - b[0]) };
+    } catch (error) { refused(error); }
+    return failures?.lines.length;
+  }
+
+  function showFailures() {
+    const { lines, total, tests, first } = failures;
+    showPane(found, total ? `${number(total)} ${total === 1 ? "line reports" : "lines report"} a failure` : "No line reports a failure",
+      lines.map(([seq, text]) => [seq === first ? "why" : "", text]), (at) => fail(lines[at][0]), { now: lines.findIndex(([seq]) => seq === pointed), more: tests && testTable(tests) });
+  }
+
+  let pointed = null; // the failure that is shown
+  function fail(seq) {
+    pointed = seq;
+    showFailures();
+    return jump(seq);
+  }
+
+  async function stepFailure(by) {
+    if (isOver() && failures ? !failures.lines.length : !await learnFailures()) return toast("No line reports a failure");
+    const { lines, first } = failures, at = lines.findIndex(([seq]) => seq === pointed);
+    return fail(at < 0 ? first : lines[(at + by + lines.length) % lines.length][0]);
+  }
+
+  // What the report of its tests says
+  function testTable({ passed, failed, skipped, failures: some }) {
+    return [h("p.dim", `Tests: ${number(passed)} passed, ${number(failed)} failed, ${number(skipped)} skipped`),
+      some.length ? h("table", h("thead", h("tr", h("th", "Test"), h("th", "Place"), h("th", "What it said"))),
+        h("tbody", some.map((test) => h("tr", h("td", one(test.name)), h("td", one(test.place)), h("td", one(test.message)))))) : null];
   }
 
   async function compare() {
     showView("output");
-    try { await showChanges(found, id, (line) => toLine(line).catch(refused), signal); } catch (error) { refused(error); }
+    try { await showChanges(found, id, toLine, signal); } catch (error) { refused(error); }
   }
 
   let typing = 0;
-  search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(find, 250); });
-  search.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") { if (matches.length) step(event.shiftKey ? -1 : 1); else { clearTimeout(typing); find(); } event.preventDefault(); }
-    if (event.key === "Escape") { if (search.value) { search.value = ""; find(); } rows.element.focus(); event.stopPropagation(); event.preventDefault(); }
+  on(search, "input", () => { clearTimeout(typing); typing = setTimeout(find, 250); });
+  on(search, "keydown", (event) => {
+    if (event.key === "Enter") { if (matches.length) step(event.shiftKey ? -1 : 1); else { clearTimeout(typing); find(); } }
+    else if (event.key === "Escape") { if (search.value) { search.value = ""; find(); } rows.element.focus(); event.stopPropagation(); }
+    else return;
+    event.preventDefault();
   });
 
   // --- actions ---
 
   function refused(error) {
-    if (signal.aborted || error.name === "AbortError" || error.error?.code === "ended") return;
+    if (signal.aborted || error.name === "AbortError" || error.error?.code === "ended") return undefined;
     if (error instanceof Refused && error.status === 404) {
-      fill(main, h("div", { class: "empty" }, h("h1", {}, "This job is gone"), h("p", {}, named(error.message)), h("button", { onclick: () => page.go("") }, "All jobs")));
-      return;
+      return void fill(main, h("div.empty", h("h1", "This job is gone"), h("p", named(error.message)), h("button", { onclick: () => page.go("") }, "All jobs")));
     }
-    toast(error.error?.hint ? `${error.message}. ${error.error.hint}` : error.message, "bad");
+    return void toast(told(error), "bad");
   }
 
   async function act(what, done) {
@@ -350,65 +350,40 @@ export function show(main, signal, page, id) {
   }
 
   async function kill() {
-    const answer = await ask("End this job?", [h("p", {}, one(job.name)), h("label", {}, "Grace before SIGKILL, in seconds ", h("input", { name: "grace", type: "number", min: 0, max: 3600, step: "any", value: "5" }))], "Kill", "bad");
-    if (answer) await act(() => run("kill", { job_id: id, grace_ms: Math.round(Number(answer.grace) * 1000), wait_ms: 0 }), "It is being ended");
+    const answer = await ask("End this job?", [h("p", one(job.name)), field("Grace before SIGKILL, in seconds ", { name: "grace", type: "number", min: 0, max: 3600, step: "any", value: "5" })], "Kill", "bad");
+    if (answer) act(() => verb("kill", { grace_ms: Math.round(Number(answer.grace) * 1000), wait_ms: 0 }), "It is being ended");
   }
 
   async function restart() {
-    if (!await ask("Start this command again?", [h("pre", {}, shell(job.command)), job.cwd ? h("p", { class: "dim" }, "in ", name(job.cwd)) : null], "Restart")) return;
-    const answer = await act(() => run("restart", { job_id: id, background: true }));
+    if (!await ask("Start this command again?", [h("pre", shell(job.command)), job.cwd ? h("p.dim", "in ", name(job.cwd)) : null], "Restart")) return;
+    const answer = await act(() => verb("restart", { background: true }));
     if (answer) page.go(`job/${answer.job_id}`);
   }
 
   async function write() {
-    const answer = await ask("Write into its input", [h("label", {}, "Text", h("textarea", { name: "data", rows: 3, spellcheck: "false" })), h("label", { class: "check" }, h("input", { type: "checkbox", name: "newline", checked: true }), "Enter at the end"), h("label", { class: "check" }, h("input", { type: "checkbox", name: "eof" }), "End of input after it")], "Write");
-    if (answer) await act(() => run("write", { job_id: id, data: answer.data + (answer.newline ? "\n" : ""), eof: answer.eof, wait_ms: 0 }), "Written");
+    const answer = await ask("Write into its input", [field("Text; Enter sends it, Shift+Enter begins a line", { name: "data", rows: 3 }, "textarea"), check("Enter at the end", "newline", true), check("End of input after it", "eof")], "Write");
+    if (answer) act(() => verb("write", { data: answer.data + (answer.newline ? "\n" : ""), eof: answer.eof, wait_ms: 0 }), "Written");
   }
 
   async function tag() {
-    const answer = await ask("Tags", [h("label", {}, "Words separated by spaces", h("input", { name: "tags", value: (job.tags ?? []).join(" "), spellcheck: "false" }))], "Set");
-    if (answer) await act(() => run("tag_set", { job_id: id, tags: answer.tags.split(/[\s,]+/).filter(Boolean) }));
-  }
-
-  async function watch() {
-    const answer = await ask("Record an event when a line matches", [h("label", {}, "Pattern (RE2)", h("input", { name: "pattern", required: true, spellcheck: "false" })), h("label", { class: "check" }, h("input", { type: "checkbox", name: "once" }), "Only once")], "Watch");
-    if (answer?.pattern) await act(() => run("notify_set", { job_id: id, watch: [{ pattern: answer.pattern, once: answer.once }] }), "Watching: hits are events, beside the output");
-  }
-
-  async function approve() {
-    const answer = await ask("Approve this command?", [askedFacts(), h("label", { class: "check" }, h("input", { type: "checkbox", name: "always" }), "Always, exactly this")], "Approve", "good");
-    if (answer) await act(() => call("approve", { job_id: id, always: answer.always }), "Approved");
-  }
-
-  async function deny() {
-    const answer = await ask("Deny this command?", [askedFacts(), h("label", {}, "Why (its caller is told)", h("input", { name: "reason" }))], "Deny", "bad");
-    if (answer) await act(() => call("deny", { job_id: id, ...(answer.reason ? { reason: answer.reason } : {}) }), "Denied");
+    const answer = await ask("Tags", field("Words separated by spaces", { name: "tags", value: (job.tags ?? []).join(" ") }), "Set");
+    if (answer) act(() => verb("tag_set", { tags: answer.tags.split(/[\s,]+/).filter(Boolean) }));
   }
 
   async function download() {
-    const answer = await act(() => call("ticket", { job_id: id }));
+    const answer = await act(() => mine("ticket"));
     if (answer) h("a", { href: `${base}download/${answer.ticket}`, download: "" }).click();
   }
 
-  let told = false;
   async function notify() {
-    if (!told && (await Notification.requestPermission()) !== "granted") return toast("This browser does not let the page notify", "bad");
-    told = !told;
-    watchHidden(told ? 1 : -1);
-    return showHead();
+    await turnEnd(id);
+    showHead();
   }
   addEventListener("job", ({ detail: { job: now } }) => {
     if (now.job_id !== id) return;
-    const before = job.state;
     Object.assign(job, now);
     showHead();
-    if (told && !OVER.has(before) && OVER.has(now.state)) {
-      new Notification(`${one(now.name)}: ${condition(now).text}`, { body: one(now.last_line ?? ""), tag: id });
-      told = false;
-      watchHidden(-1);
-    }
   }, { signal });
-  signal.addEventListener("abort", () => { if (told) watchHidden(-1); });
 
   // --- the terminal ---
 
@@ -426,14 +401,13 @@ export function show(main, signal, page, id) {
     tools.hidden = name === "terminal";
     terminal?.close();
     terminal = null;
+    rows.element.hidden = name === "terminal";
     if (name === "terminal") {
-      rows.element.hidden = true;
       found.hidden = true;
       terminal = new Terminal(id, job, { refused });
       place.append(terminal.element);
       terminal.begin();
     } else {
-      rows.element.hidden = false;
       rows.measure();
       rows.element.focus({ preventScroll: true });
     }
@@ -441,37 +415,36 @@ export function show(main, signal, page, id) {
 
   // --- keys ---
 
+  // Key, help, action, when; as a button of the head its word and kind
+  const acts = [
+    ["a", "approve", () => notice.querySelector(".good").focus(), isAsked], ["D", "deny", () => notice.querySelector("input").focus(), isAsked],
+    ["x", "kill", kill, runs, "Kill…", ".bad"], ["R", "restart", restart, isOver, "Restart", ""], ["i", "write into its input", write, runs, "Write…", ""],
+    ["T", "tags", tag, () => true, "Tags…", ".quiet"],
+    ["b", "tell me of its end", notify, () => runs() && "Notification" in window, "Tell me", ".quiet.toggle"],
+    ["p", "compare with the run before", compare, () => job.previous && isOver()],
+    ["m", "take the keyboard", () => terminal.take(), () => terminal && !terminal.over],
+    ["v", "output or terminal", () => showView(view === "output" ? "terminal" : "output"), () => job.pty],
+  ];
+  for (const [key, help, act, when] of acts) keys[key] = [help, () => { if (when()) act(); }];
   page.keys({
-    "/": ["search the output", () => { search.focus(); search.select(); }],
-    C: ["tell capitals apart", () => strict.click()], n: ["next match", () => step(1)], N: ["previous match", () => step(-1)],
-    e: ["first error", () => firstError()],
-    f: ["follow", () => turnFollow()], s: ["events and details", () => turnSide()], w: ["wrap lines", () => turn(wrap, "wrap")], r: ["fold repeated lines", () => turn(fold, "fold")],
-    j: ["down", () => rows.by(1)], ArrowDown: ["", () => rows.by(1)], k: ["up", () => rows.by(-1)], ArrowUp: ["", () => rows.by(-1)],
-    PageDown: ["", () => rows.by(rows.seen - 1)], " ": ["a page down", () => rows.by(rows.seen - 1)], PageUp: ["", () => rows.by(1 - rows.seen)],
-    Home: ["", () => rows.toRow(0)], End: ["", () => rows.toEnd()], G: ["the end", () => rows.toEnd()],
-    c: ["copy the lines in view", () => copy(rows.text(), "The lines in view were copied")], d: ["download", () => download()],
-    i: ["write into its input", () => { if (runs()) write(); }],
-    x: ["kill", () => { if (runs()) kill(); }], R: ["restart", () => { if (isOver()) restart(); }],
-    m: ["take the keyboard", () => { if (terminal && !terminal.over) terminal.take(); }],
-    a: ["approve", () => { if (isAsked()) approve(); }], D: ["deny", () => { if (isAsked()) deny(); }],
-    T: ["tags", () => tag()], W: ["watch for a line", () => { if (runs()) watch(); }],
-    b: ["tell me of its end", () => { if (runs() && "Notification" in window) notify(); }],
-    p: ["compare with the run before", () => { if (job.previous && isOver()) compare(); }],
-    y: ["copy the id", () => copy(id, "The id was copied")],
-    v: ["output or terminal", () => { if (job.pty) showView(view === "output" ? "terminal" : "output"); }],
+    ...keys,
+    y: ["copy the id", copyId], E: ["previous failure", () => stepFailure(-1)],
+    ...same("down", () => rows.by(1), "j", "ArrowDown"), ...same("up", () => rows.by(-1), "k", "ArrowUp"),
+    ...same("a page down", () => rows.by(rows.seen - 1), " ", "PageDown"), ...same("", () => rows.by(1 - rows.seen), "PageUp"),
+    ...same("", () => rows.toRow(0), "Home"), ...same("the end", () => rows.toEnd(), "G", "End"),
     Escape: ["all jobs", () => page.go(page.list)],
   });
 
   let seconds = 0;
   const timer = setInterval(() => {
-    const shown = document.getElementById("age");
+    const shown = byId("age");
     if (!shown || job.state !== "running") return;
     shown.textContent = age(job);
     seconds += 1;
     if (seconds % 5 === 0 && !document.hidden) learn(); // what it used so far
   }, 1000);
-  signal.addEventListener("abort", () => { clearInterval(timer); rows.close(); terminal?.close(); searching?.abort(); });
-  place.addEventListener("click", (event) => {
+  over(signal, () => { clearInterval(timer); rows.close(); terminal?.close(); looking?.abort(); });
+  on(place, "click", (event) => {
     const link = event.target.closest("a.number");
     if (!link) return;
     event.preventDefault();

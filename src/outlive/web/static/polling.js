@@ -11,8 +11,8 @@ export class Refused extends Error {
 
 export function sleep(ms, signal) {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+    setTimeout(resolve, ms);
+    signal?.addEventListener("abort", resolve, { once: true });
   });
 }
 
@@ -26,9 +26,7 @@ export async function forever(turn, signal, failed = () => {}) {
       pause = 250;
     } catch (error) {
       if (signal.aborted || error.name === "AbortError") return;
-      if (error instanceof Refused) {
-        if (failed(error) !== true) return;
-      }
+      if (error instanceof Refused && failed(error) !== true) return;
       await sleep(pause, signal);
       pause = Math.min(pause * 2, 4000);
     }
@@ -42,15 +40,10 @@ export function watchHidden(by) {
   document.dispatchEvent(new Event("visibilitychange"));
 }
 
-function shown(signal) {
-  return new Promise((resolve) => {
-    const look = () => {
-      if (document.hidden && !watchesHidden && !signal.aborted) return;
-      document.removeEventListener("visibilitychange", look);
-      resolve();
-    };
-    document.addEventListener("visibilitychange", look);
-    signal.addEventListener("abort", look, { once: true });
-    look();
-  });
+async function shown(signal) {
+  while (document.hidden && !watchesHidden && !signal.aborted) {
+    await new Promise((resolve) => {
+      for (const [target, event] of [[document, "visibilitychange"], [signal, "abort"]]) target.addEventListener(event, resolve, { once: true });
+    });
+  }
 }

@@ -4,7 +4,7 @@
 // scroll bar is a scale: a large movement goes to its place on it, a small one moves by rows.
 
 import { parts, plain, show as showParts } from "./ansi.js";
-import { h, number, patch } from "./dom.js";
+import { h, number, on, patch } from "./dom.js";
 
 const HIGHEST = 6_000_000; // pixels; Firefox draws nothing beyond 17 million
 const CHUNK = 200;
@@ -14,46 +14,35 @@ export class Rows {
   // load(row, count, signal) → an answer of the server; link(seq) → the address of a row, or null;
   // whole: what has the whole of a line that is too long to be shown
   constructor({ load, link, whole = "Download has them all", onMove = () => {} }) {
-    this.load = load;
-    this.link = link;
-    this.whole = whole;
-    this.onMove = onMove;
-    this.total = 0;
-    this.top = 0;
-    this.atEnd = true;
-    this.wrap = false;
-    this.fold = false;
-    this.marks = null;
+    Object.assign(this, { load, link, whole, onMove, total: 0, top: 0, last: 0, atEnd: true, wrap: false, fold: false, marks: null });
     this.target = null; // the row that is pointed at
     this.kept = new Map();
     this.asked = new Map(); // chunk → AbortController
     this.tail = null; // rows without numbers, while lines are being counted
-    this.layer = h("div", { class: "layer" });
-    this.space = h("div", { class: "space" });
-    this.element = h("div", { class: "rows", tabIndex: 0, role: "region", "aria-label": "Output" }, this.space, this.layer);
-    this.last = 0;
+    this.layer = h("div.layer");
+    this.space = h("div.space");
+    this.element = h("div.rows", { tabIndex: 0, role: "region", "aria-label": "Output" }, this.space, this.layer);
     // What is pressed or selected does not move away under the hand
-    this.element.addEventListener("pointerdown", () => { this.pressed = this.atEnd; });
-    this.release = () => { if (this.pressed) { this.pressed = false; this.measure(); } };
-    this.selected = () => {
+    this.control = new AbortController();
+    const { signal } = this.control;
+    on(this.element, "pointerdown", () => { this.pressed = this.atEnd; });
+    addEventListener("pointerup", () => { if (this.pressed) { this.pressed = false; this.measure(); } }, { signal });
+    on(document, "selectionchange", () => {
       const chosen = getSelection();
       if (!this.atEnd || chosen.isCollapsed || !this.layer.contains(chosen.anchorNode)) return;
       this.top = this.lastTop;
       this.atEnd = false;
       this.onMove();
-    };
-    addEventListener("pointerup", this.release);
-    document.addEventListener("selectionchange", this.selected);
-    this.element.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    }, { signal });
+    on(this.element, "scroll", () => this.scrolled(), { passive: true });
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(this.element);
   }
 
   close() {
     this.watch.disconnect();
-    removeEventListener("pointerup", this.release);
-    document.removeEventListener("selectionchange", this.selected);
-    for (const one of this.asked.values()) one.abort();
+    this.control.abort();
+    this.clear();
   }
 
   get rowHeight() {
@@ -93,8 +82,7 @@ export class Rows {
   }
 
   drop() {
-    const from = this.top - 2000, to = this.top + 2000;
-    for (const row of this.kept.keys()) if ((row < from || row > to) && row < this.total - 1000) this.kept.delete(row);
+    for (const row of this.kept.keys()) if (Math.abs(row - this.top) > 2000 && row < this.total - 1000) this.kept.delete(row);
   }
 
   measure() {
@@ -125,21 +113,25 @@ export class Rows {
   }
 
   toRow(row, { point = false } = {}) {
-    this.atEnd = false;
     if (point) this.target = row;
-    this.top = Math.max(0, Math.min(this.lastTop, row - Math.floor(this.seen / 3)));
-    this.place(this.lastTop ? (this.top / this.lastTop) * this.range : 0);
+    this.to(row - Math.floor(this.seen / 3));
+  }
+
+  by(rows) {
+    this.to(this.top + rows, rows > 0);
+  }
+
+  // Make this the first row that is seen; `follow`: if it is the last one that can be, the end is followed
+  to(top, follow = false) {
+    this.top = this.within(top);
+    this.atEnd = follow && top >= this.lastTop;
+    this.place(this.atEnd ? this.range : this.lastTop && (this.top / this.lastTop) * this.range);
     this.draw();
     this.onMove();
   }
 
-  by(rows) {
-    const top = Math.max(0, Math.min(this.lastTop, this.top + rows));
-    this.atEnd = top >= this.lastTop && rows > 0;
-    this.top = top;
-    this.place(this.atEnd ? this.range : this.lastTop ? (top / this.lastTop) * this.range : 0);
-    this.draw();
-    this.onMove();
+  within(top) {
+    return Math.max(0, Math.min(this.lastTop, top));
   }
 
   place(scroll) {
@@ -155,7 +147,7 @@ export class Rows {
     const exact = this.total * this.rowHeight <= HIGHEST;
     if (now <= 0) this.top = 0;
     else if (exact || Math.abs(moved) > 3 * this.element.clientHeight) this.top = this.range ? (now / this.range) * this.lastTop : 0;
-    else this.top = Math.max(0, Math.min(this.lastTop, this.top + moved / this.rowHeight));
+    else this.top = this.within(this.top + moved / this.rowHeight);
     this.atEnd = now >= this.range - 2;
     this.draw();
     this.onMove();
@@ -205,28 +197,26 @@ export class Rows {
   }
 
   row(data, row, style = { style: null }, same = 1) {
-    if (!data) return h("div", { class: "line loading" }, h("span", { class: "number" }, "·"), h("span", { class: "text" }, " "));
+    if (!data) return h("div.line.loading", h("span.number", "·"), h("span.text", " "));
     if (data.gap) {
-      return h("div", { class: "line gap", role: "note" }, h("span", { class: "number" }, "⋯"),
-        h("span", { class: "text" }, `${number(data.gap.lines)} lines (${number(data.gap.bytes)} bytes) are gone: the job printed more than its quota keeps`));
+      return h("div.line.gap", { role: "note" }, h("span.number", "⋯"),
+        h("span.text", `${number(data.gap.lines)} lines (${number(data.gap.bytes)} bytes) are gone: the job printed more than its quota keeps`));
     }
     const [line, seq, runs, length] = data;
-    const text = h("span", { class: "text" });
+    const text = h("span.text");
     showParts(text, parts(runs, style), this.marks);
-    if (length) text.append(h("span", { class: "cut" }, ` … ${number(length)} bytes in this line; ${this.whole}`));
-    if (same > 1) text.append(h("span", { class: "same" }, `× ${number(same)}`));
+    if (length) text.append(h("span.cut", ` … ${number(length)} bytes in this line; ${this.whole}`));
+    if (same > 1) text.append(h("span.same", `× ${number(same)}`));
     const errors = runs.some((value, at) => at % 2 === 0 && value === 1);
     return h("div", { class: `line${errors ? " stderr" : ""}${row !== null && row === this.target ? " target" : ""}`, "data-seq": seq, "data-key": seq },
-      h("a", { class: "number", href: this.link(seq), tabIndex: -1, title: errors ? "stderr; link to this line" : "link to this line" }, line === null ? "" : number(line).replaceAll(",", "\u2009")), text);
+      h("a.number", { href: this.link(seq), tabIndex: -1, title: errors ? "stderr; link to this line" : "link to this line" }, line === null ? "" : number(line).replaceAll(",", "\u2009")), text);
   }
 
   need(from, to) {
     const wanted = new Set();
     for (let chunk = Math.floor(Math.max(0, from) / CHUNK); chunk * CHUNK < Math.min(to, this.total); chunk += 1) {
-      const start = chunk * CHUNK, stop = Math.min(start + CHUNK, this.total);
-      for (let row = Math.max(start, from); row < Math.min(stop, to); row += 1) {
-        if (!this.kept.has(row)) { wanted.add(chunk); break; }
-      }
+      const start = chunk * CHUNK;
+      for (let row = Math.max(start, from); row < Math.min(start + CHUNK, this.total, to); row += 1) if (!this.kept.has(row)) wanted.add(chunk);
     }
     for (const [chunk, one] of this.asked) if (!wanted.has(chunk) && this.asked.size > 3) { one.abort(); this.asked.delete(chunk); }
     for (const chunk of wanted) if (!this.asked.has(chunk)) this.ask(chunk);
@@ -247,15 +237,5 @@ export class Rows {
       if (control.signal.aborted) return;
       setTimeout(() => { this.asked.delete(chunk); this.draw(); }, 1000);
     }
-  }
-
-  // The text of the rows that are in memory from the top of the window on, as it is shown
-  text() {
-    const found = [];
-    for (let row = Math.floor(this.top); row < Math.min(this.total, this.top + this.seen); row += 1) {
-      const data = this.kept.get(row);
-      if (data && !data.gap) found.push(plain(data[2]));
-    }
-    return found.join("\n");
   }
 }

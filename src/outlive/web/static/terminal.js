@@ -1,7 +1,7 @@
 // The terminal of a job: to watch, or to type into.
 
 import { call } from "./api.js";
-import { ago, h, one } from "./dom.js";
+import { ago, h, one, press } from "./dom.js";
 import { forever, watchHidden } from "./polling.js";
 import { Terminal as Emulator } from "./vendor/xterm.mjs";
 
@@ -19,11 +19,11 @@ export class Terminal {
     this.tab = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
     this.queue = "";
     this.sending = false;
-    this.mode = h("button", { class: "toggle", "aria-pressed": "false", onclick: () => (this.typing ? this.letGo() : this.take()) });
-    this.hint = h("span", { class: "dim", role: "status" });
+    this.mode = h("button.toggle", { onclick: () => (this.typing ? this.letGo() : this.take()) });
+    this.hint = h("span.dim", { role: "status" });
     this.show();
-    this.place = h("div", { class: "frame" });
-    this.element = h("div", { class: "terminal" }, h("div", { class: "tools" }, this.mode, this.hint), h("div", { class: "emulator" }, this.place));
+    this.place = h("div.frame");
+    this.element = h("div.terminal", h("div.tools", this.mode, this.hint), h("div.emulator", this.place));
   }
 
   begin() {
@@ -49,10 +49,8 @@ export class Terminal {
   unanswered() {
     const { parser } = this.emulator;
     const taken = () => true;
-    for (const id of [{ final: "c" }, { prefix: ">", final: "c" }, { prefix: "=", final: "c" }, { final: "n" }, { prefix: "?", final: "n" },
-      { prefix: ">", final: "q" }, { final: "t" }, { intermediates: "$", final: "p" }, { prefix: "?", intermediates: "$", final: "p" }]) parser.registerCsiHandler(id, taken);
-    parser.registerDcsHandler({ intermediates: "$", final: "q" }, taken);
-    parser.registerDcsHandler({ intermediates: "+", final: "q" }, taken);
+    for (const [final, prefix, intermediates] of [["c"], ["c", ">"], ["c", "="], ["n"], ["n", "?"], ["q", ">"], ["t"], ["p", "", "$"], ["p", "?", "$"]]) parser.registerCsiHandler({ prefix, intermediates, final }, taken);
+    for (const intermediates of ["$", "+"]) parser.registerDcsHandler({ intermediates, final: "q" }, taken);
     for (const code of [4, 10, 11, 12, 52]) parser.registerOscHandler(code, (data) => code === 52 || data.includes("?"));
   }
 
@@ -78,26 +76,28 @@ export class Terminal {
 
   // --- the keyboard ---
 
+  // Errors are told, unless this terminal is closed
+  ask(method, given) {
+    return call(method, { job_id: this.id, tab: this.tab, ...given }, this.control.signal).catch((error) => { if (!this.control.signal.aborted) this.refused(error); return null; });
+  }
+
   // Take the keyboard, also from another person: that is what the button says then
   async take() {
     this.mode.disabled = true;
     this.taking = true; // what is typed from now on waits for the answer
     this.emulator.options.disableStdin = false;
     this.emulator.focus();
-    try {
-      const force = this.holder !== null;
-      const found = await call("keyboard", { job_id: this.id, tab: this.tab, take: true, force, size: this.room() }, this.control.signal);
+    const found = await this.ask("keyboard", { take: true, force: this.holder !== null, size: this.room() });
+    if (this.control.signal.aborted) return;
+    if (found) {
       this.changes += 1;
       this.hold(found.mine);
-    } catch (error) {
-      if (!this.control.signal.aborted) this.refused(error);
-    } finally {
-      this.taking = false;
-      this.mode.disabled = this.over;
-      this.emulator.options.disableStdin = !this.typing;
-      if (!this.typing) this.queue = "";
-      this.flush();
     }
+    this.taking = false;
+    this.mode.disabled = this.over;
+    this.emulator.options.disableStdin = !this.typing;
+    if (!this.typing) this.queue = "";
+    this.flush();
   }
 
   async letGo() {
@@ -123,13 +123,13 @@ export class Terminal {
 
   show() {
     const other = this.typing ? null : this.holder;
-    this.mode.setAttribute("aria-pressed", String(this.typing));
+    press(this.mode, this.typing);
     this.mode.disabled = this.over;
     this.mode.textContent = this.typing ? "Let go of the keyboard" : other ? "Take the keyboard from them" : "Take the keyboard";
-    if (this.over) this.hint.textContent = "The job is over. This is how it left its terminal.";
-    else if (this.typing) this.hint.textContent = "What you type goes to the job, and its terminal has the size of this window. Ctrl+] d lets go.";
-    else if (other) this.hint.textContent = `${one(other.held_by)} holds the keyboard since ${ago(Date.parse(other.since)).replace(" ago", "")}. You watch.`;
-    else this.hint.textContent = "You watch. What you type goes nowhere.";
+    this.hint.textContent = this.over ? "The job is over. This is how it left its terminal."
+      : this.typing ? "What you type goes to the job, and its terminal has the size of this window. Ctrl+] d lets go."
+      : other ? `${one(other.held_by)} holds the keyboard since ${ago(Date.parse(other.since)).replace(" ago", "")}. You watch.`
+      : "You watch. What you type goes nowhere.";
   }
 
   // Whether the terminal takes a key: not Tab while one watches, nor Ctrl+] d, which lets go as in `attach`
@@ -150,25 +150,18 @@ export class Terminal {
 
   // The columns and rows that have room in this window
   room() {
-    const screen = this.place.querySelector(".xterm-screen");
-    const [outer, frame] = [this.element.querySelector(".emulator"), getComputedStyle(this.place)];
-    const around = getComputedStyle(outer);
-    const space = (names) => names.reduce((sum, [style, name]) => sum + parseFloat(style[name]), 0);
-    const width = outer.clientWidth - space([[around, "paddingLeft"], [around, "paddingRight"], [frame, "paddingLeft"], [frame, "paddingRight"], [frame, "borderLeftWidth"], [frame, "borderRightWidth"]]);
-    const height = outer.clientHeight - space([[around, "paddingTop"], [around, "paddingBottom"], [frame, "paddingTop"], [frame, "paddingBottom"], [frame, "borderTopWidth"], [frame, "borderBottomWidth"]]);
-    const { cols, rows } = this.emulator;
-    const fitting = (room, taken, count, least, most) => Math.max(least, Math.min(most, Math.floor(room / (taken / count)) || count));
-    return [fitting(width, screen.clientWidth, cols, 20, 500), fitting(height, screen.clientHeight, rows, 5, 200)];
+    const screen = this.place.querySelector(".xterm-screen"), outer = this.place.parentElement;
+    const fitting = (side, count, least, most) => {
+      const around = 2 * parseFloat(getComputedStyle(outer).paddingTop) + this.place[`offset${side}`] - screen[`client${side}`];
+      const found = Math.floor((outer[`client${side}`] - around) / (screen[`client${side}`] / count));
+      return Math.max(least, Math.min(most, found || count));
+    };
+    return [fitting("Width", this.emulator.cols, 20, 500), fitting("Height", this.emulator.rows, 5, 200)];
   }
 
-  async fit() {
+  fit() {
     const size = this.typing ? this.room() : null;
-    if (!size || (size[0] === this.emulator.cols && size[1] === this.emulator.rows)) return;
-    try {
-      await call("keyboard", { job_id: this.id, tab: this.tab, take: true, size }, this.control.signal);
-    } catch (error) {
-      if (!this.control.signal.aborted) this.refused(error);
-    }
+    if (size && (size[0] !== this.emulator.cols || size[1] !== this.emulator.rows)) this.ask("keyboard", { take: true, size });
   }
 
   // Keys go one call after the other, in their order; what is typed meanwhile goes together
@@ -181,18 +174,12 @@ export class Terminal {
   async flush() {
     if (this.sending || this.taking || !this.typing) return;
     this.sending = true;
-    try {
-      while (this.queue) {
-        const now = this.queue;
-        this.queue = "";
-        await call("type", { job_id: this.id, tab: this.tab, data: now }, this.control.signal);
-      }
-    } catch (error) {
+    while (this.queue) {
+      const data = this.queue;
       this.queue = "";
-      if (!this.control.signal.aborted) this.refused(error);
-    } finally {
-      this.sending = false;
+      if (!await this.ask("type", { data })) this.queue = "";
     }
+    this.sending = false;
   }
 
   close() {
@@ -208,11 +195,10 @@ export class Terminal {
 function colours() {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(name).trim();
-  const names = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
   const found = { background: of("--out"), foreground: of("--text"), cursor: of("--accent"), selectionBackground: of("--selected") };
-  names.forEach((name, at) => {
-    found[name] = of(`--c${at}`);
-    found[`bright${name[0].toUpperCase()}${name.slice(1)}`] = of(`--c${at + 8}`);
+  ["Black", "Red", "Green", "Yellow", "Blue", "Magenta", "Cyan", "White"].forEach((name, at) => {
+    found[name.toLowerCase()] = of(`--c${at}`);
+    found[`bright${name}`] = of(`--c${at + 8}`);
   });
   return found;
 }

@@ -1,8 +1,7 @@
 // All jobs of a day, each on a line of its own: when it waited, when it ran, what overlapped.
 
-import { begun, clock, condition, duration, fill, h, one, patch } from "./dom.js";
+import { begun, clock, condition, duration, fill, h, on, one, over, patch } from "./dom.js";
 import { jobs, onJobs } from "./jobs.js";
-import { CPU, Curves, MEMORY, total, watchUsage } from "./usage.js";
 
 const DAY = 86_400_000;
 const LINE = 26;
@@ -12,21 +11,15 @@ export function show(main, signal, page) {
   let span = DAY;
   let picked = false;
   let following = true;
-  const shown = h("div", { class: "lanes", tabIndex: 0, role: "list", "aria-label": "Jobs by time" });
-  const axis = h("div", { class: "axis", "aria-hidden": "true" });
-  const label = h("h1", {});
-  const spans = { "10 min": 600_000, "1 h": 3_600_000, "6 h": 6 * 3_600_000, "24 h": DAY, "7 d": 7 * DAY };
-  const chips = h("div", { class: "chips", role: "group", "aria-label": "How much time" });
-  const curves = new Curves({
-    parts: [CPU, MEMORY], label: "What the jobs of this machine use together, while this page is open",
-    pieces: (part) => total([...jobs.keys()], part.name.toLowerCase(), end - span, end, Math.max(100, Math.min(1000, shown.clientWidth))),
-  });
-  fill(main, h("div", { class: "timeline-page" },
-    h("div", { class: "bar" }, label,
-      h("button", { class: "quiet", "aria-label": "Earlier", title: "Earlier (←)", onclick: () => move(-0.5) }, "←"),
-      h("button", { class: "quiet", "aria-label": "Later", title: "Later (→)", onclick: () => move(0.5) }, "→"),
-      h("button", { class: "quiet", title: "Up to now (n)", onclick: () => now() }, "Now"), chips),
-    axis, shown, curves.element));
+  const shown = h("div.lanes", { tabIndex: 0, role: "list", "aria-label": "Jobs by time" });
+  const axis = h("div.axis", { "aria-hidden": "true" });
+  const label = h("h1");
+  const spans = { "10 min": DAY / 144, "1 h": DAY / 24, "6 h": DAY / 4, "24 h": DAY, "7 d": 7 * DAY };
+  const chips = h("div.chips", { role: "group", "aria-label": "How much time" });
+  fill(main, h("div.timeline-page",
+    h("div.bar", label, [["Earlier", "←", -0.5], ["Later", "→", 0.5]].map(([name, sign, by]) => h("button.quiet", { "aria-label": name, title: `${name} (${sign})`, onclick: () => move(by) }, sign)),
+      h("button.quiet", { title: "Up to now (n)", onclick: () => now() }, "Now"), chips),
+    axis, shown));
 
   function move(by) {
     following = false;
@@ -48,45 +41,37 @@ export function show(main, signal, page) {
     }
     const start = end - span;
     label.textContent = `${clock(start)} – ${following ? "now" : clock(end)}`;
-    patch(chips, Object.entries(spans).map(([name, length]) => h("button", { class: "chip", "aria-pressed": String(length === span), onclick: () => { span = length; picked = true; draw(); } }, name)));
+    patch(chips, Object.entries(spans).map(([name, length]) => h("button.chip", { "aria-pressed": String(length === span), onclick: () => { span = length; picked = true; draw(); } }, name)));
     const at = (time) => Math.max(0, Math.min(100, (100 * (time - start)) / span));
     patch(axis, ticks(start, end).map((time) => h("span", { style: { left: `${at(time)}%` } }, hour(time, span))));
-    const found = [...jobs.values()].map((job) => ({ job, from: Date.parse(job.created_at), run: begun(job) ? Date.parse(begun(job)) : null, to: job.finished_at ? Date.parse(job.finished_at) : Date.now() }))
+    const found = [...jobs.values()].map((job) => ({ job, from: Date.parse(job.created_at), run: Date.parse(begun(job)) || null, to: Date.parse(job.finished_at) || Date.now() }))
       .filter((one) => one.to >= start && one.from <= end).sort((a, b) => a.from - b.from).slice(-2000);
-    curves.draw(start, end);
-    if (!found.length) return void patch(shown, h("p", { class: "empty" }, "No job in this time."));
-    const top = shown.scrollTop;
-    const first = Math.max(0, Math.floor(top / LINE) - 10), last = Math.min(found.length, first + Math.ceil(shown.clientHeight / LINE) + 20);
-    patch(shown, h("div", { class: "space", style: { height: `${found.length * LINE}px` } }, found.slice(first, last).map((one_, offset) => lane(one_, first + offset, at))));
-    return undefined;
+    const first = Math.max(0, Math.floor(shown.scrollTop / LINE) - 10), last = first + Math.ceil(shown.clientHeight / LINE) + 20;
+    patch(shown, found.length ? h("div.space", { style: { height: `${found.length * LINE}px` } }, found.slice(first, last).map((job, offset) => lane(job, first + offset, at))) : h("p.empty", "No job in this time."));
   }
 
   function lane({ job, from, run, to }, row, at) {
     const state = condition(job);
     const start = run ?? to;
     const text = `${one(job.name)}: ${state.text}, ${run ? duration(to - run) : `waited ${duration(to - from)}`}`;
-    return h("div", { class: "lane", "data-key": job.job_id, role: "listitem", style: { top: `${row * LINE}px` } },
-      run && start - from > 1000 ? h("span", { class: "waited", style: { left: `${at(from)}%`, width: `${at(start) - at(from)}%` }, title: `waited ${duration(start - from)}` }) : null,
-      h("a", { class: run ? `ran ${state.kind}` : "waited", href: `${page.base}job/${job.job_id}`, title: text, "aria-label": text, style: { left: `min(${at(run ?? from)}%, calc(100% - 4px))`, width: `${at(to) - at(run ?? from)}%` },
-        onclick: (event) => page.follow(event, `job/${job.job_id}`) }),
-      h("span", { class: "label", style: at(to) < 70 ? { left: `calc(${Math.max(at(to), at(start) + 0.15)}% + 6px)` } : { right: `calc(${100 - at(run ?? from)}% + 6px)` }, "aria-hidden": "true" }, one(job.name)));
+    return h("div.lane", { "data-key": job.job_id, role: "listitem", style: { top: `${row * LINE}px` } },
+      run && start - from > 1000 ? h("span.waited", { style: { left: `${at(from)}%`, width: `${at(start) - at(from)}%` }, title: `waited ${duration(start - from)}` }) : null,
+      page.link(run ? `a.ran.${state.kind}` : "a.waited", `job/${job.job_id}`, { title: text, style: { left: `min(${at(run ?? from)}%, calc(100% - 4px))`, width: `${at(to) - at(run ?? from)}%` } }),
+      h("span.label", { style: at(to) < 70 ? { left: `calc(${Math.max(at(to), at(start) + 0.15)}% + 6px)` } : { right: `calc(${100 - at(run ?? from)}% + 6px)` }, "aria-hidden": "true" }, one(job.name)));
   }
 
-  shown.addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
+  on(shown, "scroll", () => requestAnimationFrame(draw), { passive: true });
   onJobs(draw, signal);
-  watchUsage(() => [...jobs.values()].filter((job) => job.state === "running" && !job.host).map((job) => job.job_id), () => { if (following) draw(); }, signal);
-  addEventListener("themechange", draw, { signal });
   addEventListener("resize", draw, { signal });
   const timer = setInterval(() => { if (following && !document.hidden) draw(); }, 5000);
-  signal.addEventListener("abort", () => clearInterval(timer));
+  over(signal, () => clearInterval(timer));
   page.keys({ ArrowLeft: ["earlier", () => move(-0.25)], ArrowRight: ["later", () => move(0.25)], n: ["up to now", () => now()], Escape: ["all jobs", () => page.go(page.list)] });
   document.title = "Timeline · outlive";
   draw();
 }
 
 function ticks(start, end) {
-  const steps = [300, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400].map((s) => s * 1000);
-  const step = steps.find((one) => (end - start) / one <= 10) ?? DAY;
+  const step = 60_000 * [5, 15, 30, 60, 120, 240, 360, 720, 1440].find((minutes, at) => at === 8 || (end - start) / minutes <= 600_000);
   const shift = new Date(start).getTimezoneOffset() * 60_000;
   const found = [];
   for (let time = Math.ceil((start - shift) / step) * step + shift; time < end; time += step) found.push(time);

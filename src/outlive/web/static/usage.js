@@ -1,16 +1,12 @@
 // What jobs use, as this page has seen it: samples are taken while a person looks, and kept here.
 
 import { call } from "./api.js";
-import { bytes, h } from "./dom.js";
+import { bytes, h, on } from "./dom.js";
 import { forever, sleep } from "./polling.js";
 
 const MOST = 1200; // samples of a job; then every other one of the older half goes
 const HOLE = 15_000; // ms: no line is drawn across a time without samples
 const known = new Map(); // job → [{ at, cpu, memory, end }]
-
-function samplesOf(id) {
-  return known.get(id) ?? [];
-}
 
 // Sample these jobs until the signal comes: `wanted` returns their ids, `told` is called after each look
 export function watchUsage(wanted, told, signal, every = 2000) {
@@ -18,31 +14,24 @@ export function watchUsage(wanted, told, signal, every = 2000) {
     const jobs = wanted().slice(0, 50);
     if (jobs.length) {
       const found = await call("samples", { jobs }, signal);
-      for (const [id, [cpu, memory, end]] of Object.entries(found.samples)) keep(id, { at: found.at, cpu, memory, end });
+      for (const [id, [cpu, memory, end]] of Object.entries(found.samples)) {
+        const samples = [...known.get(id) ?? [], { at: found.at, cpu, memory, end }];
+        known.set(id, samples.length > MOST ? samples.filter((_, at) => at > MOST / 2 || at % 2) : samples);
+      }
       told();
     }
     await sleep(every, signal);
   }, signal, () => true);
 }
 
-function keep(id, sample) {
-  const samples = known.get(id) ?? [];
-  known.set(id, samples);
-  samples.push(sample);
-  if (samples.length > MOST) known.set(id, samples.filter((_, at) => at > MOST / 2 || at % 2));
-}
-
 // The rates between samples: { from, to, cpu (1 is one processor), memory, output (bytes a second), end }
 export function rates(id) {
-  const samples = samplesOf(id);
-  const found = [];
-  for (let at = 1; at < samples.length; at += 1) {
-    const [before, now] = [samples[at - 1], samples[at]];
-    const ms = now.at - before.at;
-    if (ms <= 0 || ms > HOLE) continue;
-    found.push({ from: before.at, to: now.at, cpu: Math.max(0, now.cpu - before.cpu) / ms, memory: now.memory, output: (1000 * Math.max(0, now.end - before.end)) / ms, end: now.end });
-  }
-  return found;
+  const samples = known.get(id) ?? [];
+  return samples.slice(1).flatMap((now, at) => {
+    const before = samples[at], ms = now.at - before.at;
+    if (ms <= 0 || ms > HOLE) return [];
+    return { from: before.at, to: now.at, cpu: Math.max(0, now.cpu - before.cpu) / ms, memory: now.memory, output: (1000 * Math.max(0, now.end - before.end)) / ms, end: now.end };
+  });
 }
 
 function percent(cpu) {
@@ -50,35 +39,23 @@ function percent(cpu) {
 }
 
 // Draw pieces [{ from, to, value }] as an area: time from `start` to `end`, values up to `most`
-export function draw(canvas, pieces, { start, end, most, colour }) {
+function draw(canvas, pieces, { start, end, most, colour }) {
   const scale = window.devicePixelRatio || 1;
   const width = canvas.clientWidth || canvas.width, height = canvas.clientHeight || canvas.height;
-  if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
-    canvas.width = Math.round(width * scale);
-    canvas.height = Math.round(height * scale);
-  }
+  canvas.width = Math.round(width * scale); // which clears it too
+  canvas.height = Math.round(height * scale);
   const pen = canvas.getContext("2d");
-  pen.setTransform(scale, 0, 0, scale, 0, 0);
-  pen.clearRect(0, 0, width, height);
+  pen.scale(scale, scale);
   const shade = getComputedStyle(document.documentElement).getPropertyValue(colour).trim();
   const x = (time) => ((time - start) / (end - start)) * width;
   const y = (value) => height - 1 - Math.min(1, value / (most || 1)) * (height - 3);
-  for (let at = 0; at < pieces.length;) {
-    let stop = at + 1;
-    while (stop < pieces.length && pieces[stop].from - pieces[stop - 1].to < HOLE) stop += 1;
-    pen.beginPath();
-    pen.moveTo(x(pieces[at].from), y(pieces[at].value));
-    for (let one = at; one < stop; one += 1) pen.lineTo(x(pieces[one].to), y(pieces[one].value));
-    pen.strokeStyle = shade;
-    pen.lineWidth = 1.5;
-    pen.stroke();
-    pen.lineTo(x(pieces[stop - 1].to), height);
-    pen.lineTo(x(pieces[at].from), height);
-    pen.globalAlpha = 0.18;
-    pen.fillStyle = shade;
-    pen.fill();
+  pen.fillStyle = shade;
+  for (const { from, to, value } of pieces) {
+    const wide = Math.max(1, x(to) - x(from));
     pen.globalAlpha = 1;
-    at = stop;
+    pen.fillRect(x(from), y(value), wide, 1.5);
+    pen.globalAlpha = 0.18;
+    pen.fillRect(x(from), y(value), wide, height);
   }
 }
 
@@ -91,27 +68,27 @@ export function small(job) {
   if (job.state !== "running" || !found.length) {
     const cpu = used ? (used.user_ms ?? 0) + (used.system_ms ?? 0) : 0;
     const memory = used?.peak_memory_bytes;
-    return h("div", { class: "use" }, used && job.finished_at ? h("span", {}, `${(cpu / 1000).toFixed(cpu < 10_000 ? 1 : 0)} s CPU${memory ? ` · ${bytes(memory)}` : ""}`) : null);
+    return h("div.use", used && job.finished_at && h("span", `${(cpu / 1000).toFixed(cpu < 10_000 ? 1 : 0)} s CPU${memory ? ` · ${bytes(memory)}` : ""}`));
   }
   const now = found.at(-1);
-  const canvas = h("canvas", { class: "small-curve", "aria-hidden": "true", width: 110, height: 20 });
+  const canvas = h("canvas.small-curve", { "aria-hidden": "true", width: 110, height: 20 });
   draw(canvas, found.filter((one) => one.to > now.to - SMALL_MS).map((one) => ({ ...one, value: one.cpu })), { start: now.to - SMALL_MS, end: now.to, most: Math.max(1, ...found.map((one) => one.cpu)), colour: "--accent" });
-  return h("div", { class: "use" }, canvas, h("span", {}, `${percent(now.cpu)} · ${bytes(now.memory)}`));
+  return h("div.use", canvas, h("span", `${percent(now.cpu)} · ${bytes(now.memory)}`));
 }
 
 // Curves of one thing each below each other, over one axis of time; `parts`: [{ name, colour, shown, least }]
 export class Curves {
   // pieces(part) → [{ from, to, value }]; picked(time) is called for a click
   constructor({ parts, pieces, picked = null, label }) {
-    this.parts = parts.map((part) => ({ ...part, canvas: h("canvas", { role: "img", "aria-label": part.name }), value: h("span", { class: "value" }) }));
+    this.parts = parts.map((part) => ({ ...part, canvas: h("canvas", { role: "img", "aria-label": part.name }), value: h("span.value") }));
     this.pieces = pieces;
-    this.line = h("div", { class: "at", hidden: true });
-    this.time = h("span", { class: "dim" });
+    this.line = h("div.at", { hidden: true });
+    this.time = h("span.dim");
     this.element = h("div", { class: `curves${picked ? " picks" : ""}`, role: "group", "aria-label": label },
-      this.parts.map((part) => h("div", { class: "curve" }, part.canvas, h("div", { class: "name" }, `${part.name} `, part.value))), this.line);
-    this.element.addEventListener("pointermove", (event) => this.point(event.clientX));
-    this.element.addEventListener("pointerleave", () => this.point(null));
-    if (picked) this.element.addEventListener("click", (event) => picked(this.timeAt(event.clientX)));
+      this.parts.map((part) => h("div.curve", part.canvas, h("div.name", `${part.name} `, part.value))), this.line);
+    on(this.element, "pointermove", (event) => this.point(event.clientX));
+    on(this.element, "pointerleave", () => this.point(null));
+    if (picked) on(this.element, "click", (event) => picked(this.timeAt(event.clientX)));
   }
 
   timeAt(x) {
@@ -138,11 +115,11 @@ export class Curves {
   }
 
   tell() {
-    const time = this.pointed === null || this.pointed === undefined ? null : this.timeAt(this.pointed);
+    const time = this.pointed == null ? null : this.timeAt(this.pointed);
     for (const part of this.parts) {
       const drawn = part.drawn ?? [];
       const one = time === null ? drawn.at(-1) : drawn.find((piece) => piece.from <= time && time <= piece.to);
-      part.value.textContent = one ? `${part.shown(one.value)}${time === null && drawn.length ? `, at most ${part.shown(Math.max(...drawn.map((piece) => piece.value)))}` : ""}` : "–";
+      part.value.textContent = one ? part.shown(one.value) : "–";
     }
   }
 }
@@ -150,20 +127,3 @@ export class Curves {
 export const CPU = { name: "CPU", colour: "--accent", shown: percent, least: 0.1 };
 export const MEMORY = { name: "memory", colour: "--runs", shown: bytes, least: 1 };
 export const OUTPUT = { name: "output", colour: "--asks", shown: (rate) => `${bytes(Math.round(rate))}/s`, least: 1 };
-
-// The sum of several jobs, in steps of a time
-export function total(ids, name, start, end, steps) {
-  const width = (end - start) / steps;
-  const sums = new Array(steps).fill(null);
-  for (const id of ids) {
-    for (const one of rates(id)) {
-      const first = Math.max(0, Math.floor((one.from - start) / width)), last = Math.min(steps - 1, Math.floor((one.to - start) / width));
-      for (let step = first; step <= last; step += 1) {
-        const share = (Math.min(one.to, start + (step + 1) * width) - Math.max(one.from, start + step * width)) / width;
-        // A rate counts for its part of the step; a size is that of the longest part
-        if (share > 0) (sums[step] ??= new Map()).set(id, name === "memory" ? Math.max(sums[step].get(id) ?? 0, one.memory) : (sums[step].get(id) ?? 0) + share * one[name]);
-      }
-    }
-  }
-  return sums.flatMap((sum, step) => (sum ? [{ from: start + step * width, to: start + (step + 1) * width, value: [...sum.values()].reduce((a, b) => a + b, 0) }] : []));
-}

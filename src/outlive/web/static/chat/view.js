@@ -107,7 +107,7 @@ async function starting() {
   if (answered) return;
   const signal = next();
   const began = Date.now();
-  fill(main, h("div", { class: "top" }, badge({ state: "starting" }), h("code", { class: "name" }, shell(input.command) || "outlive")));
+  fill(main, h("div.top", badge({ state: "starting" }), h("code.name", shell(input.command) || "outlive")));
   if (!input.command || !asksServer()) return;
   const same = JSON.stringify([input.command].flat());
   while (!signal.aborted && !answered) {
@@ -129,9 +129,9 @@ function showJobs(jobs, single) {
   if (single) return showJob(jobs[0], { opened: false });
   next();
   const open = (job) => showJob(job, { opened: true, back: () => showJobs(jobs, false) });
-  return fill(main, jobs.length ? h("ol", { class: "several" }, jobs.slice(0, MOST_JOBS).map((job) => h("li", {},
-    h("button", { class: "quiet", disabled: !asksServer(), onclick: () => open(job) },
-      badge(job), h("span", { class: "name" }, one(job.name ?? job.job_id)), h("span", { class: "dim last" }, one(job.last_line ?? "")))))) : h("div", { class: "notice" }, "No jobs."));
+  return fill(main, jobs.length ? h("ol.several", jobs.slice(0, MOST_JOBS).map((job) => h("li",
+    h("button.quiet", { disabled: !asksServer(), onclick: () => open(job) },
+      badge(job), h("span.name", one(job.name ?? job.job_id)), h("span.dim.last", one(job.last_line ?? "")))))) : h("div.notice", "No jobs."));
 }
 
 // --- one job ---
@@ -145,10 +145,10 @@ function showJob(given, { text = "", opened, back = null }) {
   let refused = null;
   shown = { id, answer: (answer, words) => { given = answer; text = words; if (refused) showGiven(); } };
 
-  const top = h("div", { class: "top live" });
-  const note = h("div", { class: "notice", hidden: true });
-  const place = h("div", { class: "place", hidden: true });
-  const foot = h("p", { class: "facts" });
+  const top = h("div.top.live");
+  const note = h("div.notice", { hidden: true });
+  const place = h("div.place", { hidden: true });
+  const foot = h("p.facts");
   const rows = new Rows({ load: (row, count, stop) => call("rows", { job_id: id, row, count }, stop), link: () => null, whole: "`outlive log` has them all" });
   place.append(rows.element);
   fill(main, top, note, place, foot);
@@ -159,16 +159,16 @@ function showJob(given, { text = "", opened, back = null }) {
   function draw() {
     const name = one(job.title || job.name || shell(input.command) || id);
     fill(top,
-      back ? h("button", { class: "quiet", "aria-label": "All jobs", onclick: back }, "←") : null,
+      back ? h("button.quiet", { "aria-label": "All jobs", onclick: back }, "←") : null,
       badge(job),
-      h("code", { class: "name", title: shell(job.command ?? input.command) }, name),
-      h("span", { class: "dim when" }, when()),
-      h("span", { class: "grow" }),
+      h("code.name", { title: shell(job.command ?? input.command) }, name),
+      h("span.dim.when", when()),
+      h("span.grow"),
       job.state === "running" && live() ? ending() : null,
-      !opened ? h("button", { class: "quiet", onclick: () => { opened = true; draw(); begun(); } }, "Show") : null,
-      opened && (canBeWhole() || isWhole()) ? h("button", { class: "quiet", onclick: turnWhole }, isWhole() ? "Into the chat" : "Whole window") : null);
+      !opened ? h("button.quiet", { onclick: () => { opened = true; draw(); begun(); } }, "Show") : null,
+      opened && (canBeWhole() || isWhole()) ? h("button.quiet", { onclick: turnWhole }, isWhole() ? "Into the chat" : "Whole window") : null);
     drawNote();
-    fill(foot, facts().map((fact) => h("span", {}, fact)));
+    fill(foot, facts().map((fact) => h("span", fact)));
     foot.hidden = !foot.childElementCount;
     dress();
   }
@@ -204,7 +204,7 @@ function showJob(given, { text = "", opened, back = null }) {
     const said = [];
     if (refused) said.push(refused);
     else if (waits) said.push(answering());
-    else if (job.approval?.state === "pending") said.push("It waits for a person's approval: ", h("code", {}, `outlive approve ${id.slice(-8)}`));
+    else if (job.approval?.state === "pending") said.push("It waits for a person's approval: ", h("code", `outlive approve ${id.slice(-8)}`));
     else if (OVER.has(job.state) && job.message) said.push(named(job.message));
     note.hidden = !said.length;
     note.className = `notice ${refused ? "" : waits || job.approval ? "asks" : "bad"}`;
@@ -220,7 +220,7 @@ function showJob(given, { text = "", opened, back = null }) {
     };
     field.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.isComposing) send(); });
     // No form: a view may not submit one
-    return h("div", { class: "answer" }, h("label", {}, h("code", {}, one(job.prompt ?? "") || "It waits for input"), " ", field), h("button", { onclick: send }, "Send"));
+    return h("div.answer", h("label", h("code", one(job.prompt ?? "") || "It waits for input"), " ", field), h("button", { onclick: send }, "Send"));
   }
 
   // --- what can be done with it ---
@@ -228,10 +228,10 @@ function showJob(given, { text = "", opened, back = null }) {
   let asks = false; // whether to end it
   function ending() {
     const turn = (now) => { asks = now; draw(); };
-    if (!asks) return h("button", { class: "bad", onclick: () => turn(true) }, "Kill");
+    if (!asks) return h("button.bad", { onclick: () => turn(true) }, "Kill");
     return [
-      h("button", { class: "bad", onclick: () => { turn(false); act(() => run("kill", { job_id: id, wait_ms: 0 }, signal), "It is being ended"); } }, "Kill it now"),
-      h("button", { class: "quiet", onclick: () => turn(false) }, "Keep it")];
+      h("button.bad", { onclick: () => { turn(false); act(() => run("kill", { job_id: id, wait_ms: 0 }, signal), "It is being ended"); } }, "Kill it now"),
+      h("button.quiet", { onclick: () => turn(false) }, "Keep it")];
   }
 
   async function act(what, done = "") {
@@ -296,8 +296,8 @@ function showJob(given, { text = "", opened, back = null }) {
     const output = given.output ?? given.snapshot?.stdout_tail ?? (given.stdout_tail !== undefined ? given.stdout_tail + given.stderr_tail : text);
     const style = { style: null };
     const lines = output ? String(output).slice(-MOST_SHOWN).replace(/\n$/, "").split("\n").slice(-MOST_LINES) : [];
-    place.replaceChildren(h("pre", { class: "given" }, lines.map((line) => {
-      const found = h("div", {});
+    place.replaceChildren(h("pre.given", lines.map((line) => {
+      const found = h("div");
       showParts(found, parts([0, line], style), null);
       return found;
     })));

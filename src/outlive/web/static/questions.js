@@ -1,0 +1,154 @@
+// What jobs ask a person, answered in place: a line for a prompt, yes or no for a command.
+
+import { call } from "./api.js";
+import { OVER, ago, byId, condition, fill, h, named, number, on, one, over, patch, press, shell, toast, told, visible } from "./dom.js";
+import { groups, jobs, onJobs } from "./jobs.js";
+import { watchHidden } from "./polling.js";
+
+const MOST = 50; // that are shown at a time
+const STORED = "outlive-notify";
+const picked = new Set(); // ids of jobs that are answered together
+const isCommand = (job) => job.approval?.state === "pending";
+const keyOf = (job) => `${job.job_id}-${isCommand(job) ? "command" : job.asked_at}`;
+
+// Everything that decides what runs, one fact a line
+export function askedFacts(job) {
+  return h("dl.asked", (job.approval?.facts ?? []).map((fact) => [h("dt", named(fact.label)), h("dd", named(fact.value))]));
+}
+
+// What an answer to this one goes to: all picked ones of its kind, if it is picked
+function together(job) {
+  const kind = (one) => groups.asks(one) && isCommand(one) === isCommand(job);
+  return picked.has(job.job_id) ? [...picked].map((id) => jobs.get(id)).filter((one) => one && kind(one)) : [job];
+}
+
+async function answer(job, method, given, done) {
+  const all = await Promise.allSettled(together(job).map((one) => call(method, { job_id: one.job_id, ...(method === "answer" && { asked_at: one.asked_at }), ...given })));
+  const wrong = all.filter(({ status }) => status === "rejected");
+  for (const { reason } of wrong.slice(0, 3)) toast(told(reason), "bad");
+  if (wrong.length < all.length) toast(all.length > 1 ? `${done}: ${number(all.length - wrong.length)}` : done, "good");
+  return !wrong.length;
+}
+
+// The words that a prompt offers: yes and no, as it writes them
+function offered(prompt = "") {
+  const [, yes, no] = /(?:^|[^\w])(y(?:es)?) ?[/|] ?(no?)(?![\w])/i.exec(prompt) ?? [];
+  return yes ? [yes.toLowerCase(), no.toLowerCase()] : [];
+}
+
+// Enter sends one line, once: what is asked next is another question, with a form of its own
+export function lineForm(job) {
+  const field = h("input", { type: job.echo === false ? "password" : "text", "aria-label": `Answer ${one(job.name)}`, placeholder: "One line, and Enter", autocomplete: "off", spellcheck: "false" });
+  const send = async (line) => {
+    if (form.inert) return;
+    form.inert = true;
+    if (await answer(job, "answer", { line }, "Sent")) field.value = "";
+    form.inert = false;
+  };
+  const form = h("form.answer", { "data-key": keyOf(job), onsubmit: (event) => { event.preventDefault(); send(field.value); } },
+    field, h("button", "Send"), offered(job.prompt).map((word) => h("button.quiet", { type: "button", "data-word": word[0], onclick: () => send(word) }, word)));
+  return form;
+}
+
+export function commandForm(job) {
+  const reason = h("input", { "aria-label": `Why not ${one(job.name)}`, placeholder: "Why not (its caller is told)", autocomplete: "off" });
+  const deny = () => answer(job, "deny", reason.value ? { reason: reason.value } : {}, "Denied");
+  const approve = (always) => answer(job, "approve", { always }, "Approved");
+  return h("form.answer", { onsubmit: (event) => { event.preventDefault(); deny(); } },
+    h("button.good", { type: "button", "data-word": "a", title: "Approve (a)", onclick: () => approve(false) }, "Approve"),
+    h("button", { type: "button", "data-word": "A", title: "Approve exactly this from now on (A)", onclick: () => approve(true) }, "Always"),
+    h("button.bad", { "data-word": "D", title: "Deny (D)" }, "Deny"), reason);
+}
+
+// All questions, the oldest first. Keys in one: those of its buttons, and x, which picks it
+export function inbox(page, signal) {
+  const place = h("section.inbox", { "aria-label": "Waiting for you", hidden: true });
+  const draw = () => {
+    const asked = [...jobs.values()].filter(groups.asks).sort((a, b) => (a.job_id < b.job_id ? -1 : 1));
+    for (const id of picked) if (!asked.some((job) => job.job_id === id)) picked.delete(id);
+    place.hidden = !asked.length;
+    if (place.hidden) return void fill(place);
+    patch(place, h("div.inbox-head", h("h2", `Waiting for you: ${number(asked.length)}`),
+      h("span.dim", { role: "status" }, picked.size > 1 ? `${number(picked.size)} picked: an answer to one goes to all of its kind` : "")),
+    h("ol", asked.slice(0, MOST).map(card)));
+  };
+  const card = (job) => {
+    const id = job.job_id, command = isCommand(job);
+    const pick = h("input", { type: "checkbox", title: "Answer together with others (x)", "aria-label": `Pick ${one(job.name)}`, checked: picked.has(id), onchange: () => { picked[pick.checked ? "add" : "delete"](id); draw(); } });
+    return h("li.question", { "data-key": keyOf(job), tabIndex: -1 },
+      h("div.title", pick, page.link("a.name", `job/${id}`, {}, one(job.name)), h("span.dim", `${job.owner === "cli" ? "" : `${one(job.owner ?? "")} · `}${ago(Date.parse(job.asked_at ?? job.created_at))}`),
+        command || h("code.command", shell(job.command))),
+      command ? [named(job.approval.reason ?? ""), askedFacts(job), commandForm(job)] : [h("code.prompt", visible(job.prompt ?? "") || "It reads its input"), lineForm(job)]);
+  };
+  on(place, "keydown", (event) => {
+    const { target, key } = event, at = target.closest(".question");
+    if (!at || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isText = target.matches("input:not([type=checkbox])");
+    if (key === "Escape") (isText ? at : byId("jobs")).focus();
+    else if (isText) return;
+    else if (key === "x") at.querySelector("[type=checkbox]").click();
+    else if (at.querySelector(`[data-word="${CSS.escape(key)}"]`)) at.querySelector(`[data-word="${CSS.escape(key)}"]`).click();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  onJobs(draw, signal);
+  const timer = setInterval(() => { if (!place.hidden && !document.hidden) draw(); }, 5000);
+  over(signal, () => clearInterval(timer));
+  draw();
+  return place;
+}
+
+// Go to the next question: into its field, or to a command as a whole
+export function nextQuestion() {
+  const all = [...document.querySelectorAll(".question")];
+  const next = all[(all.indexOf(document.activeElement.closest(".question")) + 1) % all.length];
+  (next?.querySelector(".prompt ~ form > input") ?? next)?.focus();
+}
+
+// --- notifications of the desktop ---
+
+let tells = false; // of questions
+export const ends = new Set(); // jobs of which a person wants to know the end
+const isAllowed = async () => (await Notification.requestPermission()) === "granted" || toast("This browser does not let the page notify", "bad");
+
+export async function turnEnd(id) {
+  if (ends.has(id) || await isAllowed() === true) {
+    watchHidden(ends.has(id) ? -1 : 1);
+    ends[ends.has(id) ? "delete" : "add"](id);
+  }
+}
+
+export function notifier() {
+  const button = h("button.toggle.quiet", { "aria-pressed": String(tells), title: "A notification of the desktop for each question (b)", onclick: () => turnNotify(button) }, "Notify me");
+  return "Notification" in window ? button : null;
+}
+
+async function turnNotify(button) {
+  if (!tells && await isAllowed() !== true) return;
+  setTells(!tells);
+  localStorage.setItem(STORED, tells ? "on" : "");
+  press(button, tells);
+}
+
+function setTells(now) {
+  if (tells !== now) watchHidden(now ? 1 : -1);
+  tells = now;
+}
+
+// For each new question that nobody looks at, and each end that was asked for; once for all tabs
+export function notify(open) {
+  setTells("Notification" in window && Notification.permission === "granted" && localStorage.getItem(STORED) === "on");
+  const say = (job, title, body, tag) => {
+    const shown = new Notification(title, { body, tag });
+    shown.onclick = () => { window.focus(); open(job.job_id); };
+  };
+  addEventListener("job", ({ detail: { before, job } }) => {
+    if (OVER.has(job.state) && ends.has(job.job_id)) {
+      turnEnd(job.job_id);
+      say(job, `${one(job.name)}: ${condition(job).text}`, one(job.last_line), job.job_id);
+    }
+    if (!tells || document.hasFocus() || !groups.asks(job) || (before && groups.asks(before) && keyOf(before) === keyOf(job))) return;
+    say(job, `${one(job.name)} waits for you`, isCommand(job) ? shell(job.command) : one(job.prompt), keyOf(job));
+  });
+}
