@@ -56,7 +56,9 @@ def test_wait_until_output_is_woken_by_the_first_byte_after_the_cursor(face: Fac
 
 
 def test_of_several_jobs_the_first_to_end_or_the_last_decides(face: Face, work: Path) -> None:
-    slow, quick = face.background(f"{GATE}; exit 1"), face.background("echo q; exit 5")
+    # A start that is answered after the end would have read the output already
+    slow, quick = face.background(f"{GATE}; exit 1"), face.background(f"{GATE.replace('go', 'now')}; echo q; exit 5")
+    (work / "now").touch()
     both = face.begin("wait", job=[slow, quick], mode="all", timeout_ms=ENOUGH_MS)
     found = face.ok("wait", job=[slow, quick], timeout_ms=ENOUGH_MS)
     assert (found["job_id"], found["exit_code"], found["output"]) == (quick, 5, "q\n")
