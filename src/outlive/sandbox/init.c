@@ -1,7 +1,7 @@
 /* The first process of a sandbox: it starts the command, reaps every orphan, and reports the start
  * and the end. scripts/sandbox_init.py compiles it and search.c into programs.py.
  *
- * argv: this program, "t" (stdin is the terminal of the command), "fPOSITION" (it is the file that is
+ * argv: this program, "d", the arguments of bwrap: see keep_devices. Or: this program, "t" (stdin is the terminal of the command), "fPOSITION" (it is the file that is
  * mounted read-only as STDIN, from there on) or "-", PATH, argv of the command.
  * Descriptors: 3 is a socket that keeps messages apart (SOCK_SEQPACKET), 4 the stderr of the
  * command, 5 and 6 stay open as long as anything in the sandbox lives. 2 takes what bwrap complains of.
@@ -21,11 +21,11 @@
 #include "calls.h"
 
 #if defined(__x86_64__)
-enum { IOCTL = 16, SENDTO = 44, CLONE = 56, EXECVE = 59, WAIT4 = 61, FCNTL = 72, SETSID = 112, PRCTL = 157,
+enum { IOCTL = 16, UNSHARE = 272, MOUNT = 165, SENDTO = 44, CLONE = 56, EXECVE = 59, WAIT4 = 61, FCNTL = 72, SETSID = 112, PRCTL = 157,
        DUP3 = 292 };
 __asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call run\n");
 #elif defined(__aarch64__)
-enum { DUP3 = 24, FCNTL = 25, IOCTL = 29, SETSID = 157, PRCTL = 167, SENDTO = 206, CLONE = 220,
+enum { UNSHARE = 97, MOUNT = 40, DUP3 = 24, FCNTL = 25, IOCTL = 29, SETSID = 157, PRCTL = 167, SENDTO = 206, CLONE = 220,
        EXECVE = 221, WAIT4 = 260 };
 __asm__(".globl _start\n_start: mov x0, sp\n b run\n");
 #endif
@@ -33,6 +33,8 @@ __asm__(".globl _start\n_start: mov x0, sp\n b run\n");
 enum { REPORT = 3, STDERR = 4, LAST_FD = 6, SCRIPT = 9, WRITABLE = 10 };
 enum { READY = 1, STARTED = 2, ENDED = 3 };
 enum { PR_SET_DUMPABLE = 4, F_SETFD = 2, FD_CLOEXEC = 1, TIOCSCTTY = 0x540E, MSG_NOSIGNAL = 0x4000 };
+enum { F_GETFL = 3, NEW_MOUNTS = 0x20000, NEW_USER = 0x10000000, MS_RDONLY = 1, MS_NOSUID = 2, MS_NOEXEC = 8,
+       MS_REMOUNT = 32, MS_BIND = 4096, MS_REC = 16384, MS_SLAVE = 1 << 19 };
 enum { CLONE_VM = 0x100, CLONE_VFORK = 0x4000, SIGCHLD = 17, WALL = 0x40000000, EINTR = 4, EPERM = 1 };
 
 /* linux/landlock.h; the numbers of the calls are the same everywhere */
@@ -108,11 +110,66 @@ static void report(int kind, int value) {
     call(SENDTO, REPORT, (long)message, sizeof message, MSG_NOSIGNAL, 0, 0);
 }
 
+static int write_file(const char *path, const char *text) {
+    long size = 0, fd = call(OPENAT, -100, (long)path, 02000001, 0, 0, 0);
+    while (text[size])
+        size++;
+    long done = call(WRITE, fd, (long)text, size, 0, 0, 0);
+    call(CLOSE, fd, 0, 0, 0, 0, 0);
+    return done == size;
+}
+
+/* Give this process mounts of its own. Root in a container may have no right to that, and makes a user
+ * namespace for it, as bwrap does. */
+static int separate_mounts(void) {
+    if (!call(UNSHARE, NEW_MOUNTS, 0, 0, 0, 0, 0))
+        return 1;
+    return !call(UNSHARE, NEW_MOUNTS | NEW_USER, 0, 0, 0, 0, 0) && write_file("/proc/self/setgroups", "deny") &&
+           write_file("/proc/self/uid_map", "0 0 1") && write_file("/proc/self/gid_map", "0 0 1");
+}
+
+/* Execute bwrap where the devices that a sandbox shows are read-only, in mounts of its own. The devices are
+ * those of the machine, and root owns them: it could change their mode for all. Their content is none of
+ * a file system, so they can be written all the same. What bwrap mounts of them is read-only too. */
+static int keep_devices(char **argv, char **environment) {
+    static const char devices[][16] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
+    char link[] = "/proc/self/fd/0", name[16];
+    if (!separate_mounts() || call(MOUNT, 0, (long)"/", 0, MS_REC | MS_SLAVE, 0, 0))
+        return 0;
+    for (unsigned at = 0; at < sizeof devices / sizeof *devices; at++) {
+        long device = (long)devices[at];
+        if (call(MOUNT, device, device, 0, MS_BIND, 0, 0) ||
+            call(MOUNT, 0, device, 0, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC, 0, 0))
+            return 0;
+        for (int fd = 0; fd <= STDERR; fd++) { /* what is open is open on a mount that can be written */
+            link[sizeof link - 2] = (char)('0' + fd);
+            long size = call(READLINKAT, -100, (long)link, (long)name, sizeof name - 1, 0, 0);
+            name[size > 0 ? size : 0] = 0;
+            int same = 1;
+            for (int i = 0; same && (i == 0 || name[i - 1]); i++)
+                same = name[i] == devices[at][i];
+            long how = call(FCNTL, fd, F_GETFL, 0, 0, 0, 0);
+            long again = same && how >= 0 ? call(OPENAT, -100, device, 02000000 | how, 0, 0, 0) : -1;
+            if (same && (again < 0 || call(DUP3, again, fd, 0, 0, 0, 0) < 0))
+                return 0;
+            if (same)
+                call(CLOSE, again, 0, 0, 0, 0, 0);
+        }
+    }
+    call(EXECVE, (long)argv[0], (long)argv, (long)environment, 0, 0, 0);
+    return 0;
+}
+
 __attribute__((noreturn, used)) void run(long *stack) {
     char **argv = (char **)(stack + 1);
     char **environment = argv + *stack + 1;
     volatile int failed = 0;
     int status;
+    if (argv[1][0] == 'd' && !keep_devices(argv + 2, environment)) {
+        static const char why[] = "the devices cannot be made read-only\n";
+        call(WRITE, 2, (long)why, sizeof why - 1, 0, 0, 0);
+        call(EXIT, 1, 0, 0, 0, 0, 0);
+    }
     call(PRCTL, PR_SET_DUMPABLE, 0, 0, 0, 0, 0); /* the command may not look into this process */
     call(DUP3, STDERR, 2, 0, 0, 0, 0);
     if (argv[1][0] == 'f')

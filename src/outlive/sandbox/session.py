@@ -41,7 +41,8 @@ _STDIN = "/dev/.stdin"  # as init.c has it
 _PROGRAM = "/dev/boxkeeper"  # a name that no `pkill` of an agent matches
 # A copy on the file system of /dev: a bind would have bwrap read all mounts once more. What the
 # command makes of it changes nothing: it is executed once, before the command
-_FIRST_PROCESS = ("--as-pid-1", "--perms", "0555", "--file", str(_INIT), _PROGRAM)
+_COPIED = ("--perms", "0555", "--file", str(_INIT), _PROGRAM)
+_FIRST_PROCESS = ("--as-pid-1", *_COPIED)
 _READY, _STARTED, _ENDED = 1, 2, 3
 _MESSAGE = struct.Struct("=ii")
 _CREDENTIALS = 2  # SCM_CREDENTIALS: pid, uid, gid
@@ -162,13 +163,13 @@ def _tried(
     arguments, reading = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     made = {
         2: telling,
-        _INIT: fds.memory_file("init", binascii.a2b_base64(INIT[os.uname().machine])),
+        _INIT: _init(),
         _FILTER: _filter(sandbox),
     }
     try:
         mounts = _mounts(sandbox, how.cwd, keeping.now)
         words = [_stdin(mounts, files[0]) or words[0], *words[1:]]
-        command = [sandbox.bwrap, "--args", str(_ARGS), "--", _PROGRAM, *words]
+        command = [*_bwrap(sandbox), _PROGRAM, *words]
         every = {**files, **made, **mounts.files, _WRITABLE: heard.fileno(), _ARGS: reading.fileno()}
         try:
             outer = _spawn(command, every, cwd="/", umask=how.umask, prepare=how.prepare)
@@ -234,6 +235,16 @@ def _stdin(mounts: Mounts, fd: int) -> str | None:
         return None
     mounts.words += ["--ro-bind-fd", mounts.number(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)), _STDIN]
     return f"f{os.lseek(fd, 0, os.SEEK_CUR)}"
+
+
+def _bwrap(sandbox: Sandbox) -> list[str]:
+    """Return the words that start bwrap. Root owns the devices, so init.c makes them read-only first."""
+    first = [f"/proc/self/fd/{_INIT}", "d"] if os.geteuid() == 0 else []
+    return [*first, sandbox.bwrap, "--args", str(_ARGS), "--"]
+
+
+def _init() -> int:
+    return fds.memory_file("init", binascii.a2b_base64(INIT[os.uname().machine]))
 
 
 def _filter(sandbox: Sandbox) -> int:
@@ -399,11 +410,11 @@ def start_sink(
     for. Errors: OSError."""
     with _keeping(sandbox, None) as keeping:
         mounts = _mounts(sandbox, cwd, keeping.found)
-    arguments = bubblewrap.arguments(sandbox, env, cwd, mounts.words, filter_fd=_FILTER)
-    made = {_FILTER: _filter(sandbox), _ARGS: fds.memory_file("args", arguments)}
+    arguments = bubblewrap.arguments(sandbox, env, cwd, mounts.words, filter_fd=_FILTER, last=_COPIED)
+    made = {_INIT: _init(), _FILTER: _filter(sandbox), _ARGS: fds.memory_file("args", arguments)}
     try:
         files = {**stdio, **made, **mounts.files}
-        return _spawn([sandbox.bwrap, "--args", str(_ARGS), "--", *words], files, cwd="/", umask=umask)
+        return _spawn([*_bwrap(sandbox), *words], files, cwd="/", umask=umask)
     finally:
         mounts.close()
         for fd in made.values():
