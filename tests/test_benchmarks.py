@@ -21,7 +21,7 @@ from support.cli import environment
 CHECKOUT = Path(__file__).parent.parent
 sys.path.insert(0, str(CHECKOUT))  # benchmarks are no part of the package
 
-from benchmarks import against, page, table  # noqa: E402
+from benchmarks import against, page, sandboxes, table  # noqa: E402
 from benchmarks.rows import ROWS  # noqa: E402
 from benchmarks.samples import Found, Samples, interleaved  # noqa: E402
 
@@ -192,3 +192,37 @@ def test_a_goal_is_missed_where_the_median_says_so() -> None:
     fast = table.entry(row, Found(Samples((39.0, 39.0, 900.0)), floor), "2026-11-21")
     assert (slow["met"], fast["met"]) == (False, True)
     assert slow["ratio"] == 4.1
+
+
+def attempted(*words: str) -> list[list[str]]:
+    """The cells of the table of attempts in sandboxes, without those of other tools."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.sandboxes", "--tools", "/nonexistent", *words],
+        cwd=CHECKOUT,
+        env=environment({}),
+        capture_output=True,
+        text=True,
+        timeout=800,
+        check=False,
+    )
+    if "namespace" in done.stderr:
+        pytest.skip(f"no sandbox can be set up here: {done.stderr}")
+    return [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
+
+
+@pytest.mark.parametrize("only", ["netrc", pytest.param("", marks=pytest.mark.slow)])
+def test_attempts_to_leave_a_sandbox_are_made_and_held(only: str) -> None:
+    rows = attempted("--only", only)
+    assert rows[0] == ["attempt", "`outlive`", "Codex", "`srt`"]
+    assert len(rows) == 1 + sum(only in attempt.name for attempt in sandboxes.ATTEMPTS)
+    assert {tuple(cells[1:]) for cells in rows[1:]} == {("held", "not tried", "not tried")}
+
+
+def test_the_table_of_security_has_the_attempts_that_are_made() -> None:
+    page_of_security = (CHECKOUT / "docs/explanation/security.md").read_text()
+    lines = page_of_security.partition("| attempt | `outlive` |")[2].partition("\n\n")[0].splitlines()[2:]
+    shown = [line.strip("| ").split(" | ") for line in lines]
+    assert [cells[0] for cells in shown] == [attempt.name for attempt in sandboxes.ATTEMPTS]
+    for cells, attempt in zip(shown, sandboxes.ATTEMPTS, strict=True):
+        assert cells[1] == "held"
+        assert set(cells[2:]) <= {"held", attempt.word, "not tried"}

@@ -1,0 +1,314 @@
+"""The same attempts in the sandboxes of three tools: the table of docs/explanation/security.md.
+
+    python -m benchmarks.sandboxes [--tools DIR]
+
+DIR is where `npm install @openai/codex @anthropic-ai/sandbox-runtime` ran; they need bubblewrap, socat
+and ripgrep. What is not installed is not tried. Each attempt has a home and a workspace of its own,
+and counts only if it succeeds without a sandbox. Root runs all of it as another user.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import outlive
+
+OTHER = "nobody"
+# Not below /tmp, of which some sandboxes have one of their own
+PLACE = next((path for path in ("/srv", "/opt") if os.access(path, os.W_OK)), os.path.expanduser("~"))
+PYTHON = "/usr/bin/python3"  # which every user may run
+OUT = "GOT-OUT"
+LIMIT_S = 120
+_CONNECT = "import socket,sys; s=socket.socket(int(sys.argv[1])); s.settimeout(5); s.connect(eval(sys.argv[2]))"
+# A program that git runs at its next status, as a setting. It leaves the file `ran` beside the workspace
+_ARMED = "printf '[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = \"touch %s/ran; false\"\\n' $TOP"
+_STATUS = (
+    "for d in . new layout; do ( cd $W/$d && git -c safe.directory='*' status ); done >/dev/null 2>&1; test -e $TOP/ran"
+)
+_ENVIRON = "import os,sys; sys.exit(b'MARK=outside' not in open(f'/proc/{sys.argv[1]}/environ','rb').read())"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """`inside` runs in the sandbox; it got out if that printed OUT, or if `outside` ends with 0. `word`: what it did then."""
+
+    name: str
+    word: str
+    inside: str
+    outside: str = ""
+
+
+def either(*scripts: str) -> str:
+    return "\n".join(f"( {script} ) >/dev/null 2>&1 && echo {OUT}" for script in scripts) + "\n:"
+
+
+ATTEMPTS = (
+    Attempt("read `~/.ssh/id_ed25519`", "read", either("grep -q secret ~/.ssh/id_ed25519")),
+    Attempt("read `~/.netrc`", "read", either("grep -q secret ~/.netrc")),
+    Attempt("read another project", "read", either("grep -q secret $TOP/home/other/file")),
+    Attempt("read a variable of the caller with a token in it", "read", either('test "$SOME_TOKEN" = secret')),
+    Attempt("write outside the workspace", "**written**", either("echo x > $TOP/home/other/new")),
+    Attempt(
+        "write through a link in the workspace", "**written**", either("ln -s $TOP/home/other link; echo x > link/new")
+    ),
+    Attempt("write `.git/config`", "**written**", either("git config some.thing x")),
+    Attempt("put another `.git` in place", "**put**", either("mv .git old && mkdir .git")),
+    Attempt("write `.git/config` of a repository below", "**written**", either("git -C below config some.thing x")),
+    Attempt("add `.git/commondir`", "**written**", either("echo ../evil > .git/commondir")),
+    Attempt(
+        "make a repository in which the user's next `git status` runs a program",
+        "**ran**",
+        f"git init -q new; {_ARMED} > new/.git/config",
+        _STATUS,
+    ),
+    Attempt(
+        "the same without a directory `.git`",
+        "**ran**",
+        f"git init -q --bare layout; {_ARMED} > layout/config; printf '\\tworktree = .\\n' >> layout/config",
+        _STATUS,
+    ),
+    Attempt("write into `.vscode`", "**written**", either("echo x > .vscode/tasks.json")),
+    Attempt(
+        "set the bit set-user-id on a copy of a program", "**set**", either("cp /bin/true s; chmod 4755 s && test -u s")
+    ),
+    Attempt("connect to 127.0.0.1", "**connected**", either(f"$PY -c '{_CONNECT}' 2 \"('127.0.0.1',$PORT)\"")),
+    Attempt("connect to a socket in `/tmp`", "**connected**", either(f"$PY -c '{_CONNECT}' 1 \"'$IN_TMP'\"")),
+    Attempt("connect to an abstract socket", "**connected**", either(f"$PY -c '{_CONNECT}' 1 \"'\\\\0$ABSTRACT'\"")),
+    Attempt(
+        "signal a process outside",
+        "**signalled**",
+        either("kill -0 $OUTSIDER && test $(cat /proc/$OUTSIDER/comm) = sleep"),
+    ),
+    Attempt("read the environment of a process outside", "**read**", either(f'$PY -c "{_ENVIRON}" $OUTSIDER')),
+    Attempt(
+        "leave a file in the `/tmp` of the machine", "**left**", "echo x > /tmp/$ABSTRACT", "test -e /tmp/$ABSTRACT"
+    ),
+)
+
+
+@dataclass
+class Ground:
+    """A home with secrets and a workspace, and programs outside, all of one user."""
+
+    ids: tuple[int, int]
+    top: Path
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def workspace(self) -> Path:
+        return self.top / "home/project"
+
+    def run(self, words: list[str], **more: str) -> subprocess.CompletedProcess[str]:
+        outer = ("XDG_", "OUTLIVE_", "CODEX_", "CLAUDE", "npm_")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
+        user: dict[str, Any] = (
+            {"user": self.ids[0], "group": self.ids[1], "extra_groups": []} if os.geteuid() == 0 else {}
+        )
+        return subprocess.run(
+            words,
+            env=kept | self.variables | more,
+            cwd=self.workspace,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+            **user,
+        )
+
+
+@contextlib.contextmanager
+def ground() -> Iterator[Ground]:
+    entry = pwd.getpwnam(OTHER) if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+    with contextlib.ExitStack() as stack:
+        top = Path(tempfile.mkdtemp(prefix="sandboxes-", dir=PLACE))
+        stack.callback(remove, top)
+        found = Ground((entry.pw_uid, entry.pw_gid), top)
+        found.workspace.mkdir(parents=True)
+        for name in ("home/.ssh/id_ed25519", "home/.netrc", "home/other/file", "home/project/.vscode/settings.json"):
+            (top / name).parent.mkdir(exist_ok=True)
+            (top / name).write_text("secret\n")
+        for path in (top, *top.rglob("*")):
+            os.chown(path, *found.ids)
+        top.chmod(0o755)
+        in_tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sandboxes-")))
+        in_tmp.chmod(0o755)
+        stack.callback(Path("/tmp", top.name).unlink, missing_ok=True)
+        port = listening(stack, socket.AF_INET, ("127.0.0.1", 0))[1]
+        listening(stack, socket.AF_UNIX, str(in_tmp / "socket"))
+        (in_tmp / "socket").chmod(0o777)
+        listening(stack, socket.AF_UNIX, f"\0{top.name}")
+        outsider = subprocess.Popen(["sleep", "1000"], env={"MARK": "outside"}, user=found.ids[0], group=found.ids[1])
+        stack.callback(outsider.wait)
+        stack.callback(outsider.kill)
+        found.variables = {
+            "HOME": str(top / "home"),
+            "TOP": str(top),
+            "W": str(found.workspace),
+            "PY": PYTHON,
+            "PORT": str(port),
+            "IN_TMP": str(in_tmp / "socket"),
+            "ABSTRACT": top.name,
+            "OUTSIDER": str(outsider.pid),
+            "SOME_TOKEN": "secret",
+        }
+        made = found.run(["sh", "-ec", "git init -q . && git init -q below"])
+        assert made.returncode == 0, made.stderr
+        yield found
+
+
+def remove(top: Path) -> None:
+    """Remove it; supervisors of ended jobs may still write there."""
+    end = time.monotonic() + LIMIT_S
+    while top.exists() and time.monotonic() < end:
+        shutil.rmtree(top, ignore_errors=True)
+        time.sleep(0.05)
+
+
+def listening(stack: contextlib.ExitStack, family: int, address: Any) -> Any:
+    sock = stack.enter_context(socket.socket(family))
+    sock.bind(address)
+    sock.listen()
+    return sock.getsockname()
+
+
+GIVEN = ("TOP", "W", "PY", "PORT", "IN_TMP", "ABSTRACT", "OUTSIDER")  # what an attempt has to know
+
+
+class Tool:
+    """No sandbox; the others say how a script runs in theirs."""
+
+    name = "none"
+
+    def __init__(self, tools: Path) -> None:
+        self.tools = tools
+
+    def program(self) -> str | None:
+        return shutil.which("sh")
+
+    def version(self) -> str:
+        done = subprocess.run([str(self.program()), "--version"], capture_output=True, text=True, check=False)
+        return done.stdout.strip().split()[-1] if done.stdout.strip() else ""
+
+    def words(self, script: str, ground: Ground) -> list[str]:
+        return ["sh", "-c", script]
+
+    def output(self, script: str, ground: Ground) -> str:
+        given = "".join(f"{name}='{ground.variables[name]}'; " for name in GIVEN)
+        more = self.more(ground)
+        done = ground.run(self.words(f"{given}\n{script}\necho THE-END", ground), **more)
+        said = self.said(done.stdout)
+        if "THE-END" not in said:
+            raise RuntimeError(f"{self.name}: {done.stdout[-300:]}{done.stderr[-600:]}")
+        return said
+
+    def said(self, stdout: str) -> str:
+        """Return what the script printed."""
+        return stdout
+
+    def more(self, ground: Ground) -> dict[str, str]:
+        return {}
+
+
+class Outlive(Tool):
+    name = "`outlive`"
+
+    def program(self) -> str | None:
+        return PYTHON
+
+    def version(self) -> str:
+        return outlive.__version__
+
+    def words(self, script: str, ground: Ground) -> list[str]:
+        sandbox = ("--sandbox", "workspace-write")
+        return [PYTHON, "-m", "outlive", "run", "--wait", *sandbox, "--", "sh", "-c", script]
+
+    def said(self, stdout: str) -> str:
+        return str(json.loads(stdout).get("output", ""))
+
+    def more(self, ground: Ground) -> dict[str, str]:
+        # A copy: another user may not read where this one lies
+        shutil.copytree(Path(outlive.__file__).parent, ground.top / "lib/outlive", dirs_exist_ok=True)
+        return {"OUTLIVE_ROOT": str(ground.top / "home/jobs"), "PYTHONPATH": str(ground.top / "lib")}
+
+
+class Codex(Tool):
+    name = "Codex"
+
+    def program(self) -> str | None:
+        return shutil.which("codex", path=f"{self.tools}/node_modules/.bin")
+
+    def words(self, script: str, ground: Ground) -> list[str]:
+        return [str(self.program()), "sandbox", "-c", 'sandbox_mode="workspace-write"', "--", "sh", "-c", script]
+
+
+class Srt(Tool):
+    name = "`srt`"
+
+    def program(self) -> str | None:
+        return shutil.which("srt", path=f"{self.tools}/node_modules/.bin")
+
+    def words(self, script: str, ground: Ground) -> list[str]:
+        settings = ground.top / "settings.json"
+        network: dict[str, list[str]] = {"allowedDomains": [], "deniedDomains": []}
+        files: dict[str, list[str]] = {"allowWrite": ["."], "denyRead": [], "denyWrite": []}
+        settings.write_text(json.dumps({"network": network, "filesystem": files}))
+        settings.chmod(0o644)
+        return [str(self.program()), "--settings", str(settings), "-c", script]
+
+
+def succeeded(tool: Tool, attempt: Attempt) -> bool:
+    with ground() as place:
+        said = tool.output(attempt.inside, place)
+        if attempt.outside:
+            return place.run(["sh", "-c", attempt.outside]).returncode == 0
+        return OUT in said
+
+
+def cell(tool: Tool, attempt: Attempt) -> str:
+    for _ in range(3):  # on a busy machine one of them does not always start
+        try:
+            return attempt.word if succeeded(tool, attempt) else "held"
+        except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
+            print(f"{tool.name}, {attempt.name}: {error}", file=sys.stderr)
+    return "not tried"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Make the same attempts in several sandboxes.")
+    parser.add_argument("--tools", type=Path, default=Path("."), help="where the other tools were installed by npm")
+    parser.add_argument("--only", default="", help="only attempts with this in their name")
+    asked = parser.parse_args()
+    tools = [kind(asked.tools.resolve()) for kind in (Outlive, Codex, Srt)]
+    there = [tool for tool in tools if tool.program()]
+    print(
+        ", ".join(f"{tool.name} {tool.version()}" if tool in there else f"{tool.name}: not installed" for tool in tools)
+    )
+    print("\n| attempt |" + "".join(f" {tool.name} |" for tool in tools) + "\n" + "|---" * (len(tools) + 1) + "|")
+    missed = 0
+    for attempt in ATTEMPTS:
+        if asked.only not in attempt.name:
+            continue
+        proves = succeeded(Tool(asked.tools), attempt)  # else nothing is shown by a sandbox that holds
+        cells = [cell(tool, attempt) if proves and tool in there else "not tried" for tool in tools]
+        missed += cells[0] != "held"
+        print(f"| {attempt.name} | {' | '.join(cells)} |", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
