@@ -392,3 +392,18 @@ def test_a_list_with_v_has_owner_directory_and_command() -> None:
     text = human.answer(listed(job(owner="cli", cwd="/x", command=["a", "b c"])), STYLE, verbose=True)
     assert text.splitlines()[0].split()[-3:] == ["OWNER", "DIRECTORY", "COMMAND"]
     assert text.splitlines()[1].endswith("cli    /x         a 'b c'")
+
+
+def test_events_of_one_kind_are_one_row() -> None:
+    waits = [
+        {"n": n, "at": f"2026-03-15T12:00:0{n}.000Z", "seq": n, "type": "waiting_for_input", "echo": True}
+        for n in range(3)
+    ]
+    started = {"n": 9, "at": NOW, "seq": 0, "type": "started", "pid": 7}
+    rows = shown("events", events=[started, *waits, started]).splitlines()[1:]
+    assert [row.split()[2:5] for row in rows] == [
+        ["started", "pid", "7"],
+        ["waiting_for_input", "×", "3"],
+        ["started", "pid", "7"],
+    ]
+    assert rows[1].startswith("2026-03-15T12:00:02.000Z  2 ")

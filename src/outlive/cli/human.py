@@ -6,6 +6,7 @@ Output and names of jobs reach the terminal without control characters.
 from __future__ import annotations
 
 import json
+from itertools import groupby
 
 from outlive import verbs
 from outlive.cli import summary, usage
@@ -159,7 +160,11 @@ def _client(answer: dict[str, Any]) -> str:
 def _events(answer: dict[str, Any], style: Style) -> str:
     from outlive.render import events
 
-    rows = [[event["at"], str(event["seq"]), event["type"], events.about(event)] for event in answer["events"]]
+    rows = []
+    for _, alike in groupby(answer["events"], key=lambda event: (event["type"], events.about(event))):
+        *others, last = alike  # of one kind, one after the other: a row
+        kind = last["type"] + (f" × {len(others) + 1}" if others else "")
+        rows.append([last["at"], str(last["seq"]), kind, events.about(last)])
     text = table(("TIME", "SEQ", "EVENT", "ABOUT"), rows, style) if rows else ""
     if not rows and not answer.get("damage"):
         text = "No events yet.\n"

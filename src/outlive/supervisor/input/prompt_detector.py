@@ -33,6 +33,10 @@ _QUIET_S = 0.3  # silence before it is determined which threads are blocked, ...
 _INSPECT_EVERY_S = (0.3, 2.0)  # ... then again at growing intervals
 _PROMPT_QUIET_S = 3.0  # silence before it, where the kernel does not tell which threads are blocked
 
+# A program that polls its input and goes on by itself was not waiting: it draws (top, a spinner, a clock). The next time it
+# has to stand still so many times as long, at most this long, until it gets input
+_LONGER, _LONGEST_S = 4, 60.0
+
 _PROMPT = re.compile(rb"(?:[?:>$#%\])]|\xe2\x9d\xaf|\xc2\xbb)\s*\Z")  # also ❯ and »
 
 
@@ -63,6 +67,8 @@ class PromptDetector:
         self._input_at = 0.0
         self._wait_s = _INSPECT_EVERY_S[0]
         self._enough_s = _QUIET_S if blocked_reads.supported() else _PROMPT_QUIET_S
+        self._still_s = 0.0  # silence of a program that polls before it counts as waiting
+        self._is_polling = False  # whether the job counts as waiting because it polls
 
     def start(self) -> None:
         self._next_look.after(self._enough_s)
@@ -70,6 +76,7 @@ class PromptDetector:
     def input(self) -> None:
         """Take note of input: what was asked is being answered."""
         self._input_at = time.monotonic()
+        self._still_s = 0.0
         self._set(None)
         self._wait_s = _INSPECT_EVERY_S[0]
         if self._next_look.is_set:
@@ -77,6 +84,8 @@ class PromptDetector:
 
     def output(self) -> None:
         """Take note of output."""
+        if self._waiting is not None and self._is_polling:
+            self._still_s = min(max(self._still_s, self._enough_s) * _LONGER, _LONGEST_S)
         if self._waiting is not None or self._wait_s > _INSPECT_EVERY_S[0]:
             self._set(None)
             self._wait_s = _INSPECT_EVERY_S[0]
@@ -87,7 +96,7 @@ class PromptDetector:
         self._waiting = None
 
     def _look(self) -> None:
-        left = self._enough_s - (time.monotonic() - max(self._pump.last_output, self._input_at))
+        left = self._enough_s - self._silent_s()
         if left > 0:
             self._next_look.after(left)
             return
@@ -102,6 +111,9 @@ class PromptDetector:
             self._waiting = waiting
             self._on_change(waiting, self._last_line().decode("utf-8", "replace")[-limits.PROMPT_CHARS :])
 
+    def _silent_s(self) -> float:
+        return time.monotonic() - max(self._pump.last_output, self._input_at)
+
     def _found(self) -> InputWait | None:
         modes = self._modes()
         if not self._is_waiting(modes):
@@ -113,9 +125,12 @@ class PromptDetector:
         if not blocked_reads.supported():
             return bool(_PROMPT.search(self._last_line()))
         states = blocked_reads.inspect_threads(self._pids(), self._target)
+        self._is_polling = not states.reading
         if states.reading:
             return True
         if states.polling and not states.busy:
+            if self._silent_s() < self._still_s:
+                return False
             return bool(self._last_line()) or (modes is not None and not modes.canonical and not states.others)
         if states.unreadable and modes is not None:
             return modes.canonical and not modes.echo and bool(self._last_line())
