@@ -23,6 +23,7 @@ from support import pages
 from support.cli import Cli, Jobs, environment
 from support.mcp_client import McpSession
 from support.pages import CHECKOUT, PAGES, name_of
+from support.wait import until
 
 README = CHECKOUT / "README.md"
 DOCS = CHECKOUT / "docs"
@@ -84,8 +85,16 @@ def test_the_session_of_the_readme_goes_as_it_is_shown(
     answer = first.call(start.tool, **start.arguments)
     job_id = answer["job_id"]
     found, shown = answer.text.splitlines(), [*start.lines]
+    # A server that is killed as it answers has not written down what it told: that is told again
+    until(
+        lambda: "compiling" not in first.call("process", action="poll", job_id=job_id, wait_ms=0).text,
+        what="a poll without news",
+    )
     first.kill()
     second = mcp_connect(client_name="agent", cwd=work)
+    until(
+        lambda: "None of yours" not in second.call("process", action="list").text, what="the end of the first session"
+    )
     for call in after:
         if call.arguments.get("action") == "wait":
             (work / "go").touch()
