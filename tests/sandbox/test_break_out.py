@@ -62,6 +62,7 @@ ATTEMPTS = {
     "make namespaces": "unshare --user true",
     "use a keyring": f'{PYTHON} "{_CALL}" 250 219 0 -3 0',
     "use io_uring": f'{PYTHON} "{_RING}"',
+    "ask for the log of the kernel": f'{PYTHON} "{_CALL}" 103 116 10 0 0',
     "type into the terminal": f"script -qec \"{PYTHON} '{_TYPE}'\" /dev/null",
     "gain rights by a set-uid program": "grep -q 'NoNewPrivs:.*0' /proc/self/status",
     "have capabilities in reach": "grep -q 'CapBnd:.*f' /proc/self/status",
@@ -81,6 +82,7 @@ MAY_BE_MISSING = frozenset(
         "make namespaces",
         "use a keyring",
         "use io_uring",
+        "ask for the log of the kernel",
         "type into the terminal",
         "trace a process outside",
     )

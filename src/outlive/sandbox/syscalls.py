@@ -1,7 +1,7 @@
 """The filter of system calls in a sandbox: a classic BPF program for seccomp(2).
 
 It refuses what the namespaces do not: typing into a terminal (TIOCSTI, TIOCLINUX), new namespaces
-and mounts, the keyrings, which no namespace separates, programs for the kernel (bpf), io_uring, which
+and mounts, the keyrings and the log of the kernel, which no namespace separates, programs for the kernel (bpf), io_uring, which
 makes sockets past the filter, the bits set-user-id and set-group-id, by which another user of the
 machine would get the rights of this one, and, without an open network, sockets of families that a
 network namespace does not separate.
@@ -34,15 +34,18 @@ _O_CREAT, _O_TMPFILE = 0o100, 0o20000000
 # machine is that of its 32-bit programs
 _NAMES = (
     "ioctl clone unshare setns add_key request_key keyctl socket socketcall bpf "
-    "chmod fchmod fchmodat open creat openat mkdir mkdirat mknod mknodat"
+    "chmod fchmod fchmodat open creat openat mkdir mkdirat mknod mknodat syslog"
 ).split()
-_X86_64 = (0xC000003E, (16, 56, 272, 308, 248, 249, 250, 41, None, 321, 90, 91, 268, 2, 85, 257, 83, 258, 133, 259))
-_I386 = (0x40000003, (54, 120, 310, 346, 286, 287, 288, 359, 102, 357, 15, 94, 306, 5, 8, 295, 39, 296, 14, 297))
+_X86_64 = (
+    0xC000003E,
+    (16, 56, 272, 308, 248, 249, 250, 41, None, 321, 90, 91, 268, 2, 85, 257, 83, 258, 133, 259, 103),
+)
+_I386 = (0x40000003, (54, 120, 310, 346, 286, 287, 288, 359, 102, 357, 15, 94, 306, 5, 8, 295, 39, 296, 14, 297, 103))
 _AARCH64 = (
     0xC00000B7,
-    (29, 220, 97, 268, 217, 218, 219, 198, None, 280, None, 52, 53, None, None, 56, None, 34, None, 33),
+    (29, 220, 97, 268, 217, 218, 219, 198, None, 280, None, 52, 53, None, None, 56, None, 34, None, 33, 116),
 )
-_ARM = (0x40000028, (54, 120, 337, 375, 309, 310, 311, 281, None, 386, 15, 94, 333, 5, 8, 322, 39, 323, 14, 324))
+_ARM = (0x40000028, (54, 120, 337, 375, 309, 310, 311, 281, None, 386, 15, 94, 333, 5, 8, 322, 39, 323, 14, 324, 103))
 _MACHINES = {"x86_64": (_X86_64, _I386), "aarch64": (_AARCH64, _ARM)}
 # The same everywhere
 _CLONE3, _IO_URING_SETUP, _OPENAT2, _FCHMODAT2 = 435, 425, 437, 452
@@ -91,7 +94,7 @@ def _rules(numbers: dict[str, int | None], families: tuple[int, ...] | None, *, 
     for name, (mode, flags) in _MODES.items():
         code += _on(numbers[name], _no_set_id(mode, flags))
     code += _on(_FCHMODAT2, _no_set_id(2, None))
-    for name in ("setns", "add_key", "request_key", "keyctl", "bpf"):
+    for name in ("setns", "add_key", "request_key", "keyctl", "bpf", "syslog"):
         code += _on(numbers[name], [denied])
     code += _on(numbers["clone"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW), denied, _ALLOWED])
     code += _on(numbers["unshare"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW | _NEW_TIME), denied, _ALLOWED])
