@@ -89,7 +89,7 @@ def test_compare_shows_kinds_of_lines_that_are_new_and_those_that_are_gone(cli: 
 
 def test_compare_takes_one_stream_and_folds_lines_of_one_kind(cli: Cli, jobs: Jobs, work: Path) -> None:
     command = "cat out; cat err >&2; exit 1"
-    for out, err in (("a\n", "b\n"), ("a\nnew 1\nnew 2\nnew 3\n", "b\nworse\n")):
+    for out, err in (("a\n", "b\n"), ("a\nnew 1\nnew 2\nnew 3\n=====\n  ^~~\n", "b\nworse\n")):
         (work / "out").write_text(out)
         (work / "err").write_text(err)
         job = cli.ok("run", "--wait", command)["job_id"]

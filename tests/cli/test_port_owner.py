@@ -123,7 +123,9 @@ def test_a_job_that_ends_because_the_port_is_taken_is_told_with_who_has_it(
     failing = f"echo address already in use >&2; [ {other.port} -gt 0 ] && exit 7"
     answer = cli.ok("run", "--until", f"port={other.port}", "--snapshot-after", "60s", failing)
     assert (answer["fired"]["condition"], answer["exit_code"]) == ("exit", 7)
-    assert answer["hint"].startswith("The job ended before port came true.")
+    assert answer["held_by"]["pid"] == other.pid
+    who = f"The job ended before port came true. Port {other.port} is held by pid {other.pid}"
+    assert answer["hint"].startswith(who)
     goes_on = cli.ok("run", "--until", f"port={other.port}", "--snapshot-after", "60s", "exec sleep 60")
     assert (goes_on["fired"], goes_on["timed_out"], goes_on["held_by"]["pid"]) == (None, False, other.pid)
     jobs.end()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from support.cli import Cli, Jobs
@@ -13,7 +15,7 @@ LINE = "FAILED a.py::test_b - assert 1 == 2"
 @pytest.mark.parametrize(
     ("command", "advice"),
     [
-        (f"{TESTS} | tail", "`set -o pipefail` makes each stage count."),
+        (f"{TESTS} | tail", "`set -o pipefail` (bash) makes each stage count."),
         (f"{TESTS} || true", "Without `|| true` its own code is told."),
         (f"{TESTS}; echo done", "With `&&` in place of `;` a failure ends it before `echo`."),
     ],
@@ -31,19 +33,104 @@ def test_a_hidden_failure_is_told_by_every_answer_about_the_end(
     jobs.end()
 
 
+FAILS = "sh -c 'exit 2'"
+
+
 @pytest.mark.parametrize(
-    "command",
+    ("command", "code", "stages", "said"),
     [
-        "printf 'a\\nb\\n' | wc -l",
-        "echo 0 failed, 12 passed | tail",
-        f"set -o pipefail; {TESTS.replace('exit 1', 'exit 0')} | tail",
-        f"{TESTS} && echo done",
+        (f"{FAILS} | tail", 0, [2, 0], "Exit code 0 is that of `tail`; `sh` exited 2."),
+        (f"cd / && A=1 {FAILS} 2>&1 | tail -5 | cat", 0, [2, 0, 0], "Exit code 0 is that of `cat`; `sh` exited 2."),
+        (f"{FAILS} | grep x", 1, [2, 1], "Exit code 1 is that of `grep`; `sh` exited 2."),
+        ("echo x | grep y", 1, [0, 1], "Exit code 1 is that of `grep`; `echo` exited 0."),
+        ("nosuchprogram | sort", 0, [127, 0], "Exit code 0 is that of `sort`; `nosuchprogram` exited 127."),
+        ("cat | grep x | cat", 0, [0, 1, 0], "Exit code 0 is that of stage 3; the stages exited 0, 1, 0."),
+        (f"set -o pipefail; {FAILS} | cat", 2, [2, 0], "Exit code 2 is that of `sh`; `cat` exited 0."),
+        ("yes | head -1", 0, [141, 0], None),
+        (f"true | cat; {FAILS} | cat", 0, [2, 0], "Exit code 0 is that of `cat`; `sh` exited 2."),
+        # Which of the two the codes are of is not known
+        (f"{FAILS} | cat && true | cat", 0, None, None),
+        (f"set -e; {FAILS} | cat; {FAILS} | cat", 0, None, "Exit code 0 is that of `cat`, not of `sh`."),
+        ("echo '0 failed | 12 passed' | tail", 0, [0, 0], None),
+        (f"{TESTS} && echo done", 1, None, None),
+        (f"{FAILS} || true", 0, None, "Exit code 0 is that of `true`, not of `sh`."),
+        (f"{FAILS} >log; echo done", 0, None, "Exit code 0 is that of `echo`, not of `sh`."),
+        (f'{FAILS}; echo "it exited $?"', 0, None, None),
+        (f"cd /; {FAILS}; echo done", 0, None, "Exit code 0 is that of `echo`, not of the commands before it."),
+        (f"{FAILS} &", 0, None, "Exit code 0 is that of the shell, which did not wait for `sh`."),
+        (f"set -e; f() {{ {FAILS}; echo on; }}; f || echo off", 0, None, None),  # more than simple commands
+        (f"trap : EXIT; {FAILS} | cat", 0, None, "Exit code 0 is that of `cat`, not of `sh`."),
+        ("echo 'Command exited with code 0.'; exit 3", 3, None, None),
     ],
 )
-def test_nothing_is_said_without_a_hidden_failure(cli: Cli, jobs: Jobs, command: str) -> None:
-    assert "Exit code 0 is that of" not in (
-        cli.ok("run", "--wait", "--shell-wrapper", "bash -c", command).get("hint") or ""
-    )
+def test_bash_tells_the_code_of_each_stage_or_the_answer_whose_code_it_is(
+    cli: Cli, jobs: Jobs, command: str, code: int, stages: list[int] | None, said: str | None
+) -> None:
+    ran = cli.ok("run", "--wait", "--shell-wrapper", "bash -c", command)
+    for answer in (ran, *(cli.ok(verb, ran["job_id"]) for verb in ("status", "wait", "poll"))):
+        assert answer["exit_code"] == code
+        assert answer.get("stages") == stages
+        assert answer.get("hint") == said or (said is None and "Exit code" not in answer["hint"])
+    jobs.end()
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"BASH_ENV": "/dev/null"},
+        {"SHELLOPTS": "posix"},
+        {"POSIXLY_CORRECT": "1"},
+        {"SSH_CLIENT": "::1 1 1", "SHLVL": "0"},
+    ],
+)
+def test_where_bash_reads_something_else_the_form_says_whose_code_it_is(
+    cli: Cli, jobs: Jobs, work: Path, environment: dict[str, str]
+) -> None:
+    # The last command shows that no variable of ours is left over
+    ran = cli.ok("run", "--wait", "--shell-wrapper", "bash -c", f"env >seen; {FAILS} | cat", env=environment)
+    assert "stages" not in ran
+    assert ran["hint"] == "Exit code 0 is that of `cat`, not of `sh`."
+    seen = dict(line.split("=", 1) for line in (work / "seen").read_text().splitlines())
+    assert seen.get("BASH_ENV") == environment.get("BASH_ENV")
+    jobs.end()
+
+
+# What the command could see of the shell that it runs in
+LOOK = (
+    "env >{0}.env; echo $- $# $0 $_ >{0}.flags; ls /proc/self/fd >{0}.fds; cat /proc/$$/cmdline >{0}.words; "
+    "python3 -S look.py {0}; " + FAILS + " | cat"
+)
+SIGNALS = """\
+import pathlib, signal, sys
+ignored = sorted(one.name for one in signal.Signals if signal.getsignal(one) == signal.SIG_IGN)
+blocked = sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+pathlib.Path(sys.argv[1] + ".signals").write_text(f"{ignored} {blocked}")
+"""
+
+
+def said(line: str) -> bool:
+    """Return whether a line of the environment does not differ from run to run."""
+    return not line.startswith(("OUTLIVE_JOB_ID=", "BASH_ENV="))
+
+
+def test_the_command_sees_nothing_of_it(cli: Cli, jobs: Jobs, work: Path) -> None:
+    (work / "look.py").write_text(SIGNALS)
+    for name, environment in (("with", {}), ("without", {"BASH_ENV": "/dev/null"})):
+        ran = cli.ok("run", "--wait", "--shell-wrapper", "bash -c", LOOK.format(name), env=environment)
+        assert ran.get("stages") == ([2, 0] if name == "with" else None)
+    for what in ("env", "flags", "fds", "words", "signals"):
+        seen, other = (
+            sorted(filter(said, (work / f"{name}.{what}").read_text().replace(f"{name}.", ".").splitlines()))
+            for name in ("with", "without")
+        )
+        assert [line.replace(" with", " without") for line in seen] == other, what
+    jobs.end()
+
+
+def test_what_a_job_puts_in_the_place_of_its_codes_is_no_code(cli: Cli, jobs: Jobs) -> None:
+    place = '"$OUTLIVE_ROOT/$OUTLIVE_JOB_ID/stages"'
+    for spoilt in (f"mkdir {place}", f"mkfifo {place}"):
+        assert "stages" not in cli.ok("run", "--wait", "--shell-wrapper", "bash -c", f"{spoilt}; true | cat")
     jobs.end()
 
 

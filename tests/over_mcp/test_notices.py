@@ -16,7 +16,7 @@ from support.mcp_client import McpSession, RawMcp
 from support.notified import wait_for_end
 from support.tasks_client import Created, TasksClient, get
 from support.tasks_client import start as start_task
-from support.tiers import MODERN_FIRST, first
+from support.tiers import MODERN_FIRST, ONE_ERA, first
 from support.wait import until
 
 Connect = Callable[..., McpSession]
@@ -55,6 +55,19 @@ def test_an_end_is_told_once_with_name_and_last_line(mcp_session: McpSession, cl
     assert (notice["state"], notice["exit_code"], notice["reason"]) == ("exited", 3, "exit")
     assert notice["last_line"] == "two failed"
     assert told(mcp_session) == []
+
+
+@ONE_ERA
+def test_a_notice_and_a_list_tell_that_a_stage_failed(mcp_session: McpSession, cli: Cli, work: Path) -> None:
+    waiting = "until [ -e go-on ]; do sleep 0.1; done; exit 3"
+    job = mcp_session.ok("exec", command=f"sh -c '{waiting}' | cat", background=True)["job_id"]
+    (work / "go-on").touch()
+    wait_for_end(cli, job)
+    noticed = mcp_session.call("process", action="list", state="created")
+    listed = mcp_session.call("process", action="list", detail="brief")
+    for answer, (about,) in ((noticed, noticed.result["notices"]), (listed, listed.result["jobs"])):
+        assert (about["exit_code"], about["stages"]) == (0, [3, 0])
+        assert "exited 0 (stages: 3, 0)" in answer.text
 
 
 @MODERN_FIRST

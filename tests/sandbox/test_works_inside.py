@@ -441,6 +441,16 @@ def test_a_file_that_is_gone_with_the_sandbox_is_told_of(cli: Cli, place: Path) 
     assert not Path("~/not-kept").expanduser().exists()
 
 
+@pytest.mark.parametrize("command", ["echo x | sort > /tmp/kept", "cd /tmp && echo x > kept", "date >/dev/shm/kept"])
+def test_that_a_file_is_gone_is_told_of_a_command_that_succeeds_and_beside_whose_code_it_is(
+    cli: Cli, work: Path, command: str
+) -> None:
+    inside = cli.ok("run", "--wait", "--sandbox", "read-only", f"{command}; true; echo done", cwd=work)
+    assert inside["exit_code"] == 0
+    assert inside["hint"].startswith("Exit code 0 is that of `echo`, not of the commands before it. /")
+    assert inside["hint"].endswith(" is the sandbox's own: empty when it starts, gone when it ends.")
+
+
 def test_the_sandbox_is_named_where_a_pipeline_hides_the_failure(cli: Cli, work: Path) -> None:
     command = "sh -c 'echo curl: \\(6\\) Could not resolve host: x; exit 6' | head"
     answer = cli.ok("run", "--wait", "--sandbox", "read-only", "--network", "none", command, cwd=work)

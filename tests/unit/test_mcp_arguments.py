@@ -266,8 +266,12 @@ def test_all_unknown_arguments_are_refused_at_once() -> None:
     error = refused("exec", command="true", yeild_ms=5, size=1, colour="red", shape="round")
     assert error["message"] == "yeild_ms, size, colour, shape are not arguments of exec"
     assert error["hint"].startswith(
-        "yeild_ms: Did you mean yield_ms (milliseconds)? size, colour, shape: Leave it out;"
+        "yeild_ms: Did you mean yield_ms (milliseconds)? size, colour, shape: Leave them out;"
     )
+    real = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), Config({}, None))
+    with pytest.raises(OutliveError) as elsewhere:
+        real.read("exec", {"command": "true", "search": "x", "compare": "y"})
+    assert elsewhere.value.hint == "search, compare: They belong to process log."
     many = refused("exec", command="true", **{f"zzz{number}": 1 for number in range(30)})
     assert "zzz9 and 20 more are not arguments" in many["message"]
 

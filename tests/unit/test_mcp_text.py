@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from outlive.mcp.tools.text.answers import render
+from outlive.render.truncate import omitted
 from outlive.verbs import VERBS
 
 ID = "01JD0000000000000000ABCDEF"
@@ -139,9 +140,12 @@ def test_every_way_to_end_has_its_sentence(fields: dict[str, Any], words: str) -
 def test_what_was_left_out_names_the_call_that_shows_it() -> None:
     gap = {"from_seq": 100, "to_seq": 8100, "bytes": 8000, "lines": 20}
     found = said("run", state="exited", exit_code=0, output="x", truncated=gap, stdout_log_path="/j/stdout.log")
-    shows = f"process action=log job_id={ID} since_seq=100 shows them, search=PATTERN finds lines."
+    shows = f"process action=log job_id={ID[-8:]} since_seq=100 shows them."
     told = f"20 lines, 8,000 bytes in the middle of the output are not shown; {shows}"
     assert found == f"rc=0\n{told}\n\nx"
+    told_there = omitted(100, 8000, 20, ID[-8:])
+    once = said("run", state="exited", exit_code=0, output=f"a\n{told_there}\nx", truncated=gap)
+    assert once == f"rc=0\n\na\n{told_there}\nx", "the cut is told once"
     found = said("run", process=False, state="exited", exit_code=0, output="x", truncated=gap, stdout_log_path="/j/s")
     assert "all of it is in /j/s" in found
 

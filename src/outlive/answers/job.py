@@ -24,6 +24,7 @@ TAGS = field("Its tags.", brief=FULL_ONLY, human=13)
 OWNER = field("Which client started it.", brief=FULL_ONLY, human=14)
 PID = field("Process id of the command; null before it started.", brief=FULL_ONLY, human=12, minimum=None)
 EXIT_CODE = "Exit code; null if it was ended by a signal, never ran, or is not known."
+STAGES = optional("Of a pipeline that bash ran: the exit code of each stage; absent where they are not known.")
 FINISHED_AT = field("When it ended.", brief=FULL_ONLY, human=16, format=TIME)
 ENDED_BY = optional("Who asked for the end, if it was asked for.")
 WAITING = field("Is it blocked reading its input?")
@@ -92,6 +93,7 @@ class HowEnded(Part):
     exit_code: int | None = field(EXIT_CODE, place=FIRST, human=3, minimum=None)
     signal: str | None = field("The signal that ended it, as SIGTERM.", place=FIRST, human=4)
     reason: str | None = field("Why it ended.", place=FIRST, human=5, enum=[*REASONS, None])
+    stages: list[int] | None = STAGES
 
 
 class Outcome(HowEnded):

@@ -14,8 +14,19 @@ if TYPE_CHECKING:
 
 class Listed(Part):  # without a docstring, which would be the description of each entry
     BRIEF = (
-        *("job_id", "state", "exit_code", "signal", "reason", "descendants", "name", "waiting_for_input", "started_at"),
-        *("last_line", "message", "approval", "host", "queue", "reachable", "machine", "supervisor_pid", "damage"),
+        *("job_id", "state", "exit_code", "signal", "reason", "stages", "descendants", "name", "waiting_for_input"),
+        *(
+            "started_at",
+            "last_line",
+            "message",
+            "approval",
+            "host",
+            "queue",
+            "reachable",
+            "machine",
+            "supervisor_pid",
+            "damage",
+        ),
     )
     BRIEF_OF_OTHERS = ("others", "owner", "session", "cwd")
 

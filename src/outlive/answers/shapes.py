@@ -274,6 +274,7 @@ class _Notice(Part):
     exit_code: int | None = field("Its exit code.", minimum=None)
     signal: str | None = field("The signal that ended it.")
     reason: str | None = field("Why it ended.")
+    stages: list[int] | None = optional("Of a pipeline that bash ran: the exit code of each stage.")
     last_line: str | None = field(
         "The line that says why it failed, else the last that it put out; of a watch hit: the line."
     )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _QUICK_BYTES = 32_768
 _QUICK_RUNS = 4_096  # of one stream without the other between
 _SIGNALLED = 128  # a shell adds it to the number of a signal
-_JOINING = "|;\n"  # without one of these a string is one command
+_JOINING = "|;&\n"  # without one of these a string is one command
 
 
 def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) -> Described:
@@ -55,7 +55,7 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
         stopped=stopped(inspection),
         place=place(inspection, job),
         started_at=ABSENT if state.started_at is None else state.started_at,
-        outcome=outcome(inspection),
+        outcome=outcome(inspection, job),
         message=state.message,
         damage=damage(inspection, output),
         dropped_bytes=state.dropped_bytes or None,
@@ -193,18 +193,19 @@ def _advice_at_end(ctx: Context, inspection: Inspection, output: Output) -> str 
         hint = failure.hint(inspection, output)
     if hint is None and inspection.definition.shell is not None:
         text, code = inspection.definition.command[0], inspection.state.exit_code
-        if code > _SIGNALLED or (not code and any(sign in text for sign in _JOINING)):
+        if code > _SIGNALLED or any(sign in text for sign in _JOINING):
             from outlive.jobs.diagnosis import exit_code  # late: most commands are one, whose code is its own
 
             hint = exit_code.hint(ctx, inspection, output)
-            if hint is not None and not code and inspection.definition.sandbox is not None:
+            if hint is not None and exit_code.MAY_HAVE_FAILED in hint and inspection.definition.sandbox is not None:
                 from outlive.jobs.diagnosis import sandboxed  # late: of jobs in a sandbox
 
                 hint = sentences(hint, sandboxed.hint(inspection, output))
-    if hint is None and inspection.definition.sandbox is not None:
+    if inspection.definition.sandbox is not None and (hint is None or not inspection.state.exit_code):
         from outlive.jobs.diagnosis import sandboxed  # late: of jobs in a sandbox
 
-        hint = sandboxed.gone(inspection.definition.sandbox, " ".join(inspection.definition.command))
+        gone = sandboxed.gone(inspection.definition.sandbox, " ".join(inspection.definition.command))
+        hint = sentences(hint, gone)
     return hint
 
 
@@ -218,15 +219,17 @@ def reported(inspection: Inspection) -> Reported:
     return report.reported(inspection)
 
 
-def how_ended(inspection: Inspection) -> HowEnded | None:
+def how_ended(inspection: Inspection, job: JobDir) -> HowEnded | None:
     """Return how a job ended; None before it has ended."""
     state = inspection.state
     if not state.finished:
         return None
-    return HowEnded(exit_code=state.exit_code, signal=state.signal, reason=state.reason)
+    return HowEnded(
+        exit_code=state.exit_code, signal=state.signal, reason=state.reason, stages=stages_of(inspection, job)
+    )
 
 
-def outcome(inspection: Inspection) -> Outcome | None:
+def outcome(inspection: Inspection, job: JobDir) -> Outcome | None:
     """Return how a job ended and what is known of it since; None before it has ended."""
     state = inspection.state
     if not state.finished:
@@ -235,12 +238,23 @@ def outcome(inspection: Inspection) -> Outcome | None:
         exit_code=state.exit_code,
         signal=state.signal,
         reason=state.reason,
+        stages=stages_of(inspection, job),
         finished_at=state.finished_at,
         duration_ms=state.duration_ms,
         errno=state.errno,
         usage=None if state.usage is None else used(inspection),
         ended_by=state.ending.by if state.ending and state.reason == state.ending.cause else None,
     )
+
+
+def stages_of(inspection: Inspection, job: JobDir) -> list[int] | None:
+    """Return the exit code of each stage of the pipeline that a job ended with; None where they are not known."""
+    definition = inspection.definition
+    if definition.shell is None or "|" not in definition.command[0]:
+        return None
+    from outlive.jobs import stages  # late: most commands are no pipelines
+
+    return stages.codes(inspection, job)
 
 
 def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun | None:

@@ -104,7 +104,7 @@ def _answer(inspection: Inspection, job: JobDir, number: int, before: _Tree) -> 
         ended_count=len(ended) if len(ended) > most else None,
         hint=_hint(inspection, job, number, len(alive), sent=sent) or _on_what_was_left(before, ended, alive),
     )
-    outcome = job_answer.outcome(inspection)
+    outcome = job_answer.outcome(inspection, job)
     if outcome is not None:
         answer.exit_code, answer.reason, answer.finished_at = outcome.exit_code, outcome.reason, outcome.finished_at
         answer.ended_by, answer.ended_signal = outcome.ended_by, outcome.signal

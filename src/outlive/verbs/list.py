@@ -339,7 +339,12 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
         session=ownership.shown(definition.session),
         tags=definition.tags,
         timeout_ms=definition.timeout_ms,
-        ended=HowEnded(exit_code=state.exit_code, signal=state.signal, reason=state.reason),
+        ended=HowEnded(
+            exit_code=state.exit_code,
+            signal=state.signal,
+            reason=state.reason,
+            stages=job_answer.stages_of(inspection, job),
+        ),
         created_at=definition.created_at,
         finished_at=state.finished_at,
         updated_at=state.updated_at or None,

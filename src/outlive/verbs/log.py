@@ -86,7 +86,7 @@ def log(
             read_cursor.mark_seen(ctx, job_dir, shown.shown.next_seq)
         return Log(
             job=Job(job_id=job_dir.job_id, state=inspection.state.state),
-            ended=job_answer.how_ended(inspection),
+            ended=job_answer.how_ended(inspection, job_dir),
             timeout_ms=inspection.definition.timeout_ms,
             lines=shown,
             losses=losses,

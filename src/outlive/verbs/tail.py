@@ -35,7 +35,7 @@ def tail(
             unread = job_answer.not_utf_8(ctx, output)
         return Tail(
             job=Job(job_id=job_dir.job_id, state=inspection.state.state),
-            ended=job_answer.how_ended(inspection),
+            ended=job_answer.how_ended(inspection, job_dir),
             timeout_ms=inspection.definition.timeout_ms,
             tails=tails,
             stdout_log_path=job_dir.log_path(0),

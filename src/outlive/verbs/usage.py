@@ -30,7 +30,7 @@ def usage(ctx: Context, *, job: str) -> Used:
             raise _nothing_known(inspection)
         return Used(
             job=Job(job_id=job_dir.job_id, state=inspection.state.state),
-            ended=job_answer.how_ended(inspection),
+            ended=job_answer.how_ended(inspection, job_dir),
             usage=used,
             resources=use.resources_of(inspection) or None if inspection.definition.resources else None,
             hint=use.not_limited(inspection),

@@ -152,7 +152,7 @@ class _WaitedJob:
             place=job_answer.place(inspection, self.job),
             snippet=snippet or None,
             timeout_ms=inspection.definition.timeout_ms,
-            outcome=job_answer.outcome(inspection),
+            outcome=job_answer.outcome(inspection, self.job),
             reported=reported,
             descendants=job_answer.living(inspection, self.job) if state.finished else ABSENT,
             previous=previous,

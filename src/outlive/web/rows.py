@@ -80,7 +80,7 @@ def _about(inspection: Inspection, job: JobDir, output: Output) -> dict[str, obj
     return {
         "job_id": job.job_id,
         "state": state.state,
-        **(ended.to_dict() if (ended := job_answer.how_ended(inspection)) else {}),
+        **(ended.to_dict() if (ended := job_answer.how_ended(inspection, job)) else {}),
         "pty": inspection.definition.pty,
         "end": output.end,
         "events": history.size(job),

@@ -77,7 +77,7 @@ def _answer(inspection: Inspection, output: Output, job_id: str, seq: int | None
     return {
         "job_id": job_id,
         "state": inspection.state.state,
-        **(ended.to_dict() if (ended := job_answer.how_ended(inspection)) else {}),
+        **(ended.to_dict() if (ended := job_answer.how_ended(inspection, output.job)) else {}),
         "data": base64.b64encode(data).decode("ascii"),
         "reset": reset,
         "next_seq": end,

@@ -62,7 +62,7 @@ class SlurmEngine(Engine):
         programs.path("sbatch", host.settings.programs)
         if definition.masked_env:
             names = ", ".join(definition.masked_env)
-            hint = f"Put them into a file that the nodes see, and name it with {argument('env_file')}."
+            hint = f"Put the values into a file that the nodes see, and name it with {argument('env_file')}."
             message = f"{names} cannot be masked on {host.name}: Slurm writes the environment of a job to its controller's disk"
             raise OutliveError("not_supported", message, hint=hint)
         if definition.stdin == "caller":

@@ -25,6 +25,7 @@ class Probe(ABC):
     last: str | None = None  # what it saw last, for the answer to a wait that timed out
     note: str | None = None  # what the answer says besides what fired
     held: PortHolder | None = None  # another program that makes it impossible: the wait ends
+    taken: PortHolder | None = None  # another program that has the port at the moment
 
     @abstractmethod
     def check(self, inspection: Inspection) -> Fired:

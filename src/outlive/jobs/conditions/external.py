@@ -145,7 +145,7 @@ class _OnPort(_Asked):
         listening = [one for one in ports.listeners(self._port) if one.serves(host)]
         if not listening:
             self._owner.not_listening()
-            self.held = None
+            self.held = self.taken = None
             return None
         return self._owner.of(inspection, listening)
 
@@ -162,7 +162,7 @@ class _OnPort(_Asked):
     def _is_taken(self, owner: Owner) -> bool:
         """Return whether another program has the port, and note that."""
         self.note = f"Whose port {self._port} is, is not known: {owner.why}." if owner.why else None
-        self.held = self._owner.held
+        self.held, self.taken = self._owner.held, owner.holder
         if owner.holder is None:
             return False
         self.last = port_owner.sentence(owner.holder).removesuffix(".")

@@ -85,6 +85,8 @@ class JobWait:
         if over and not searching and not self.undecided and "exit" not in self._told:
             # Nothing of what was waited for can come any more
             self.fired = {"condition": "exit", "job_id": self.job.job_id}
+            if inspection.state.exit_code:  # it may have failed for this
+                self.held_by = next((probe.taken for probe in self.probes if probe.taken is not None), None)
         self.in_vain = self.held_by is not None or (self.fired is not None and "exit" not in self._names)
 
     def _is_told(self, fired: dict[str, object]) -> bool:

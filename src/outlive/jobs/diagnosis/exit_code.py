@@ -1,12 +1,12 @@
-"""Whose exit code a command ended with, where its form makes a failure invisible: `make test | tail` ends with the code of
-tail.
+"""Whose exit code a command ended with, where its form hides the others: `make test | tail` ends with the code of tail.
 
-Bash knows the code of each stage of a pipeline (PIPESTATUS), but tells it only to a shell that goes on behind the command:
-the command would see another shell, traps or line numbers. So the code is explained, and never changed.
+Facts where bash told the codes of all stages (jobs/stages.py). Else the form says whose code it is, and a line of the output
+that reports a failure is shown beside it. The code itself is never changed.
 """
 
 from __future__ import annotations
 
+from outlive.jobs import shell_form, stages
 from outlive.system import signals
 
 TYPE_CHECKING = False
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.output.merged import Output
 
+MAY_HAVE_FAILED = "may have failed"
 _SEARCHED_BYTES = 65_536
 # Without one of these no line reports a failure: most pipelines are answered without loading RE2
 _SIGNS = (
@@ -36,9 +37,10 @@ _SIGNS = (
     b"imed out",
 )
 _SIGNALLED = 128
-_LISTS = frozenset({";", "\n", "&&", "||"})
+_PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
 # Last commands that say or hide something: a caller does not want their code
 _SAYING = frozenset({"echo", "printf", "true", ":"})
+_PIPEFAIL = "`set -o pipefail` (bash) makes each stage count."
 
 
 class Masked:
@@ -53,67 +55,76 @@ class Masked:
 def masked(text: str) -> Masked | None:
     """Return how a shell string hides a failure; None if it does not, or if that is not clear: only simple commands joined
     by operators are."""
-    commands = _commands(text)
-    if commands is None or len(commands) < 2:
+    commands = shell_form.commands(text)
+    if not commands:
         return None
-    (*_, (before, operator), (last, _)) = commands
-    if operator == "|":
-        if any(words[:1] == ["set"] and "pipefail" in words for words, _ in commands):
+    words, operator = commands[-1]
+    if operator == "&":
+        return Masked(words[0], "the shell", "Without `&` its own code is told.")
+    pipeline = shell_form.pipelines(commands)[-1]
+    if len(pipeline) > 1:
+        if any(one.words[:1] == ["set"] and "pipefail" in one.words for one in commands) or pipeline[0][0] in _SAYING:
             return None
-        stages = 1
-        while stages < len(commands) and commands[-1 - stages][1] == "|":
-            stages += 1
-        return Masked(commands[-stages][0][0], last[0], "`set -o pipefail` makes each stage count.")
-    if operator == "||" and last[0] in _SAYING:
-        return Masked(before[0], last[0], f"Without `|| {last[0]}` its own code is told.")
-    if operator in (";", "\n") and last[0] in _SAYING:
+        return Masked(pipeline[0][0], words[0], _PIPEFAIL)
+    if len(commands) < 2 or words[0] not in _SAYING or all(one.words[0] in _SAYING for one in commands):
+        return None
+    if any("$?" in word for word in words):  # it tells the code itself
+        return None
+    before, operator = commands[-2]
+    if operator == "||":
+        chained = len(commands) > 2 and commands[-3].operator in ("&&", "||", "|")
+        return Masked("" if chained else before[0], words[0], f"Without `|| {words[0]}` its own code is told.")
+    if operator in (";", "\n"):
         first = before[0] if len(commands) == 2 else ""  # of several it may be any
-        return Masked(first, last[0], f"With `&&` in place of `;` a failure ends it before `{last[0]}`.")
+        return Masked(first, words[0], f"With `&&` in place of `;` a failure ends it before `{words[0]}`.")
     return None
 
 
-def _commands(text: str) -> list[tuple[list[str], str]] | None:
-    """Return the words of each command with the operator behind it; None for a string that has more than that."""
-    import shlex  # late: it imports `re`, and most strings are one command
-
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
-    lexer.whitespace = " \t\r"
-    commands: list[tuple[list[str], str]] = []
-    words: list[str] = []
-    try:
-        for token in lexer:
-            if token in _LISTS or token in ("|", "|&"):
-                if words:
-                    commands.append((words, "|" if token == "|&" else token))
-                words = []
-            elif token in ("&", "<<", "<<<") or (token and (token[0] in "`$" or set(token) <= set("();"))):
-                return None
-            else:
-                words.append(token)
-    except ValueError:  # an open quote
-        return None
-    return [*commands, (words, "")] if words else commands
-
-
 def hint(ctx: Context, inspection: Inspection, output: Output) -> str | None:
-    """Return whose code the job ended with, if its output reports a failure that the code does not, or if the code is
-    that of a signal; None otherwise."""
+    """Return whose code the job ended with, if it is not that of all of its commands, or what signal it stands for; None
+    otherwise."""
     definition, code = inspection.definition, inspection.state.exit_code
     if definition.shell is None or code is None:
         return None
-    if code > _SIGNALLED and signals.is_valid(code - _SIGNALLED):
+    codes = stages.codes(inspection, output.job)
+    told = None if codes is None else _of_stages(stages.of(definition), codes, code)
+    if told is None and code > _SIGNALLED and signals.is_valid(code - _SIGNALLED):
         name = signals.name_of(code - _SIGNALLED)
         closed = ": what read its output closed early, as head does" if name == "SIGPIPE" else ""
         return f"{code} is what a shell returns when {name} ended its last command (128 + {code - _SIGNALLED}){closed}."
-    text = definition.command[0]
-    how = None if code else masked(text)
-    end = output.read(max(0, output.end - _SEARCHED_BYTES), output.end) if how else b""
-    if how is None or not any(sign in end for sign in _SIGNS):
+    if codes is not None:
+        return told
+    how = masked(definition.command[0])
+    if how is None or (code and how.advice is not _PIPEFAIL):
+        return None
+    line = None if code else _reported(ctx, output)
+    last = how.last if how.last == "the shell" else f"`{how.last}`"
+    first = f"`{how.first}`" if how.first else "a command before it"
+    if line is not None:
+        return f'Exit code 0 is that of {last}; {first} {MAY_HAVE_FAILED}: the output has "{line}". {how.advice}'
+    if last == how.last:
+        return f"Exit code {code} is that of the shell, which did not wait for {first}."
+    return f"Exit code {code} is that of {last}, not of {first if how.first else 'the commands before it'}."
+
+
+def _of_stages(pipeline: list[list[str]], codes: list[int], code: int) -> str | None:
+    """Return whose code a pipeline ended with and what the other stages came to; None if all is well."""
+    owner = max(place for place, one in enumerate(codes) if one == code)
+    others = [place for place, one in enumerate(codes) if place != owner and (code or one not in (0, _PIPE_CLOSED))]
+    if not others:
+        return None
+    names = [words[0] for words in pipeline]
+    if len(set(names)) < len(names):
+        return f"Exit code {code} is that of stage {owner + 1}; the stages exited {', '.join(map(str, codes))}."
+    rest = ", ".join(f"`{names[place]}` exited {codes[place]}" for place in others)
+    return f"Exit code {code} is that of `{names[owner]}`; {rest}."
+
+
+def _reported(ctx: Context, output: Output) -> str | None:
+    """Return the line of the output that reports a failure, if there is one."""
+    end = output.read(max(0, output.end - _SEARCHED_BYTES), output.end)
+    if not any(sign in end for sign in _SIGNS):
         return None
     from outlive.render.failures import telling
 
-    line = telling.reported(output, ctx.config.get("output", "problem_matcher") or ())
-    if line is None:
-        return None
-    failed = f"`{how.first}`" if how.first else "a command before it"
-    return f'Exit code 0 is that of `{how.last}`; {failed} may have failed: the output has "{line}". {how.advice}'
+    return telling.reported(output, ctx.config.get("output", "problem_matcher") or ())

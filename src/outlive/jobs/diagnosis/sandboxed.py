@@ -43,6 +43,8 @@ _RIGHTS = re.compile(
 )
 _PATH = re.compile(r"(?<![\w.~/$}-])(?:~|\$HOME|\$\{HOME\})?/[\w.@+-][\w.@+/-]*")
 _OWN = ("/tmp", "/var/tmp")  # noqa: S108 - of the sandbox, as its home
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - as these
+_ENTERED = re.compile(r"\b(?:cd|pushd)\s+[\"']?$")  # before the name of a place that is written to without being named
 _OPENED = {"none": "reaches no network", "loopback": "reaches nothing but a loopback of its own"}
 
 
@@ -79,9 +81,11 @@ def cause(sandbox: Sandbox, last: str, command: str) -> str | None:
 
 def gone(sandbox: Sandbox, command: str) -> str | None:
     """Return that what the command names lies in a place of the sandbox's own, and is gone with it; None if it names none."""
-    for path in _paths(command, sandbox):
-        top = next((one for one in (*_OWN, sandbox.home) if is_in(path, [one])), None)
-        if top is not None and path != top and not is_in(path, view.visible(sandbox)):
+    for path, before in _named(command, sandbox):
+        top = next((one for one in (*_OWN, _SHARED_MEMORY, sandbox.home) if is_in(path, [one])), None)
+        if top is None or is_in(path, view.visible(sandbox)):
+            continue
+        if path != top or _ENTERED.search(before):
             kept = " or ".join(map(quoted, sandbox.roots)) if sandbox.mode == "workspace-write" else ""
             keep = f" What is to stay belongs below {kept}." if kept else ""
             return f"{quoted(top)} is the sandbox's own: empty when it starts, gone when it ends.{keep}"
@@ -108,9 +112,15 @@ def _is_shown(sandbox: Sandbox, path: str) -> bool:
 
 def _paths(text: str, sandbox: Sandbox) -> list[str]:
     """Return the absolute paths that a text names."""
+    return [path for path, _ in _named(text, sandbox)]
+
+
+def _named(text: str, sandbox: Sandbox) -> list[tuple[str, str]]:
+    """Return the absolute paths that a text names, each with what stands before it."""
+    text = text.replace("unix://", " ")
     paths = []
-    for match in _PATH.finditer(text.replace("unix://", " ")):
+    for match in _PATH.finditer(text):
         path = match.group().rstrip(".")
         start = path.find("/")
-        paths.append(os.path.normpath(sandbox.home + path[start:] if start else path))
+        paths.append((os.path.normpath(sandbox.home + path[start:] if start else path), text[: match.start()]))
     return paths

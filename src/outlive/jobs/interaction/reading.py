@@ -41,7 +41,7 @@ def read(ctx: Context, job: JobDir, since: int, view: View) -> Polled:
     reported = job_answer.reported(inspection)
     became = Since(
         timeout_ms=inspection.definition.timeout_ms,
-        outcome=job_answer.outcome(inspection),
+        outcome=job_answer.outcome(inspection, job),
         reported=reported,
         descendants=job_answer.living(inspection, job) if state.finished else ABSENT,
         message=state.message or None,

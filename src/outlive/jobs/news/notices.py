@@ -277,7 +277,8 @@ def _end(ctx: Context, job: JobDir, inspection: Inspection) -> list[Notice]:
     if is_own_doing or not ctx.config.get("exec", "notify_on_exit"):
         return []
     with Output(job) as output:
-        quiet = state.exit_code == 0 and state.reason == "exit" and not output.end
+        stages = job_answer.stages_of(inspection, job) or ()
+        quiet = state.exit_code == 0 and state.reason == "exit" and not output.end and not any(stages)
         if quiet and not ctx.config.get("exec", "notify_on_exit_empty_success"):
             return []
     notice = _state_of(ctx, job, inspection, "finished")
@@ -294,6 +295,7 @@ def _state_of(ctx: Context, job: JobDir, inspection: Inspection, event: str) -> 
 
 def _about(job: JobDir, inspection: Inspection) -> Notice:
     state = inspection.state
+    stages = job_answer.stages_of(inspection, job)
     return {
         "job_id": job.job_id,
         "name": inspection.definition.name,
@@ -301,4 +303,5 @@ def _about(job: JobDir, inspection: Inspection) -> Notice:
         "exit_code": state.exit_code,
         "signal": state.signal,
         "reason": state.reason,
+        **({} if stages is None else {"stages": stages}),
     }

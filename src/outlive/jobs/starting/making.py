@@ -106,12 +106,13 @@ def begin(
         host = engines.host_of(ctx.config, definition.host)
         reporter: socket.socket | None = host.engine.submit(ctx, host, job, plan, locks)
         return reporter
+    inherited = _inherited(ctx, definition)
     request = Request(
         root=ctx.store.path,
         job_id=definition.job_id,
         definition=definition,
-        environment=_inherited(ctx, definition),
-        overrides=plan.overrides,
+        environment=inherited,
+        overrides=plan.overrides | _for_stages(definition, {**inherited, **plan.overrides}),
         masked=_masked(ctx, plan) if definition.mask else [],
         umask=process.umask(),
         awaited=awaited,
@@ -148,6 +149,14 @@ def begin(
             if fd is not None and fd >= 0:
                 os.close(fd)
     return here
+
+
+def _for_stages(definition: Definition, environment: dict[str, str]) -> dict[str, str]:
+    if definition.shell is None or "|" not in definition.command[0]:
+        return {}
+    from outlive.jobs import stages  # late: most commands are no pipelines
+
+    return stages.variables(definition, environment)
 
 
 def _make_logs(job: JobDir) -> None:

@@ -166,7 +166,7 @@ def _message(inspection: Inspection, job: JobDir, status: str, last: str | None,
     if status == FAILED:
         return str(inspection.state.message)[:_MESSAGE_CHARS]
     if status in OVER:
-        outcome = job_answer.outcome(inspection)
+        outcome = job_answer.outcome(inspection, job)
         ended = {**(outcome.to_dict() if outcome else {}), "finished_at": None}
         about = {"ok": True, "type": "status", "state": inspection.state.state, **ended}
         verdict = answers.render(about, process=False).partition("\n")[0]

@@ -132,7 +132,7 @@ class Reader:
         advice: dict[str, list[str]] = {}
         for name in told:
             advice.setdefault(self._advice(name), []).append(name)
-        hint = " ".join(f"{', '.join(alike)}: {said}" for said, alike in advice.items())
+        hint = " ".join(f"{', '.join(alike)}: {_of_several(said, len(alike))}" for said, alike in advice.items())
         return invalid(names[0], f"{listed} are not arguments of {self.shown}", hint=hint)
 
     def _advice(self, name: str) -> str:
@@ -148,6 +148,11 @@ class Reader:
             return f"Leave it out; the schema of the tool lists what {self.shown} takes."
         unit = values.unit_of(self._args[near])
         return f"Did you mean {near} ({unit})?" if unit else f"Did you mean {near}?"
+
+
+def _of_several(said: str, count: int) -> str:
+    """Return advice about one argument as it is said of `count`."""
+    return said if count == 1 else said.replace("Leave it out", "Leave them out").replace("It belongs", "They belong")
 
 
 _MOST_UNKNOWN = 10  # named in an error

@@ -37,6 +37,8 @@ _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 # Addresses; hashes; numbers, with the unit of a time
 _MASKED = re.compile(rb"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{7,}\b|\d+(?:[.,:]\d+)*(?: ?(?:[mnu]|\xc2\xb5)?s\b)?")
 
+_SAYS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
+
 
 class Counts(NamedTuple):
     """How many failures of one run another does not report, and how many it reports instead."""
@@ -107,13 +109,13 @@ class Printed:
             self.kinds[number] = lines.exact_kind(number)
 
     def without(self, other: Printed) -> dict[int, int]:
-        """Return the first line of each kind that the other did not print, with how many of it there are. Blank lines
-        do not count."""
+        """Return the first line of each kind that the other did not print, with how many of it there are. Lines without
+        a letter or a digit do not count."""
         known, first = set(other.kinds), dict[int, int]()
         counts = Counter(kind for kind in self.kinds if kind not in known)
         for number in range(len(self.lines)):
             kind = self.kinds[number]
-            if kind in counts and kind not in first and self.lines.text(number).strip():
+            if kind in counts and kind not in first and _SAYS.search(self.lines.text(number)):
                 first[kind] = number
         return {number: counts[kind] for kind, number in first.items()}
 

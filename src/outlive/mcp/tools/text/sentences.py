@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
 _FOLLOW_UP = "Use process poll/log/wait/write/kill."
+_PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
+_TOLD_IN_OUTPUT = "not shown: log job_id={} since_seq="  # as render/truncate.py words it
 
 
 def entry(job: Members) -> str:
@@ -118,7 +120,11 @@ def short_state(job: Members) -> str:
     if job.get("reason") in ("timeout", "idle_timeout", "oom", "limit") or (state == "failed" and job.get("reason")):
         return f"{state} ({job['reason']})"
     if state == "exited":
-        return f"exited {job.get('exit_code')}"
+        codes = job.get("stages")
+        codes = codes if isinstance(codes, list) else []
+        hidden = not job.get("exit_code") and any(code not in (0, _PIPE_CLOSED) for code in codes)
+        told = f" (stages: {', '.join(map(str, codes))})" if hidden else ""
+        return f"exited {job.get('exit_code')}{told}"
     if state == "created" and object_of(job, "approval").get("state") == "pending":
         return "created (waits for approval)"
     return f"{state} {job['signal']}" if state == "killed" and job.get("signal") else state
@@ -127,23 +133,24 @@ def short_state(job: Members) -> str:
 def gap(answer: Members, process: bool) -> list[str]:
     """Return the lines about output that was left out, with the call that shows it."""
     gap = answer.get("truncated")
-    if not isinstance(gap, dict):
+    if not isinstance(gap, dict) or (process and _TOLD_IN_OUTPUT.format(_job(answer)) in output(answer)):
         return removed_by_quota(answer)
     size = f"{counted(number_of(gap, 'lines'), 'line')}, " if gap.get("lines") else ""
     line = f"{size}{gap.get('bytes') or 0:,} bytes in the middle of the output are not shown"
     if process:
-        call = f"process action=log job_id={answer.get('job_id')}"
-        if gap.get("gaps"):  # the output says where, and which call shows each
-            line = f"{size}{gap.get('bytes') or 0:,} bytes are left out where the output says so"
-            return [f"{line}; {call} search=PATTERN finds lines.", *removed_by_quota(answer)]
-        ways = f"{call} since_seq={gap.get('from_seq')} shows them, search=PATTERN finds lines"
-        return [f"{line}; {ways}.", *removed_by_quota(answer)]
+        call = f"process action=log job_id={_job(answer)} since_seq={gap.get('from_seq')}"
+        return [f"{line}; {call} shows them.", *removed_by_quota(answer)]
     where = answer.get("stdout_log_path")
     whole = "they are" if answer.get("gaps") else "all of it is"
     return [
         f"{line}; {whole} in {where} (and stderr.log beside it)." if where else f"{line}.",
         *removed_by_quota(answer),
     ]
+
+
+def _job(answer: Members) -> str:
+    """Return the job of an answer as a call names it."""
+    return short_id(str(answer.get("job_id")))
 
 
 def size(body: str) -> list[str]:
@@ -161,7 +168,7 @@ def previous(answer: Members, process: bool) -> list[str]:
         return []
     if not process or other_run.is_same(object_of(answer, "previous")):
         return [f"{said}."]
-    return [f"{said}; process action=log job_id={answer.get('job_id')} compare=true shows what is new."]
+    return [f"{said}; process action=log job_id={_job(answer)} compare=true shows what is new."]
 
 
 def compared(answer: Members) -> list[str]:
