@@ -18,10 +18,17 @@ pytestmark = pytest.mark.skipif(landlock.version() < 3, reason="Landlock of this
 
 def under_landlock(script: str, *writable: Path) -> str:
     """What a shell script prints, where Landlock alone limits its writes to `writable`."""
+    said, status = started(script, b"".join(os.fsencode(path) + b"\0" for path in (*map(str, writable), "")))
+    assert status == 0
+    return said
+
+
+def started(script: str, word: bytes) -> tuple[str, int]:
+    """What a shell script prints, and the status of the first process, which was given this list."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     reading, writing = os.pipe()
     program = fds.memory_file("init", binascii.a2b_base64(INIT[os.uname().machine]))
-    listed = fds.memory_file("writable", b"".join(os.fsencode(path) + b"\0" for path in (*map(str, writable), "")))
+    listed = fds.memory_file("writable", word)
     nothing = os.open(os.devnull, os.O_RDWR)
     own = {0: nothing, 1: writing, 2: writing, 3: there.fileno(), 4: writing, 10: listed}
     with here, there, open(reading, encoding="utf-8") as output:
@@ -33,9 +40,7 @@ def under_landlock(script: str, *writable: Path) -> str:
         finally:
             for fd in (writing, program, listed, nothing, *high.values()):
                 os.close(fd)
-        said = output.read()
-        assert os.waitpid(pid, 0)[1] == 0
-    return said
+        return output.read(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def test_landlock_alone_refuses_every_kind_of_write_elsewhere(tmp_path: Path) -> None:
@@ -68,3 +73,8 @@ def test_landlock_alone_refuses_every_kind_of_write_elsewhere(tmp_path: Path) ->
 
 def test_what_is_listed_is_written_under_landlock(tmp_path: Path) -> None:
     assert under_landlock(f"cd {tmp_path}; mkdir a; echo x > a/b; mv a/b c; cat c", tmp_path) == "x\n"
+
+
+@pytest.mark.parametrize("word", [b"", b"/tmp", b"/tmp\0", b"/tmp\0/var/tmp\0"])
+def test_nothing_runs_with_a_part_of_the_list(word: bytes) -> None:
+    assert started("echo ran", word) == ("", 127)
