@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,7 +29,7 @@ if mode == "killed":
     keeping.Keeping.is_in = lambda self, mounts: os.kill(os.getpid(), 9)
 prctl.become_subreaper()
 status = os.stat(root)
-sandbox = Sandbox(mode="workspace-write", network="none", bwrap=bwrap, home=os.path.dirname(root) + "/home", roots=[root], root_ids=[[status.st_dev, status.st_ino]])
+sandbox = Sandbox(mode="workspace-write", network="none", bwrap=bwrap, home=os.path.dirname(root) + "/home", cache=os.path.dirname(root) + "/cache", roots=[root], root_ids=[[status.st_dev, status.st_ino]])
 here, there = pair = session.report_pair()
 folder = os.open(os.path.dirname(root), os.O_RDONLY)
 how = session.How(root, None, terminal=False, folder=folder)
@@ -73,6 +74,13 @@ def test_a_repository_below_is_kept_by_a_second_sandbox(workspace: Path, below: 
     assert (status, said) == (0, "made 2\n"), output
     assert (workspace / "ran").read_text() == "ran\n"
     assert "Read-only file system" in output
+    status, said, output = supervised(workspace, f"echo x >> {below}/config")
+    assert (status, said) == (0, "made 1\n"), "it waits for the search from now on"
+    assert "Read-only file system" in output
+    shutil.rmtree(workspace / below)
+    for made in range(1, 3):
+        assert supervised(workspace, f"echo {made} >> .git/config")[1] == "made 1\n"
+    assert not (workspace.parent / "cache/.several").exists()
 
 
 def test_what_cannot_be_kept_is_found_before_the_command_runs(workspace: Path) -> None:

@@ -2,10 +2,12 @@
 
 The search for repositories takes time in a large tree. A sandbox is made meanwhile, as if the only
 one were that at the top, and nothing runs in it before the search is over. If there is more to be
-kept, another sandbox is made.
+kept, another sandbox is made, and the next start in this workspace waits for the search.
 """
 
 from __future__ import annotations
+
+import os
 
 from outlive.sandbox.after import Before
 from outlive.sandbox.guard import Guard, likely, searching
@@ -14,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.core.records import Sandbox
     from outlive.sandbox.mounts import Mounts
+
+_SEVERAL = ".several"  # in the cache of the sandbox, where no job writes: there was more than was supposed
 
 
 class Keeping:
@@ -25,6 +29,7 @@ class Keeping:
         self._folder = folder
         # outlive and what agents obey are kept with git=write too
         self._search = searching(sandbox) if sandbox.mode == "workspace-write" else None
+        self._mark = os.path.join(sandbox.cache, _SEVERAL) if sandbox.cache else None
         self._supposed: Guard | None = None
         self._found: Guard | None = None
 
@@ -37,10 +42,16 @@ class Keeping:
 
     def now(self) -> Guard | None:
         """Return what is kept as far as is known, None if nothing is. Errors: OSError."""
-        if self._search is not None and self._found is None and not self._search.is_over():
-            self._supposed = likely(self._sandbox)
-            return self._supposed
-        return self.found()
+        if self._search is None or self._found is not None or self._search.is_over():
+            return self.found()
+        supposed = likely(self._sandbox)
+        if self._mark is None or not os.path.lexists(self._mark):
+            self._supposed = supposed
+            return supposed
+        found = self.found()
+        if found is not None and found.mounts_as(supposed):
+            self._note(several=False)
+        return found
 
     def found(self) -> Guard | None:
         """Wait for the search, and return what is kept. Errors: OSError."""
@@ -56,4 +67,17 @@ class Keeping:
         if self._supposed is None or found is None:
             return True
         supposed, self._supposed = self._supposed, None
-        return found.mounts_as(supposed) and mounts.is_as_bound()
+        is_all = found.mounts_as(supposed) and mounts.is_as_bound()
+        if not is_all:
+            self._note(several=True)
+        return is_all
+
+    def _note(self, *, several: bool) -> None:
+        """Note for the next start, if possible: it only takes longer without that."""
+        try:
+            if self._mark is not None and several:
+                os.close(os.open(self._mark, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+            elif self._mark is not None:
+                os.unlink(self._mark)
+        except OSError:
+            return
