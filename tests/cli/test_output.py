@@ -98,22 +98,6 @@ def test_poll_of_a_quiet_job_waits_for_its_end_at_most(cli: Cli) -> None:
     assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "")
 
 
-@pytest.mark.fault("F67")
-def test_an_unfinished_character_is_left_to_the_next_answer(cli: Cli, jobs: Jobs, work: Path) -> None:
-    code = (
-        "import os, time\nos.write(1, b'ab\\xe2\\x82')\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
-        "os.write(1, b'\\xac!'); time.sleep(60)"
-    )
-    job = cli.ok("run", "--snapshot-after", "0", *python(code))["job_id"]
-    until(lambda: cli.ok("status", job)["stdout_bytes"] == 4)
-    first = cli.ok("poll", job)
-    assert (first["output"], first["next_seq"]) == ("ab", 2)
-    (work / "go").touch()
-    until(lambda: cli.ok("status", job)["stdout_bytes"] == 6)
-    assert cli.ok("poll", job, "--since-seq", "2")["output"] == "€!"
-    jobs.end()
-
-
 def test_a_character_that_never_comes_to_its_end_is_shown_as_one_replacement(cli: Cli) -> None:
     found = cli.ok("poll", _put(cli, b"ab\xe2\x82"))
     assert (found["output"], found["next_seq"]) == ("ab\ufffd", 4)

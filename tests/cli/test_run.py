@@ -79,17 +79,6 @@ def test_one_word_is_a_shell_string(cli: Cli) -> None:
     assert found["command"] == ["echo $((6 * 7)) | tr 4 5"]
 
 
-@pytest.mark.parametrize("words", [["--", "echo", "--tag", "x"], ["echo", "--tag", "x"]])
-def test_the_first_word_of_the_command_ends_our_options_with_and_without_dashes(cli: Cli, words: list[str]) -> None:
-    found = cli.ok("run", *words)
-    assert (found["output"], found["tags"]) == ("--tag x\n", [])
-
-
-def test_dashes_inside_the_command_belong_to_it(cli: Cli) -> None:
-    assert cli.ok("run", "echo", "--", "x")["output"] == "-- x\n"
-    assert cli.ok("run", "--", "echo", "--", "x")["output"] == "-- x\n"
-
-
 def test_bytes_that_are_no_text_reach_the_command_unchanged(cli: Cli, place: Path) -> None:
     raw = os.fsdecode(b"a\xff\xfeb")
     found = cli.ok("run", *python("import os, sys; sys.stdout.write(os.fsencode(sys.argv[1]).hex())"), raw)

@@ -100,12 +100,6 @@ def test_a_deleted_current_directory_is_an_error_and_another_can_be_named(cli: C
 # --- environment ---------------------------------------------------------------------------------------------------
 
 
-def test_variables_are_literal_and_the_last_one_of_a_name_counts(cli: Cli) -> None:
-    found = cli.ok("run", "--env", "A=1", "--env", "B=$A=x y", "--env", "A=2", "--env", "C=", 'echo "$A|$B|${C-unset}"')
-    assert found["output"] == "2|$A=x y|\n"
-    assert sorted(found["env_vars"]) == ["A=2", "B=$A=x y", "C="]
-
-
 def test_the_callers_environment_is_inherited(cli: Cli) -> None:
     assert cli.ok("run", "echo $FROM_CALLER", env={"FROM_CALLER": "yes"})["output"] == "yes\n"
 

@@ -39,16 +39,6 @@ def test_wait_until_output_ends_with_a_job_that_puts_nothing_out(cli: Cli) -> No
     assert (found["timed_out"], found["fired"]["condition"], found["state"]) == (False, "exit", "exited")
 
 
-def test_what_cannot_be_waited_for_is_refused(cli: Cli) -> None:
-    job = cli.ok("run", "true")["job_id"]
-    cli.error("wait", job, NOBODY, code="job_not_found")
-    cli.error("wait", code="job_not_found", status=1)  # none of this directory runs
-    cli.error("wait", job, "--mode", "some", code="invalid_argument", status=2)
-    error = cli.error("wait", job, "--until", "exti", code="invalid_argument")
-    assert "exit" in error["hint"]
-    cli.error("wait", job, "--timeout-ms=-1", code="invalid_argument", status=2)
-
-
 def test_a_wait_ends_when_its_job_is_removed(cli: Cli) -> None:
     job = background(cli)
     with cli.spawn("wait", job) as call:

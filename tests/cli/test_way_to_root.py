@@ -132,9 +132,3 @@ def test_gc_deletes_only_names_that_outlive_made(cli: Cli, work: Path, root: Pat
     assert cli.ok("gc")["leftovers"] == 1
     assert not (root / ours).exists()
     assert all((root / name / "file").exists() for name in [*theirs, f".tmp-{job}x"])
-
-
-def test_a_home_that_cannot_be_written_says_how_to_name_another_root(cli: Cli) -> None:
-    error = cli.error("run", "true", code="io_error", env={"OUTLIVE_ROOT": None, "XDG_DATA_HOME": "/proc/self"})
-    assert "while opening the job root /proc/self/outlive/jobs" in error["message"]
-    assert "--root or OUTLIVE_ROOT" in error["hint"]

@@ -258,7 +258,12 @@ def test_rights_that_make_no_sense_make_no_token(cli: Cli, words: tuple[str, ...
 @ONE_ERA
 def test_a_server_with_process_alone_runs_nothing(mcp_connect: Connect, cli: Cli, work: Path) -> None:
     session = mcp_connect(args=("--tools=process",))
-    process = session.tools()["process"]
+    tools = session.tools()
+    assert list(tools) == ["process"]
+    process = tools["process"]
+    with pytest.raises(MCPError):
+        session.call("exec", command="touch made")
+    session.error("process", code="invalid_argument", action="spawn", command="touch made")
     assert set(process_verbs()) - set(process.input_schema["properties"]["action"]["enum"]) == STARTING
     made, ended = cli.ok("create", "touch made")["job_id"], cli.ok("run", "echo seen")["job_id"]
     for asked in (

@@ -81,14 +81,3 @@ def test_exec_alone_says_where_the_rest_of_much_output_is_without_naming_a_tool_
     assert found["stdout_log_path"] in found.text
     told = [line for line in found.text.splitlines() if not line.isdigit()]
     assert not any("process" in line for line in told), told
-
-
-@ONE_ERA
-def test_process_alone_starts_nothing(mcp_connect: Connect, cli: Cli) -> None:
-    session = mcp_connect(args=("--tools=process",))
-    assert list(session.tools()) == ["process"]
-    session.error("process", code="invalid_argument", action="spawn", command="true")
-    with pytest.raises(MCPError):
-        session.call("exec", command="true")
-    job = cli.ok("run", "echo seen")["job_id"]
-    assert session.ok("process", action="log", job_id=job)["output"] == "seen\n"
