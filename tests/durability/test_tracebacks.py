@@ -89,7 +89,6 @@ VALUES = (
     | some.lists(some.integers(), max_size=2)
     | some.dictionaries(some.text(max_size=3), some.integers(), max_size=2)
 )
-WHOLE = some.integers(0, 99)
 # op → its values, and what each may be; everything else is wrong
 OPS: dict[str, dict[str, Any]] = {
     "kill": {
