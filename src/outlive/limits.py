@@ -80,6 +80,7 @@ MAX_QUOTA_BYTES = 2**62  # positions in files have 63 bits
 MAX_DURATION_MS = 10 * 366 * 86_400_000
 MAX_TERMINAL_COLS = MAX_TERMINAL_ROWS = 1_000
 TERMINAL_LINE_BYTES = 4_095  # of one line in canonical mode; the kernel drops the rest (termios(3))
+POLICY_JOBS = 1_000  # that `policy check --history` looks at
 TITLED_JOBS = 10_000  # the newest ones, among which a title is looked for
 ID_PART_CHARS = 6  # shortest beginning or end of an id that names a job
 

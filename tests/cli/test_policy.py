@@ -9,6 +9,7 @@ import pytest
 
 from support.cli import Cli
 from support.mcp_client import McpSession
+from support.pages import blocks
 from support.tiers import MODERN_FIRST
 
 RULES = """
@@ -145,3 +146,49 @@ def test_an_unknown_command_that_is_asked_about_says_which_rule_would_decide(cli
     assert found["reason"].endswith('; a rule with unknown = true decides such commands, default = "allow" does not')
     config.write_text(f'{config.read_text()}[[policy.rule]]\nunknown = true\ndecision = "allow"\n', encoding="utf-8")
     assert cli.ok("policy", "check", "echo $HOME")["decision"] == "allow"
+
+
+HOW_TO = Path(__file__).parents[2] / "docs/how-to/approve-what-an-agent-runs.md"
+USUAL = (
+    "make test",
+    "for f in *.py; do python3 -m py_compile $f; done",
+    "A=1 make build",
+    "echo $HOME > home.txt",
+    "npm test 2>&1 | tail -5",
+    "git status && git diff",
+    "if [ -d build ]; then ls build; fi",
+)
+PUSHES = ("git push", "git -C elsewhere push origin main", "cd x && git push", "git push origin main | cat")
+
+
+def test_the_policy_that_the_how_to_starts_from_asks_about_pushes_alone(cli: Cli, place: Path) -> None:
+    path = place / "policy.toml"
+    path.write_text(blocks(HOW_TO, "toml")[0], encoding="utf-8")
+
+    def decided(command: str) -> str:
+        return str(cli.ok("--config", str(path), "policy", "check", command)["decision"])
+
+    assert {decided(command) for command in USUAL} == {"allow"}
+    assert {decided(command) for command in PUSHES} == {"ask"}
+
+
+def test_the_history_says_how_many_would_have_been_asked_about(cli: Cli, place: Path) -> None:
+    for command in ("true", "echo $HOME", "A=1 true", "touch made", "touch made; touch more"):
+        cli.ok("run", "--wait", command)
+    path = place / "policy.toml"
+    path.write_text(
+        '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\n', encoding="utf-8"
+    )
+    found = cli.ok("--config", str(path), "policy", "check", "--history")
+    assert found["counts"] == {"allow": 1, "ask": 4, "deny": 0}
+    assert found["decision"] == "ask"
+    first = found["history"][0]
+    assert (first["rule"], first["jobs"], first["example"]) == ("rule 1 (touch)", 2, ["touch made; touch more"])
+    assert "Of the newest 5 jobs 4 would have waited for a person" in found["hint"]
+    assert "2 of them because it cannot be known what they run" in found["hint"]
+    path.write_text(path.read_text(encoding="utf-8").replace('"ask"', '"deny"'), encoding="utf-8")
+    assert cli.ok("--config", str(path), "policy", "check", "--history")["counts"] == {"allow": 1, "ask": 2, "deny": 2}
+    assert cli.ok("policy", "check", "--history")["counts"] == {"allow": 5, "ask": 0, "deny": 0}
+    cli.error("policy", "check", "--history", "make", code="invalid_argument", status=2)
+    cli.error("policy", "check", code="invalid_argument", status=2)
+    assert len(cli.ok("list", "--all")["jobs"]) == 5, "nothing was run"

@@ -74,17 +74,30 @@ class Approved(Answered):  # of approve
     always: bool = field("Is the same command, with everything that decides what it does, approved from now on?")
 
 
+class CheckedJobs(Part):
+    """Jobs about which the same is decided for the same reason."""
+
+    decision: str = field("What is decided.", enum=DECISIONS)
+    rule: str = field("The rule that decides.")
+    reason: str | None = field("Why.")
+    jobs: int = field("How many jobs.")
+    example: list[str] = field("The command of the newest of them.")
+
+
 class PolicyCheck(Answer):  # of policy check
     decision: str = field("What is decided; of several commands, the strictest.", enum=DECISIONS)
     rule: str | None = field(
         "The rule that decided: its number and what it is about, or default; null without a policy."
     )
     reason: str | None = field("The reason that the rule has.", place=FIRST, human=5)
-    commands: list[Checked] = field("The commands that it consists of.")
+    commands: list[Checked] = field("The commands that it consists of; none with --history.")
     config: str | None = field("The configuration file; null: there is none.")
     cwd: str | None = CWD
     host: str | None = optional("Where the job runs, or is to run; absent: on this machine.")
     sandbox: dict[str, Any] | None = optional("The boundary it runs in; absent for a job without one.", **SANDBOX)
+    counts: dict[str, int] | None = optional("With --history: of how many jobs each decision would have been made.")
+    history: list[CheckedJobs] | None = optional("With --history: these jobs by the reason, the most first.")
+    hint: str | None = HINT
 
 
 class Rule(Part):

@@ -269,7 +269,7 @@ def _configuration(verb: Verb, call: _Call) -> Any:
 
 
 def _open_store(verb: Verb, call: _Call) -> Any:
-    if verb.name in _STORELESS:
+    if verb.name in _STORELESS and not call.values.get("history"):
         return None
     from outlive.store.root import Store  # late: TAB needs no store, and `run` has its launcher prepared before
 

@@ -270,7 +270,7 @@ class _Reader:
         if arg.name in self.given:
             return self.given[arg.name]
         if arg.kind == WORDS:
-            if "script" in self.given:  # of the verbs that have it
+            if {"script", "history"} & self.given.keys():  # of the verbs that have it
                 return None
             hint = f"Write the command behind the options: outlive {self.verb} make test."
             raise invalid(arg.name, "empty command", hint=hint, usage=True)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 
-from outlive.answers.permission import Always, Forgotten, PolicyCheck, PolicyList, Rule
+from outlive import limits
+from outlive.answers.permission import Always, CheckedJobs, Forgotten, PolicyCheck, PolicyList, Rule
 from outlive.config import state_directory
 from outlive.core.env_files import check_env
 from outlive.core.records import GIT, SANDBOXES
 from outlive.core.units import timestamp
 from outlive.errors import argument, from_os, invalid
-from outlive.jobs import auditing, definition
+from outlive.jobs import auditing, definition, lookup
 from outlive.jobs import command as command_module
-from outlive.jobs.permission import boundary
+from outlive.jobs.permission import boundary, commands
 from outlive.jobs.permission.person import person
 from outlive.policy import always, decide
-from outlive.policy.rules import ALLOW, Place
+from outlive.policy.rules import ALLOW, ASK, DECISIONS, DENY, Place
+from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENV, PATH, STR, STRS, WORDS, Arg, Verb
 
 TYPE_CHECKING = False
@@ -34,7 +37,8 @@ _LEAST_CHARS = 6
 def policy_check(
     ctx: Context,
     *,
-    command: list[str],
+    command: list[str] | None,
+    history: bool = False,
     cwd: str | None = None,
     env: dict[str, str] | None = None,
     shell: str | None = None,
@@ -42,7 +46,13 @@ def policy_check(
     git: str | None = None,
     host: str | None = None,
 ) -> PolicyCheck:
-    """Return what would be decided about a command, by which rule. Nothing is run."""
+    """Return what would be decided about a command, by which rule; with `history`, about the newest jobs. Nothing is run."""
+    if history:
+        if command is not None or cwd or env or shell or sandbox or git or host:
+            message = f"{argument('history')} goes alone: it looks at the commands of jobs, as they were run"
+            raise invalid("history", message, usage=True)
+        return _checked_history(ctx)
+    assert command is not None
     words, wrapper, script = command_module.words_of(ctx, command, shell)
     there = definition.host_of(ctx, host)
     directory = definition.directory_on(ctx, there, cwd)
@@ -70,6 +80,57 @@ def policy_check(
     answer.decision, answer.rule, answer.reason = deciding.decision, deciding.rule, deciding.reason
     answer.commands = [one.to_dict() for one in decided]
     return answer
+
+
+def _checked_history(ctx: Context) -> PolicyCheck:
+    policy = ctx.config.policy()
+    counts = dict.fromkeys(DECISIONS, 0)
+    groups: dict[tuple[str, str, str | None], CheckedJobs] = {}
+    for job_id in islice(lookup.job_ids(ctx), limits.POLICY_JOBS):
+        checkpoint()
+        known = lookup.definition(ctx.store, job_id)
+        if known is None or not known.command:
+            continue
+        if policy is None:
+            counts[ALLOW] += 1
+            continue
+        one = commands.strictest_of(ctx, policy, known, {**dict.fromkeys(known.masked_env, ""), **known.env})
+        counts[one.decision] += 1
+        key = one.decision, one.rule, one.reason
+        group = groups.setdefault(key, CheckedJobs(**_group(key), jobs=0, example=known.command))
+        group.jobs += 1
+    strictest = next((one for one in reversed(DECISIONS) if counts[one]), ALLOW)
+    return PolicyCheck(
+        decision=strictest,
+        rule=None,
+        reason=_NO_POLICY if policy is None else None,
+        commands=[],
+        config=ctx.config.path,
+        cwd=ctx.cwd,
+        counts=counts,
+        history=sorted(groups.values(), key=lambda group: -group.jobs),
+        hint=_advice(counts, groups),
+    )
+
+
+def _group(key: tuple[str, str, str | None]) -> dict[str, Any]:
+    return {"decision": key[0], "rule": key[1], "reason": key[2]}
+
+
+def _advice(counts: dict[str, int], groups: dict[tuple[str, str, str | None], CheckedJobs]) -> str:
+    """Say how often a person would have been asked, and what asks less."""
+    total = sum(counts.values())
+    said = f"Of the newest {total} jobs {counts[ASK]} would have waited for a person, {counts[DENY]} would have been denied."
+    unread = sum(
+        group.jobs
+        for group in groups.values()
+        if (group.decision, group.rule) == (ASK, decide.DEFAULT) and group.reason
+    )
+    if not unread:
+        return said
+    return (
+        f"{said} {unread} of them because it cannot be known what they run: a rule with unknown = true decides these."
+    )
 
 
 def policy_list(ctx: Context) -> PolicyList:
@@ -140,6 +201,8 @@ CHECK = Verb(
     policy_check,
     args=(
         Arg("command", WORDS, "The command, as for run.", required=True, cli="COMMAND", metavar="COMMAND [ARG...]"),
+        Arg("history", BOOL, "Instead of a command: decide about the newest 1,000 jobs, as they were run. Combine it with --config to "
+            "try a policy before it is used.", default=False),
         Arg("cwd", PATH, "Directory that it would run in.", metavar="DIR"),
         Arg("env", ENV, "Variables that the call would set.", metavar="NAME=VALUE"),
         Arg("shell", STR, "Program and flags that would run a shell string.", cli="--shell-wrapper", metavar="PROG FLAGS"),
@@ -152,7 +215,7 @@ CHECK = Verb(
     result=PolicyCheck,
     mcp=False,
     detail="The strictest decision about any of the commands counts. Where it cannot be known which programs a command runs, "
-    "the answer says why.",
+    "the answer says why. What was approved for always is not taken into account.",
 )  # fmt: skip
 LIST = Verb(
     "policy list",

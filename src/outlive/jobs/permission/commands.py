@@ -44,6 +44,13 @@ def decided(ctx: Context, definition: Definition, overrides: Mapping[str, str]) 
     """Return the strictest decision about the commands of a job. Errors: denied."""
     policy = ctx.config.policy()
     assert policy is not None
+    strictest = strictest_of(ctx, policy, definition, overrides)
+    ctx.decision = {"decision": strictest.decision, "rule": strictest.rule}
+    return _unless_denied(policy, [strictest])
+
+
+def strictest_of(ctx: Context, policy: Policy, definition: Definition, overrides: Mapping[str, str]) -> Decision:
+    """Return the strictest decision about the commands of a job. `overrides`: the variables that its call sets."""
     place = Place(
         definition.cwd,
         path=overrides.get("PATH") or ctx.env.get("PATH") or os.defpath,
@@ -54,9 +61,7 @@ def decided(ctx: Context, definition: Definition, overrides: Mapping[str, str]) 
     whole = definition.script is None
     decisions = decide.decided(policy, definition.command, definition.shell, place, whole=whole)
     decisions += _of_sinks(ctx, policy, definition, sink_commands(definition.notification))
-    strictest = decide.strictest(decisions)
-    ctx.decision = {"decision": strictest.decision, "rule": strictest.rule}
-    return _unless_denied(policy, decisions)
+    return decide.strictest(decisions)
 
 
 def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
