@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
-_HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
+HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
 _WHOSE_HEAD = ("OWNER", "DIRECTORY")  # with -v, or where they differ
 
 # What the face adds to an answer; of these the hint and the last lines of `status` stand below
@@ -109,16 +109,18 @@ def _jobs(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
     jobs = answer["jobs"]
     if not jobs:
         return f"{line(answer.get('hint') or 'There is no job to list.')}\n"
-    rows = [_job_row(job, style.now) for job in jobs]
-    head: tuple[str, ...] = _HEAD
+    rows = [row(job, style.now) for job in jobs]
+    head: tuple[str, ...] = HEAD
     if verbose or len({tuple(_whose(job)) for job in jobs}) > 1:
-        rows = [row + _whose(job) for row, job in zip(rows, jobs, strict=True)]
+        rows = [cells + _whose(job) for cells, job in zip(rows, jobs, strict=True)]
         head = (*head, *_WHOSE_HEAD)
     if verbose:
-        rows = [row + _command(job) for row, job in zip(rows, jobs, strict=True)]
+        rows = [cells + _command(job) for cells, job in zip(rows, jobs, strict=True)]
         head = (*head, "COMMAND")
     if all(summary.ended_badly(job) for job in jobs):
-        rows = [row + [job.get("last_line") or job.get("message") or ""] for row, job in zip(rows, jobs, strict=True)]
+        rows = [
+            cells + [job.get("last_line") or job.get("message") or ""] for cells, job in zip(rows, jobs, strict=True)
+        ]
         head = (*head, "LAST LINE")
     text = table(head, rows, style, colours=[summary.colour(job) for job in jobs])
     footer = [f"There are more than these {len(jobs)}: --limit 0 shows all."] if answer.get("truncated") else []
@@ -185,7 +187,8 @@ def _checks(answer: dict[str, Any], style: Style) -> str:
     return "\n".join([*lines, "", verdict if set(counts) - {"ok"} else "All is well."]) + "\n"
 
 
-def _job_row(job: dict[str, Any], now: float) -> list[str]:
+def row(job: dict[str, Any], now: float) -> list[str]:
+    """Return the cells of a job below HEAD."""
     name = job.get("name") or " ".join(job.get("command") or [])
     age = _age(job.get("started_at") or job.get("created_at"), now)
     return [
