@@ -93,6 +93,7 @@ HEAVY = {
     "re2",
     "inspect",
     "pyte",
+    "urwid",
 }
 
 

@@ -117,6 +117,7 @@ def terminals(book: Book) -> None:
     for verb in ("screen", "send-keys", "submit", "paste", "attach"):
         book.ask(verb, UNKNOWN, forms=ERROR)
     book.ask("attach", job, forms=ERROR)
+    book.ask("top", forms=ERROR)
     book.cli.ok("remove", job)
 
 

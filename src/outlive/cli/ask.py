@@ -49,9 +49,17 @@ def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
 
 
 def take(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: str) -> Inspection:
-    """Take a person's answer, a word and perhaps a reason, about a pending job. Return what is true of
-    the job then. Errors: as `about`."""
-    name = short_id(job.job_id)
+    """Take a person's answer, a word and perhaps a reason, about a pending job, and say what became of it. Return what is
+    true of the job then. Errors: as `about`."""
+    if line.strip().lower() in _NO and (reason := _line("Reason (Enter: none): ", keep=True)):
+        line = f"{line.strip()} {reason}"
+    after = decide(ctx, job, inspection, line, way)
+    stdio.note(f"[{told(after)}]\n")
+    return after
+
+
+def decide(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: str) -> Inspection:
+    """Take a person's answer as `take`; print nothing. An answer that is none leaves the job pending."""
     word, _, reason = line.strip().partition(" ")
     word, reason, by = word.lower(), reason.strip(), person(way)
     if word in (*_ONCE, *_ALWAYS):
@@ -59,13 +67,15 @@ def take(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: str)
         if word in _ALWAYS:
             approval.remember(inspection.definition, by)
     elif word in _NO:
-        reason = reason or _line("Reason (Enter: none): ", keep=True)
         inspection = approval.decide(ctx, job, answers.DENIED, by=by, reason=reason or None)
-    else:
-        stdio.note(f"[job {name} still waits]\n")
-        return inspection
-    stdio.note(f"[job {name} {'approved' if inspection.state.reason != 'denied' else 'denied'}]\n")
     return inspection
+
+
+def told(inspection: Inspection) -> str:
+    """Return what became of a job that was asked about."""
+    state = inspection.state
+    became = "still waits" if state.state == "created" else "denied" if state.reason == "denied" else "approved"
+    return f"job {short_id(inspection.definition.job_id)} {became}"
 
 
 def before_approving(ctx: Context, named: str) -> None:

@@ -14,31 +14,29 @@ import termios
 import time
 import tty
 
-from outlive import config
 from outlive.cli import stdio
+from outlive.cli.person import open_context
 from outlive.core.ids import short_id
 from outlive.core.records import FINISHED, Terminal
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, lookup
-from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.diagnosis import elsewhere
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.permission.person import person
-from outlive.launch.from_cli import Launcher
 from outlive.render.emulator import RESET
 from outlive.render.for_terminals import ForTerminals
 from outlive.render.screen import render
 from outlive.store.output.merged import Output
-from outlive.store.root import Store
 from outlive.system import fds, pty, signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from outlive.jobs.context import Context
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
     from outlive.verbs.spec import GlobalOptions
@@ -62,15 +60,8 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
             "attach joins a terminal to a job, and stdin or stdout is none",
             hint="In a script use write, send-keys and screen.",
         )
-    env = dict(os.environ)
-    settings = config.load(env, options.config)
-    store = Store.open(options.root, env)
-    owner = env.get("OUTLIVE_OWNER") or "cli"
-    wrapper = ("sh", "-lc")
-    ctx = Context(
-        store, settings, face="cli", owner=owner, client=None, cwd=None, env=env, launcher=Launcher(), shell=wrapper
-    )
-    with contextlib.closing(store), lookup.open_job(ctx, values["job"]) as job:
+    ctx = open_context(options, "attach")
+    with contextlib.closing(ctx.store), lookup.open_job(ctx, values["job"]) as job:
         inspection = adoption.inspect_and_adopt(ctx, job)
         if inspection.definition.approval is not None:
             from outlive.cli import ask  # late: few jobs are asked about
@@ -79,7 +70,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
                 inspection = ask.about(ctx, job, read_only=values["read_only"])
                 if not inspection.definition.pty or inspection.state.state in ("created", *FINISHED):
                     return 0
-        _require_joinable(inspection, short_id(job.job_id), env)
+        _require_joinable(inspection, short_id(job.job_id), ctx.env)
         if not values["read_only"]:
             auditing.note(ctx, "attach", job.job_id)
         session = Session(ctx, job, read_only=values["read_only"])
@@ -89,7 +80,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
     return 0
 
 
-def _require_joinable(inspection: Inspection, name: str, env: dict[str, str]) -> None:
+def _require_joinable(inspection: Inspection, name: str, env: Mapping[str, str]) -> None:
     """Raise, in the words of a person at a terminal, unless the job has a terminal and this one can show it. Errors: as
     `main`."""
     state = inspection.state

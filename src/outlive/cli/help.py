@@ -24,7 +24,7 @@ _COLUMN = 30  # where the explanations begin
 # Heading → verbs, in this order. A verb that no heading names is shown under the last one.
 _GROUPS = (
     ("Start", ("run", "create", "start", "restart")),
-    ("Read and wait", ("list", "status", "usage", "wait", "poll", "log", "tail", "screen", "events", "ui")),
+    ("Read and wait", ("list", "status", "usage", "wait", "poll", "log", "tail", "screen", "events", "top", "ui")),
     ("Write to a job", ("write", "send-keys", "submit", "paste", "resize", "attach")),
     ("End and delete", ("kill", "clear", "remove", "gc")),
     ("Label and notify", ("tag set", "notify set")),

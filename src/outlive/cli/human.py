@@ -17,10 +17,8 @@ from outlive.core.members import entries_of, number_of, object_of, text_of, text
 from outlive.core.units import seconds_of
 from outlive.render.plain_text import readable
 
-TYPE_CHECKING = False
-
 _STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
-_HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
+HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
 _WHOSE_HEAD = ("OWNER", "DIRECTORY")  # with -v, or where they differ
 
 # What the face adds to an answer; of these the hint and the last lines of `status` stand below
@@ -108,17 +106,18 @@ def _jobs(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
     jobs = entries_of(answer, "jobs")
     if not jobs:
         return f"{line(text_of(answer, 'hint') or 'There is no job to list.')}\n"
-    rows = [_job_row(job, style.now) for job in jobs]
-    head: tuple[str, ...] = _HEAD
+    rows = [row(job, style.now) for job in jobs]
+    head: tuple[str, ...] = HEAD
     if verbose or len({tuple(_whose(job)) for job in jobs}) > 1:
-        rows = [row + _whose(job) for row, job in zip(rows, jobs, strict=True)]
+        rows = [cells + _whose(job) for cells, job in zip(rows, jobs, strict=True)]
         head = (*head, *_WHOSE_HEAD)
     if verbose:
-        rows = [row + _command(job) for row, job in zip(rows, jobs, strict=True)]
+        rows = [cells + _command(job) for cells, job in zip(rows, jobs, strict=True)]
         head = (*head, "COMMAND")
     if all(summary.ended_badly(job) for job in jobs):
         rows = [
-            row + [text_of(job, "last_line") or text_of(job, "message")] for row, job in zip(rows, jobs, strict=True)
+            cells + [text_of(job, "last_line") or text_of(job, "message")]
+            for cells, job in zip(rows, jobs, strict=True)
         ]
         head = (*head, "LAST LINE")
     text = table(head, rows, style, colours=[summary.colour(job) for job in jobs])
@@ -190,7 +189,8 @@ def _checks(answer: dict[str, object], style: Style) -> str:
     return "\n".join([*lines, "", verdict if set(counts) - {"ok"} else "All is well."]) + "\n"
 
 
-def _job_row(job: dict[str, object], now: float) -> list[str]:
+def row(job: dict[str, object], now: float) -> list[str]:
+    """Return the cells of a job below HEAD."""
     name = text_of(job, "name") or " ".join(texts_of(job, "command"))
     age = _age(text_of(job, "started_at") or text_of(job, "created_at"), now)
     return [

@@ -42,6 +42,7 @@ PROGRAMS = {
     "mcp": "outlive.mcp.stdio.main:main",
     "serve": "outlive.web.serve:main",
     "demo": "outlive.demo:main",
+    "top": "outlive.cli.top.main:main",
     "ui": "outlive.web.program:main",
     "hook": "outlive.cli.hook:main",
 }

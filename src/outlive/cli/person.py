@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     from outlive.answers import Answer
     from outlive.jobs.context import Context
-    from outlive.verbs.spec import Verb
+    from outlive.verbs.spec import GlobalOptions, Verb
 
 # These print text, so their errors are sentences at a terminal without --human too
-_TEXTS = frozenset({"attach", "completion", "demo", "ui"})
+_TEXTS = frozenset({"attach", "completion", "demo", "top", "ui"})
 _FOLLOWING = frozenset({"log", "run", "start", "restart"})  # with --follow; `list --follow` prints JSON
 
 
@@ -27,6 +27,22 @@ def reads_sentences(verb: str, argv: list[str]) -> bool:
     """Return whether an error of this call is shown as sentences though --human was not given."""
     prints_text = verb in _TEXTS or (verb in _FOLLOWING and not {"-f", "--follow"}.isdisjoint(argv))
     return (prints_text and os.isatty(2)) or is_asked(verb)
+
+
+def open_context(options: GlobalOptions, verb: str) -> Context:
+    """Return the context of a program that takes over this terminal; its caller closes the store. Errors: config_error,
+    store_unsafe, io_error."""
+    from outlive import config
+    from outlive.jobs.context import Context
+    from outlive.launch.from_cli import Launcher
+    from outlive.store.root import Store
+
+    env = dict(os.environ)
+    settings = config.load(env, options.config)
+    store = Store.open(options.root, env)
+    owner, wrapper = env.get("OUTLIVE_OWNER") or "cli", ("sh", "-lc")
+    how = {"face": "cli", "client": None, "cwd": None, "launcher": Launcher(), "verb": verb}
+    return Context(store, settings, owner=owner, env=env, shell=wrapper, **how)  # type: ignore[arg-type]
 
 
 def members(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Context], dict[str, Any]]:

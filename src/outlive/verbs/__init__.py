@@ -51,6 +51,7 @@ VERBS = {
     "token revoke": ("tokens", "REVOKE"),
     "audit": ("audit", "VERB"),
     "inbox": ("inbox", "VERB"),
+    "top": ("top", "VERB"),
     "approve": ("approve", "APPROVE"),
     "deny": ("approve", "DENY"),
     "policy check": ("policy", "CHECK"),
@@ -66,7 +67,7 @@ VERBS = {
 }
 # These are not offered over MCP, whose list of tools is made without loading them
 COMMAND_LINE_ONLY = frozenset(
-    "attach approve audit completion deny notices hook install uninstall mcp serve schema doctor demo ui inbox".split()
+    "attach approve audit completion deny notices hook install uninstall mcp serve schema doctor demo ui inbox top".split()
     + [
         "token add",
         "token list",

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from outlive.verbs.spec import GlobalOptions, Verb
 
 _WAY = "outlive inbox"
-_EMPTY = "."  # stands for an empty line: Enter alone leaves the question for later
-_TYPE = f"Type a line for it (Enter: later, {_EMPTY}: an empty line, ^D: stop): "
+EMPTY = "."  # stands for an empty line: Enter alone leaves the question for later
+_TYPE = f"Type a line for it (Enter: later, {EMPTY}: an empty line, ^D: stop): "
+CHANGED = "it does not ask this any more: nothing was typed"
 _BEHIND = "  | "
 
 
@@ -93,19 +94,27 @@ def _input(ctx: Context, question: Question) -> bool:
     said = _read(_TYPE, echo=question.echo is not False)
     if not said:
         return False
-    with lookup.open_known(ctx, question.job_id) as job:
-        now = question_of(ctx, job)
-    if now is None or (now.question, now.since) != (question.question, question.since):
-        stdio.note("[it does not ask this any more: nothing was typed]\n")
+    answer = type_line(ctx, question, said, wait_ms=limits.REACTION_MS)
+    if answer is None:
+        stdio.note(f"[{CHANGED}]\n")
         return False
-    typed = "" if said == _EMPTY else said
-    how: dict[str, Any] = {"wait_ms": limits.REACTION_MS, "timeout_ms": limits.WRITE_MS, "max_bytes": limits.TAIL_BYTES}
-    answer = submit(ctx, job=question.job_id, text=typed, **how).to_dict()
     for one in (answer.get("output") or "").splitlines():
         stdio.text(f"{_BEHIND}{line(one)}\n")
     for warning in answer.get("warnings") or ():
         stdio.note(f"[{line(warning)}]\n")
     return True
+
+
+def type_line(ctx: Context, question: Question, said: str, *, wait_ms: int) -> dict[str, Any] | None:
+    """Type a line into a program, and return the answer of `submit`; None, with nothing typed, if the program does not ask
+    this question any more. Errors: as for `submit`."""
+    with lookup.open_known(ctx, question.job_id) as job:
+        now = question_of(ctx, job)
+    if now is None or (now.question, now.since) != (question.question, question.since):
+        return None
+    text = "" if said == EMPTY else said
+    how = {"wait_ms": wait_ms, "timeout_ms": limits.WRITE_MS, "max_bytes": limits.TAIL_BYTES}
+    return submit(ctx, job=question.job_id, text=text, **how).to_dict()  # type: ignore[arg-type]
 
 
 def _read(prompt: str, *, echo: bool = True) -> str:

@@ -1,0 +1,1 @@
+"""`outlive top`: all jobs on one screen, with keys."""

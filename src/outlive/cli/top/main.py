@@ -1,0 +1,39 @@
+"""`outlive top`: what it needs, and its start. The screen itself needs urwid, which this call alone imports."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from outlive.cli import person
+from outlive.errors import OutliveError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.verbs.spec import GlobalOptions
+
+_INSTEAD = "`outlive list --human --follow` needs neither keys nor a package."
+
+
+def main(_values: dict[str, Any], options: GlobalOptions) -> int:
+    """Return 0 when the person has left. Errors: invalid_argument, invalid_state."""
+    if not (os.isatty(0) and os.isatty(1)):
+        raise OutliveError(
+            "invalid_argument", "top needs a terminal, and stdin or stdout is none", hint="In a script use list."
+        )
+    if os.environ.get("TERM") == "dumb":
+        message = "top draws on your terminal, which cannot be drawn on: TERM is dumb"
+        raise OutliveError("invalid_argument", message, hint=_INSTEAD)
+    try:
+        from outlive.cli.top.screen import Screen
+    except ModuleNotFoundError as error:
+        if error.name != "urwid":
+            raise
+        hint = f"Install it with `pip install 'outlive[top]'`. {_INSTEAD}"
+        raise OutliveError("invalid_state", "top needs the package urwid, which is not installed", hint=hint) from None
+    ctx = person.open_context(options, "top")
+    with contextlib.closing(ctx.store):
+        Screen(ctx).run()
+    return 0
