@@ -5,7 +5,7 @@
 
 The repository's URL stands in one place, `[project.urls] Repository` of pyproject.toml. While it is missing, nothing is
 published: the launcher of the plugin downloads nothing, and server.json, which needs the owner, is not written.
-The words of the skill are in plugins/outlive/skills/outlive/SKILL.md.
+The words of the skill are in plugins/outlive/skills/outlive/SKILL.md; plugins/gemini has a copy.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from outlive.client_config.registry import CLIENTS
 CHECKOUT = Path(__file__).resolve().parent.parent
 COMMAND = "python scripts/plugins.py"
 PLUGIN = "plugins/outlive"
+# Apart: Claude Code, whose events have other names, reads hooks/hooks.json of a plugin too
+EXTENSION = "plugins/gemini"
+SKILL = "skills/outlive/SKILL.md"
 LINUX_ONLY = "outlive needs Linux (on Windows: WSL 2)."
 Files = dict[str, bytes]
 
@@ -86,26 +89,25 @@ def plugin(about: Project) -> Files:
     gemini = registry.stdio_entry(CLIENTS["gemini"], "outlive", "${extensionPath}/launch.sh", ["mcp"], {})
     codex = registry.stdio_entry(CLIENTS["codex"], "outlive", command, args, {})
     codex = registry.complete(CLIENTS["codex"], codex, approve=False)
-    hook = {"type": "command", "command": '"${CLAUDE_PLUGIN_ROOT}/launch.sh" hook claude-code', "timeout": 20}
-    events = ("UserPromptSubmit", "Stop")
     files = {
         "plugin.json": {"$schema": f"{schema}/plugin.schema.json", "name": about.name, **facts},
         "mcp.json": {"$schema": f"{schema}/mcp.schema.json", "mcpServers": {"outlive": stdio}},
         ".claude-plugin/plugin.json": {"name": about.name, **facts, "hooks": "./.claude-plugin/hooks.json"},
         ".mcp.json": {"mcpServers": {"outlive": registry.complete(CLIENTS["claude-code"], claude, approve=False)}},
-        # Not hooks/hooks.json, which Gemini CLI and Codex read too: their events have other names and answers
-        ".claude-plugin/hooks.json": {"hooks": {event: [{"hooks": [hook]}] for event in events}},
+        # Not hooks/hooks.json, which Codex reads too: its answers have another form
+        ".claude-plugin/hooks.json": hooks("CLAUDE_PLUGIN_ROOT", "claude-code"),
         ".codex-plugin/plugin.json": {
             "name": about.name, **facts, "skills": "./skills/", "mcpServers": "./.codex-plugin/mcp.json",
         },
         ".codex-plugin/mcp.json": {"mcpServers": {"outlive": codex}},
-        "gemini-extension.json": {
-            "name": about.name, "version": about.version, "description": about.description,
-            "mcpServers": {"outlive": gemini},
-        },
     }  # fmt: skip
     made: Files = {f"{PLUGIN}/{name}": _json(value) for name, value in files.items()}
-    made[f"{PLUGIN}/launch.sh"] = launcher(about).encode()
+    extension = {"name": about.name, "version": about.version, "description": about.description}
+    made[f"{EXTENSION}/gemini-extension.json"] = _json({**extension, "mcpServers": {"outlive": gemini}})
+    made[f"{EXTENSION}/hooks/hooks.json"] = _json(hooks("extensionPath", "gemini"))
+    made[f"{EXTENSION}/{SKILL}"] = (CHECKOUT / PLUGIN / SKILL).read_bytes()
+    for place in (PLUGIN, EXTENSION):
+        made[f"{place}/launch.sh"] = launcher(about).encode()
     made[f"{PLUGIN}/README.md"] = readme(about).encode()
     made[f"{PLUGIN}/.claude-plugin/icon.png"] = icon()
     made[".claude-plugin/marketplace.json"] = _json(
@@ -131,6 +133,13 @@ def plugin(about: Project) -> Files:
         }
     )
     return made
+
+
+def hooks(root: str, host: str) -> dict[str, Any]:
+    """Return the hooks of a prompt and of a stop, as this host calls them. `root`: its variable with the directory."""
+    asked, stops, second = ("BeforeAgent", "AfterAgent", 1_000) if host == "gemini" else ("UserPromptSubmit", "Stop", 1)
+    hook = {"type": "command", "command": f'"${{{root}}}/launch.sh" hook {host}', "timeout": 20 * second}
+    return {"hooks": {event: [{"hooks": [hook]}] for event in (asked, stops)}}
 
 
 def launcher(about: Project) -> str:

@@ -193,10 +193,10 @@ and neither tool lists what is marked here as not in the schema, or what the con
 use of. All of them are accepted. The schema of `process` has at most 4,500 bytes, because Codex
 removes all descriptions from a schema of more than 5,000.
 
-One blocking call lasts as long as its client lets it, less 10 s for the answer: 110 s with the
-entry that `install` writes for Codex, OpenClaw and OpenCode, ten minutes in Claude Code and
-Gemini CLI, 50 s elsewhere, because clients give up at 60 s. The time-out that the entry has now is
-what counts. The answer to a call that asks for more has `requested_ms` and `effective_ms`; call
+One blocking call lasts as long as its client lets it, less 5 % for the answer (at least 10 s): 15
+min in Claude Code, and with the entry that `install` writes for Codex, OpenClaw and OpenCode, 570 s
+in Gemini CLI, 50 s elsewhere, because clients give up at 60 s. The time-out that the entry has now
+is what counts. The answer to a call that asks for more has `requested_ms` and `effective_ms`; call
 again, nothing is lost.
 """
 

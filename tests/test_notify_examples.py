@@ -23,7 +23,7 @@ import pytest
 
 from outlive import limits
 from support.cli import Cli, environment
-from support.mcp_client import McpSession
+from support.mcp_client import McpSession, RawMcp
 from support.notified import (
     CALLERS,
     CALLS,
@@ -106,7 +106,7 @@ def test_nothing_that_a_value_holds_is_run(
     told = tell(cli, name, variables, by=by, title=title)
     assert told.success, told.result
     assert nothing_was_run(place)
-    if command in ("openclaw", "claude"):
+    if command in ("openclaw", "claude", "codex"):
         words = " ".join(played.argv)
         assert f"job.finished job_id={told.job} event_path={told.path}" in words
         assert "it's" not in words.replace(EVIL, "").replace(str(root), ""), "the title was passed on"
@@ -141,7 +141,7 @@ def test_without_outlive_on_the_path_a_turn_is_a_failed_delivery(name: str, cli:
     assert not played.was_called
 
 
-@pytest.mark.parametrize("name", ["openclaw-agent.sh", "claude-code.sh", "webhook.sh"])
+@pytest.mark.parametrize("name", ["openclaw-agent.sh", "claude-code.sh", "codex.sh", "webhook.sh"])
 def test_without_its_variables_nobody_is_called(name: str, cli: Cli, host: Play) -> None:
     played = host(CALLS[name][0])
     assert not tell(cli, name, {}).success
@@ -242,6 +242,24 @@ def test_over_mcp_claude_is_found_by_what_the_server_was_given(
     assert Told(cli, job).success
     assert "1-2-3" in claude.argv
     assert claude.around == [str(work), "unset"]
+
+
+# --- Codex ------------------------------------------------------------------------------------------------------------
+
+
+@MODERN_FIRST
+@pytest.mark.parametrize(("thread", "known"), [("01a21f6a-0bb6-73d1", True), ("a\nb", False), (7, False)])
+def test_over_mcp_codex_is_found_by_the_thread_that_the_call_names(
+    thread: object, known: bool, raw_mcp: Callable[..., RawMcp], cli: Cli, host: Play, era: str
+) -> None:
+    codex = host("codex")
+    command = f"sh {shlex.quote(str(EXAMPLES / 'codex.sh'))}"
+    arguments = {"command": "exit 3", "notify_command": command, "detail": "full"}
+    raw = raw_mcp(era=era)
+    params = {"name": "exec", "arguments": arguments, "_meta": {"threadId": thread}}
+    job = raw.answer(raw.begin("tools/call", params))["structuredContent"]["job_id"]
+    assert (Told(cli, job).success, codex.was_called) == (known, known)
+    assert not known or codex.argv[:3] == ["queue", "--thread", thread]
 
 
 # --- the PATH --------------------------------------------------------------------------------------------------------

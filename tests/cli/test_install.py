@@ -241,15 +241,15 @@ def test_comments_of_a_toml_file_stay(cli: Cli, home: Path) -> None:
     told = cli.ok("install", "codex", env={"OUTLIVE_ROOT": None, "XDG_DATA_HOME": None, "XDG_CONFIG_HOME": None})
     assert told["change"] == "updated"
     assert path.read_text() == before.replace("/old/outlive", told["entry"]["command"]).replace(
-        "= 9\n", "= 9\nrequired = true\ntool_timeout_sec = 120\n"
+        "= 9\n", "= 9\nrequired = true\ntool_timeout_sec = 960\n"
     )
 
 
 NEEDED: dict[str, dict[str, Any]] = {
     "claude-code": {"alwaysLoad": True},
-    "codex": {"required": True, "tool_timeout_sec": 120},
-    "openclaw": {"requestTimeoutMs": 120_000},
-    "opencode": {"enabled": True, "timeout": 120_000},
+    "codex": {"required": True, "tool_timeout_sec": 960},
+    "openclaw": {"requestTimeoutMs": 960_000},
+    "opencode": {"enabled": True, "timeout": 960_000},
     "cline": {"timeout": 120},
     "roo": {"timeout": 120},
     "goose": {"description": "Commands as jobs that outlive the session", "enabled": True, "timeout": 300},

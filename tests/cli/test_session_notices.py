@@ -20,11 +20,13 @@ SESSION = "3f2a9c1e-0000-4000-8000-000000000001"
 NAMED = {"CLAUDE_CODE_SESSION_ID": SESSION}
 
 
-def hook(event: str, session: str = SESSION, window: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+def hook(
+    event: str, session: str = SESSION, window: tuple[str, ...] = (), host: str = "claude-code", **more: Any
+) -> dict[str, Any]:
     """What the hook answers; {} if it says nothing. `window`: the command of another client that calls it."""
     asked = json.dumps({"session_id": session, "hook_event_name": event, "cwd": "/", **more})
     done = subprocess.run(
-        [*window, *OUTLIVE, "hook", "claude-code"],
+        [*window, *OUTLIVE, "hook", host],
         input=asked,
         env=environment(None),
         capture_output=True,
@@ -69,6 +71,42 @@ def test_news_at_a_stop_is_context_to_go_on_with_and_no_problem_and_no_news_is_n
     assert "decision" not in answer
     assert "was ended by SIGKILL (reason: signal); last line: here" in added(answer)
     assert hook("Stop", stop_hook_active=True) == {}
+
+
+@pytest.mark.parametrize(
+    ("host", "client", "asked", "stops", "goes_on"),
+    [
+        ("codex", "codex-mcp-client", "UserPromptSubmit", "Stop", "block"),
+        ("gemini", "gemini-cli-mcp-client", "BeforeAgent", "AfterAgent", "deny"),
+    ],
+)
+def test_codex_and_gemini_cli_are_told_at_a_prompt_and_go_on_at_a_stop(
+    host: str,
+    client: str,
+    asked: str,
+    stops: str,
+    goes_on: str,
+    mcp_connect: Callable[..., McpSession],
+    cli: Cli,
+    work: Path,
+) -> None:
+    """Codex names its session; the server and the hook of Gemini CLI have their parent in common."""
+    window = OTHER_WINDOW if host == "codex" else ()
+    env = {"CLAUDE_CODE_SESSION_ID": None, "CODEX_SESSION_ID": "of-codex" if host == "codex" else None}
+    session = mcp_connect(client_name=client, args=("--answers=both",), env=env, cwd=work)
+
+    def told(event: str) -> dict[str, Any]:
+        begun = session.ok("exec", command=f"{GO}exit 3", background=True, workdir=str(work))
+        (work / "go").touch()
+        until(lambda: cli.ok("status", begun["job_id"])["state"] != "running", what="the end of the job")
+        (work / "go").unlink()
+        answer = hook(event, "of-codex", window, host, cwd=str(work))
+        assert hook(event, "of-codex", window, host, cwd=str(work)) == {}
+        return answer
+
+    assert "exited with code 3" in added(told(asked))
+    answer = told(stops)
+    assert (answer["decision"], "exited with code 3" in answer["reason"]) == (goes_on, True)
 
 
 def test_what_an_answer_of_the_command_line_said_is_no_news(cli: Cli) -> None:

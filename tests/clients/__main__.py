@@ -3,6 +3,7 @@
     python tests/clients                     all five clients, Codex in both modes: a table in Markdown
     python tests/clients codex claude        these clients alone
     python tests/clients codex --keep DIR    requests, settings and output of each client stay in DIR/CLIENT
+    python tests/clients --terminal claude   the same in a terminal, and whether the end of a job wakes the model
     python tests/clients --json FILE codex   everything that was measured, into FILE
     python tests/clients codex --sessions lose/find    sessions one after the other; fails+other: at once (script.py)
 
@@ -38,6 +39,7 @@ def main(argv: list[str]) -> int:
         "--sessions", metavar="SCRIPTS", help="such as lose/find, one session after the other, or fails+other"
     )
     parser.add_argument("--page", action="store_true", help="start the client as its page in docs/clients says")
+    parser.add_argument("--terminal", action="store_true", help="each client in a terminal, as a person has it")
     parser.add_argument("--alone", nargs=2, metavar=("MODULES", "FILE"), help=argparse.SUPPRESS)
     asked = parser.parse_args(argv)
     if asked.alone:  # in the namespace
@@ -50,7 +52,7 @@ def main(argv: list[str]) -> int:
                 told = conversed(name, modules, rounds, asked.keep or Path(folder) / "sessions", page=asked.page)
             found.write_text(json.dumps(told), encoding="utf-8")
             return 0
-        found.write_text(json.dumps(measured(name, modules, asked.keep)), encoding="utf-8")
+        found.write_text(json.dumps(measured(name, modules, asked.keep, terminal=asked.terminal)), encoding="utf-8")
         return 0
     try:
         places = {name: installed(name) for name in asked.client or CLIENTS}
@@ -76,6 +78,7 @@ def _apart(name: str, modules: Path, asked: argparse.Namespace) -> dict[str, Any
         command += ["--keep", str((asked.keep / name).absolute())] if asked.keep else []
         command += ["--sessions", asked.sessions] if asked.sessions else []
         command += ["--page"] if asked.page else []
+        command += ["--terminal"] if asked.terminal else []
         subprocess.run(command, check=True)
         row: dict[str, Any] = json.load(found)
         return row
@@ -87,20 +90,26 @@ def _missing(row: dict[str, Any]) -> list[str]:
     return [step.name for step in STEPS if step.name not in row["shown"]]
 
 
+def _woken(wake: dict[str, Any] | None) -> str:
+    return "" if wake is None else f" {'yes' if wake['task'] else 'no'} | {'yes' if wake['told'] else 'no'} |"
+
+
 def _table(rows: list[dict[str, Any]]) -> str:
     from clients.script import STEPS
 
     names = [step.name for step in STEPS]
+    wakes = any("wake" in row for row in rows)
+    more = " a task | woken |" * wakes
     lines = [
-        f"| client | {' | '.join(names)} | failing: exit code / stderr seen |",
-        f"|---|{'---|' * (len(names) + 1)}",
+        f"| client | {' | '.join(names)} | failing: exit code / stderr seen |{more}",
+        f"|---|{'---|' * (len(names) + 1 + 2 * wakes)}",
     ]
     for row in rows:
         shown = row["shown"]
         counts = [f"{shown[name]['characters']:,}" if name in shown else "–" for name in names]
         failing = shown.get("failing", {"exit_code": False, "stderr": False})
         seen = " / ".join("yes" if failing[part] else "no" for part in ("exit_code", "stderr"))
-        lines.append(f"| {row['client']} | {' | '.join(counts)} | {seen} |")
+        lines.append(f"| {row['client']} | {' | '.join(counts)} | {seen} |{_woken(row.get('wake'))}")
     return "\n".join(lines)
 
 

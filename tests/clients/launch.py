@@ -71,7 +71,7 @@ class Place(NamedTuple):
 
 def _claude(place: Place) -> Start:
     place.install("claude-code")
-    words = f"--model claude-sonnet-4-5 --allowedTools mcp__outlive --output-format stream-json --verbose --debug-file {place.home}/debug.log"
+    words = f"--model claude-sonnet-4-5 --allowedTools mcp__outlive Bash --output-format stream-json --verbose --debug-file {place.home}/debug.log"
     program = place.native("@anthropic-ai/claude-code-linux-*/claude")
     quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY")
     env = {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": "dummy", **SLOW_START, **dict.fromkeys(quiet, "1")}
@@ -152,20 +152,60 @@ def _openclaw(place: Place) -> Start:
     return Start(command, {"OPENCLAW_SKIP_UPDATE_CHECK": "1", "OPENCLAW_NO_RESPAWN": "1"})
 
 
+# The same in a terminal, as a person starts it: what a client asks at its first start is answered in its settings
+
+
+def _claude_in_terminal(place: Place) -> Start:
+    start = _claude(place)
+    path = place.home / ".claude.json"
+    known = {
+        "hasCompletedOnboarding": True,
+        "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
+        "projects": {str(place.work): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}},
+    }
+    place.write(".claude.json", json.dumps(json.loads(path.read_text(encoding="utf-8")) | known))
+    words = "--model claude-sonnet-4-5 --allowedTools mcp__outlive Bash"
+    return Start([start.command[0], place.prompt, *words.split()], start.env)
+
+
+def _codex_in_terminal(place: Place) -> Start:
+    start = _codex(place)
+    path = place.home / ".codex/config.toml"
+    newer = f'\n[notice.model_migrations]\n"{CODEX_MODEL}" = "{CODE_MODEL}"\n'  # else it asks which of them to take
+    place.write(".codex/config.toml", path.read_text(encoding="utf-8") + newer)
+    return Start([start.command[0], "--dangerously-bypass-approvals-and-sandbox", place.prompt], start.env)
+
+
+def _gemini_in_terminal(place: Place) -> Start:
+    start = _gemini(place)
+    return Start([*start.command[:2], "-i", place.prompt, "--yolo", "--model", "gemini-2.5-flash"], start.env)
+
+
+def _opencode_in_terminal(place: Place) -> Start:
+    start = _opencode(place)
+    return Start([start.command[0], "--prompt", place.prompt], start.env)
+
+
+def _openclaw_in_terminal(place: Place) -> Start:
+    start = _openclaw(place)
+    return Start([*start.command[:2], "tui", "--local", "--message", place.prompt], start.env)
+
+
 class Client(NamedTuple):
-    """A client: the packages that npm installs, and what configures and starts it."""
+    """A client: the packages that npm installs, and what configures and starts it for a script and in a terminal."""
 
     packages: tuple[str, ...]
     start: Callable[[Place], Start]
+    in_terminal: Callable[[Place], Start]
 
 
 CLIENTS = {
-    "claude": Client(("@anthropic-ai/claude-code@2.1.330",), _claude),
-    "codex": Client((CODEX,), _codex),
-    "codex-code": Client((CODEX,), _codex_in_code),
-    "gemini": Client(("@google/gemini-cli@0.61.0", NODE), _gemini),
-    "opencode": Client(("opencode-ai@1.18.33",), _opencode),
-    "openclaw": Client(("openclaw@2026.9.6", NODE), _openclaw),
+    "claude": Client(("@anthropic-ai/claude-code@2.1.330",), _claude, _claude_in_terminal),
+    "codex": Client((CODEX,), _codex, _codex_in_terminal),
+    "codex-code": Client((CODEX,), _codex_in_code, _codex_in_terminal),
+    "gemini": Client(("@google/gemini-cli@0.61.0", NODE), _gemini, _gemini_in_terminal),
+    "opencode": Client(("opencode-ai@1.18.33",), _opencode, _opencode_in_terminal),
+    "openclaw": Client(("openclaw@2026.9.6", NODE), _openclaw, _openclaw_in_terminal),
 }
 
 

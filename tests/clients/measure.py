@@ -13,14 +13,16 @@ import socket
 import struct
 import subprocess
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from clients.apis import Anthropic, Chat, Gemini, Responses
 from clients.launch import CLIENTS, Place
-from clients.model import Model, asked, steps_done
+from clients.model import Model, asked, steps_done, woken
 from clients.script import SCRIPTS, STEPS, prompt
+from clients.terminal import ran_in_terminal
 from outlive.mcp.shown import ANSWER
 from support.preloaded import OUTLIVE
 
@@ -48,9 +50,9 @@ def loopback() -> None:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, _UP)
 
 
-def measured(name: str, modules: Path, folder: Path | None = None) -> dict[str, Any]:
-    """Return what the model was shown in this client, see `shown_in`. Requests, settings and the client's own output stay
-    in `folder`; without one they are deleted."""
+def measured(name: str, modules: Path, folder: Path | None = None, *, terminal: bool = False) -> dict[str, Any]:
+    """Return what the model was shown in this client, see `shown_in`, in a terminal with `wake`. Requests, settings and the
+    client's own output stay in `folder`; without one they are deleted."""
     with contextlib.ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="outlive-clients-")))
@@ -59,11 +61,61 @@ def measured(name: str, modules: Path, folder: Path | None = None) -> dict[str, 
             path.mkdir(parents=True)
         model = stack.enter_context(Model(log))
         place = Place(modules, home, work, model.url)
-        start = CLIENTS[name].start(place)
+        start = (CLIENTS[name].in_terminal if terminal else CLIENTS[name].start)(place)
         env = {**place.env(), **start.env}
-        status = ran(start.command, env, work, folder)
+        if terminal:
+            ran_in_terminal(start.command, env, work, folder, MOST_S, lambda: len(shown_in(log)["shown"]) == len(STEPS))
+            found: dict[str, Any] = {"wake": wake(name, modules, folder / "wake")}
+        else:
+            found = {"status": ran(start.command, env, work, folder)}
         end_jobs(place.env(), work)
-        return {"client": name, "status": status, **shown_in(log)}
+        return {"client": name, **found, **shown_in(log)}
+
+
+_TEE = """\
+#!/bin/sh
+[ "$1" = mcp ] || exec {outlive} "$@"
+tee -a {folder}/asked | {outlive} "$@" | tee -a {folder}/answered
+"""
+AFTER_S = 20  # a client that wakes its model looks at a task at least every 5 s
+
+
+def wake(name: str, modules: Path, folder: Path) -> dict[str, Any]:
+    """Return, of a job that runs in the background while the turn of a client in a terminal is over: whether a `task` was sent,
+    what the model was `shown` at first, and what it was told when the job had ended, None if nothing within AFTER_S."""
+    log, home, work, programs = (folder / part for part in ("requests", "home", "work", "bin"))
+    for path in (log, home, work, programs):
+        path.mkdir(parents=True)
+    tee = programs / "outlive"
+    real = Place(modules, home, work, "").outlive
+    tee.write_text(_TEE.format(outlive=real, folder=folder), encoding="utf-8")
+    tee.chmod(0o755)
+    with Model(log) as model:
+        place = Place(modules, home, work, model.url, prompt("wake"), tee)
+        start = CLIENTS[name].in_terminal(place)
+        ends: list[float] = []
+
+        def over() -> bool:
+            if not ends and (work / "ended").exists():
+                ends.append(time.monotonic())
+            return bool(ends) and (told_later(log) is not None or time.monotonic() > ends[0] + AFTER_S)
+
+        ran_in_terminal(start.command, {**place.env(), **start.env}, work, folder, MOST_S, over)
+        end_jobs(place.env(), work)
+    answered = folder / "answered"
+    task = answered.exists() and b'"resultType":"task"' in answered.read_bytes().replace(b" ", b"")
+    return {"task": task, "shown": _told(log).get("wake", {}).get("start"), "told": told_later(log)}
+
+
+def told_later(log: Path) -> str | None:
+    """Return what a client told its model after the turn, without having been asked."""
+    for path in sorted(log.glob("*.json"), reverse=True):
+        api = _APIS.get(path.stem.partition("-")[2])
+        with contextlib.suppress(ValueError):  # it is being written
+            told = [] if api is None else woken(api.read(json.loads(path.read_text(encoding="utf-8")))[0])
+            if told:
+                return "\n".join(told)
+    return None
 
 
 def conversed(
@@ -126,7 +178,12 @@ def ran(command: list[str], env: dict[str, str], work: Path, folder: Path, most_
 
 
 def end_jobs(env: dict[str, str], work: Path) -> None:
-    """End what a script that broke off has left."""
+    """End what a script that broke off has left, and the daemon that Codex in a terminal leaves."""
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            ours = os.fsencode(f"HOME={env['HOME']}") in (place / "environ").read_bytes().split(b"\0")
+            if ours and b"app-server" in (place / "cmdline").read_bytes():
+                os.kill(int(place.name), signal.SIGKILL)
     listed = subprocess.run([*OUTLIVE, "list", "--all"], env=env, cwd=work, capture_output=True, check=True).stdout
     for job in json.loads(listed)["jobs"]:
         if job["state"] == "running":

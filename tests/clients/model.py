@@ -10,6 +10,7 @@ import gzip
 import json
 import re
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
@@ -18,8 +19,11 @@ from typing import Any
 from clients.apis import CALL, CODE, LOOK, NAMESPACE, RESULT, USER, Call, Tool, Turn, of_path
 from clients.script import SCRIPTS, Step, script_of
 
-SEARCHING = (LOOK, "ToolSearch", "tool_search", "tool_describe", "exec_command", "shell")
+SEARCHING = (LOOK, "ToolSearch", "tool_search", "tool_describe")
+SPOKEN = ("assistant", "model")  # the roles of the model
+PAUSE = {"cmd": "sleep 1"}
 MOST_SEARCHES = 12
+DONE = "All steps are done."
 # As an answer names a job, and as the list has one that runs
 _ID = re.compile(
     r"\b0[0-9A-HJKMNP-TV-Z]{25}\b|(?:(?<=job_id=)|(?<=job ))[0-9A-HJKMNP-TV-Z]{8}\b|(?<![0-9A-Z])[0-9A-HJKMNP-TV-Z]{8}(?=  running\b)"
@@ -32,6 +36,13 @@ def asked(turns: list[Turn]) -> tuple[int, str | None]:
     return max(((place, name) for place, name in found if name in SCRIPTS), default=(len(turns), None))
 
 
+def _searches(call: Turn) -> bool:
+    """Return whether the model looked for our tools, or passed the time until they were there."""
+    if call.name == "exec_command":
+        return bool(json.loads(call.text or "{}") == PAUSE)
+    return call.name in SEARCHING
+
+
 def steps_done(turns: list[Turn]) -> list[tuple[Turn, str]]:
     """Return the calls of our tools since the prompt, each with the result that the model was shown."""
     start, _ = asked(turns)
@@ -42,9 +53,18 @@ def steps_done(turns: list[Turn]) -> list[tuple[Turn, str]]:
             calls.append(turn)
         elif turn.kind == RESULT and calls:
             call = calls.pop(0)
-            if call.name not in SEARCHING:
+            if not _searches(call):
                 found.append((call, re.sub(r"\n\n<system-reminder>.*", "", turn.text, flags=re.DOTALL)))
     return found
+
+
+def woken(turns: list[Turn]) -> list[str]:
+    """Return what the client said after the model had ended its turn, in which it called a tool."""
+    spoke = max((at for at, turn in enumerate(turns) if turn.kind in SPOKEN), default=-1)
+    behind = turns[spoke + 1 :]
+    if not any(turn.kind == RESULT for turn in turns[: spoke + 1]) or any(turn.kind == CALL for turn in behind):
+        return []
+    return [turn.text for turn in behind if turn.kind == USER]
 
 
 def is_over(steps: tuple[Step, ...], shown: list[str]) -> bool:
@@ -61,13 +81,15 @@ def decide(turns: list[Turn], tools: list[Tool]) -> Call:
     done = steps_done(turns)
     steps = SCRIPTS[script]
     if len(done) >= len(steps) or is_over(steps, [shown for _, shown in done]):
-        return Call(text="All steps are done.")
+        return Call(text=DONE)
     step = steps[len(done)]
-    ids = _ID.findall("\n".join(shown for _, shown in done))
+    ids = re.findall(step.handle or _ID, "\n".join(shown for _, shown in done))
+    last = ids[-1] if ids else "NO-ID-WAS-SHOWN"
     args = {
-        name: value.replace("{job}", ids[-1] if ids else "NO-ID-WAS-SHOWN") if isinstance(value, str) else value
-        for name, value in step.args.items()
+        name: value.replace("{job}", last) if isinstance(value, str) else value for name, value in step.args.items()
     }
+    if step.own:
+        return Call(step.tool, {name: int(last) if value == "{number}" else value for name, value in args.items()})
     return _called(step, args, turns, tools)
 
 
@@ -76,7 +98,7 @@ def _called(step: Step, args: dict[str, Any], turns: list[Turn], tools: list[Too
         if "outlive" in tool.namespace + tool.name and re.search(rf"(?:^|[_.-]){step.tool}$", tool.name):
             return Call(tool.name, args, tool.namespace)
     names = {tool.name for tool in tools}
-    searched = [turn.name for turn in turns if turn.kind == CALL and turn.name in SEARCHING]
+    searched = [turn.name for turn in turns if turn.kind == CALL and _searches(turn)]
     if {"tool_call", "tool_search"} <= names:  # OpenClaw: find, describe, then call by id
         if "tool_search" not in searched:
             return Call("tool_search", {"query": "run a shell command that survives restarts", "limit": 5})
@@ -91,7 +113,7 @@ def _called(step: Step, args: dict[str, Any], turns: list[Turn], tools: list[Too
     if in_codex is not None:
         return in_codex
     if "exec_command" in names:  # Codex did not wait for the server
-        return Call("exec_command", {"cmd": "sleep 1"})
+        return Call("exec_command", PAUSE)
     return Call(text=f"no tool {step.tool} among {sorted(names)}")
 
 
@@ -134,7 +156,10 @@ class _Handler(BaseHTTPRequestHandler):
         (self.server.log / f"{number:03}-{kind}.json").write_text(json.dumps(body, indent=1), encoding="utf-8")
         if api is None:
             return self._reply({"input_tokens": 10, "totalTokens": 10})
-        answer = api.answer(body, decide(*api.read(body)), number)
+        call = decide(*api.read(body))
+        if call.text == DONE:
+            self.server.hold()
+        answer = api.answer(body, call, number)
         if isinstance(answer, dict):
             return self._reply(answer)
         if kind == "Gemini" and "stream" not in path:
@@ -169,13 +194,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Model(ThreadingHTTPServer):
-    """The model, from `with` on. Every request is kept in `log`, numbered, with the name of its API."""
+    """The model, from `with` on. Every request is kept in `log`, numbered, with the name of its API. It calls `hold` before it
+    ends a turn."""
 
     daemon_threads = True
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, hold: Callable[[], object] = lambda: None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.log = log
+        self.hold = hold
         self.numbers = count(1)
 
     @property

@@ -31,13 +31,16 @@ def until(name: str) -> str:
 
 
 class Step(NamedTuple):
-    """One call of a tool of ours. `{job}` in an argument is the last job id that the model was shown. If the answer matches
-    `last`, the steps after it are left out."""
+    """One call of a tool of ours, or if `own` of the client's. `{job}` in an argument is the last job id that the model was
+    shown, or the last match of `handle`; `{number}` the same as a number. If the answer matches `last`, the steps after it are
+    left out."""
 
     name: str
     tool: str
     args: dict[str, Any]
     last: str = ""
+    own: bool = False
+    handle: str = ""
 
 
 STEPS = (
@@ -56,28 +59,69 @@ LONGEST = {"yield_ms": 45_000}
 HOUR_MS = 3_600_000
 _MOST_WAITS = 30
 WAITS_S = {"job": 600, "port": 120, "prompt": 60}
+BUILT = "printf b; echo uilt"  # in the output "built", which the command does not have
+LAST = {"job": r"built\b|completed \(exit code 0\)", "port": "Port 8217 is open", "prompt": "Password for the vault"}
 
 
-def waiting(part: float) -> dict[str, tuple[Step, ...]]:
-    """Return the scripts of what waiting costs: a job ends, a port opens, a program asks. `part`: of WAITS_S."""
+def waiting(part: float, *, wakes: bool = False) -> dict[str, tuple[Step, ...]]:
+    """Return the scripts of what waiting costs: a job ends, a port opens, a program asks. `part`: of WAITS_S. `wakes`: the
+    client calls its model, so nothing waits."""
     job, port, prompt = (round(seconds * part) for seconds in WAITS_S.values())
     serve = f"sleep {port}; exec python3 -m http.server 8217 --bind 127.0.0.1"
     ask = f"sleep {prompt}; printf 'Pass'; printf 'word for the vault: '; read a"
     return {
-        "job": _waited({"command": f"sleep {job}; printf b; echo uilt"}, {}, r"built\b"),
-        "port": _waited({"command": serve}, {"until": [{"port": 8217}]}, "Port 8217 is open"),
-        "prompt": _waited({"command": ask, "pty": True}, {"until": ["input"]}, "Password for the vault"),
+        "job": _waited({"command": f"sleep {job}; {BUILT}"}, {}, LAST["job"], wakes=wakes),
+        "port": _waited({"command": serve}, {"until": [{"port": 8217}]}, LAST["port"], wakes=wakes),
+        "prompt": _waited({"command": ask, "pty": True}, {"until": ["input"]}, LAST["prompt"], wakes=wakes),
     }
 
 
-def _waited(start: dict[str, Any], until: dict[str, Any], last: str) -> tuple[Step, ...]:
-    first = Step("start", "exec", {**start, **until, "yield_ms": HOUR_MS}, last)
+def _waited(start: dict[str, Any], until: dict[str, Any], last: str, *, wakes: bool) -> tuple[Step, ...]:
+    how = {"background": True} if wakes else {"yield_ms": HOUR_MS}
+    first = Step("start", "exec", {**start, **until, **how}, last)
     wait = {"action": "wait", "job_id": "{job}", **until, "timeout_ms": HOUR_MS}
-    return (first, *(Step(f"wait {number}", "process", wait, last) for number in range(_MOST_WAITS)))
+    return (first, *(() if wakes else _again(Step("wait", "process", wait, last))))
+
+
+def _again(step: Step) -> tuple[Step, ...]:
+    return tuple(step._replace(name=f"{step.name} {number}") for number in range(_MOST_WAITS))
+
+
+def in_own_shell(client: str, part: float, *, wakes: bool = False) -> tuple[Step, ...]:
+    """Return the script in which the model waits for the job with the client's own shell, in the fewest calls that this
+    allows."""
+    job = round(WAITS_S["job"] * part)
+    # Claude Code starts no `sleep`
+    does = f"touch began; python3 -c 'import time; time.sleep({job})'; {BUILT}"
+    longest = {
+        "claude": Step(
+            "start", "Bash", {"command": does, **({"run_in_background": True} if wakes else {"timeout": 600_000})}
+        ),
+        "codex": Step("start", "exec_command", {"cmd": does, "yield_time_ms": 30_000}),
+        "gemini": Step("start", "run_shell_command", {"command": does}),
+        "opencode": Step("start", "bash", {"command": does, "description": "Build", "timeout": 900_000}),
+        "openclaw": Step("start", "exec", {"command": does, "yieldMs": 600_000, "timeoutSeconds": 900}),
+    }
+    again = {
+        "codex": Step(
+            "poll", "write_stdin", {"session_id": "{number}", "yield_time_ms": 300_000}, handle=r"session ID (\d+)"
+        ),
+        "openclaw": Step(
+            "poll",
+            "process",
+            {"action": "poll", "sessionId": "{job}", "timeout": 30_000},
+            handle=r"\(session ([\w-]+)",
+        ),
+    }
+    steps = (longest[client], *(_again(again[client]) if client in again else ()))
+    return tuple(step._replace(own=True, last=LAST["job"]) for step in steps)
 
 
 SCRIPTS = {
     "measure": STEPS,
+    # The model's turn ends while the job runs
+    "wake": (Step("start", "exec", {"command": f"sleep 8; {BUILT}; touch ended; exit 3", "background": True}),),
+    "approve": (Step("start", "exec", {"command": f"touch approved; {BUILT}; exit 3", "background": True}),),
     "first": (Step("first", "exec", {"command": "echo the first job"}),),
     # The server is killed in the middle of a session, and the next session goes on
     "lose": (

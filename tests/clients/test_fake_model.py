@@ -86,7 +86,7 @@ def test_tools_that_a_client_hides_are_searched_for(names: tuple[str, ...], call
     for _ in called:
         call = decide(turns, [Tool(name, "", {}) for name in names])
         found.append(call.name)
-        turns += [Turn(CALL, "{}", call.name), Turn(RESULT, "nothing")]
+        turns += [Turn(CALL, json.dumps(call.args), call.name), Turn(RESULT, "nothing")]
     assert found == called
 
 

@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from clients import launch, measure
+from clients import launch, measure, script
 from clients.model import Model
+from clients.terminal import Terminal
 from conformance import npm
 from support.cli import Cli
 from support.preloaded import OUTLIVE
@@ -27,6 +28,7 @@ from support.wait import until
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 PLUGIN = CHECKOUT / "plugins" / "outlive"
+EXTENSION = CHECKOUT / "plugins" / "gemini"
 SKILL = PLUGIN / "skills" / "outlive" / "SKILL.md"
 URL = "https://github.com/someone/outlive"
 
@@ -56,8 +58,12 @@ def test_no_form_downloads_a_name_that_is_not_published_yet(plugins: ModuleType)
 
 
 def test_the_hooks_of_claude_code_stand_where_no_other_host_looks_for_its_own() -> None:
-    """Gemini CLI warns at each start about events that it does not know."""
+    """Gemini CLI and Claude Code warn about events that they do not know."""
     assert not (PLUGIN / "hooks").exists()
+    assert set(json.loads((EXTENSION / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]) == {
+        "BeforeAgent",
+        "AfterAgent",
+    }
     manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
     assert set(json.loads((PLUGIN / manifest["hooks"]).read_text(encoding="utf-8"))["hooks"]) == {
         "UserPromptSubmit",
@@ -211,7 +217,7 @@ def test_codex_takes_the_plugin_and_knows_the_server(place: Path) -> None:
 def test_gemini_cli_takes_the_extension(place: Path) -> None:
     host = Host("gemini", place)
     gemini = host.node("@google/gemini-cli/bundle/gemini.js")
-    host.run(*gemini, "extensions", "validate", str(PLUGIN))
+    host.run(*gemini, "extensions", "validate", str(EXTENSION))
     (words,) = typed("Gemini CLI")
     assert "installed" in host.run(*gemini, *words[1:], "--consent", cwd=CHECKOUT, GEMINI_CLI_TRUST_WORKSPACE="true")
     assert "Invalid hook event" not in host.run(*gemini, "mcp", "list", GEMINI_CLI_TRUST_WORKSPACE="true")
@@ -289,3 +295,67 @@ def test_the_hook_puts_the_end_of_a_job_into_the_conversation_of_claude_code(pla
     )
     assert "outlive:outlive" in asked, "the skill is offered"
     assert os.path.exists(SKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["codex", "gemini"])
+def test_the_hook_of_a_stop_puts_the_end_of_a_job_into_the_conversation(
+    name: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job ends while the model thinks of its last words. Codex has the file of the page, Gemini CLI the extension."""
+    host = Host(name, place)
+    log = place / "requests"
+    log.mkdir()
+    work = host.place.work
+    command = f"until [ -e go ]; do sleep 0.1; done; {script.BUILT}; exit 3"
+    step = script.Step("start", "exec", {"command": command, "background": True, "workdir": str(work)})
+    monkeypatch.setitem(script.SCRIPTS, "stop", (step,))
+
+    def end() -> None:
+        (work / "go").touch()
+        words = [*OUTLIVE, "list", "--all"]
+
+        def over() -> bool:
+            told = subprocess.run(words, env=host.place.env(), cwd=work, capture_output=True, check=True).stdout
+            return all(job["state"] != "running" for job in json.loads(told)["jobs"])
+
+        until(over, what="the end of the job")
+
+    with Model(log, hold=end) as model:
+        at = host.place._replace(url=model.url, prompt=script.prompt("stop"))
+        start = launch.CLIENTS[name].start(at)
+        words = start.command
+        if name == "codex":
+            page = (CHECKOUT / "docs" / "how-to" / "be-told.md").read_text(encoding="utf-8")
+            at.write(".codex/hooks.json", re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
+            words = [words[0], "exec", "--dangerously-bypass-hook-trust", *words[2:]]
+        else:
+            subprocess.run([str(at.outlive), "uninstall", "gemini"], env=at.env(), cwd=work, check=True)
+            gemini = host.node("@google/gemini-cli/bundle/gemini.js")
+            host.run(*gemini, "extensions", "install", str(EXTENSION), "--consent", GEMINI_CLI_TRUST_WORKSPACE="true")
+        measure.ran(words, {**at.env(), **start.env}, work, place)
+    told = measure.told_later(log)
+    assert told is not None, (place / "client.err").read_text(encoding="utf-8")
+    assert "exited with code 3; last line: built" in told
+
+
+@pytest.mark.slow
+def test_a_message_that_the_end_of_a_job_queues_is_taken_by_the_terminal_of_codex(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Host("codex", place)
+    log = place / "requests"
+    log.mkdir()
+    codex = Path(host.place.native("@openai/codex-linux-*/vendor/*/bin/codex"))
+    tells = f"PATH={codex.parent}:$PATH sh {CHECKOUT}/examples/notify/codex.sh"
+    start_it = {"command": f"sleep 1; {script.BUILT}; exit 3", "background": True, "notify_command": tells}
+    monkeypatch.setitem(script.SCRIPTS, "queue", (script.Step("start", "exec", start_it),))
+    with Model(log) as model:
+        at = host.place._replace(url=model.url, prompt=script.prompt("queue"))
+        start = launch.CLIENTS["codex"].in_terminal(at)
+        with Terminal(start.command, {**at.env(), **start.env}, at.work, place / "screen"):
+            until(lambda: measure.told_later(log) is not None, 300, what="the message of the end")
+        measure.end_jobs(at.env(), at.work)
+    told = measure.told_later(log)
+    assert told is not None
+    assert "job.finished job_id=" in told

@@ -1,13 +1,15 @@
 """What waiting costs in each client, from the clone:
 
     python tests/clients/waiting.py                    all five clients, as one starts them for a script: a table in Markdown
+    python tests/clients/waiting.py --terminal         the same in a terminal
     python tests/clients/waiting.py codex claude       these clients alone
     python tests/clients/waiting.py --part 0.1 codex   a tenth of the times, to try it: fewer calls then
 
-Three jobs in each client, each in a session of its own (`waiting` of script.py): one of ten minutes, one whose port opens
-after two, one that asks after one. The scripted model starts the job with the longest `yield_ms`, and calls `wait` until it
-is told. All run at once: eleven minutes. Needs npm the first time. Exit status: 0, 1 if a model was never told, 3 if a client
-could not be installed.
+Four jobs in each client, each in a session of its own (`waiting` of script.py): one of ten minutes, one whose port opens
+after two, one that asks after one, and that of ten minutes in the client's own shell (`in_own_shell`). The scripted model
+starts the job with the longest `yield_ms`, and calls `wait` until it is told; a client that wakes its model gets it in the
+background. All run at once: eleven minutes. Needs npm the first time. Exit status: 0, 1 if a model was never told, 3 if a
+client could not be installed.
 """
 
 from __future__ import annotations
@@ -15,16 +17,18 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import re
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 NOT_INSTALLED = 3
 MOST_S = 800
-CASES = ("job", "port", "prompt")
+CASES = ("job", "port", "prompt", "shell")
+WAKES = ("claude",)  # in a terminal
 
 
 def main(argv: list[str]) -> int:
@@ -35,6 +39,8 @@ def main(argv: list[str]) -> int:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("client", nargs="*", help="default: all")
+    parser.add_argument("--terminal", action="store_true", help="each client in a terminal, as a person has it")
+    parser.add_argument("--case", action="append", choices=CASES, help="this one alone; may be repeated")
     parser.add_argument("--part", type=float, default=1.0, metavar="SHARE")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where requests, settings and output stay")
     parser.add_argument("--alone", nargs=2, metavar=("MODULES", "DIR"), help=argparse.SUPPRESS)
@@ -42,9 +48,11 @@ def main(argv: list[str]) -> int:
     if asked.alone:  # in the namespace
         loopback()
         modules, place = map(Path, asked.alone)
-        with ThreadPoolExecutor(len(CASES)) as threads:
-            told = threads.map(lambda case: waited(asked.client[0], modules, case, asked.part, place / case), CASES)
-        sys.stdout.write(json.dumps(dict(zip(CASES, told, strict=True))))
+        cases = asked.case or CASES
+        session = Session(asked.client[0], modules, asked.part, asked.terminal)
+        with ThreadPoolExecutor(len(cases)) as threads:
+            told = threads.map(lambda case: waited(session, case, place / case), cases)
+        sys.stdout.write(json.dumps(dict(zip(cases, told, strict=True))))
         return 0
     names = asked.client or [name for name in CLIENTS if name != "codex-code"]
     try:
@@ -62,6 +70,8 @@ def main(argv: list[str]) -> int:
                 str(places[name]),
                 str((asked.keep or Path(folder)).absolute() / name),
             )
+            alone += ("--terminal",) * asked.terminal
+            alone += tuple(word for case in asked.case or () for word in ("--case", case))
             words = [*namespace(), sys.executable, __file__, name, *alone]
             done = subprocess.run(words, check=True, capture_output=True, text=True)
             found: dict[str, Any] = json.loads(done.stdout)
@@ -69,48 +79,93 @@ def main(argv: list[str]) -> int:
 
         rows = dict(zip(names, threads.map(apart, names), strict=True))
     lines = [
-        "| client | case | calls | of them `wait` | characters | seconds until the model knows |",
+        "| client | case | calls | polls | characters | seconds until the model knows |",
         "|---|---|---|---|---|---|",
     ]
     for name, found in rows.items():
         for case, row in found.items():
             late = "never" if row["late_s"] is None else f"{row['late_s']:.1f}"
-            lines.append(f"| {name} | {case} | {row['calls']} | {row['waits']} | {row['characters']:,} | {late} |")
+            lines.append(f"| {name} | {case} | {row['calls']} | {row['polls']} | {row['characters']:,} | {late} |")
     sys.stdout.write("\n".join(lines) + "\n")
     return int(any(row["late_s"] is None for found in rows.values() for row in found.values()))
 
 
-def waited(name: str, modules: Path, case: str, part: float, folder: Path) -> dict[str, Any]:
-    """Return the calls of a session, how many of them are a `wait`, the characters that its model was shown, and how many
+class Session(NamedTuple):
+    """A client, the packages that npm has installed for it, how much of the times, and where it runs."""
+
+    name: str
+    modules: Path
+    part: float
+    terminal: bool
+
+
+class Shown(NamedTuple):
+    """What a model was shown: the answers of the calls, what it was told without one, and when that was."""
+
+    answers: list[str]
+    woken: list[str]
+    at: float
+
+    def told(self, last: str) -> bool:
+        return re.search(last, "".join([*self.answers, *self.woken][-1:])) is not None
+
+
+def waited(session: Session, case: str, folder: Path) -> dict[str, Any]:
+    """Return the calls of a session, how many of them told nothing, the characters that its model was shown, and how many
     seconds after it was so the model was told; None if it never was."""
     from clients import measure, script
-    from clients.apis import Anthropic, Chat, Gemini, Responses
     from clients.launch import CLIENTS, Place
-    from clients.model import Model, is_over, steps_done
+    from clients.model import Model
+    from clients.terminal import ran_in_terminal
 
-    script.SCRIPTS.update(script.waiting(part))
+    name, modules, part, terminal = session
+    scripts = script.waiting(part, wakes=terminal and name in WAKES)
+    scripts["shell"] = script.in_own_shell(name, part, wakes=terminal and name in WAKES)
+    script.SCRIPTS.update(scripts)
+    last = script.LAST["job" if case == "shell" else case]
     log, home, work = (folder / each for each in ("requests", "home", "work"))
     for path in (log, home, work):
         path.mkdir(parents=True)
     with Model(log) as model:
         place = Place(modules, home, work, model.url, script.prompt(case))
-        start = CLIENTS[name].start(place)
-        measure.ran(start.command, {**place.env(), **start.env}, work, folder, MOST_S)
-        began = _began(place)
+        start = (CLIENTS[name].in_terminal if terminal else CLIENTS[name].start)(place)
+        env = {**place.env(), **start.env}
+        if terminal:
+            ran_in_terminal(start.command, env, work, folder, MOST_S * part + 240, lambda: shown_in(log).told(last))
+        else:
+            measure.ran(start.command, env, work, folder, MOST_S)
+        began = _written(work / "began") if case == "shell" else _began(place)
         measure.end_jobs(place.env(), work)
+    shown = shown_in(log)
+    late = None
+    if began is not None and shown.told(last):
+        late = shown.at - began - script.WAITS_S["job" if case == "shell" else case] * part
+    polls = len(shown.answers) - 1  # the last one told it, or the first one began what was told later
+    characters = sum(map(len, [*shown.answers, *shown.woken]))
+    return {"calls": len(shown.answers), "polls": max(polls, 0), "characters": characters, "late_s": late}
+
+
+def shown_in(log: Path) -> Shown:
+    """Return what the newest request with the most of it shows."""
+    from clients.apis import Anthropic, Chat, Gemini, Responses
+    from clients.model import steps_done, woken
+
     apis = {api.__name__: api for api in (Anthropic, Responses, Chat, Gemini)}
-    shown: list[str] = []
-    told_at = None
+    found = Shown([], [], 0.0)
     for path in sorted(log.glob("*.json")):
         api = apis.get(path.stem.partition("-")[2])
-        texts = [] if api is None else [text for _, text in steps_done(api.read(json.loads(path.read_text()))[0])]
-        if len(texts) > len(shown):
-            shown, told_at = texts, path.stat().st_mtime
-    late = None
-    if began is not None and told_at is not None and is_over(script.SCRIPTS[case], shown):
-        late = told_at - began - script.WAITS_S[case] * part
-    waits = max(len(shown) - 1, 0)
-    return {"calls": len(shown), "waits": waits, "characters": sum(map(len, shown)), "late_s": late}
+        try:
+            turns = [] if api is None else api.read(json.loads(path.read_text(encoding="utf-8")))[0]
+        except ValueError:  # it is being written
+            continue
+        answers, later = [text for _, text in steps_done(turns)], woken(turns)
+        if (len(answers), len(later)) > (len(found.answers), len(found.woken)):
+            found = Shown(answers, later, path.stat().st_mtime)
+    return found
+
+
+def _written(path: Path) -> float | None:
+    return path.stat().st_mtime if path.exists() else None
 
 
 def _began(place: Any) -> float | None:

@@ -141,6 +141,7 @@ CALLS: dict[str, tuple[str, dict[str, str]]] = {
     "openclaw-event.sh": ("openclaw", {"OPENCLAW_SESSION_KEY": EVIL}),
     "openclaw-agent.sh": ("openclaw", {"OPENCLAW_SESSION_ID": EVIL, "OPENCLAW_REPLY_CHANNEL": "a channel"}),
     "claude-code.sh": ("claude", {"CLAUDE_CODE_SESSION_ID": EVIL}),
+    "codex.sh": ("codex", {"CODEX_THREAD_ID": EVIL}),
     "webhook.sh": ("curl", {"WEBHOOK_URL": "http://127.0.0.1:9/" + EVIL}),
     "desktop.sh": ("notify-send", {}),
 }

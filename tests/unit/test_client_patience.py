@@ -33,7 +33,8 @@ def longest(place: Path, name: str, files: dict[str, str]) -> int:
         ("codex-mcp-client", {}, 50_000),
         ("codex-mcp-client", {".codex/config.toml": CODEX}, 50_000),
         ("codex-mcp-client", {".codex/config.toml": f"{CODEX}tool_timeout_sec = 120"}, 110_000),
-        ("codex-mcp-client", {".codex/config.toml": f"{CODEX}tool_timeout_sec = 100000"}, 600_000),
+        ("codex-mcp-client", {".codex/config.toml": f"{CODEX}tool_timeout_sec = 960"}, 900_000),
+        ("codex-mcp-client", {".codex/config.toml": f"{CODEX}tool_timeout_sec = 100000"}, 900_000),
         ("codex-mcp-client", {".codex/config.toml": f"{CODEX}tool_timeout_sec = true"}, 50_000),
         ("codex-mcp-client", {".codex/config.toml": "no toml ["}, 50_000),
         (
@@ -46,13 +47,14 @@ def longest(place: Path, name: str, files: dict[str, str]) -> int:
         ),
         ("opencode", {".config/opencode/opencode.json": OPENCODE % 120000}, 110_000),
         ("opencode", {".config/opencode/opencode.json": OPENCODE % '"long"'}, 50_000),
-        ("claude-code", {}, 600_000),
+        ("claude-code", {}, 900_000),
         (
             "claude-code",
             {"project/.mcp.json": '{"mcpServers": {"o": {"command": "outlive", "args": ["mcp"], "timeout": 70000}}}'},
             60_000,
         ),
-        ("gemini-cli-mcp-client-outlive", {}, 590_000),
+        ("gemini-cli-mcp-client", {}, 570_000),
+        ("gemini-cli-mcp-client-outlive", {}, 570_000),
         (
             "gemini-cli-mcp-client-jobs",
             {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from typing import NamedTuple
 
 from outlive import config
 from outlive.cli import stdio
@@ -23,8 +24,26 @@ if TYPE_CHECKING:
 
     from outlive.verbs.spec import GlobalOptions
 
-_CLIENT = "claude-code"  # as it names itself to its servers
 _MOST_BYTES = 1 << 20
+
+
+class _Host(NamedTuple):
+    """An agent host: as it names itself to its servers, the variable with the directory of its session, and how its hook
+    of a stop makes the model go on: by a decision, which has this name, or by context."""
+
+    client: str
+    directory: str = ""
+    goes_on: str = ""
+
+
+# https://code.claude.com/docs/en/hooks, https://developers.openai.com/codex/hooks, https://geminicli.com/docs/hooks/reference
+_HOSTS = {
+    # Its decision to block would do too, but is shown as "Stop hook reported a problem"
+    "claude-code": _Host("claude-code", "CLAUDE_PROJECT_DIR"),
+    "codex": _Host("codex-mcp-client", goes_on="block"),
+    "gemini": _Host("gemini-cli-mcp-client", "GEMINI_PROJECT_DIR", goes_on="deny"),
+}
+_STOPS = ("Stop", "AfterAgent")
 
 
 def main(values: Mapping[str, object], options: GlobalOptions) -> int:
@@ -32,13 +51,13 @@ def main(values: Mapping[str, object], options: GlobalOptions) -> int:
     try:
         event = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
         if isinstance(event, dict):
-            _answer(event, options)
+            _answer(_HOSTS[str(values["host"])], event, options)
     except (OSError, ValueError, OutliveError) as error:
         stdio.note(f"outlive hook: {visible(str(error))}\n")
     return 0
 
 
-def _answer(event: Mapping[str, object], options: GlobalOptions) -> None:
+def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) -> None:
     session, name = event.get("session_id"), event.get("hook_event_name")
     env = dict(os.environ)
     if not isinstance(session, str) or not isinstance(name, str):
@@ -59,13 +78,13 @@ def _answer(event: Mapping[str, object], options: GlobalOptions) -> None:
             launcher=Launcher(),
             shell=("sh", "-lc"),
         )
-        here = (env.get("CLAUDE_PROJECT_DIR"), event.get("cwd"))
-        news = News(ctx, session, of_window(store, _CLIENT, [one for one in here if isinstance(one, str)]))
+        here = (env.get(host.directory), event.get("cwd"))
+        news = News(ctx, session, of_window(store, host.client, [one for one in here if isinstance(one, str)]))
         written = not news.notices
         try:
             if news.notices:
                 text = "\n".join(visible(_sentence(notice)) for notice in news.notices)
-                stdio.json_line(json.dumps(_in_form(name, text)).encode())
+                stdio.json_line(json.dumps(_in_form(host, name, text)).encode())
                 written = True
         finally:
             news.sent(written)
@@ -73,15 +92,12 @@ def _answer(event: Mapping[str, object], options: GlobalOptions) -> None:
         store.close()
 
 
-def _in_form(name: str, text: str) -> dict[str, Any]:
-    """Return the answer as Claude Code reads it (https://code.claude.com/docs/en/hooks).
-
-    At a stop too it is context, with which the model goes on. A decision to block would do the same, but is shown as
-    "Stop hook reported a problem".
-    """
-    return {
-        "hookSpecificOutput": {"hookEventName": name, "additionalContext": f"News of your background jobs:\n{text}"}
-    }
+def _in_form(host: _Host, name: str, text: str) -> dict[str, Any]:
+    """Return the answer as the host reads it: context for the model, with which it goes on at a stop too."""
+    text = f"News of your background jobs:\n{text}"
+    if host.goes_on and name in _STOPS:
+        return {"decision": host.goes_on, "reason": text}
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
 
 
 def _sentence(notice: dict[str, Any]) -> str:

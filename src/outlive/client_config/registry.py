@@ -333,12 +333,12 @@ _BESIDES: dict[str, tuple[tuple[str, object, str], ...]] = {
     ),
     "codex": (
         ("required", True, "Codex asks its model only when the tools are there; it does not start if the server fails"),
-        ("tool_timeout_sec", 120, "a call may wait 110 s then; by itself Codex gives up after 60 s"),
+        ("tool_timeout_sec", 960, "a call may wait 15 min then; by itself Codex gives up after 60 s"),
     ),
-    "openclaw": (("requestTimeoutMs", 120_000, "a call may wait 110 s then; by itself OpenClaw gives up after 60 s"),),
+    "openclaw": (("requestTimeoutMs", 960_000, "a call may wait 15 min then; by itself OpenClaw gives up after 60 s"),),
     "opencode": (
         ("enabled", True, "OpenCode starts the server"),
-        ("timeout", 120_000, "a call may wait 110 s then; OpenCode documents 5 s"),
+        ("timeout", 960_000, "a call may wait 15 min then; OpenCode documents 5 s"),
     ),
     "cline": (("timeout", 120, "a call may wait 50 s, and Cline gives up after 60 s"),),
     "roo": (("timeout", 120, "a call may wait 50 s, and Roo Code gives up after 60 s"),),

@@ -24,6 +24,9 @@ CLIENT_INFO = "io.modelcontextprotocol/clientInfo"  # in the _meta of each reque
 SESSION_VARIABLES = (SESSION_VARIABLE, "CLAUDE_PROJECT_DIR", "CODEX_SESSION_ID")
 _PROJECT = "CLAUDE_PROJECT_DIR"  # several sessions may work in it at once
 _SESSION_MEMBERS = ("sessionId", "threadId")  # of the _meta of each call, which Codex sends
+# As in a shell of Codex: with it `codex queue` reaches the session
+_THREAD_VARIABLE = "CODEX_THREAD_ID"
+_THREAD = re.compile(r"[0-9A-Za-z-]{1,64}")
 _NAME_CHARS = 40
 _MARK_CHARS = 6
 
@@ -46,6 +49,11 @@ class Caller(NamedTuple):
     session: str | None = None
     rights: Rights = Rights()
     person: bool = False
+    thread: str | None = None  # of Codex
+
+    def named(self, env: dict[str, str]) -> dict[str, str]:
+        """Return the environment of a job of this caller."""
+        return env if self.thread is None else {**env, _THREAD_VARIABLE: self.thread}
 
     @property
     def wall(self) -> str | None:
@@ -78,7 +86,16 @@ def on_stdio(
     owner = owner_of(client_name, env)
     named = next((env[key] for key in SESSION_VARIABLES if key != _PROJECT and env.get(key)), None)
     session = session_of(meta) or named
-    return Caller(owner, owner, f"stdio:{owner}", walled=isolate, program=owner.split("/")[0], session=session)
+    thread = (meta or {}).get("threadId")
+    return Caller(
+        owner,
+        owner,
+        f"stdio:{owner}",
+        walled=isolate,
+        program=owner.split("/")[0],
+        session=session,
+        thread=thread if isinstance(thread, str) and _THREAD.fullmatch(thread) else None,
+    )
 
 
 def session_of(meta: Mapping[str, object] | None) -> str | None:

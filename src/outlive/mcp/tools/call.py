@@ -432,7 +432,7 @@ class Calls:
             ceiling=rights.sandbox,
             token=caller.rights.token,
             cwd=directory,
-            env=env,
+            env=caller.named(env),
             launcher=self._launcher,
             shell=partial(shell_of, self._config, env),
         )

@@ -1,0 +1,119 @@
+"""Clients in a terminal, as a person has them: what their models are shown, and whether the end of a job wakes them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clients import measure
+from clients.__main__ import NOT_INSTALLED
+from clients.apis import CALL, RESULT, USER, Tool, Turn
+from clients.launch import CLIENTS, Place, installed
+from clients.model import Model, decide, woken
+from clients.script import SCRIPTS, STEPS, in_own_shell, prompt
+from clients.terminal import Terminal
+from conformance import npm
+from support.wait import until
+
+RUN_S = 800
+ASKS = '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\n'
+
+
+def test_what_comes_after_a_turn_is_a_wake_and_what_comes_with_an_answer_is_none() -> None:
+    turn = [Turn(USER, prompt("wake")), Turn(CALL, "{}", "mcp__outlive__exec"), Turn(RESULT, "began")]
+    assert woken([*turn, Turn(USER, "a reminder")]) == []
+    assert woken([*turn, Turn("assistant", "Done."), Turn(USER, "it has ended")]) == ["it has ended"]
+    assert woken([Turn(USER, "Hello."), Turn("assistant", "Hello."), Turn(USER, prompt("wake"))]) == []
+
+
+def test_in_its_own_shell_a_client_polls_what_it_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCRIPTS, "shell", in_own_shell("codex", 1))
+    turns = [Turn(USER, prompt("shell")), Turn(CALL, "{}", "exec_command")]
+    tools = [Tool("exec_command", "", {})]
+    first = decide(turns[:1], tools)
+    assert (first.name, "sleep(600)" in first.args["cmd"]) == ("exec_command", True)
+    poll = decide([*turns, Turn(RESULT, "Process running with session ID 4711")], tools)
+    assert (poll.name, poll.args["session_id"]) == ("write_stdin", 4711)
+    assert decide([*turns, Turn(RESULT, "Output:\nbuilt")], tools).text == "All steps are done."
+
+
+def test_a_terminal_answers_what_a_program_asks_it_and_ends_it(tmp_path: Path) -> None:
+    asks = (
+        "import os, sys, termios, tty; tty.setraw(0); os.write(1, b'\\x1b[6n'); "
+        "read = os.read(0, 9); os.write(1, b'%r' % read); os.read(0, 1)"
+    )
+    with Terminal([sys.executable, "-c", asks], {}, tmp_path, tmp_path / "screen") as terminal:
+        until(lambda: rb"[1;1R" in (tmp_path / "screen").read_bytes(), what="the answer")
+        terminal.type("x")
+        until(terminal.ended, what="the end")
+    with Terminal(["sleep", "600"], {"PATH": "/usr/bin:/bin"}, tmp_path, tmp_path / "screen") as terminal:
+        assert not terminal.ended()
+    assert terminal.ended()
+
+
+def in_terminal(name: str, place: Path) -> dict[str, Any]:
+    found = place / "measured.json"
+    command = [sys.executable, str(Path(__file__).parent), name, "--terminal", "--json", str(found)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_S, check=False)
+    if done.returncode == NOT_INSTALLED:
+        pytest.skip(done.stderr.strip())
+    assert found.exists(), done.stderr
+    row: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))[0]
+    assert list(row["shown"]) == [step.name for step in STEPS], "the client did not come to the end"
+    assert row["shown"]["failing"]["exit_code"]
+    return row
+
+
+@pytest.mark.slow
+def test_claude_code_in_a_terminal_goes_on_and_its_model_is_woken_by_the_end_of_a_job(place: Path) -> None:
+    wake = in_terminal("claude", place)["wake"]
+    assert wake["task"]
+    assert "moved to the background" in wake["shown"]
+    assert "Command exited with code 3\n\nbuilt" in wake["told"], "text, the verdict first"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["codex", "gemini", "opencode", "openclaw"])
+def test_the_terminal_of_this_client_takes_no_task_and_wakes_no_model(name: str, place: Path) -> None:
+    wake = in_terminal(name, place)["wake"]
+    assert (wake["task"], wake["told"]) == (False, None)
+    assert "still running" in wake["shown"]
+
+
+@pytest.mark.slow
+def test_an_approval_from_a_second_terminal_reaches_the_model_of_claude_code_when_its_form_is_closed(
+    place: Path,
+) -> None:
+    try:
+        modules = installed("claude")
+    except npm.Unavailable as error:
+        pytest.skip(str(error))
+    log, home, work = (place / part for part in ("requests", "host", "project"))
+    for path in (log, home, work):
+        path.mkdir()
+    with Model(log) as model:
+        at = Place(modules, home, work, model.url, prompt("approve"))
+        at.write(".config/outlive/config.toml", ASKS)
+        start = CLIENTS["claude"].in_terminal(at)
+
+        def outlive(*words: str) -> dict[str, Any]:
+            done = subprocess.run([str(at.outlive), *words], env=at.env(), cwd=work, capture_output=True, check=True)
+            answer: dict[str, Any] = json.loads(done.stdout)
+            return answer
+
+        with Terminal(start.command, {**at.env(), **start.env}, work, place / "screen") as terminal:
+            until(lambda: outlive("list", "--all")["jobs"], 200, what="the job")
+            until(lambda: b"Decision" in (place / "screen").read_bytes(), 60, what="the form")
+            outlive("approve", outlive("list", "--all")["jobs"][0]["job_id"])
+            until(lambda: outlive("list", "--all")["jobs"][0]["state"] == "exited", 60, what="the end")
+            terminal.type("\x1b")  # the form's own "answer later"
+            until(lambda: measure.told_later(log) is not None, 60, what="the wake")
+        measure.end_jobs(at.env(), work)
+    told = measure.told_later(log)
+    assert told is not None
+    assert "Command exited with code 3\n\nbuilt" in told
