@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.core.rights import Rights
@@ -53,8 +53,7 @@ class Caller(NamedTuple):
         return self.scope if self.walled else None
 
 
-if TYPE_CHECKING:
-    CallerOf = Callable[[ServerRequestContext[Any]], Caller]
+CallerOf: TypeAlias = "Callable[[ServerRequestContext[Any]], Caller]"
 
 
 def client_of(ctx: ServerRequestContext[Any]) -> str | None:
