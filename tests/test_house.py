@@ -32,10 +32,12 @@ NAMES = {
 MAX_LINES = 450
 MAX_SCRIPT_LINES = 500
 MAX_FILES = 16  # of a folder; the verbs and the facts of the kernel are lists, each entry a file
+MAX_BLOCKS = 400  # `if TYPE_CHECKING:`
 LISTS = {"verbs", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
     ("",),  # outlive/__init__.py
+    ("annotations",),
     ("limits",),
     ("fastjson",),
     ("errors",),
@@ -58,13 +60,16 @@ FLOORS = (
     ("demo", "__main__"),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-# Both are long-lived and many, and start within milliseconds: the ground floor only.
+# Guardian and supervisor are long-lived and many, and start within milliseconds: the ground floor only.
 LEAN_ROOMS = {
-    "supervisor": {"limits", "fastjson", "errors", "core", "system", "sandbox", "store"},
-    "sandbox": {"limits", "fastjson", "errors", "core", "system"},
-    "system": {"limits", "fastjson", "errors", "core"},
+    "supervisor": {"annotations", "limits", "fastjson", "errors", "core", "system", "sandbox", "store"},
+    "sandbox": {"annotations", "limits", "fastjson", "errors", "core", "system"},
+    "system": {"annotations", "limits", "fastjson", "errors", "core"},
 }
+# What guardian and supervisor keep for as long as a job runs has none of these: see outlive/annotations.py
+LARGE = {"typing", "collections", "json", "re", "enum", "socket", "selectors", "signal", "threading"}
 STDLIB_ONLY = (
+    "annotations",
     "limits",
     "fastjson",
     "errors",
@@ -84,7 +89,7 @@ STDLIB_ONLY = (
 LATE_ONLY = {"re2"}
 HEAVY = {
     "asyncio",
-    "typing",
+    "argparse",
     "dataclasses",
     "pydantic",
     "anyio",
@@ -299,9 +304,9 @@ def loaded(*words: str) -> tuple[set[str], Text]:
     return names, Text(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def heavy(names: set[str]) -> set[str]:
+def heavy(names: set[str], kinds: set[str] = HEAVY) -> set[str]:
     at_start, _ = loaded("-c", "pass")  # .pth files of the environment are none of our doing
-    return {name for name in names - at_start if name.split(".")[0] in HEAVY}
+    return {name for name in names - at_start if name.split(".")[0] in kinds}
 
 
 @pytest.mark.parametrize(
@@ -323,6 +328,24 @@ def test_a_supervisor_loads_nothing_heavy() -> None:
     names, answer = loaded("-c", "import " + ", ".join(name.removesuffix(".__init__") for name in dotted))
     assert answer.status == 0, answer.stderr
     assert not heavy(names)
+
+
+def test_what_every_job_keeps_has_no_large_module_of_python() -> None:
+    names, answer = loaded("-c", "import outlive.launch.from_cli, outlive.supervisor.guardian")
+    assert answer.status == 0, answer.stderr
+    assert "outlive.supervisor.supervisor" in names
+    assert not heavy(names, LARGE)
+
+
+def test_type_checkers_are_told_apart_in_few_places() -> None:
+    """An import for types alone is one more kind of import to know: see outlive/annotations.py for the lower rooms."""
+    blocks = [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    assert len(blocks) <= MAX_BLOCKS, blocks
 
 
 def test_verbs_load_one_by_one() -> None:

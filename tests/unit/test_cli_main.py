@@ -330,7 +330,7 @@ def test_a_mistake_in_the_options_of_a_program_is_an_error_object(call: Called, 
 
 # Each would cost `outlive status` 5 to 200 ms.
 _HEAVY = (
-    *("typing", "dataclasses", "argparse", "logging", "inspect", "shutil", "subprocess", "difflib"),
+    *("dataclasses", "argparse", "logging", "inspect", "shutil", "subprocess", "difflib"),
     *("mcp", "pydantic", "anyio", "asyncio"),
 )
 

@@ -2,19 +2,12 @@
 
 The classes of this room are the one place that knows the fields of answers. From them come the JSON and its order, the brief
 form, the order for a person, the JSON Schema and the reference pages. `jobs` makes the parts, `verbs` the answers.
-`typing.get_type_hints` gives the types to the schema; a call needs none, so nothing here imports `typing`.
+`typing.get_type_hints` gives the types to the schema; a call needs none.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, ClassVar, dataclass_transform
-else:
-
-    def dataclass_transform(**_):
-        return lambda kind: kind
-
+from typing import Any, ClassVar, dataclass_transform
 
 # How `detail: brief` shows a field
 IF_SAID = "if it says something"  # not if it is null, false or empty

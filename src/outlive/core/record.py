@@ -5,19 +5,10 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, ClassVar, ParamSpec, Self, TypeVar, dataclass_transform
+from outlive.annotations import Any, Callable, ClassVar, ParamSpec, Self, TypeVar, dataclass_transform
 
-    _P = ParamSpec("_P")
-    _R = TypeVar("_R")
-else:
-
-    def dataclass_transform(**_: object) -> Callable[[type], type]:
-        return lambda kind: kind
-
-
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _UNION: type = type(int | None)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.core.rights import Rights
@@ -61,10 +61,9 @@ class Caller(NamedTuple):
         return self.scope if self.walled else None
 
 
-if TYPE_CHECKING:
-    # As the SDK gives it to a handler. Its lifespan is the task group of what goes on between calls
-    Request = ServerRequestContext[TaskGroup]
-    CallerOf = Callable[[Request], Caller]
+# As the SDK gives it to a handler. Its lifespan is the task group of what goes on between calls
+Request: TypeAlias = "ServerRequestContext[TaskGroup]"
+CallerOf: TypeAlias = "Callable[[Request], Caller]"
 
 
 def client_of(ctx: Request) -> str | None:

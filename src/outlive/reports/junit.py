@@ -6,7 +6,7 @@ the test it is at, and no tree.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from xml.sax import SAXException, SAXParseException
 from xml.sax.handler import ContentHandler
 
@@ -18,7 +18,7 @@ from outlive.reports.tally import Broken, Tally
 if TYPE_CHECKING:
     from xml.sax.xmlreader import AttributesImpl
 
-    Attributes = AttributesImpl[str] | dict[str, str]
+    Attributes: TypeAlias = "AttributesImpl[str] | dict[str, str]"
 
 _MOST_DEEP = 100
 _KEPT_CHARS = 65_536  # of the text of one test

@@ -8,11 +8,11 @@ import fcntl
 import os
 import struct
 
+from outlive.annotations import Callable, ModuleType
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-    from types import ModuleType
+    import socket as socket  # noqa: PLC0414 - others take it from here
 else:
     try:
         # The C half: what `socket` adds to it loads `selectors` and `enum`, 3 ms of every start,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 
+from outlive.annotations import Iterable
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Iterable
 else:
     try:
         import _signal as signal  # the module `signal` loads `enum`, `functools` and `collections`

@@ -13,16 +13,12 @@ from outlive import fastjson
 from outlive.core.ids import new_id
 from outlive.core.units import timestamp
 from outlive.store.audit import rotation
-from outlive.system import fds
+from outlive.system.fds import socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
     from typing import Any
-
     from outlive.core.records import AuditTarget
-else:
-    socket = fds.socket
 
 FILE, SYSLOG, OFF = PLACES = ("file", "syslog", "off")
 NAME = "audit.ndjson"
