@@ -28,7 +28,7 @@ from outlive.mcp.tools.text.answers import render
 HERE = Path(__file__).parent
 SEED = 11
 BUDGET = 8_192
-LITTLE = 256  # bytes of output that `exec` shows where `log` is asked what changed
+LITTLE = 1  # bytes of output that `exec` shows where `log` is asked what changed
 WAYS = ("exec, lines chosen", "exec, plain", "exec with little, log compare")
 _SWAPS = dict(
     one.split()

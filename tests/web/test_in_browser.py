@@ -214,14 +214,6 @@ def test_any_line_of_large_output_is_reached_searched_and_linked(tab: Tab, ui: U
     until(lambda: page.locator(".line.target mark").all_text_contents() == ["2799977"])
 
 
-def test_repeated_lines_are_folded(tab: Tab, ui: Ui, finish: Any) -> None:
-    job = finish("echo begin; for i in $(seq 1 500); do echo again; done; echo end")
-    open_job(tab, ui, job)
-    tab.page.keyboard.press("Home")
-    tab.page.keyboard.press("r")
-    until(lambda: rows(tab) == ["begin", "again× 500", "end"])
-
-
 def test_the_gap_is_shown_at_its_place(tab: Tab, ui: Ui, finish: Any, cli: Cli) -> None:
     job = finish("seq 1 100000", "--quota-bytes", "65536")
     gap = cli.ok("log", job, "--since-seq", "0")["gaps"][0]
@@ -249,8 +241,8 @@ def test_a_job_is_killed_with_its_grace_and_restarted(tab: Tab, ui: Ui, start: A
     page.get_by_label("Grace before SIGKILL").fill("0.5")
     page.get_by_role("dialog").get_by_role("button", name="Kill").click()
     until(lambda: cli.ok("status", job)["state"] == "killed")
-    page.get_by_role("button", name="Restart").click()
-    page.get_by_role("dialog").get_by_role("button", name="Restart").click()
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_role("dialog").get_by_role("button", name="Run again").click()
     until(lambda: not address(tab).endswith(job))
     assert cli.ok("status", address(tab).rpartition("/")[2])["restarted_from"] == job
 

@@ -169,8 +169,8 @@ export function duration(ms) {
   if (s < 1) return `${Math.round(s * 1000)} ms`;
   if (s < 10) return `${s.toFixed(1)} s`;
   if (s < 60) return `${Math.floor(s)} s`;
-  const [m, hours, two] = [Math.floor(s / 60), Math.floor(s / 3600), (n) => String(Math.floor(n)).padStart(2, "0")];
-  return m < 60 ? `${m}m ${two(s % 60)}s` : hours < 24 ? `${hours}h ${two(m % 60)}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
+  const [m, hours] = [Math.floor(s / 60), Math.floor(s / 3600)];
+  return m < 60 ? `${m} min ${Math.floor(s % 60)} s` : hours < 24 ? `${hours} h ${m % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 export function ago(then, now = Date.now()) {
@@ -215,10 +215,13 @@ export function begun(job) {
   return job.reason === "denied" || job.reason === "launch" ? null : job.started_at;
 }
 
-export function age(job, now = Date.now()) {
-  const started = begun(job), ended = job.finished_at;
-  if (!started) return ended ? "never ran" : "";
-  return duration((ended ? Date.parse(ended) : now) - Date.parse(started));
+// How long its command ran so far, in ms
+export function lasted(job) {
+  return begun(job) ? (Date.parse(job.finished_at) || Date.now()) - Date.parse(begun(job)) : 0;
+}
+
+export function age(job) {
+  return begun(job) ? duration(lasted(job)) : job.finished_at ? "never ran" : "";
 }
 
 // --- telling ---

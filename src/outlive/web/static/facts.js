@@ -17,7 +17,7 @@ export function factsOf(job, end, lines) {
     ["owner", job.owner], ["time limit", job.timeout_ms && duration(job.timeout_ms)],
     ["CPU time", usage && duration((usage.user_ms ?? 0) + (usage.system_ms ?? 0))], ["most memory", usage?.peak_memory_bytes && bytes(usage.peak_memory_bytes)],
     ["output", end === undefined ? null : bytes(end)], ["lines", lines && number(lines)],
-    ["adopted", job.adopted && `${job.adopted} times`], ["restarted from", job.restarted_from?.slice(-8).toLowerCase()],
+    ["restarted from", job.restarted_from?.slice(-8).toLowerCase()],
   ].filter(([name, value]) => value || (value === 0 && name === "exit code"));
 }
 

@@ -53,19 +53,17 @@ export function show(main, signal, page, id) {
   rows.element.id = "output";
   const place = h("div.place", rows.element, empty);
   const follow = toggle("f", "Follow", "follow the output", turnFollow, true);
+  const wrap = toggle("w", "Wrap", "wrap long lines", () => {
+    press(wrap, rows.wrap = !rows.wrap);
+    rows.element.classList.toggle("wrap", rows.wrap);
+    rows.measure();
+  });
   const tools = h("div.tools", h("div.search", search, strict,
     tool("N", "↑", "previous match", () => step(-1), ".quiet", { "aria-label": "Previous match" }),
     tool("n", "↓", "next match", () => step(1), ".quiet", { "aria-label": "Next match" }), hits),
     tool("e", "Failures", "next line that reports a failure", () => stepFailure(1), ""),
     h("span.grow"), follow,
-    ...[["w", "Wrap", "wrap long lines", "wrap"], ["r", "Fold repeats", "fold repeated lines", "fold"]].map(([key, word, help, name]) => {
-      const button = toggle(key, word, help, () => {
-        press(button, rows[name] = !rows[name]);
-        rows.element.classList.toggle(name, rows[name]);
-        rows.measure();
-      });
-      return button;
-    }),
+    wrap,
     tool("d", "Download", "download the whole output", download),
     tool("s", "Events", "events and details", () => { side.parentElement.classList.toggle("turned"); rows.measure(); }));
   const curves = new Curves({
@@ -355,7 +353,7 @@ export function show(main, signal, page, id) {
   }
 
   async function restart() {
-    if (!await ask("Start this command again?", [h("pre", shell(job.command)), job.cwd ? h("p.dim", "in ", name(job.cwd)) : null], "Restart")) return;
+    if (!await ask("Run this command again?", [h("pre", shell(job.command)), job.cwd ? h("p.dim", "in ", name(job.cwd)) : null], "Run again")) return;
     const answer = await act(() => verb("restart", { background: true }));
     if (answer) page.go(`job/${answer.job_id}`);
   }
@@ -418,7 +416,7 @@ export function show(main, signal, page, id) {
   // Key, help, action, when; as a button of the head its word and kind
   const acts = [
     ["a", "approve", () => notice.querySelector(".good").focus(), isAsked], ["D", "deny", () => notice.querySelector("input").focus(), isAsked],
-    ["x", "kill", kill, runs, "Kill…", ".bad"], ["R", "restart", restart, isOver, "Restart", ""], ["i", "write into its input", write, runs, "Write…", ""],
+    ["x", "kill", kill, runs, "Kill…", ".bad"], ["R", "run again", restart, isOver, "Run again", ""], ["i", "write into its input", write, runs, "Write…", ""],
     ["T", "tags", tag, () => true, "Tags…", ".quiet"],
     ["b", "tell me of its end", notify, () => runs() && "Notification" in window, "Tell me", ".quiet.toggle"],
     ["p", "compare with the run before", compare, () => job.previous && isOver()],

@@ -67,9 +67,14 @@ export function sorted(found) {
 export function filter(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const tests = words.map((word) => {
-    const [, place, value] = /^(state|tag|owner|cwd|name|host):(.*)$/.exec(word) ?? [];
+    const [, place, value] = /^(state|tag|owner|session|cwd|name|host|exit|since):(.*)$/.exec(word) ?? [];
     if (place === "tag") return (job) => (job.tags ?? []).some((tag) => tag.toLowerCase() === value || tag.toLowerCase().startsWith(`${value}.`));
     if (place === "host") return (job) => (job.host ?? "local").toLowerCase() === value;
+    if (place === "exit") return (job) => String(job.exit_code) === value;
+    if (place === "since") {
+      const [, count, unit] = /^(\d+)([mhd])$/.exec(value) ?? [0, 0, "m"], from = Date.now() - count * { m: 6e4, h: 36e5, d: 864e5 }[unit];
+      return (job) => Date.parse(job.finished_at) >= from || !job.finished_at;
+    }
     if (word === "is:failed") return groups.failed; // as list --failed
     if (place) return (job) => String(job[place] ?? "").toLowerCase().includes(value);
     return (job) => job.text.includes(word);

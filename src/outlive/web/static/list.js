@@ -1,20 +1,27 @@
 // All jobs: what runs, what waits for a person, what ended how.
 
 import { about, filter, groups, jobs, onJobs, sorted } from "./jobs.js";
-import { age, ago, badge, begun, condition, fill, h, number, on, one, over, patch, same, shell } from "./dom.js";
+import { age, ago, badge, begun, condition, fill, h, lasted, number, on, one, over, patch, same, shell } from "./dom.js";
 import { inbox, nextQuestion, notifier } from "./questions.js";
 import { small, watchUsage } from "./usage.js";
 
-const ROW = 60;
+const ROW = 34;
+// Head of a column, what it is sorted by, and which way first
+const COLUMNS = {
+  name: ["Job", (job) => job.name.toLowerCase(), 1], cpu: ["CPU", (job) => (job.usage?.user_ms ?? 0) + (job.usage?.system_ms ?? 0), -1],
+  memory: ["Memory", (job) => job.usage?.peak_memory_bytes ?? 0, -1], owner: ["Owner", (job) => job.owner ?? "", 1], state: ["State", (job) => condition(job).text, 1],
+  ended: ["Ended", (job) => job.finished_at ?? "9", -1], took: ["Took", (job) => lasted(job), -1],
+};
 const NAMES = { all: "All", running: "Running", asks: "Waiting for you", failed: "Failed" };
 const AIMING_MS = 1500; // that the order holds after the pointer moved over the list
-const kept = { text: "", group: "all", scroll: 0, chosen: null };
+const kept = { text: "", group: "all", sort: "", scroll: 0, chosen: null };
 
 export function show(main, signal, page) {
   let found = [];
   const address = new URLSearchParams(location.search);
   kept.text = address.get("q") ?? "";
   kept.group = NAMES[address.get("show")] ? address.get("show") : "all";
+  kept.sort = address.get("sort") ?? "";
   Object.assign(kept, history.state);
   let toScroll = kept.scroll;
   const input = h("input", {
@@ -24,18 +31,31 @@ export function show(main, signal, page) {
   });
   const chips = h("div.chips", { role: "group", "aria-label": "Which jobs" });
   const count = h("p.count", { role: "status" });
+  const heads = h("div.heads", { role: "group", "aria-label": "Sort by" });
   const notify = notifier();
   const space = h("div.space");
   const scroller = h("div.scroller", { tabIndex: 0, role: "list", "aria-label": "Jobs", id: "jobs" }, space);
   fill(main, h("div.list-page", h("h1.for-readers", "Jobs"),
-    h("div.bar", input, chips, count, notify), inbox(page, signal), scroller));
+    h("div.bar", input, chips, count, notify), inbox(page, signal), heads, scroller));
 
   function anew() {
-    const said = new URLSearchParams({ ...(kept.text && { q: kept.text }), ...(kept.group !== "all" && { show: kept.group }) });
+    const said = new URLSearchParams({ ...(kept.text && { q: kept.text }), ...(kept.group !== "all" && { show: kept.group }), ...(kept.sort && { sort: kept.sort }) });
     page.list = said.size ? `?${said}` : "";
     history.replaceState(null, "", page.base + page.list);
     scroller.scrollTop = toScroll = 0;
     refresh();
+  }
+
+  function ordered(some) {
+    const id = kept.sort.replace("-", "");
+    if (!COLUMNS[id]) return sorted(some);
+    const [, value, first] = COLUMNS[id], sign = kept.sort === id ? first : -first;
+    return some.map((job) => [value(job), job]).sort(([a], [b]) => (a < b ? -sign : a > b ? sign : 0)).map(([, job]) => job);
+  }
+
+  function sort(by) {
+    kept.sort = by;
+    anew();
   }
 
   function type(text) {
@@ -63,7 +83,11 @@ export function show(main, signal, page) {
     if (arrived && (pressed || Date.now() < pointed + AIMING_MS)) {
       found = found.map((job) => jobs.get(job.job_id) ?? job);
       late = setTimeout(() => refresh(true), AIMING_MS / 5);
-    } else found = sorted(typed.filter(groups[kept.group]));
+    } else found = ordered(typed.filter(groups[kept.group]));
+    patch(heads, Object.entries(COLUMNS).map(([id, [text, , first]]) => {
+      const now = kept.sort === id ? first : kept.sort === `-${id}` ? -first : 0;
+      return h(`button.quiet.${id}`, { "aria-pressed": String(now !== 0), onclick: () => sort(now === first ? `-${id}` : now ? "" : id) }, text, now ? (now > 0 ? " ↑" : " ↓") : "");
+    }));
     patch(chips, Object.keys(NAMES).map((name) => h("button", {
       class: `chip ${name}`, "aria-pressed": String(kept.group === name),
       onclick: () => pick(name),
@@ -100,14 +124,12 @@ export function show(main, signal, page) {
       role: "listitem", "aria-posinset": at + 1, "aria-setsize": found.length,
       style: { top: `${at * ROW}px` },
     },
-    h("div.what",
-      h("div.title", page.link("a.name", `job/${job.job_id}`, { tabIndex: job.job_id === kept.chosen ? 0 : -1, draggable: "false" }, name), command !== name && h("span.command", command),
-        job.host && only("host", job.host, `on ${one(job.host)}`), job.sandbox && h("span.tag", { title: "The sandbox that it runs in" }, one(job.sandbox.mode)),
-        (job.tags ?? []).slice(0, 4).map((tag) => only("tag", tag, one(tag)))),
-      h("div.last", job.last_line ? one(job.last_line) : h("span.dim", job.state === "running" ? "no output yet" : "no output"))),
+    h("div.title", page.link("a.name", `job/${job.job_id}`, { tabIndex: job.job_id === kept.chosen ? 0 : -1, draggable: "false" }, name), command !== name && h("span.command", command),
+      job.host && only("host", job.host, `on ${one(job.host)}`), job.sandbox && h("span.tag", one(job.sandbox.mode)),
+      (job.tags ?? []).slice(0, 4).map((tag) => only("tag", tag, one(tag))), h("span.last", one(job.last_line))),
     small(job),
-    h("div.who", job.owner && job.owner !== "cli" ? one(job.owner) : ""),
-    h("div.how", badge(job), h("span.when", { title: job.finished_at ? `${begun(job) ? "ran " : ""}${age(job)}` : "" }, job.state === "running" ? age(job) : ago(Date.parse(job.finished_at ?? job.created_at)))));
+    h("div.who", job.owner && job.owner !== "cli" ? one(job.owner) : ""), h("div.how", badge(job)),
+    h("span.when", job.finished_at ? ago(Date.parse(job.finished_at)) : ""), h("span.took", job.finished_at && begun(job) ? `took ${age(job)}` : age(job)));
   }
 
   // A label that filters the list by what it says
@@ -132,6 +154,7 @@ export function show(main, signal, page) {
     ...same("next job", () => choose(1), "j", "ArrowDown"), ...same("previous job", () => choose(-1), "k", "ArrowUp"),
     ...same("", () => choose(0, 0), "Home"), ...same("", () => choose(0, found.length - 1), "End"),
     ...same("", () => choose(Math.floor(scroller.clientHeight / ROW)), "PageDown"), ...same("", () => choose(-Math.floor(scroller.clientHeight / ROW)), "PageUp"),
+    o: ["sort by the next column", () => { const ids = ["", ...Object.keys(COLUMNS)]; sort(ids[(ids.indexOf(kept.sort.replace("-", "")) + 1) % ids.length]); }],
     u: ["the next question", nextQuestion], b: ["notify me of questions", () => notify?.click()],
     Enter: ["open the job", () => { if (kept.chosen) page.go(`job/${kept.chosen}`); }],
     ...Object.fromEntries(Object.entries(NAMES).map(([group, name], at) => [at + 1, [name.toLowerCase(), () => pick(group)]])),

@@ -5,7 +5,7 @@ import { OVER, ago, byId, condition, fill, h, named, number, on, one, over, patc
 import { groups, jobs, onJobs } from "./jobs.js";
 import { watchHidden } from "./polling.js";
 
-const MOST = 50; // that are shown at a time
+const MOST = 50; // shown at a time
 const STORED = "outlive-notify";
 const picked = new Set(); // ids of jobs that are answered together
 const isCommand = (job) => job.approval?.state === "pending";
@@ -99,7 +99,7 @@ export function inbox(page, signal) {
   return place;
 }
 
-// Go to the next question: into its field, or to a command as a whole
+// To the field of the next question, or to a command as a whole
 export function nextQuestion() {
   const all = [...document.querySelectorAll(".question")];
   const next = all[(all.indexOf(document.activeElement.closest(".question")) + 1) % all.length];

@@ -3,7 +3,7 @@
 // Only the rows that are seen exist. Elements cannot be millions of pixels high, so beyond that the
 // scroll bar is a scale: a large movement goes to its place on it, a small one moves by rows.
 
-import { parts, plain, show as showParts } from "./ansi.js";
+import { parts, show as showParts } from "./ansi.js";
 import { h, number, on, patch } from "./dom.js";
 
 const HIGHEST = 6_000_000; // pixels; Firefox draws nothing beyond 17 million
@@ -14,7 +14,7 @@ export class Rows {
   // load(row, count, signal) → an answer of the server; link(seq) → the address of a row, or null;
   // whole: what has the whole of a line that is too long to be shown
   constructor({ load, link, whole = "Download has them all", onMove = () => {} }) {
-    Object.assign(this, { load, link, whole, onMove, total: 0, top: 0, last: 0, atEnd: true, wrap: false, fold: false, marks: null });
+    Object.assign(this, { load, link, whole, onMove, total: 0, top: 0, last: 0, atEnd: true, wrap: false, marks: null });
     this.target = null; // the row that is pointed at
     this.kept = new Map();
     this.asked = new Map(); // chunk → AbortController
@@ -171,23 +171,7 @@ export class Rows {
     this.need(first, first + wanted);
     const found = [];
     const style = { style: null };
-    let row = first;
-    while (row < this.total && found.length < wanted && row - first < 4000) {
-      const data = this.kept.get(row);
-      let same = 1;
-      if (this.fold && data && !data.gap) {
-        const text = plain(data[2]);
-        while (row + same < this.total && same < 3999) {
-          const next = this.kept.get(row + same);
-          if (!next || next.gap || plain(next[2]) !== text) break;
-          same += 1;
-        }
-        if (row + same < this.total && !this.kept.has(row + same)) this.need(row + same, row + same + 1);
-      }
-      const keep = this.fold && same > 2 ? same : 1;
-      found.push(this.row(data, row, style, keep));
-      row += keep;
-    }
+    for (let row = first; row < this.total && found.length < wanted; row += 1) found.push(this.row(this.kept.get(row), row, style));
     patch(this.layer, found);
     const height = this.layer.offsetHeight;
     const scroll = this.element.scrollTop;
@@ -196,7 +180,7 @@ export class Rows {
     this.layer.style.transform = `translateY(${scroll + shift}px)`;
   }
 
-  row(data, row, style = { style: null }, same = 1) {
+  row(data, row, style = { style: null }) {
     if (!data) return h("div.line.loading", h("span.number", "·"), h("span.text", " "));
     if (data.gap) {
       return h("div.line.gap", { role: "note" }, h("span.number", "⋯"),
@@ -206,7 +190,6 @@ export class Rows {
     const text = h("span.text");
     showParts(text, parts(runs, style), this.marks);
     if (length) text.append(h("span.cut", ` … ${number(length)} bytes in this line; ${this.whole}`));
-    if (same > 1) text.append(h("span.same", `× ${number(same)}`));
     const errors = runs.some((value, at) => at % 2 === 0 && value === 1);
     return h("div", { class: `line${errors ? " stderr" : ""}${row !== null && row === this.target ? " target" : ""}`, "data-seq": seq, "data-key": seq },
       h("a.number", { href: this.link(seq), tabIndex: -1, title: errors ? "stderr; link to this line" : "link to this line" }, line === null ? "" : number(line).replaceAll(",", "\u2009")), text);

@@ -44,8 +44,7 @@ export class Terminal {
     this.live();
   }
 
-  // The supervisor of the job answers what its program asks of a terminal. A second answer from here
-  // would be typed into the program.
+  // The job's supervisor answers what its program asks of a terminal: a second answer would be typed into it
   unanswered() {
     const { parser } = this.emulator;
     const taken = () => true;

@@ -76,19 +76,15 @@ export function small(job) {
   return h("div.use", canvas, h("span", `${percent(now.cpu)} · ${bytes(now.memory)}`));
 }
 
-// Curves of one thing each below each other, over one axis of time; `parts`: [{ name, colour, shown, least }]
+// Curves below each other, over one axis of time; `parts`: [{ name, colour, shown, least }]
 export class Curves {
   // pieces(part) → [{ from, to, value }]; picked(time) is called for a click
-  constructor({ parts, pieces, picked = null, label }) {
+  constructor({ parts, pieces, picked, label }) {
     this.parts = parts.map((part) => ({ ...part, canvas: h("canvas", { role: "img", "aria-label": part.name }), value: h("span.value") }));
     this.pieces = pieces;
-    this.line = h("div.at", { hidden: true });
-    this.time = h("span.dim");
-    this.element = h("div", { class: `curves${picked ? " picks" : ""}`, role: "group", "aria-label": label },
-      this.parts.map((part) => h("div.curve", part.canvas, h("div.name", `${part.name} `, part.value))), this.line);
-    on(this.element, "pointermove", (event) => this.point(event.clientX));
-    on(this.element, "pointerleave", () => this.point(null));
-    if (picked) on(this.element, "click", (event) => picked(this.timeAt(event.clientX)));
+    this.element = h("div.curves.picks", { role: "group", "aria-label": label },
+      this.parts.map((part) => h("div.curve", part.canvas, h("div.name", `${part.name} `, part.value))));
+    on(this.element, "click", (event) => picked(this.timeAt(event.clientX)));
   }
 
   timeAt(x) {
@@ -96,30 +92,13 @@ export class Curves {
     return this.start + ((x - box.left) / box.width) * (this.end - this.start);
   }
 
-  point(x) {
-    this.pointed = x;
-    this.line.hidden = x === null;
-    if (x !== null) this.line.style.left = `${x - this.element.getBoundingClientRect().left}px`;
-    this.tell();
-  }
-
   draw(start, end) {
     this.start = start;
     this.end = end;
     for (const part of this.parts) {
-      part.drawn = this.pieces(part).filter((one) => one.to >= start && one.from <= end);
-      part.most = Math.max(part.least, ...part.drawn.map((one) => one.value));
-      draw(part.canvas, part.drawn, { start, end, most: part.most, colour: part.colour });
-    }
-    this.tell();
-  }
-
-  tell() {
-    const time = this.pointed == null ? null : this.timeAt(this.pointed);
-    for (const part of this.parts) {
-      const drawn = part.drawn ?? [];
-      const one = time === null ? drawn.at(-1) : drawn.find((piece) => piece.from <= time && time <= piece.to);
-      part.value.textContent = one ? part.shown(one.value) : "–";
+      const drawn = this.pieces(part).filter((one) => one.to >= start && one.from <= end);
+      draw(part.canvas, drawn, { start, end, most: Math.max(part.least, ...drawn.map((one) => one.value)), colour: part.colour });
+      part.value.textContent = drawn.length ? part.shown(drawn.at(-1).value) : "–";
     }
   }
 }
