@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 from mcp.client.client import Client
@@ -26,14 +28,7 @@ from outlive.cli import stdio
 from outlive.core.units import seconds_of
 from outlive.errors import invalid
 from outlive.system import process, tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-    from typing import Any
-
-    from outlive.verbs.spec import GlobalOptions
-
+from outlive.verbs.spec import GlobalOptions
 
 LINES, PAUSE_S, EXIT_CODE = 60, "0.05", 7
 LIMIT_S = 60  # more than a very busy machine needs

@@ -8,12 +8,9 @@ import errno
 import os
 
 from outlive import limits
+from outlive.annotations import Any, Literal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Literal
-
-    Object = Literal["root", "store", "process", "file"]
+Object = Literal["root", "store", "process", "file"]
 
 # All codes; the enum in the schema is made from them
 CODES = (

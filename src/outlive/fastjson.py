@@ -7,10 +7,7 @@ Where `_json` is missing or has changed, it falls back on `json`.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+from outlive.annotations import Any, Callable
 
 _BLANKS = " \t\n\r"
 _scan: Callable[[str, int], tuple[Any, int]] | None = None

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from outlive.answers import Answer, Part, field, maybe, optional
 from outlive.answers.job import HINT
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.shapes import Besides
+from outlive.answers.shapes import Besides
 
 _CHANGES = ["added", "updated", "removed", "none", None]
 _CLIENT = "The MCP client."

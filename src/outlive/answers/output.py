@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 from outlive.answers import BELOW, FULL_ONLY, HIDDEN, LAST, READABLE, Part, field, optional
 from outlive.answers.job import GAPS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
-
     from outlive.answers.spans import Cursor, Cut, Gap
 
 

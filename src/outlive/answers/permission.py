@@ -17,12 +17,8 @@ from outlive.answers.job import (
     SHORT_ID,
     Job,
 )
+from outlive.answers.shapes import Approval, Checked, Keyboard
 from outlive.core.records import REASONS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.shapes import Approval, Checked, Keyboard
-
 
 APPROVAL, INPUT = "approval", "input"
 

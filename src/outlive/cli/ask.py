@@ -9,16 +9,13 @@ from outlive.cli import stdio
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.permission import approval, facts
 from outlive.jobs.permission.person import person, require_person
 from outlive.store import approval as answers
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.verbs.approve import NO_TITLES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 _WAY = "outlive attach"
 QUESTION = "Run it? y: once, a: always here, n: no, with a reason behind it [y/a/n, Enter: later] "

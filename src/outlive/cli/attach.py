@@ -13,6 +13,8 @@ import sys
 import termios
 import time
 import tty
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from outlive.cli import stdio
 from outlive.cli.person import open_context
@@ -21,6 +23,7 @@ from outlive.core.records import FINISHED, Terminal
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.diagnosis import elsewhere
 from outlive.jobs.interaction import keyboard, stdin
@@ -28,18 +31,11 @@ from outlive.jobs.permission.person import person
 from outlive.render.emulator import RESET
 from outlive.render.for_terminals import ForTerminals
 from outlive.render.screen import render
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import fds, pty, signals
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-    from outlive.verbs.spec import GlobalOptions
+from outlive.verbs.spec import GlobalOptions
 
 PREFIX, DETACH, TAKE = b"\x1d", b"d", b"k"  # Ctrl-] as in telnet(1)
 CHORD, TAKES = "Ctrl-] d", "Ctrl-] k"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 
 from outlive.errors import invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NOTHING_RAN = 1  # as of every call that failed
 

@@ -6,17 +6,12 @@ from __future__ import annotations
 import os
 import re
 import textwrap
+from collections.abc import Iterable
 
 from outlive import verbs
 from outlive.cli.parse import GLOBALS, is_positional
 from outlive.cli.values import metavar
-from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, STRS, WORDS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from outlive.verbs.spec import Arg, Verb
+from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, STRS, WORDS, Arg, Verb
 
 WIDTH = 100
 _COLUMN = 30  # where the explanations begin

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from outlive import config
@@ -17,12 +18,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.news.session import News, of_window
 from outlive.launch.from_cli import Launcher
 from outlive.store.root import Store, default_path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from outlive.verbs.spec import GlobalOptions
+from outlive.verbs.spec import GlobalOptions
 
 _MOST_BYTES = 1 << 20
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from outlive.cli import stdio
 from outlive.config import state_directory
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _GIVEN = "human-hint"  # an empty file: the hint was given
 _HINT = "outlive: --human shows this for reading; OUTLIVE_HUMAN=1 makes it the default on a terminal.\n"

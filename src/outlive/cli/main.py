@@ -9,6 +9,8 @@ from __future__ import annotations
 import gc
 import os
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
 from outlive.cli import parse, person, stdio
@@ -18,11 +20,7 @@ from outlive.jobs import context
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
     from outlive.cli.live.progress import ProgressLine
     from outlive.config import Config
     from outlive.core.records import Definition
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from outlive.launch.from_cli import Launcher
     from outlive.verbs.spec import Verb
 
-    _T = TypeVar("_T")
+_T = TypeVar("_T")
 
 ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 

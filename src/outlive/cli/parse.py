@@ -13,16 +13,16 @@ forgotten. The first word of a command ends our options, and `--` ends them anyw
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from outlive import verbs
 from outlive.cli import values
 from outlive.errors import OutliveError, invalid
 from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, PATH, STRS, WORDS, Arg, GlobalOptions, check_texts
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.verbs.spec import Verb
+
 
 GLOBALS = (
     Arg("root", PATH, "Job root, instead of OUTLIVE_ROOT or the default place."),

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from outlive.answers import Answer
     from outlive.jobs.context import Context
     from outlive.verbs.spec import GlobalOptions, Verb
+
 
 # These print text, so their errors are sentences at a terminal without --human too
 _TEXTS = frozenset({"attach", "completion", "demo", "top", "ui"})

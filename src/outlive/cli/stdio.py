@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Mapping
 
 from outlive.core.quoted import in_json, visible
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 WARNING, INFO, DEBUG = 0, 1, 2
 _LEVELS = {"warning": WARNING, "warn": WARNING, "info": INFO, "debug": DEBUG}

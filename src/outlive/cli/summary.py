@@ -11,11 +11,8 @@ from outlive.core.members import entries_of, number_of, object_of, text_of, text
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.context import Context
 from outlive.store.output.merged import Output
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 # Answers about one job of which a person wants to know these things, and the rest with -v
 TYPES = frozenset({"run", "start", "restart", "create", "status", "poll", "wait", "kill", "approve", "deny"})

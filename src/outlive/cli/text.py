@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import time
 import unicodedata
+from collections.abc import Mapping
 
 from outlive.core.quoted import visible
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Style:

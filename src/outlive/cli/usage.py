@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from outlive.cli import summary
 from outlive.cli.text import Style, duration, line, size
 from outlive.core.ids import short_id
 from outlive.core.members import number_of, object_of, text_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # How each source of a figure is named
 _SOURCES = {

@@ -7,6 +7,7 @@ parameter.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from outlive.errors import OutliveError, invalid
 from outlive.verbs.spec import (
@@ -27,10 +28,6 @@ from outlive.verbs.spec import (
     Arg,
     zero_means,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _METAVARS = {
     INT: "N",

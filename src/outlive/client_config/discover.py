@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from outlive.client_config import registry
 from outlive.client_config.edit import parsed
+from outlive.client_config.registry import Client, Machine
 from outlive.client_config.safe_file import ConfigFile
 from outlive.core.base_directories import home
 from outlive.errors import OutliveError, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from outlive.client_config.registry import Client, Machine
 
 
 def this_machine(env: Mapping[str, str], cwd: str | None) -> Machine:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from outlive.client_config import jsonc, registry
+from outlive.client_config import jsonc, registry, toml, yaml
 from outlive.client_config.jsonc import Misfit, Unreadable
 from outlive.client_config.registry import Client
 from outlive.client_config.safe_file import ConfigFile
 from outlive.errors import OutliveError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from outlive.client_config import toml, yaml
-
-    Document = jsonc.Document | toml.Document | yaml.Document
-    Entry = dict[str, object]
+Document = jsonc.Document | toml.Document | yaml.Document
+Entry = dict[str, object]
 
 ADDED, UPDATED, REMOVED, NONE = "added", "updated", "removed", "none"
 

@@ -7,14 +7,11 @@ checked. Else, and inside of an entry, a library makes the change, which may mov
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 from outlive.client_config.jsonc import Misfit, Unreadable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    Path = tuple[str, ...]
+Path = tuple[str, ...]
 
 
 class Entries(ABC):

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    Path = tuple[str, ...]
+Path = tuple[str, ...]
 
 _SPACE = re.compile(r"(?:[\s\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'", re.DOTALL)

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from outlive import limits
 from outlive.client_config import registry
+from outlive.client_config.registry import Client
 from outlive.errors import invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from outlive.client_config.registry import Client
 
 # What the server has to be told, because the client may not be started from this shell: the flag,
 # the variable of ours, and the general variable with its usual place below HOME, which goes without

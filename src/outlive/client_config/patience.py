@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from outlive import limits
@@ -9,10 +10,6 @@ from outlive.client_config import discover, registry
 from outlive.client_config.edit import parsed
 from outlive.client_config.safe_file import ConfigFile
 from outlive.errors import OutliveError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _MARGIN_MS = 10_000  # for the answer to be made and sent, at least
 _MARGIN = 0.05  # of what the client allows: on a busy machine the call comes late

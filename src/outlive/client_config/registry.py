@@ -14,17 +14,13 @@ import ntpath
 import os
 import re
 import shlex
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from outlive import limits
 from outlive.client_config import jsonc
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    Entry = dict[str, Any]
+Entry = dict[str, Any]
 
 USER, PROJECT = "user", "project"
 LEVELS = (USER, PROJECT)

@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from typing import Any
 
 from outlive.client_config.entries import Entries
 from outlive.client_config.jsonc import Unreadable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    Path = tuple[str, ...]
+Path = tuple[str, ...]
 
 
 class Document(Entries):

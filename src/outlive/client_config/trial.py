@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping, Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from outlive.client_config.registry import Client
+from outlive.client_config.registry import Client
 
 LIMIT_S = 30  # a busy machine needs 3
 _OF_A_DESKTOP = {"PATH": "/usr/local/bin:/usr/bin:/bin"}  # where no shell has read its start files

@@ -8,15 +8,12 @@ next key of the outer level behind an entry that is added. Where the text is wri
 from __future__ import annotations
 
 from io import StringIO
+from typing import Any
 
 from outlive.client_config.entries import Entries
 from outlive.client_config.jsonc import Misfit, Unreadable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    Path = tuple[str, ...]
+Path = tuple[str, ...]
 
 
 class Document(Entries):

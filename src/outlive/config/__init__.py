@@ -8,19 +8,18 @@ and `variables`, and checked by `checks`.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.core.base_directories import base_directory
 from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES, AuditTarget
 from outlive.core.units import duration_ms
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from outlive.core.host_settings import HostSettings
     from outlive.policy.decide import Policy
+
 
 STRINGS = "array of strings"
 PATH, PATHS = "absolute path", "array of absolute paths, or of paths below ~/"

@@ -5,19 +5,14 @@ without a configuration does not load this module.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from outlive import limits
-from outlive.config import KEYS, PATH, PATHS, STRINGS
+from outlive.config import KEYS, PATH, PATHS, STRINGS, Config
 from outlive.core.nearest import nearest
 from outlive.core.records import LOCAL
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.config import Config
 
 _FOREVER_S = limits.MAX_DURATION_MS / 1000
 

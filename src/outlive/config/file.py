@@ -7,11 +7,8 @@ import tomllib
 from outlive.config import KEYS
 from outlive.config.checks import checked, mistake, unknown
 from outlive.errors import OutliveError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.matching.problem_matchers import Matcher
-    from outlive.policy.rules import Rule
+from outlive.matching.problem_matchers import Matcher
+from outlive.policy.rules import Rule
 
 
 def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:

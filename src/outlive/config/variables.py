@@ -4,13 +4,11 @@ module only if one of them is set.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from outlive.config import KEYS, PATHS, STRINGS, TABLES
 from outlive.config.checks import checked, unknown
 from outlive.core.nearest import nearest
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 def of_ours(env: Mapping[str, str], given: Iterable[str]) -> dict[tuple[str, str], object]:

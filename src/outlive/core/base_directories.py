@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from outlive.annotations import Mapping
 
 
 def home(env: Mapping[str, str]) -> str:

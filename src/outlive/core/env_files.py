@@ -6,11 +6,8 @@ import os
 import stat
 
 from outlive import limits
+from outlive.annotations import Callable
 from outlive.errors import from_os, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def is_env_name(text: str) -> bool:

@@ -6,9 +6,7 @@ as nothing: no text, 0, no members, no entries.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from outlive.annotations import Mapping
 
 Members = dict[str, object]
 

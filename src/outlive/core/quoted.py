@@ -8,9 +8,7 @@ too, so no two texts look the same, but for the selector that makes a picture of
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from outlive.annotations import Callable, Iterator
 
 _ANSI_C = "$'"
 _QUOTED = "\\'"  # are escaped within quotes alone

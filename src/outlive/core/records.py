@@ -3,11 +3,8 @@ no file, no process.
 """
 
 from outlive import limits
+from outlive.annotations import Any
 from outlive.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})

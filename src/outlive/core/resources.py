@@ -8,14 +8,11 @@ stored, shown, and sent to another machine as it stands.
 from __future__ import annotations
 
 from outlive import limits
+from outlive.annotations import Any
 from outlive.core.nearest import nearest
 from outlive.core.records import Resources
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, argument, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 CPUS, MEMORY, GPUS, CPU_TIME, PROCESSES, NICE, OPTIONS = NAMES = (
     "cpus",

@@ -14,32 +14,27 @@ import sys
 import time
 
 from outlive import __version__, fastjson, limits
+from outlive.annotations import Any, Callable
 from outlive.errors import OutliveError, from_os
 from outlive.far import orphans
 from outlive.far.source import Source
 from outlive.far.starting import context, forget_marks, mark_absent, start
 from outlive.hosts.ssh.connecting import wire, words
+from outlive.hosts.ssh.connecting.words import Follow, Word
 from outlive.jobs import adoption, job_answer
+from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import use
 from outlive.sandbox import bubblewrap
 from outlive.store.cleanup import delete
+from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.merged import Output
 from outlive.store.root import Store
 from outlive.supervisor.control_requests import GetUsage, Write
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fds, machine
+from outlive.system.fds import socket
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-    from typing import Any
-
-    from outlive.hosts.ssh.connecting.words import Follow, Word
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
 
 DEFAULT_ROOT = "~/.local/share/outlive/remote-jobs"
 _LOOK_S = 1.0  # without a supervisor that tells; with one it is only a precaution

@@ -10,17 +10,13 @@ from __future__ import annotations
 import os
 import time
 
+from outlive.annotations import Iterable, Iterator
 from outlive.core.ids import is_id
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.store.cleanup import delete
 from outlive.store.job_dir import JobDir
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from outlive.store.root import Store
+from outlive.store.root import Store
 
 _ORIGIN = "origin"
 _KEPT_S = 86_400

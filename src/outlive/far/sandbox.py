@@ -5,14 +5,10 @@ from __future__ import annotations
 
 import os
 
+from outlive.annotations import Any
+from outlive.core.records import Sandbox
 from outlive.sandbox import bubblewrap, modes, view
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.core.records import Sandbox
-    from outlive.store.root import Store
+from outlive.store.root import Store
 
 
 def resolved(store: Store, asked: dict[str, Any] | None, cwd: str, home: str) -> Sandbox | None:

@@ -6,25 +6,18 @@ from __future__ import annotations
 import os
 import time
 
+from outlive.annotations import Iterator
+from outlive.core.records import State
 from outlive.errors import OutliveError
 from outlive.hosts.ssh.connecting import wire
-from outlive.hosts.ssh.connecting.words import Events, Status
+from outlive.hosts.ssh.connecting.words import Events, Follow, Status
 from outlive.store import history
-from outlive.store.job_dir import MASKS, MISSING, ORDER
-from outlive.store.output.gap import NO_GAP
+from outlive.store.job_dir import MASKS, MISSING, ORDER, JobDir
+from outlive.store.output.gap import NO_GAP, Gap
 from outlive.store.output.masks import HEADER
 from outlive.store.output.merged import Output
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from outlive.core.records import State
-    from outlive.hosts.ssh.connecting.words import Follow
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.gap import Gap
-
-    Piece = tuple[int, int, int]  # of a log: its stream, offset, bytes
+Piece = tuple[int, int, int]  # of a log: its stream, offset, bytes
 
 _RECORD_BYTES = 32  # of `order`
 _PIECE_BYTES = 4 * wire.CHUNK

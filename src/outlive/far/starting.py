@@ -11,6 +11,7 @@ import sys
 import time
 
 from outlive import fastjson
+from outlive.annotations import Any, Callable
 from outlive.config import Config
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
@@ -21,13 +22,7 @@ from outlive.jobs.directory import working_directory
 from outlive.jobs.starting import making
 from outlive.launch.from_cli import Launcher
 from outlive.store.job_dir import JobDir
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from outlive.store.root import Store
+from outlive.store.root import Store
 
 _LOGIN_S = 10.0
 _MARK = "--outlive-environment--"

@@ -6,20 +6,15 @@ host was not asked for it; the command never ran, and never will.
 
 from __future__ import annotations
 
+from outlive.annotations import Callable
 from outlive.core.records import State
 from outlive.core.units import timestamp
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.inspection.unseen_end import write_end
-from outlive.store.job_dir import Locks
+from outlive.store.job_dir import JobDir, Locks
+from outlive.store.root import Store
 from outlive.system import machine
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.store.job_dir import JobDir
-    from outlive.store.root import Store
 
 NOT_ASKED = "the process that was starting it was killed before its host was asked; it never ran"
 

@@ -7,46 +7,45 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Mapping
-    from typing import Protocol
+from outlive.annotations import Mapping, Protocol
+from outlive.config import Config
+from outlive.core.host_settings import HostSettings
+from outlive.core.records import Definition
+from outlive.hosts.findings import Finding
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir, Locks
+from outlive.store.root import Store
+from outlive.supervisor import request
+from outlive.system.fds import socket
 
-    from outlive.config import Config
-    from outlive.core.host_settings import HostSettings
-    from outlive.core.records import Definition
-    from outlive.hosts.findings import Finding
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir, Locks
-    from outlive.store.root import Store
-    from outlive.supervisor import request
 
-    class Caller(request.Caller, Protocol):
-        """What an engine needs of a call (jobs/context.py)."""
+class Caller(request.Caller, Protocol):
+    """What an engine needs of a call (jobs/context.py)."""
 
-        store: Store
-        face: str
-        owner: str
+    store: Store
+    face: str
+    owner: str
 
-        @property
-        def config(self) -> Config: ...
+    @property
+    def config(self) -> Config: ...
 
-    class Host(Protocol):
-        """A host of the configuration (hosts/engines.py)."""
 
-        name: str
-        settings: HostSettings
+class Host(Protocol):
+    """A host of the configuration (hosts/engines.py)."""
 
-    class Start(Protocol):
-        """What is to be started (jobs/definition.Plan)."""
+    name: str
+    settings: HostSettings
 
-        @property
-        def definition(self) -> Definition: ...
-        @property
-        def overrides(self) -> Mapping[str, str]: ...
-        @property
-        def stdin_data(self) -> bytes | None: ...
+
+class Start(Protocol):
+    """What is to be started (jobs/definition.Plan)."""
+
+    @property
+    def definition(self) -> Definition: ...
+    @property
+    def overrides(self) -> Mapping[str, str]: ...
+    @property
+    def stdin_data(self) -> bytes | None: ...
 
 
 class Engine(ABC):

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from outlive.answers.job import Place
+from outlive.config import Config
+from outlive.core.host_settings import HostSettings
 from outlive.core.nearest import nearest
-from outlive.core.records import LOCAL, EngineRecord
+from outlive.core.records import LOCAL, Definition, EngineRecord
 from outlive.errors import OutliveError, argument, invalid
+from outlive.hosts.engine import Caller, Engine
 from outlive.store.inspection import engine_record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.config import Config
-    from outlive.core.host_settings import HostSettings
-    from outlive.core.records import Definition
-    from outlive.hosts.engine import Caller, Engine
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 
 _MODULES = {"slurm": "outlive.hosts.slurm.engine", "ssh": "outlive.hosts.ssh.engine"}
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from outlive.core import quoted
+from outlive.core.records import SandboxTrial
 from outlive.errors import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.config import Config
-    from outlive.core.records import SandboxTrial
 
-    Finding = dict[str, object]
+Finding = dict[str, object]
 
 
 def finding(name: str, status: str, text: str, advice: str | None = None) -> Finding:

@@ -11,13 +11,9 @@ import os
 import threading
 
 from outlive import fastjson, limits
+from outlive.annotations import IO, Callable
 from outlive.system import fds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-    from typing import IO
+from outlive.system.fds import socket
 
 _LINE_BYTES = 4096
 _MOST_BYTES = limits.MAX_STDIN_WRITE_BYTES + limits.CONTROL_BYTES

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError, per_face
 from outlive.jobs import adoption, lookup, ownership
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from outlive.jobs.context import Context
     from outlive.store.job_dir import JobDir
+
 
 _MOST = 200  # each costs some open files
 

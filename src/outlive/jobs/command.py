@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from outlive import fastjson, limits
 from outlive.core.records import Script
 from outlive.errors import argument, from_os, invalid
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
     from outlive.config import Config
     from outlive.core.records import Definition
     from outlive.core.rights import Rights

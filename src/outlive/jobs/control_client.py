@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from outlive import fastjson, limits
 from outlive.errors import OutliveError
@@ -10,13 +11,8 @@ from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.job_dir import JobDir
 from outlive.system import fds, machine, process, tree
+from outlive.system.fds import socket
 from outlive.system.waiting import pause
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-    from typing import Any
-
 
 _RETRY_S = 0.25  # at the longest, between two looks for a supervisor
 _ELSEWHERE_S = 0.5

@@ -8,6 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.core.env_files import check_env, is_env_name, read_env_files
@@ -20,11 +22,7 @@ from outlive.jobs import command as command_module
 from outlive.jobs import directory, ownership
 from outlive.system import machine
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
     from outlive.core.records import Resources, Sandbox, Watch
     from outlive.hosts.engines import Host
     from outlive.jobs.context import Context

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from outlive import limits
 from outlive.core.ids import short_id
@@ -13,13 +15,11 @@ from outlive.system import process, signals
 from outlive.system.signals import signal
 from outlive.system.waiting import pause
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from outlive.jobs.context import Context
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
+
 
 _CLEAN_LOOKS = 2  # in a row that found nothing: a fork can slip past one
 SURE = (signal.SIGTERM, signal.SIGKILL)  # the supervisor makes sure of the end; other signals are sent as they are

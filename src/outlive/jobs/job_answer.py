@@ -7,6 +7,7 @@ where it is found.
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.answers import ABSENT, sentences
@@ -19,10 +20,7 @@ from outlive.store.output.merged import Output
 from outlive.system import process
 from outlive.system.waiting import checkpoint
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.answers.output import Shown
     from outlive.jobs.context import Context
     from outlive.render.view import View

@@ -6,8 +6,10 @@ Every other module goes through here, so the wall between callers holds.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from sys import intern
+from typing import TYPE_CHECKING
 
 from outlive import fastjson, limits
 from outlive.core.ids import is_id, short_id
@@ -20,10 +22,7 @@ from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import not_found
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.store.root import Store

@@ -7,21 +7,21 @@ person, who has no session, may name every job.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Protocol
+
 from outlive.core.origin import SESSION_VARIABLE
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from outlive.jobs.context import Context
 
-    class Owned(Protocol):
-        """What tells whose a job is (core/records.py, core/origin.py)."""
 
-        @property
-        def owner(self) -> str: ...
-        @property
-        def session(self) -> str | None: ...
+class Owned(Protocol):
+    """What tells whose a job is (core/records.py, core/origin.py)."""
+
+    @property
+    def owner(self) -> str: ...
+    @property
+    def session(self) -> str | None: ...
 
 
 _SHOWN_CHARS = 8

@@ -8,18 +8,13 @@ files, processes and signals that it has without. Only `trap` would show it: a s
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
+from outlive.core.records import Definition
 from outlive.jobs import shell_form
 from outlive.store import atomic_file
-from outlive.store.job_dir import STAGES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from outlive.core.records import Definition
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import STAGES, JobDir
 
 _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stages.bash")
 _EXPANDED = frozenset("$`\\'\"~")  # what bash does not take as it stands in BASH_ENV

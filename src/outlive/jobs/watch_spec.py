@@ -5,6 +5,7 @@ names of files that get events into paths.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from outlive import fastjson, limits
 from outlive.core.nearest import nearest
@@ -12,11 +13,9 @@ from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX, Watch
 from outlive.errors import OutliveError, argument, invalid
 from outlive.store.output.patterns import Pattern, check_length
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
+
 
 STREAMS = ("both", "stdout", "stderr")
 _KEYS = ("pattern", "match_type", "stream", "once", "command", "file")

@@ -18,10 +18,7 @@ import time
 from outlive import limits
 from outlive.supervisor.fork_protocol import LEND, Pair
 from outlive.system import fault_points, fds, held_code
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
+from outlive.system.fds import socket
 
 LENT_PAIRS = 16  # idle pairs of a server that wait for another job
 

@@ -11,10 +11,7 @@ from outlive.store.output import merged  # noqa: F401
 from outlive.supervisor import request  # noqa: F401
 from outlive.supervisor.fork_protocol import Pair
 from outlive.system import fds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
+from outlive.system.fds import socket
 
 
 class Launcher:

@@ -11,12 +11,9 @@ from __future__ import annotations
 import os
 import signal
 
+from outlive.annotations import Mapping
 from outlive.launch import fork_server_client
 from outlive.system import fault_points, fds, systemd
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _PROGRAM = "systemd-run"
 _THERE = b"there"

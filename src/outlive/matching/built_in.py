@@ -9,9 +9,7 @@ failed job. So those of one tool come before those of any program, and a line th
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 
 def _error(*regexps: str, file: int | None = None) -> dict[str, Any]:

@@ -13,15 +13,11 @@ lines below match the others.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from outlive.errors import invalid
 from outlive.matching.built_in import MATCHERS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
 ERROR, *_ = SEVERITIES = ("error", "warning", "notice", "info")
 _GROUPS = (

@@ -6,16 +6,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.core.rights import Rights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from anyio.abc import TaskGroup
     from mcp.server.context import ServerRequestContext
+
 
 UNNAMED_CLIENT = "mcp"
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"  # in the _meta of each request, from protocol 2026-07-28 on

@@ -6,14 +6,11 @@ Nothing here needs the SDK: these are among the first answers (stdio/first_answe
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Literal
 
 import outlive
 from outlive.mcp import instructions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Literal
 
 NAME = "outlive"
 _OUR_PLUGIN = (".codex-plugin/plugin.json", "skills/outlive/SKILL.md")  # files of it

@@ -10,13 +10,10 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 
 from outlive.mcp import introduction
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PROFILE_S = 3.0  # a login shell that takes longer is killed
 FIRST_JOB_S = 1.0  # the first job waits this long for the login shell

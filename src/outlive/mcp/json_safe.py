@@ -11,10 +11,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping
 
 _HALF_ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")
 _HALF = re.compile("[\ud800-\udfff]")

@@ -12,20 +12,15 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import anyio.to_thread
+from mcp.server.context import CallNext, HandlerResult
 
 import outlive
+from outlive.mcp.caller import Request
 from outlive.system import held_code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcp.server.context import CallNext, HandlerResult
-
-    from outlive.mcp.caller import Request
 
 # An audit hook in all tests of tests/over_mcp saw these imported after the start: parts of anyio,
 # pyte and wcwidth (`screen`), RE2 (`log` with a pattern), h11 (`wait` for a URL). The SDK, pydantic

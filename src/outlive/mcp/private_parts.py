@@ -31,21 +31,21 @@ too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ssl
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.connection import Connection
+
+from outlive.mcp.caller import Request
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable
-    from typing import Any
-
     import uvicorn
-    from mcp.server.connection import Connection
     from starlette.requests import Request as HttpRequest
     from starlette.routing import Route
     from starlette.types import Send
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    from outlive.mcp.caller import Request
 
 __all__ = (
     "QUOTING_LOGGER",

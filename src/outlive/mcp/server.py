@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -17,17 +18,21 @@ from typing import TYPE_CHECKING
 from anyio.abc import TaskGroup
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from outlive.config import Config
 from outlive.core.members import text_of
+from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
+from outlive.jobs.context import Context
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.apps import declaration as apps
-from outlive.mcp.caller import client_of, on_stdio
+from outlive.mcp.caller import Caller, CallerOf, Request, client_of, on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members, restored
+from outlive.mcp.masks.masker import Masker
 from outlive.mcp.masks.secrets import masked_answer
 from outlive.mcp.push import progress, task_requests, tasks
 from outlive.mcp.push import subscriptions as subscriptions_module
@@ -35,27 +40,17 @@ from outlive.mcp.push.channel import Channel
 from outlive.mcp.push.resources import Resources
 from outlive.mcp.push.waits import OF_JOB, OF_WAIT, WAIT, Wait, Waits
 from outlive.mcp.tools import listing
-from outlive.mcp.tools.call import Around, Calls, Tools
+from outlive.mcp.tools.call import Alongside, Around, Calls, Tools
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.mcp.tools.text import answers as text
 from outlive.mcp.tools.text import sentences
 from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
-from outlive.verbs.spec import BRIEF, FULL
+from outlive.verbs.spec import BRIEF, FULL, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-
-    from mcp.server.lowlevel import NotificationOptions
-
-    from outlive.config import Config
-    from outlive.core.records import Definition
-    from outlive.jobs.context import Context
     from outlive.mcp.apps.handlers import ViewRequests
-    from outlive.mcp.caller import Caller, CallerOf, Request
-    from outlive.mcp.masks.masker import Masker
-    from outlive.mcp.tools.call import Alongside
-    from outlive.verbs.spec import Verb
+
 
 _LARGE_CHARS = 65_536  # of an answer that is rendered in a thread: it would keep all other calls waiting
 _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not affected."

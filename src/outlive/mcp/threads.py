@@ -12,8 +12,9 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
@@ -21,11 +22,7 @@ import anyio
 from outlive.errors import OutliveError
 from outlive.system.waiting import Call
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 _CANCELLED_S = 1.0  # so long the end of a cancelled call is waited for; what it started goes on
 _LOOK_S = 0.01

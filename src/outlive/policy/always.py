@@ -8,17 +8,13 @@ takes back an approval of an earlier line.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from outlive import fastjson
+from outlive.core.records import Definition
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from outlive.core.records import Definition
-
-    Approvals = dict[str, dict[str, object]]  # by key
+Approvals = dict[str, dict[str, object]]  # by key
 
 _SECRET_BYTES = 32
 

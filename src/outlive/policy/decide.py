@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from outlive.policy import lexer
-from outlive.policy.rules import ALLOW, ASK, DECISIONS, is_safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from outlive.policy.rules import Place, Rule
+from outlive.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_safe
 
 DEFAULT = "default"
 _UNKNOWN = "it is not known what it runs"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Any
 
 from outlive.core.nearest import nearest
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import OutliveError
 from outlive.policy import lexer, wrappers
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
 ALLOW, ASK, DENY = DECISIONS = ("allow", "ask", "deny")  # the later, the stricter
 _CONDITIONS = ("prefix", "program", "directory", "sandbox", "git", "unknown")

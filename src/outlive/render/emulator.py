@@ -10,12 +10,9 @@ import codecs
 import copy
 import itertools
 import re
+from typing import Any
 
 import pyte
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _ALTERNATE = frozenset({47, 1047, 1049})
 _132_COLUMNS = 3  # xterm ignores it too, unless configured otherwise

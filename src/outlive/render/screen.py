@@ -7,12 +7,9 @@ near the end, if possible at a point after which nothing earlier can be seen.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 from outlive.render.emulator import Emulator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 WHOLE_BYTES = 524_288  # output up to this length is rendered from the start
 WINDOW_BYTES = 4_194_304  # so much of the end is searched for a starting point

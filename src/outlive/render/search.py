@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable, Iterator
 
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
@@ -11,14 +12,9 @@ from outlive.render import truncate
 from outlive.render.decode import decode_exact, hides_bytes
 from outlive.render.plain_text import readable
 from outlive.render.truncate import gaps_in
+from outlive.store.output.line_index import Lines
 from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from outlive.store.output.line_index import Lines
 
 _CHUNK = 1 << 18
 _BLOCK_BYTES = 65_536  # of lines that are searched in one go; the rest of a longer line is one of its own

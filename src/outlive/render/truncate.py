@@ -3,13 +3,13 @@ what is left out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from outlive.answers.spans import Gap
 from outlive.render.decode import leading_cut, trailing_cut
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from outlive.store.output.gap import Hole
 
 

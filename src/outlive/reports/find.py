@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from fnmatch import translate
 from itertools import islice
 from re import compile as pattern_of
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from outlive import limits
+from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
 from outlive.sandbox import view
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from outlive.core.records import Sandbox
 
 _MOST_DEEP = 50  # directories below each other, for **
 _ANY_DEPTH = "**"

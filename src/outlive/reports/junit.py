@@ -6,19 +6,17 @@ the test it is at, and no tree.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from xml.sax import SAXException, SAXParseException
 from xml.sax.handler import ContentHandler
+from xml.sax.xmlreader import AttributesImpl
 
 from defusedxml import DefusedXmlException
 from defusedxml.expatreader import DefusedExpatParser
 
 from outlive.reports.tally import Broken, Tally
 
-if TYPE_CHECKING:
-    from xml.sax.xmlreader import AttributesImpl
-
-    Attributes: TypeAlias = "AttributesImpl[str] | dict[str, str]"
+Attributes: TypeAlias = "AttributesImpl[str] | dict[str, str]"
 
 _MOST_DEEP = 100
 _KEPT_CHARS = 65_536  # of the text of one test

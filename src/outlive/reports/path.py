@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.core.records import Definition
 from outlive.errors import argument, invalid
 from outlive.sandbox.shown import is_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Definition
 
 _PARENT = ".."
 

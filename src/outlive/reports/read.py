@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from outlive.answers.testing import Tests
 from outlive.reports import find, go_test, junit, pytest_json, tap, values
+from outlive.reports.find import Found, Where
 from outlive.reports.tally import Broken, Tally, plain
-
-if TYPE_CHECKING:
-    from outlive.answers.testing import Tests
-    from outlive.reports.find import Found, Where
 
 _LOOKED_BYTES = 65_536  # at the beginning, for the first object
 _SHOWN = 3  # problems with files

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from outlive.reports.tally import Broken, Tally
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MOST_VALUES = 1_000_000  # of one document: an empty list takes 3 bytes of it, and 64 of memory
 _SHORT_BYTES = 65_536  # that may have any number of values

@@ -13,19 +13,13 @@ import os
 import stat
 
 from outlive import fastjson
+from outlive.annotations import Callable, Mapping
 from outlive.core.quoted import quoted
-from outlive.core.records import State
+from outlive.core.records import Sandbox, State
 from outlive.sandbox import gitconfig, search, shown
-from outlive.sandbox.guard import CHANGES, changes, stamps
+from outlive.sandbox.guard import CHANGES, Guard, changes, stamps
 from outlive.sandbox.mounts import opened
 from outlive.sandbox.shown import is_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from outlive.core.records import Sandbox
-    from outlive.sandbox.guard import Guard
 
 NAME = "sandbox.json"  # in the directory of the job: what was there before
 _SUFFIX = ".from-sandbox"

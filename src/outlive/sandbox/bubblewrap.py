@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
+from outlive.annotations import Mapping
 from outlive.core.records import SandboxTrial
 from outlive.errors import OutliveError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from outlive.core.records import Sandbox
+
 
 # Never along PATH: a directory of it may be one that a job can write
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")

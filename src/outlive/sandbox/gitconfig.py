@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from outlive.annotations import Iterable, Iterator
 
 OF_USER = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
 _MOST_BYTES = 65_536

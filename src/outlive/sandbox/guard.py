@@ -10,14 +10,10 @@ from __future__ import annotations
 import os
 import stat
 
+from outlive.core.records import Sandbox
 from outlive.sandbox import gitconfig, search, shown
-from outlive.sandbox.mounts import opened, pinned
+from outlive.sandbox.mounts import Mounts, opened, pinned
 from outlive.sandbox.shown import is_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Sandbox
-    from outlive.sandbox.mounts import Mounts
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import os
 
+from outlive.core.records import Sandbox
 from outlive.sandbox.after import Before
 from outlive.sandbox.guard import Guard, likely, searching
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Sandbox
-    from outlive.sandbox.mounts import Mounts
+from outlive.sandbox.mounts import Mounts
 
 _SEVERAL = ".several"  # in the cache of the sandbox, where no job writes: there was more than was supposed
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from outlive.core.records import GIT, NETWORKS
+from outlive.annotations import Any, Mapping
+from outlive.core.records import GIT, NETWORKS, Sandbox
 from outlive.core.records import SANDBOXES as MODES
 from outlive.errors import OutliveError, argument, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from outlive.core.records import Sandbox
 
 OFF = "off"
 

@@ -12,23 +12,19 @@ from __future__ import annotations
 import os
 import stat
 
+from outlive.annotations import Callable, Iterable, Protocol
+from outlive.core.records import Sandbox
 from outlive.sandbox import gitconfig, shown
 from outlive.sandbox.shown import is_in
 from outlive.system import fds
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Protocol
 
-    from outlive.core.records import Sandbox
+class Guard(Protocol):
+    """What is kept from a job (guard.py)."""
 
-    class Guard(Protocol):
-        """What is kept from a job (guard.py)."""
-
-        @property
-        def kept(self) -> list[str]: ...
-        def mount(self, mounts: Mounts) -> None: ...
+    @property
+    def kept(self) -> list[str]: ...
+    def mount(self, mounts: Mounts) -> None: ...
 
 
 _PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC

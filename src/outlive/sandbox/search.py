@@ -6,12 +6,9 @@ import binascii
 import os
 import select
 
+from outlive.annotations import Mapping
 from outlive.sandbox.programs import SEARCH
 from outlive.system import fds, spawn
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _WHY = {
     1: "there are more than 500,000 directories below",

@@ -17,7 +17,10 @@ import select
 import stat
 import struct
 
+from outlive.annotations import Callable, Mapping, Sequence
+from outlive.core.records import Sandbox
 from outlive.sandbox import bubblewrap, syscalls
+from outlive.sandbox.guard import Guard
 from outlive.sandbox.keeping import Keeping
 from outlive.sandbox.mounts import Mounts
 from outlive.sandbox.mounts import add as add_mounts
@@ -25,13 +28,6 @@ from outlive.sandbox.programs import INIT
 from outlive.system import fds, process, spawn, tree
 from outlive.system.fds import socket
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from outlive.core.records import Sandbox
-    from outlive.sandbox.guard import Guard
 
 # init.c expects these; the others are for bwrap, which closes them
 _REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _WRITABLE, _ARGS, _COPIES = 3, 4, (5, 6), 7, 8, 10, 11, 12

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from outlive.core.records import Sandbox
+from outlive.annotations import Iterable, Mapping
+from outlive.core.records import Sandbox
 
 _MOST_STEPS = 1000  # names and links of one path
 

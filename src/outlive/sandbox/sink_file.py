@@ -9,14 +9,11 @@ from __future__ import annotations
 import errno
 import os
 
+from outlive.core.records import Sandbox
 from outlive.sandbox import view
 from outlive.sandbox.guard import guarded
 from outlive.sandbox.mounts import opened
 from outlive.sandbox.shown import is_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Sandbox
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 import errno
 import struct
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
+Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
 
 # linux/filter.h and linux/seccomp.h
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06

@@ -9,17 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 
+from outlive.annotations import Any, Iterable, Mapping
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError, argument, invalid
 from outlive.sandbox import shown
+from outlive.sandbox.modes import Granted
 from outlive.sandbox.shown import is_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from outlive.sandbox.modes import Granted
 
 _CACHES = ".cache/outlive/sandbox"  # below the home: what tools cache in sandboxes
 

@@ -8,13 +8,9 @@ import stat
 import zlib
 
 from outlive import fastjson, limits
+from outlive.annotations import Any, Sequence
 from outlive.errors import OutliveError
 from outlive.system import fault_points
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 _counter = 0
 # A regular file ignores O_NONBLOCK

@@ -12,13 +12,10 @@ import os
 import sys
 
 from outlive import __version__
+from outlive.annotations import Any
 from outlive.core.units import timestamp
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import FAULT, JobDir
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _FACTS = ("process", "at", "error")
 _TRACE_BYTES, _ERROR_CHARS = 32_768, 400

@@ -17,19 +17,17 @@ import fcntl
 import os
 
 from outlive import fastjson, limits
+from outlive.annotations import Any, Container
 from outlive.core.units import timestamp
 from outlive.store.job_dir import EVENTS
 from outlive.system import fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container
-    from typing import Any
-
     from outlive.core.records import State
     from outlive.store.job_dir import JobDir
 
-    Event = dict[str, Any]
+Event = dict[str, Any]
 
 STARTED = "started"  # pid
 ADOPTED = "adopted"  # by: pid of the process that supervises it from here on

@@ -20,6 +20,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from outlive import limits
+from outlive.annotations import Callable, Iterator, Mapping
 from outlive.core.ids import is_id
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.store import atomic_file
@@ -27,10 +28,9 @@ from outlive.system import locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from outlive.store.root import Store
     from outlive.system.host_process import Host
+
 
 PENDING = ".owed"
 _SHELLS_CLIENT = "claude-code"

@@ -9,27 +9,27 @@ import stat
 import time
 
 from outlive import limits
+from outlive.annotations import Any, Callable, Protocol, TypeVar
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.store import atomic_file
 from outlive.system import fault_points, fds, locks
+from outlive.system.fds import socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-    from typing import Any, Protocol, TypeVar
-
     from outlive.core.record import Record
 
-    class Root(Protocol):
-        """A root.Store, whose module imports this one."""
-
-        path: str
-        fd: int
-
     _R = TypeVar("_R", bound=Record)
+
+
+class Root(Protocol):
+    """A root.Store, whose module imports this one."""
+
+    path: str
+    fd: int
+
 
 # In the root: one file for each job that has not ended. `list` finds the running ones among 10,000
 LIVE = ".live"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 
+from outlive.annotations import TypeVar
 from outlive.store.job_dir import LOCK, NEW, JobDir, Locks
 from outlive.store.root import TEMPORARY
 from outlive.system import fault_points
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVar
-
     from outlive.core.record import Record
     from outlive.store.root import Store
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from outlive.annotations import Iterable
 
 
 def owner_of(path: str, own: Iterable[str]) -> str | None:

@@ -7,6 +7,7 @@ import os
 import stat
 
 from outlive import limits
+from outlive.annotations import Callable, Iterator, Mapping
 from outlive.core.base_directories import base_directory
 from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
@@ -15,9 +16,8 @@ from outlive.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from outlive.core.origin import Origin
+
 
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"

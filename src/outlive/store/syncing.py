@@ -8,14 +8,9 @@ and from then on whatever replaces `state.json` is synced first (JobDir.write_st
 
 from __future__ import annotations
 
+from outlive.annotations import Sequence
 from outlive.store import atomic_file
-from outlive.store.job_dir import EVENTS, GAP, META, ORDER, SCRIPT, STATE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import EVENTS, GAP, META, ORDER, SCRIPT, STATE, JobDir
 
 
 class JobSync:

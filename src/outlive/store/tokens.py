@@ -17,19 +17,14 @@ import time
 from contextlib import contextmanager
 
 from outlive import limits
+from outlive.annotations import Any, Callable, Iterator
 from outlive.core.record import Record
 from outlive.core.records import EXEC, GIT, NETWORKS, RIGHTS, SANDBOXES
 from outlive.core.rights import Rights, identity_of
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.store import atomic_file
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from outlive.store.root import Store
+from outlive.store.root import Store
 
 NAME, LOCK = ".tokens.json", ".tokens.lock"
 EVERYTHING = "*"  # the scope that sees the jobs of all others

@@ -12,11 +12,8 @@ import os
 import pwd
 import stat
 
+from outlive.annotations import NoReturn
 from outlive.errors import OTHER_ROOT, OutliveError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 _OVERFLOW = "/proc/sys/kernel/overflowuid"
 _ACL = "system.posix_acl_access"

@@ -3,14 +3,11 @@ done for it: every process of the same user can connect, another version of outl
 """
 
 from outlive import fastjson, limits
+from outlive.annotations import Callable
 from outlive.core.record import Record
 from outlive.system import signals
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Check = Callable[[object], bool]
+Check = Callable[[object], bool]
 
 
 class BadRequest(Exception):

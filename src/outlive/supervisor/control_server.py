@@ -14,19 +14,12 @@ import os
 import time
 
 from outlive import __version__, fastjson, limits
-from outlive.store.job_dir import CONTROL
-from outlive.supervisor.control_requests import BadRequest, Ping, Watch, checked
+from outlive.annotations import Any, Callable
+from outlive.store.job_dir import CONTROL, JobDir
+from outlive.supervisor.control_requests import BadRequest, ControlRequest, Ping, Watch, checked
+from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-    from typing import Any
-
-    from outlive.store.job_dir import JobDir
-    from outlive.supervisor.control_requests import ControlRequest
-    from outlive.supervisor.event_loop import EventLoop
+from outlive.system.fds import socket
 
 OUTPUT, STATE = b"o", b"s"
 _ACCEPT_AGAIN_S = 0.2

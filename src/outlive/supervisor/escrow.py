@@ -11,10 +11,7 @@ from __future__ import annotations
 import os
 
 from outlive.system import fds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
+from outlive.system.fds import socket
 
 
 class Escrow:

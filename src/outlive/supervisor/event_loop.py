@@ -7,9 +7,7 @@ from __future__ import annotations
 import select
 import time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from outlive.annotations import Callable
 
 _LONGEST_S = 86_400.0
 

@@ -7,10 +7,7 @@ A command line loads this module, and not `guardian`, which it does not need.
 from __future__ import annotations
 
 from outlive.system import fault_points, fds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
+from outlive.system.fds import socket
 
 # A message between launcher, guardian and supervisor: names, and their open files beside them
 MESSAGE_BYTES = 400

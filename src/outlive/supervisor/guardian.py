@@ -13,7 +13,8 @@ from __future__ import annotations
 import errno
 import os
 
-from outlive.store.job_dir import SUPERVISOR_BYTE
+from outlive.annotations import Callable
+from outlive.store.job_dir import SUPERVISOR_BYTE, JobDir
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read
 from outlive.supervisor.preloading import preload
@@ -22,13 +23,7 @@ from outlive.supervisor.start import open_job
 from outlive.supervisor.supervisor import SURVIVED
 from outlive.supervisor.worker import Worker, collect, is_time_to_collect, last_message
 from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, prctl, signals, tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-
-    from outlive.store.job_dir import JobDir
+from outlive.system.fds import socket
 
 # What guardian and supervisor import late, because few jobs need it or no caller waits for it any
 # more. By then an update may have replaced the files

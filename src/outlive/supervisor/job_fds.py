@@ -9,18 +9,14 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.core.records import Identity
 from outlive.store.job_dir import FIFOS, JobDir
 from outlive.supervisor.control_server import listen
 from outlive.supervisor.escrow import Escrow, adopt_socket
 from outlive.supervisor.fork_protocol import HELD
 from outlive.system import fds, process, splice
 from outlive.system import pty as pty_module
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-
-    from outlive.core.records import Identity
+from outlive.system.fds import socket
 
 _DROPPED = "dropped"  # in escrow
 _TERMINAL_HELD_BYTES = 131_072  # more than a terminal can hold: 64 KiB of buffers and 4 KiB in the line discipline

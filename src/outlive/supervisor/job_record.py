@@ -3,17 +3,12 @@ the disk."""
 
 from __future__ import annotations
 
+from outlive.annotations import Any, Callable
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError
+from outlive.store.job_dir import JobDir
 from outlive.store.syncing import JobSync
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from outlive.store.job_dir import JobDir
-    from outlive.supervisor.request import Request
+from outlive.supervisor.request import Request
 
 
 class JobRecord:

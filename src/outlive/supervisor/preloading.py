@@ -3,11 +3,8 @@ the job of a request will need is held before its command is spawned."""
 
 from __future__ import annotations
 
+from outlive.supervisor.request import Request
 from outlive.system import held_code
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.supervisor.request import Request
 
 _INPUT = ("outlive.supervisor.input", "outlive.system.blocked_reads")
 _TERMINAL = ("outlive.render",)  # for the fork that looks for the cursor

@@ -5,31 +5,30 @@ disk.
 """
 
 from outlive import fastjson
+from outlive.annotations import Any, Protocol
 from outlive.core.record import Record
 from outlive.core.records import AuditTarget, Definition, Identity
 from outlive.store import fault_report
 from outlive.system import fds
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Protocol
 
-    class Settings(Protocol):
-        """What a request takes of the configuration (config/__init__.py)."""
+class Settings(Protocol):
+    """What a request takes of the configuration (config/__init__.py)."""
 
-        def bounds(self) -> dict[str, object] | None: ...
-        def own_paths(self, env: dict[str, str]) -> list[str]: ...
-        def audit(self, env: dict[str, str]) -> AuditTarget | None: ...
+    def bounds(self) -> dict[str, object] | None: ...
+    def own_paths(self, env: dict[str, str]) -> list[str]: ...
+    def audit(self, env: dict[str, str]) -> AuditTarget | None: ...
 
-    class Caller(Protocol):
-        """What a request takes of a call (jobs/context.py)."""
 
-        env: dict[str, str]
+class Caller(Protocol):
+    """What a request takes of a call (jobs/context.py)."""
 
-        @property
-        def config(self) -> Settings: ...
-        @property
-        def shell(self) -> tuple[str, ...]: ...
+    env: dict[str, str]
+
+    @property
+    def config(self) -> Settings: ...
+    @property
+    def shell(self) -> tuple[str, ...]: ...
 
 
 class Request(Record):

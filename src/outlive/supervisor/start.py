@@ -7,26 +7,25 @@ import os
 import time
 
 from outlive import fastjson
-from outlive.core.records import Definition, State, SupervisorId, Terminal
+from outlive.core.records import Definition, Identity, State, SupervisorId, Terminal
 from outlive.core.units import timestamp
 from outlive.store.job_dir import FIFOS, FULL, SCRIPT, STDIN_DATA, JobDir
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
+from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import ready
 from outlive.supervisor.job_fds import JobFds, open_readers
+from outlive.supervisor.request import Request
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import cgroup, fault_points, fds, machine, prctl, process, spawn, tree
 from outlive.system import pty as pty_module
+from outlive.system.fds import socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
-
-    from outlive.core.records import Identity
     from outlive.sandbox.session import How
-    from outlive.supervisor.escrow import Escrow
-    from outlive.supervisor.request import Request
     from outlive.supervisor.resources.apply import Limits
+
 
 _KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, below bash's 255
 _ANSWER_S = 0.003  # the cores are left to a caller that answers at once, until it hangs up and at most so long

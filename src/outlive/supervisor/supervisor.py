@@ -10,9 +10,12 @@ import os
 import time
 
 from outlive import limits
+from outlive.annotations import Callable
+from outlive.core.records import State
 from outlive.store import history
-from outlive.supervisor.control_requests import GetState, Kill, Reload
-from outlive.supervisor.control_server import ControlServer
+from outlive.store.job_dir import JobDir
+from outlive.supervisor.control_requests import ControlRequest, GetState, Kill, Reload
+from outlive.supervisor.control_server import Connection, ControlServer
 from outlive.supervisor.ending.asked import AskedEnd
 from outlive.supervisor.ending.command_end import CommandEnd
 from outlive.supervisor.ending.members import Members, Reaper
@@ -20,27 +23,18 @@ from outlive.supervisor.ending.unwritten import Unwritten
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.recorder import EventRecorder
 from outlive.supervisor.input.none import NoInput
+from outlive.supervisor.job_fds import JobFds
 from outlive.supervisor.job_record import JobRecord
 from outlive.supervisor.output.drop_counter import DropCounter
 from outlive.supervisor.output.log_files import LogFiles
 from outlive.supervisor.output.pump import Pump
 from outlive.supervisor.output.quota import Quota
+from outlive.supervisor.request import Request
 from outlive.system import fault_points, signals
+from outlive.system.fds import socket
 from outlive.system.signals import signal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-
-    from outlive.core.records import State
-    from outlive.store.job_dir import JobDir
-    from outlive.supervisor.control_requests import ControlRequest
-    from outlive.supervisor.control_server import Connection
-    from outlive.supervisor.job_fds import JobFds
-    from outlive.supervisor.request import Request
-
-    Action = Callable[[], None]
+Action = Callable[[], None]
 
 _AFTER_END_S = 0.02  # at most, after an end whose callers answer now, before files are synced and sinks are told
 _STARTED_S = 0.003  # an end that comes sooner is told to a caller that waits for it together with the start

@@ -9,26 +9,21 @@ from __future__ import annotations
 import os
 import time
 
-from outlive.core.records import State
+from outlive.core.records import Identity, State
 from outlive.core.units import timestamp
 from outlive.errors import SCARCE
 from outlive.store import fault_report
 from outlive.store.inspection import adoptions
+from outlive.store.job_dir import JobDir
 from outlive.supervisor.ending import outcome
+from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.job_fds import JobFds
+from outlive.supervisor.request import Request
 from outlive.supervisor.start import open_job, own_identity, reserve, start, write_down
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import fault_points, prctl, process, tree
+from outlive.system.fds import socket
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-
-    from outlive.core.records import Identity
-    from outlive.store.job_dir import JobDir
-    from outlive.supervisor.escrow import Escrow
-    from outlive.supervisor.request import Request
 
 
 def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:

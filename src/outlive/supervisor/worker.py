@@ -17,10 +17,7 @@ from outlive.supervisor.preloading import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import start
 from outlive.system import fault_points, fds, prctl, signals, tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
+from outlive.system.fds import socket
 
 PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job
 PAIR_JOBS = 500  # a pair ends after this many jobs: no leak of a library may grow for weeks

@@ -22,9 +22,7 @@ import stat
 import struct
 import time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from outlive.annotations import Iterable
 
 # Kinds of system calls. _READ_SECOND: the source is the second argument
 _READ, _READ_SECOND, _POLL, _SELECT, _EPOLL, _RESTART = range(6)

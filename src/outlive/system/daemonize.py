@@ -6,11 +6,8 @@ import errno
 import gc
 import os
 
+from outlive.annotations import Callable
 from outlive.system import fds, prctl, signals
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: bool = False) -> int:

@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import os
 
+from outlive.annotations import Iterable
 from outlive.system import process
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # What a process does. WAITING: the kernel does not say for what
 STOPPED, COMPUTING, DISK, TIMER, PIPE, FIFO, TERMINAL, LOCK, THREADS, FILES, WAITING = (

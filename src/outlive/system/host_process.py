@@ -6,9 +6,7 @@ import os
 
 from outlive.system import process
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Host = tuple[int, int]  # its pid, and its start in clock ticks after boot
+Host = tuple[int, int]  # its pid, and its start in clock ticks after boot
 
 # A client starts its commands by one of them. Most replace themselves by the command, but not all
 _BETWEEN = ("sh", "bash", "dash", "zsh", "fish", "ksh", "uv", "uvx")

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import os
 
+from outlive.annotations import Iterable
 from outlive.core.records import Group, OwnGroup
 from outlive.system import cgroup, systemd
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MEMORY, PIDS, CPU = CONTROLLERS = ("memory", "pids", "cpu")
 OF_RESOURCES = {"memory": MEMORY, "processes": PIDS, "cpus": CPU}  # the controllers that limit them

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from outlive.annotations import Iterator
 
 _MOUNTS = "/proc/self/mountinfo"
 

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from outlive.annotations import Iterator
 
 _FILE = "oom_score_adj"
 _SPARED = (-500, 0)  # the scores that a supervisor asks for; it gets the first that is permitted

@@ -10,13 +10,10 @@ from collections import deque
 from queue import SimpleQueue
 from threading import Thread
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
-    from typing import TypeVar
+from outlive.annotations import Callable, Generator, Iterable, TypeVar
 
-    _T = TypeVar("_T")
-    _R = TypeVar("_R")
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 THREADS = 8
 

@@ -11,9 +11,7 @@ import os
 import socket
 import struct
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from outlive.annotations import Iterable, Iterator
 
 _LISTEN = 10  # TCP_LISTEN, <netinet/tcp.h>
 _ANY_4, _ANY_6 = "0.0.0.0", "::"

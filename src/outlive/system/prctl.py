@@ -10,11 +10,8 @@ from __future__ import annotations
 import os
 import struct
 
+from outlive.annotations import Callable
 from outlive.system.process import stat_fields
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _PR_SET_NAME = 15
 _CLOSE_RANGE_CLOEXEC = 4

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 
+from outlive.annotations import Iterable
 from outlive.system.process import stat_fields
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _UTIME, _STIME, _CUTIME, _CSTIME, _RSS = 11, 12, 13, 14, 21  # places in `stat_fields`
 _TICK_US = 1_000_000 // (os.sysconf("SC_CLK_TCK") or 100)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from outlive.annotations import Mapping
 
 _USUAL = ("/bin", "/usr/bin", "/usr/local/bin")
 _last = ""  # the folder in which it was found: most calls have the same PATH, which may be long

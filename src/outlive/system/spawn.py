@@ -7,14 +7,10 @@ import errno
 import os
 import stat
 
+from outlive.annotations import Any, Callable, Mapping, Sequence
 from outlive.system import fds, oom, signals
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    Action = tuple[Any, ...]  # as posix_spawn(3) of the os module takes them
+Action = tuple[Any, ...]  # as posix_spawn(3) of the os module takes them
 
 # The process could not be made, so exec(2) was not reached. All other errors are about the program
 NO_PROCESS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})

@@ -10,12 +10,8 @@ import fcntl
 import os
 import struct
 
+from outlive.annotations import Any, Callable, Iterable, Mapping, Sequence
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
 
 _ERROR = struct.Struct("=i")
 

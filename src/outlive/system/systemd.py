@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from outlive.annotations import Iterator
 
 # What kind of unit a process is in
 SESSION, USER_UNIT, SERVICE, CONTAINER, SCOPE, NONE = "session", "user unit", "service", "container", "scope", "none"

@@ -14,12 +14,9 @@ import os
 import threading
 import time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self, TypeVar
+from outlive.annotations import Callable, Self, TypeVar
 
-    _T = TypeVar("_T")
+_T = TypeVar("_T")
 
 
 # A call that waits for longer may be overtaken by an update of outlive: it holds what its answer may need

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from outlive.answers import ABSENT
 from outlive.answers.job import Job
 from outlive.answers.permission import Answered, Approved
 from outlive.core.ids import short_id
 from outlive.jobs import job_answer, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.permission import approval, facts
 from outlive.jobs.permission.person import person, require_person
 from outlive.store import approval as answers
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.verbs.spec import BOOL, JOB_ID, STR, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-
 
 NO_TITLES = "the jobs that wait may share it"
 

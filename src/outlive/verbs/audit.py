@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from outlive.answers.administration import Audit
 from outlive.config import state_directory
 from outlive.core.units import moment, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import lookup
+from outlive.jobs.context import Context
 from outlive.store.audit.reader import Reader
 from outlive.store.audit.record import END, FILE, SYSLOG
 from outlive.store.inspection import inspect
 from outlive.store.job_dir import JobDir
 from outlive.verbs import canonical
 from outlive.verbs.spec import INT, STR, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from outlive.jobs.context import Context
 
 _STARTS = frozenset({"run", "start", "restart"})
 _OUTCOME = ("state", "exit_code", "signal", "reason", "message", "ended_by", "finished_at", "duration_ms")

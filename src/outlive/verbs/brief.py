@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from outlive.answers import ALWAYS, EVEN_FALSE, FULL_ONLY, READABLE, Field
+from typing import Any
+
+from outlive.answers import ALWAYS, EVEN_FALSE, FULL_ONLY, READABLE, Field, Part
 from outlive.render.plain_text import readable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.answers import Part
 
 _ADDED = Field("", {})  # what a face adds to any answer: notices, how long a call was allowed to wait
 

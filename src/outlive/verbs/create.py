@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from outlive.answers.job import Job
 from outlive.answers.starting import Created
 from outlive.core.ids import new_id, short_id
@@ -10,10 +12,7 @@ from outlive.jobs.starting import making
 from outlive.verbs import shared_args
 from outlive.verbs.spec import Verb
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
 
 

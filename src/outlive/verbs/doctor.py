@@ -8,14 +8,11 @@ from outlive import config
 from outlive.answers.administration import Examined
 from outlive.errors import OutliveError
 from outlive.jobs import doctor as doctor_module
+from outlive.jobs.context import Context
 from outlive.jobs.doctor.finding import FAIL, Place
 from outlive.store.root import Store, default_path
 from outlive.verbs.spec import Verb
 from outlive.verbs.spelling import CLI, spelled
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def doctor(ctx: Context) -> Examined:

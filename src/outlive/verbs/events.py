@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from outlive import fastjson, limits
 from outlive.answers import sentences
@@ -18,11 +20,7 @@ from outlive.store.job_dir import EVENTS
 from outlive.system.waiting import pause
 from outlive.verbs.spec import BOOL, BUDGET, INT, JOB, SINCE_SEQ, Arg, Verb
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.answers.ending import Collected, Decided, KeptTo, Totals
@@ -21,11 +23,7 @@ from outlive.system import parallel, tree
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, FLOAT, INT, STR, Arg, Verb
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.store.inspection.inspect import Inspection
 

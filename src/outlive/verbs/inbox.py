@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from outlive.answers.permission import APPROVAL, INPUT, Inbox, Question
 from outlive.core import quoted
 from outlive.core.ids import short_id
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.context import Context
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 
 def inbox(ctx: Context) -> Inbox:

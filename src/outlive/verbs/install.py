@@ -10,14 +10,10 @@ from outlive.answers.clients import ClientAnswer, Installed, Uninstalled
 from outlive.client_config import make_entry, registry
 from outlive.client_config.discover import config_file, installed, own_words, survey
 from outlive.client_config.edit import NONE, Change
-from outlive.client_config.registry import CLIENTS, LEVELS, USER
+from outlive.client_config.registry import CLIENTS, LEVELS, USER, Client
 from outlive.errors import OutliveError, invalid
+from outlive.jobs.context import Context
 from outlive.verbs.spec import BOOL, STR, STRS, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.client_config.registry import Client
-    from outlive.jobs.context import Context
 
 # The entry that was asked for; the arguments of `install` say what each is. No dataclass, because TAB loads this module
 _Wanted = namedtuple("_Wanted", "name args command url token_env approve", defaults=(None, None, False))

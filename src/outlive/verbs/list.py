@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from outlive import limits
 from outlive.answers import ABSENT, sentences
@@ -18,15 +20,13 @@ from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, BUDGET, FULL, INT, PATH, STR, STRS, Arg, Verb
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from outlive.core.origin import Origin
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
+
 
 _AT_ONCE_S = 0.002  # before another call may have its turn
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.answers import sentences
@@ -21,15 +23,12 @@ from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENCODING, INT, JOB, MAX_BYTES, RAW, RUN, SINCE_SEQ, STR, Arg, Verb
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from outlive.answers.output import Excerpt
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.store.job_dir import JobDir
+
 
 _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 

@@ -4,11 +4,9 @@ means `job_id`. Only errors load this module.
 
 from __future__ import annotations
 
-from outlive.core.nearest import nearest
+from collections.abc import Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from outlive.core.nearest import nearest
 
 # Verb → the words that other tools use for it. A word that may mean two things stands nowhere.
 VERBS = {

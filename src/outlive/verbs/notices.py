@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from outlive.answers.reading import Notices
+from outlive.jobs.context import Context
 from outlive.verbs.spec import STR, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def notices(ctx: Context, *, session: str | None = None) -> Notices:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.answers.job import Job
@@ -18,12 +19,10 @@ from outlive.system.waiting import pause
 from outlive.verbs import shared_args
 from outlive.verbs.spec import JOB, PATH, STR, STRS, Arg, Verb
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.store.job_dir import JobDir
+
 
 _RETRY_S = 0.02
 _MATCH = ("output_pattern", "output_match_type", "output_stream", "output_command", "output_file")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import islice
+from typing import Any
 
 from outlive import limits
 from outlive.answers.permission import Always, CheckedJobs, Forgotten, PolicyCheck, PolicyList, Rule
@@ -14,19 +15,14 @@ from outlive.core.units import timestamp
 from outlive.errors import argument, from_os, invalid
 from outlive.jobs import auditing, definition, lookup
 from outlive.jobs import command as command_module
+from outlive.jobs.context import Context
 from outlive.jobs.permission import boundary, commands
 from outlive.jobs.permission.person import person
 from outlive.policy import always, decide
+from outlive.policy.always import Approvals
 from outlive.policy.rules import ALLOW, ASK, DECISIONS, DENY, Place
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENV, PATH, STR, STRS, WORDS, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.jobs.context import Context
-    from outlive.policy.always import Approvals
 
 OFF = SANDBOXES[-1]
 _NO_POLICY = "there is no [policy] in the configuration"

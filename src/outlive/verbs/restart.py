@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from outlive.answers.starting import Started
 from outlive.core.env_files import check_env, read_env_files
 from outlive.core.ids import new_id
@@ -16,10 +18,7 @@ from outlive.system import machine
 from outlive.verbs import shared_args
 from outlive.verbs.spec import ENV, JOB, Arg, Verb
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.store.job_dir import JobDir
 

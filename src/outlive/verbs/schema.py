@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import types
 import typing
+from typing import Any
 
 from outlive import limits, verbs
 from outlive.answers import ALWAYS, FULL_ONLY, Answer, Field, Part, shapes, spans
 from outlive.answers.administration import SchemaDocument
 from outlive.answers.reading import Added
 from outlive.errors import CODES
+from outlive.jobs.context import Context
 from outlive.verbs.spec import Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.jobs.context import Context
 
 CHANGED = "2026-11-25T23:42:00.000Z"  # when this schema last changed
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
 from outlive.errors import OutliveError, argument, invalid
@@ -11,11 +14,7 @@ from outlive.jobs.interaction import keys, stdin
 from outlive.verbs.shared_args import TEXT_FIRST, WRITING
 from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.store.inspection.inspect import Inspection
 

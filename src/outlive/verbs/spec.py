@@ -6,16 +6,15 @@ declarations.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
 from outlive import limits
 from outlive.core.records import EXEC, SHOWS
 from outlive.errors import argument, invalid
 from outlive.fastjson import loads
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
-
     from outlive.answers import Answer
 
 

@@ -7,15 +7,11 @@ through `spelled`.
 
 from __future__ import annotations
 
-from outlive.errors import FACES, MARK
+from collections.abc import Iterable, Mapping
+
+from outlive.errors import FACES, MARK, OutliveError
 from outlive.verbs import load
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from outlive.errors import OutliveError
-    from outlive.verbs.spec import Arg
+from outlive.verbs.spec import Arg
 
 CLI, MCP = "cli", "mcp"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.answers.starting import Started
@@ -21,10 +22,7 @@ from outlive.system.waiting import pause
 from outlive.verbs import shared_args
 from outlive.verbs.spec import JOB, Verb
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.store.job_dir import JobDir
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
 from outlive.errors import argument, invalid
@@ -10,10 +13,7 @@ from outlive.jobs.interaction import stdin
 from outlive.verbs.shared_args import TEXT_FIRST, WRITING
 from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from outlive.jobs.context import Context
 
 

@@ -9,12 +9,9 @@ from outlive.core.records import CONTROL, EXEC, GIT, NETWORKS, READ, SANDBOXES
 from outlive.core.units import duration_ms
 from outlive.errors import argument, invalid
 from outlive.jobs import auditing
+from outlive.jobs.context import Context
 from outlive.store.tokens import EVERYTHING, Tokens
 from outlive.verbs.spec import BOOL, PATH, STR, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 _SHOWN_ONCE = "The token is shown this once, and stored as a hash. Clients send it as: Authorization: Bearer TOKEN"
 _NAME = Arg("name", STR, "Name of the token: the client that it is for.", required=True, cli="NAME")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from outlive import limits
 from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
@@ -11,10 +13,7 @@ from outlive.jobs.interaction import stdin
 from outlive.verbs.shared_args import WRITING
 from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.store.job_dir import JobDir
 

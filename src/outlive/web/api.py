@@ -6,8 +6,9 @@ import json
 import sys
 import time
 import traceback
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import anyio
 
@@ -15,8 +16,11 @@ from outlive import limits, verbs
 from outlive.core.members import number_of, object_of
 from outlive.core.records import EXEC, READ
 from outlive.errors import OutliveError, from_os, invalid
+from outlive.jobs.context import Context
 from outlive.mcp import threads
+from outlive.mcp.caller import Caller
 from outlive.mcp.tools.arguments import Reader
+from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import PROCESS
 from outlive.mcp.tools.text.sentences import duration
 from outlive.render.failures import other_run
@@ -26,15 +30,7 @@ from outlive.web import failures, questions, rows, samples, terminal
 from outlive.web.job_list import JobList
 from outlive.web.keyboards import Keyboards
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from typing import Any
-
-    from outlive.jobs.context import Context
-    from outlive.mcp.caller import Caller
-    from outlive.mcp.tools.call import Calls
-
-    Method = Callable[[Caller, dict[str, object]], Awaitable[dict[str, object]]]
+Method = Callable[[Caller, dict[str, object]], Awaitable[dict[str, object]]]
 
 MOST_WAIT_MS = 25_000  # of one long poll: proxies cut what is silent for longer
 _LOOK_S = 1.0  # between two looks at the list while a page waits

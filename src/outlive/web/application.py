@@ -9,12 +9,14 @@ import hashlib
 import html
 import secrets
 import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -23,26 +25,17 @@ from outlive.core.ids import short_id
 from outlive.core.members import text_of
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
+from outlive.mcp.caller import Caller
+from outlive.mcp.http.allowed_hosts import AllowedHosts
 from outlive.mcp.http.connections import ADMITTED, tell
 from outlive.store.output.merged import Output
 from outlive.verbs import envelope
-from outlive.web.api import as_object, taken
+from outlive.web.api import Api, as_object, taken
 from outlive.web.gate import Gate, unknown
 from outlive.web.sealing import MOST_CALLS, NONCE_BYTES
-from outlive.web.sessions import Foreign
+from outlive.web.sessions import Foreign, Session, Sessions, Tab
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-    from typing import Any
-
-    from starlette.requests import Request
-
-    from outlive.mcp.caller import Caller
-    from outlive.mcp.http.allowed_hosts import AllowedHosts
-    from outlive.web.api import Api
-    from outlive.web.sessions import Session, Sessions, Tab
-
-    Login = Callable[[Request, str, bytes, bytes], bytes | Response]  # name of a token, page, sealed token
+Login = Callable[[Request, str, bytes, bytes], bytes | Response]  # name of a token, page, sealed token
 
 _KINDS = {
     "css": "text/css; charset=utf-8",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.context import Context
 from outlive.render.failures import looked
 from outlive.render.sources import Merged, text_of
 from outlive.store.output.merged import Output
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.jobs.context import Context
 
 _MOST = 200
 

@@ -6,18 +6,11 @@ cookie, so a request that another page made carries nothing. Nothing here can be
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlive import limits
-from outlive.mcp.http.allowed_hosts import fault_of
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from outlive.mcp.http.allowed_hosts import AllowedHosts
+from outlive.mcp.http.allowed_hosts import AllowedHosts, fault_of
 
 _METHODS = frozenset({"GET", "HEAD", "POST"})
 _FETCHED_FROM = frozenset({b"same-origin", b"none"})  # values of Sec-Fetch-Site that a page of ours may have

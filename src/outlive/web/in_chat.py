@@ -5,23 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 import outlive
 from outlive.core.records import CONTROL, READ
 from outlive.errors import OutliveError, from_os, invalid
+from outlive.mcp.caller import Caller
+from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import PROCESS
 from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
 from outlive.web import bundle
 from outlive.web.api import Api, taken
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from outlive.mcp.caller import Caller
-    from outlive.mcp.tools.call import Calls
 
 _READS, _CONTROLS, _ACTION = ("rows", "terminal"), ("keyboard", "type"), "process"
 # Not by importlib.resources: a server that holds its code (system/held_code.py) has no reader for them

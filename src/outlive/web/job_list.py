@@ -10,18 +10,15 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from typing import TYPE_CHECKING
 
 from outlive.core import quoted
 from outlive.core.ids import new_id
 from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.list import entry_of
 from outlive.web import questions
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 _MOST = 400  # jobs of one answer: a page shows the first while it asks for the rest
 _COMMAND_CHARS = 300

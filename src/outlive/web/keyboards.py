@@ -8,28 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 from outlive import limits
 from outlive.core.records import CONTROL, Terminal
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, definition, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import keyboard, stdin
+from outlive.jobs.interaction.keyboard import Keyboard
 from outlive.jobs.permission.person import person
 from outlive.mcp import threads
+from outlive.mcp.caller import Caller
+from outlive.mcp.tools.call import Calls
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from outlive.jobs.context import Context
-    from outlive.jobs.interaction.keyboard import Keyboard
-    from outlive.mcp.caller import Caller
-    from outlive.mcp.tools.call import Calls
-
-    Key = tuple[str, str, str]  # client, job, tab
+Key = tuple[str, str, str]  # client, job, tab
 
 _LEASE_S = 6.0  # a tab that has not asked for so long is gone
 _MOST = 200  # keyboards that one server holds

@@ -18,11 +18,13 @@ import signal
 import socket
 import sys
 import webbrowser
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from outlive import config, verbs
 from outlive.cli import stdio
+from outlive.config import Config
 from outlive.errors import OutliveError
 from outlive.jobs.permission.person import is_person
 from outlive.launch.fork_server_client import start
@@ -33,18 +35,15 @@ from outlive.mcp.tools.offer import PROCESS, RUN, process_verbs
 from outlive.store.root import Store
 from outlive.system import locks, ports
 from outlive.verbs import envelope
+from outlive.verbs.spec import GlobalOptions
 from outlive.web.sessions import LinkKind, Sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
     from starlette.requests import Request
 
-    from outlive.config import Config
     from outlive.mcp.http.connections import Server
-    from outlive.verbs.spec import GlobalOptions
     from outlive.web.api import Api
+
 
 _SERVER = ".ui.server"  # in the root: the server that runs holds a lock on it
 _SOCKET = ".ui.socket"  # in the root: gives a new link to a process of this user

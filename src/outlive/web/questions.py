@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.context import Context
+from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
 
 
 def question(inspection: Inspection, output: Output) -> dict[str, Any]:

@@ -7,23 +7,20 @@ from 0, lines of the answer from 1, as `log` counts them.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.render.sources import lines_of, text_of
 from outlive.render.truncate import gaps_in
 from outlive.store import history
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause
 from outlive.web import questions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 MOST_ROWS = 2_000  # of one answer
 ROW_BYTES = 16_384  # of one row; the rest of a longer line is not shown

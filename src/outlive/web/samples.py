@@ -4,16 +4,13 @@ asks."""
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import use
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 MOST_JOBS = 50  # of one call
 

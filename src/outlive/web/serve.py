@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.mcp.caller import Caller
 from outlive.mcp.http import serve
-from outlive.store.tokens import EVERYTHING
+from outlive.store.root import Store
+from outlive.store.tokens import EVERYTHING, Token, Tokens
+from outlive.verbs.spec import GlobalOptions
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from outlive.mcp.http.allowed_hosts import AllowedHosts
     from outlive.mcp.http.quotas import RateLimit
     from outlive.mcp.tools.call import Calls
-    from outlive.store.root import Store
-    from outlive.store.tokens import Token, Tokens
-    from outlive.verbs.spec import GlobalOptions
     from outlive.web.application import Page
     from outlive.web.sessions import Session
+
 
 PATH = "/ui"
 _PEERS = 1_000  # addresses with wrong tokens that are remembered

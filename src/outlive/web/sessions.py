@@ -14,13 +14,11 @@ import hmac
 import secrets
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from outlive import fastjson
 from outlive.web.sealing import NONCE_BYTES, Numbers, Seal, id_of, key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LINK_S = 600  # a one-time link is good for this long
 _MOST = 64  # links, and sessions, that are kept; the oldest go first

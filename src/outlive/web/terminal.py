@@ -5,21 +5,18 @@ from __future__ import annotations
 
 import base64
 import time
-from typing import TYPE_CHECKING
 
 from outlive import limits
 from outlive.core.records import Terminal
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import keyboard as of_job
 from outlive.jobs.interaction import screen, stdin
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 _MOST_BYTES = 1 << 18  # of one answer; a page that is further behind gets the screen anew
 _KEYBOARD_S = 1.0  # between two looks at who holds the keyboard

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from itertools import islice
 
 from outlive import verbs
 from outlive.cli.parse import GLOBALS, is_positional, second_words
+from outlive.core.records import Definition
 from outlive.verbs.spec import BOOL, WORDS, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from outlive.core.records import Definition
 
 _JOBS = 50  # that are offered: the running ones, and the newest
 _ALIVE = frozenset({"kill", "write", "send-keys", "submit", "paste", "resize", "attach"})  # for running jobs alone

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from outlive.cli.completion import scripts
 from outlive.core.base_directories import base_directory
 from outlive.errors import from_os, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ZSH = "Add this to ~/.zshrc, before compinit: fpath=({} $fpath)"
 _BASH = "A new shell completes, where the package bash-completion is installed."

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from outlive.cli import stdio
 from outlive.errors import invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.verbs.spec import GlobalOptions
+from outlive.verbs.spec import GlobalOptions
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./=:,@%")
 _BREAKS = "=:"  # where bash splits a word that is being completed (COMP_WORDBREAKS)

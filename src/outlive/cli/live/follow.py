@@ -7,6 +7,8 @@ import os
 import select
 import stat
 import time
+from collections.abc import Callable
+from typing import Any
 
 from outlive.cli import exit_status, stdio, text
 from outlive.cli.live.printer import Printer
@@ -14,24 +16,17 @@ from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.core.ids import short_id
 from outlive.errors import invalid
 from outlive.jobs import adoption, ending, job_answer, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
-from outlive.render.encoded.encodings import asked
+from outlive.render.encoded.encodings import Encoding, asked
+from outlive.render.encoded.text import Text
 from outlive.render.sources import lines_of, text_of
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.system import waiting
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from outlive.jobs.context import Context
-    from outlive.render.encoded.encodings import Encoding
-    from outlive.render.encoded.text import Text
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.line_index import Lines
-    from outlive.verbs.spec import GlobalOptions, Verb
+from outlive.verbs.spec import GlobalOptions, Verb
 
 LINES = 10  # of the output so far, as tail(1)
 AGAIN_S = 2.0  # within which a second ^C ends the job

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import termios
+from typing import Any
 
 from outlive import limits
-from outlive.answers.permission import APPROVAL
+from outlive.answers.permission import APPROVAL, Inbox, Question
 from outlive.cli import ask, human, stdio, summary
 from outlive.cli.live.questions import NOTHING, about
 from outlive.cli.main import ANSWERED, INTERRUPTED
@@ -17,18 +18,12 @@ from outlive.cli.text import Style, line
 from outlive.core.members import text_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.permission.person import require_person
 from outlive.verbs import spelling
 from outlive.verbs.inbox import question_of
+from outlive.verbs.spec import GlobalOptions, Verb
 from outlive.verbs.submit import submit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.answers.permission import Inbox, Question
-    from outlive.jobs.context import Context
-    from outlive.verbs.spec import GlobalOptions, Verb
 
 _WAY = "outlive inbox"
 EMPTY = "."  # stands for an empty line: Enter alone leaves the question for later

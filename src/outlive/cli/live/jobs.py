@@ -12,14 +12,11 @@ from outlive.cli import human, stdio
 from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.cli.text import Style, cut
 from outlive.core.members import entries_of
+from outlive.jobs.context import Context
 from outlive.system import signals, waiting
 from outlive.system.signals import signal
 from outlive.verbs import envelope
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.verbs.spec import GlobalOptions, Verb
+from outlive.verbs.spec import GlobalOptions, Verb
 
 _EVERY_S = 1.0
 # The alternate screen, without a cursor and without wrapped lines; and what was there before

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
 
 from outlive.cli.text import cut
 from outlive.render.coloured import RESET, begun, coloured, plain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 STDERR = 1
 _RED = "\x1b[31m"

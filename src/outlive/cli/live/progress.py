@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 
 from outlive.cli import stdio
 from outlive.cli.text import cut, duration, size
+from outlive.jobs.context import Context
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.jobs.context import Context
 
 FIRST_S, AGAIN_S = 1.0, 0.25
 _CLEAR = "\r\x1b[K"

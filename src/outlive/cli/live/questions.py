@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from outlive.answers.permission import APPROVAL
 from outlive.cli.text import Style, duration, line
 from outlive.core import quoted
 from outlive.core.units import seconds_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 NOTHING = "Nothing waits for you.\n"
 

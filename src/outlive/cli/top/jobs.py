@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import time
 from itertools import islice
+from typing import Any
 
 from outlive.core import quoted
 from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
 from outlive.verbs.list import entry_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.jobs.context import Context
 
 _MOST = 1_000  # the newest
 _READ_S = 0.1  # so long one look may take for jobs that were not read yet: keys are answered meanwhile

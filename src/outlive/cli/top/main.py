@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+from typing import Any
 
 from outlive.cli import person
 from outlive.errors import OutliveError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.verbs.spec import GlobalOptions
+from outlive.verbs.spec import GlobalOptions
 
 _INSTEAD = "`outlive list --human --follow` needs neither keys nor a package."
 

@@ -6,11 +6,13 @@ All that a job or its caller has chosen is shown with each character visible (co
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 import urwid
 
 from outlive import limits
-from outlive.answers.permission import APPROVAL
+from outlive.answers.permission import APPROVAL, Question
 from outlive.cli import ask, human, summary
 from outlive.cli.live.inbox import EMPTY, type_line
 from outlive.cli.text import Style, cut, line, table
@@ -18,20 +20,13 @@ from outlive.cli.top.jobs import Jobs, asks
 from outlive.core.members import text_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.permission.person import require_person
 from outlive.verbs import spelling
 from outlive.verbs.inbox import question_of
 from outlive.verbs.kill import kill
 from outlive.verbs.log import log
 from outlive.verbs.screen import screen
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from outlive.answers.permission import Question
-    from outlive.jobs.context import Context
 
 _EVERY_S = 1.0
 _PREVIEW_ROWS = 9

@@ -10,10 +10,7 @@ import time
 from outlive.core.records import EngineState
 from outlive.errors import OutliveError
 from outlive.hosts.slurm import programs, verdict
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.hosts.slurm.record import SlurmRecord
+from outlive.hosts.slurm.record import SlurmRecord
 
 _BEFORE_S = 3600  # the clocks of two machines may differ
 

@@ -11,6 +11,7 @@ import sys
 import time
 
 from outlive import fastjson, limits
+from outlive.annotations import Callable
 from outlive.core.env_files import read_env_files
 from outlive.core.records import Definition, EngineState, Sandbox
 from outlive.errors import OutliveError, invalid
@@ -26,10 +27,6 @@ from outlive.supervisor.guardian import fork_guardian
 from outlive.supervisor.request import Request
 from outlive.system import fds, machine, prctl, signals
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _LOCK_S = 60.0  # the process that submitted the job holds its locks until sbatch has answered
 _LOCK_AGAIN_S = 0.05

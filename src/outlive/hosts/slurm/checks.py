@@ -14,15 +14,11 @@ import sys
 from outlive import __version__, fastjson
 from outlive.errors import OutliveError
 from outlive.hosts import findings
-from outlive.hosts.findings import finding
+from outlive.hosts.engine import Caller, Host
+from outlive.hosts.findings import Finding, finding
 from outlive.hosts.slurm import look, programs
 from outlive.hosts.slurm.look import Look
 from outlive.system import locks, machine
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.hosts.engine import Caller, Host
-    from outlive.hosts.findings import Finding
 
 _LOOK_S = 30.0
 _FREE_S = 15  # how long a node may take to be free

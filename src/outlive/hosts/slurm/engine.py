@@ -15,28 +15,21 @@ import threading
 import time
 from pathlib import Path
 
-from outlive.core.records import Ending, EngineState, Queue, Resources, State
+from outlive.core.records import Definition, Ending, EngineState, Queue, Resources, State
 from outlive.core.units import seconds_of, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
-from outlive.hosts.engine import Engine
+from outlive.hosts.engine import Caller, Engine, Host, Start
+from outlive.hosts.findings import Finding
 from outlive.hosts.slurm import accounting, programs, refusal, snapshot, verdict
 from outlive.hosts.slurm.record import NAME, SlurmRecord
 from outlive.store import history
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection, inspect_job
 from outlive.store.inspection.unseen_end import record_end
-from outlive.store.job_dir import Locks
+from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.request import of_caller
 from outlive.system import fault_points, fds, tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-
-    from outlive.core.records import Definition
-    from outlive.hosts.engine import Caller, Host, Start
-    from outlive.hosts.findings import Finding
-    from outlive.store.job_dir import JobDir
+from outlive.system.fds import socket
 
 LOG = "engine.log"  # what the batch script says before the supervisor has started
 _SUBMIT_S = 60.0  # a busy controller lets sbatch wait

@@ -8,13 +8,10 @@ import shutil
 import subprocess
 import time
 
+from outlive.annotations import Mapping, Sequence
 from outlive.errors import OutliveError, from_os
 from outlive.hosts.findings import visible
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 NEEDED = ("sbatch", "squeue", "scancel", "srun", "sinfo", "scontrol")
 _MOST_BYTES = 4 << 20  # of what a program prints

@@ -15,10 +15,7 @@ from outlive import fastjson
 from outlive.hosts import relay
 from outlive.hosts.slurm import programs
 from outlive.system import fds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
+from outlive.system.fds import socket
 
 _END_S = 5.0
 

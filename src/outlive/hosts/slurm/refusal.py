@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from outlive.errors import OutliveError
+from outlive.hosts.engine import Host
 from outlive.hosts.slurm import programs
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.hosts.engine import Host
 
 # What sbatch says of a job that no node has room for, even an empty one
 _TOO_MUCH = ("configuration is not available", "can not be satisfied", "generic resource", "processors requested")

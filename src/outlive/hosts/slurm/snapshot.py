@@ -13,11 +13,8 @@ import subprocess
 import time
 
 from outlive.hosts.slurm import programs
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.hosts.slurm.record import SlurmRecord
-    from outlive.store.root import Store
+from outlive.hosts.slurm.record import SlurmRecord
+from outlive.store.root import Store
 
 ASK_EVERY_S = 5.0
 WAIT_S = 3.0  # for the answer; a later one serves the next call

@@ -10,31 +10,24 @@ import threading
 import time
 
 from outlive import fastjson, limits
+from outlive.annotations import Any
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError, argument
 from outlive.hosts import abandoned, findings
-from outlive.hosts.engine import Engine
-from outlive.hosts.findings import finding
+from outlive.hosts.engine import Caller, Engine, Host, Start
+from outlive.hosts.findings import Finding, finding
 from outlive.hosts.ssh.connecting import wire, words
 from outlive.hosts.ssh.connecting.bundle import Bundle
 from outlive.hosts.ssh.connecting.connection import Broken, Connection, hint_for
 from outlive.hosts.ssh.record import SshRecord
 from outlive.store.inspection import engine_record, inspect
-from outlive.store.job_dir import MASKS, SUPERVISOR_BYTE
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import MASKS, SUPERVISOR_BYTE, JobDir, Locks
 from outlive.supervisor.request import Request, of_caller
 from outlive.system import fault_points, fds, tree
 from outlive.system import locks as record_locks
+from outlive.system.fds import socket
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-    from typing import Any
-
-    from outlive.hosts.engine import Caller, Host, Start
-    from outlive.hosts.findings import Finding
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir, Locks
 
 _CHECK_S = 60.0
 _LISTENS_S = _ANSWERS_S = 5.0

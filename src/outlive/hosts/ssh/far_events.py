@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from outlive.annotations import Any, Iterator
 from outlive.store import history
+from outlive.store.job_dir import JobDir
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from outlive.store.job_dir import JobDir
-
-    Event = dict[str, Any]
+Event = dict[str, Any]
 
 # The mirror tells these itself, from the state
 _OWN = frozenset({history.FINISHED, history.LEFT_OUT})

@@ -12,6 +12,7 @@ import os
 import time
 
 from outlive import fastjson, limits
+from outlive.annotations import Any, Callable
 from outlive.core.records import Definition, Ending, Queue, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
@@ -27,24 +28,16 @@ from outlive.hosts.ssh.record import SshRecord
 from outlive.hosts.ssh.replica import Replica
 from outlive.store import history, root
 from outlive.store.inspection import engine_record
-from outlive.supervisor.control_requests import Kill, Reload
-from outlive.supervisor.control_server import STATE, ControlServer, listen
+from outlive.store.job_dir import JobDir
+from outlive.supervisor.control_requests import ControlRequest, Kill, Reload
+from outlive.supervisor.control_server import STATE, Connection, ControlServer, listen
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.recorder import EventRecorder
+from outlive.supervisor.request import Request
 from outlive.supervisor.supervisor import SURVIVED
 from outlive.system import fault_points, fds, signals
+from outlive.system.fds import socket
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-    from typing import Any
-
-    from outlive.store.job_dir import JobDir
-    from outlive.supervisor.control_requests import ControlRequest
-    from outlive.supervisor.control_server import Connection
-    from outlive.supervisor.request import Request
 
 AGENT = "SSH_AUTH_SOCK"
 _UNREACHABLE_S = 3.0  # a connection that is back within this was never away

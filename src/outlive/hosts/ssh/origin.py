@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import os
 
+from outlive.annotations import Iterable
 from outlive.core.ids import is_id, new_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _NAME = ".origin"
 _CHARS = 26

@@ -13,14 +13,10 @@ import struct
 from outlive.hosts.ssh.connecting import wire
 from outlive.hosts.ssh.connecting.words import Follow
 from outlive.store import atomic_file
-from outlive.store.job_dir import EVENTS, GAP, LOGS, MASKS, META, MISSING, ORDER, STATE
+from outlive.store.job_dir import EVENTS, GAP, LOGS, MASKS, META, MISSING, ORDER, STATE, JobDir
 from outlive.store.output.gap import NO_GAP, GapFile, GapWriter, unpacked
 from outlive.store.output.masks import HEADER
 from outlive.supervisor.output.quota import Quota
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
 
 _RECORD = struct.Struct("<QQQQ")  # of `order`: position, stream, offset in its log, time
 _SLOT_BYTES = 96  # of `gap`

@@ -6,14 +6,11 @@ A caller that changes nothing is not recorded. Without [audit] nothing is loaded
 from __future__ import annotations
 
 from outlive import limits
+from outlive.core.records import AuditTarget, Definition
 from outlive.errors import OutliveError, from_os
+from outlive.jobs.context import Context
+from outlive.jobs.definition import Plan
 from outlive.store.audit import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import AuditTarget, Definition
-    from outlive.jobs.context import Context
-    from outlive.jobs.definition import Plan
 
 
 def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) -> None:

@@ -6,13 +6,13 @@ The searches of one job share one probe.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.answers.job import PortHolder
     from outlive.store.inspection.inspect import Inspection
 
-    Fired = dict[str, object] | None
+Fired = dict[str, object] | None
 
 
 class Probe(ABC):

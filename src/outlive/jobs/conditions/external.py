@@ -6,29 +6,24 @@ import os
 import threading
 import time
 from abc import abstractmethod
+from typing import Any
+from urllib.parse import SplitResult
 
 from outlive import limits
 from outlive.core.units import seconds_of
 from outlive.errors import invalid
 from outlive.jobs import processes
 from outlive.jobs.conditions import port_owner
-from outlive.jobs.conditions.condition import Probe
+from outlive.jobs.conditions.condition import Fired, Probe
+from outlive.jobs.conditions.parse import Condition
 from outlive.jobs.conditions.port_owner import Owner
+from outlive.jobs.context import Context
+from outlive.jobs.permission.reach import Reach
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.system import ports
+from outlive.system.fds import socket
 from outlive.system.waiting import Looks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-    from typing import Any
-    from urllib.parse import SplitResult
-
-    from outlive.jobs.conditions.condition import Fired
-    from outlive.jobs.conditions.parse import Condition
-    from outlive.jobs.context import Context
-    from outlive.jobs.permission.reach import Reach
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 _PROBE_S = (0.02, 0.25)  # how often ports are probed
 _CLOCK_TICK_S = 0.01  # file times are cut to a tick of the kernel's clock: 4 ms at 250 Hz, 10 ms at 100 Hz

@@ -7,6 +7,7 @@ because nothing else can come true any more.
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.answers import sentences
@@ -17,10 +18,7 @@ from outlive.jobs.control_client import ControlClient
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.answers.job import PortHolder
     from outlive.jobs.conditions.condition import Probe
     from outlive.jobs.conditions.parse import Condition

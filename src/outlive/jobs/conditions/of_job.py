@@ -7,6 +7,8 @@ parse.py reads them; `Matches` searches for a regex, line by line (store/output/
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.jobs import job_answer
@@ -15,17 +17,14 @@ from outlive.jobs.conditions.parse import EXTERNAL
 from outlive.store.output.merged import Output
 from outlive.store.output.scanner import Scanner
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from outlive.jobs.conditions.condition import Fired
     from outlive.jobs.conditions.parse import Condition
     from outlive.jobs.context import Context
     from outlive.jobs.permission.reach import Reach
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
+
 
 _UNFINISHED_QUIET_S = 0.1  # a match at the very end of an unfinished line counts after this much silence
 

@@ -8,16 +8,13 @@ command line, and sometimes what a model sends. `port=8080 any` is {"port": 8080
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from outlive import fastjson, limits
 from outlive.core.nearest import nearest
 from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
 
 WORDS = ("exit", "output", "input")
 # name → what else its object may hold

@@ -8,17 +8,13 @@ import time
 from outlive import limits
 from outlive.answers.job import PortHolder
 from outlive.core.ids import is_id
-from outlive.core.records import EXEC
+from outlive.core.records import EXEC, Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, processes
+from outlive.jobs.context import Context
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.system import ports, process, tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Definition
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 _FRESH_S = 0.1  # an answer about the same sockets is good for so long: all of /proc is read for it
 # They hold a port for what runs in a container, which may be the job's

@@ -9,13 +9,10 @@ import shlex
 from outlive.core.ids import is_id
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError, per_face
+from outlive.jobs.context import Context
 from outlive.store.cleanup import deletions
+from outlive.store.job_dir import JobDir
 from outlive.system import tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.job_dir import JobDir
 
 _SHOWN = 5  # processes
 _COMMAND_CHARS = 60

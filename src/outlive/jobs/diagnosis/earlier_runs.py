@@ -10,17 +10,14 @@ from itertools import islice
 
 from outlive import fastjson
 from outlive.answers.job import OtherRun
+from outlive.core.records import Definition, State
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
+from outlive.jobs.context import Context
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Definition, State
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 PREVIOUS, PASSED = "previous", "passed"
 _SEARCHED_JOBS = 500  # those made last before this one

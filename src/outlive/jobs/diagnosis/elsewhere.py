@@ -6,11 +6,8 @@ from outlive.answers.job import Place
 from outlive.errors import OutliveError
 from outlive.hosts import engines
 from outlive.jobs.control_client import ask
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 
 
 def place(inspection: Inspection, job: JobDir) -> Place:

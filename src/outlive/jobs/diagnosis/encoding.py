@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from outlive.jobs import read_cursor
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.job_dir import JobDir
+from outlive.jobs.context import Context
+from outlive.store.job_dir import JobDir
 
 
 def hint(ctx: Context, job: JobDir) -> str | None:

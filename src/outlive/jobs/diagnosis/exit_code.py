@@ -7,13 +7,10 @@ that reports a failure is shown beside it. The code itself is never changed.
 from __future__ import annotations
 
 from outlive.jobs import shell_form, stages
+from outlive.jobs.context import Context
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.output.merged import Output
 from outlive.system import signals
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.output.merged import Output
 
 MAY_HAVE_FAILED = "may have failed"
 _SEARCHED_BYTES = 65_536

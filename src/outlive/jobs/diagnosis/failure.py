@@ -6,11 +6,8 @@ from __future__ import annotations
 import re
 
 from outlive.jobs.diagnosis import person
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.output.merged import Output
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.output.merged import Output
 
 _LAST_BYTES = 600
 _LINE_ENDS = (

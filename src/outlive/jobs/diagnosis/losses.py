@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from outlive.answers.job import Losses
+from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOGS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.job import Losses
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.output.merged import Output
+from outlive.store.output.merged import Output
 
 
 def add(lost: Losses, inspection: Inspection, output: Output, hidden: int) -> None:

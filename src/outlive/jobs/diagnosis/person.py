@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 EDITORS = frozenset(
     "editor sensible-editor vi vim vim.basic vim.tiny vim.nox nvim view nano pico emacs emacsclient joe jed mcedit micro "

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from outlive.answers import sentences
-from outlive.answers.testing import Reported
+from outlive.answers.testing import Reported, Tests
 from outlive.core.units import seconds_of
 from outlive.reports import read
 from outlive.reports.find import Where
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.testing import Tests
-    from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspect import Inspection
 
 _MASKED = "Which tests failed is not shown: the job has masked variables, whose values are not known here."
 

@@ -11,14 +11,11 @@ import os
 import re
 
 from outlive.core.quoted import quoted
+from outlive.core.records import Sandbox
 from outlive.sandbox import shown, view
 from outlive.sandbox.shown import is_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Sandbox
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.output.merged import Output
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.output.merged import Output
 
 _LAST_BYTES = 4000
 _GIT = re.compile(

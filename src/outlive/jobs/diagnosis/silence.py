@@ -8,18 +8,14 @@ from __future__ import annotations
 import os
 import re
 from collections import namedtuple
+from collections.abc import Sequence
 
 from outlive.jobs import processes
 from outlive.jobs.diagnosis import person
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+from outlive.store.output.merged import Output
 from outlive.system import foreground, tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.merged import Output
 
 _MOST_PROCESSES = 200
 _ROOM_BYTES = 16_384  # with less, the end of a job that has no space reserved for it may find none

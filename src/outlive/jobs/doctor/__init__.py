@@ -6,6 +6,8 @@ A check takes the `Place` and returns a `Finding`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from outlive.errors import OutliveError
 from outlive.jobs.doctor import (
     audit,
@@ -21,13 +23,7 @@ from outlive.jobs.doctor import (
     serving,
     systemd,
 )
-from outlive.jobs.doctor.finding import Finding, warn
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.jobs.doctor.finding import Place
+from outlive.jobs.doctor.finding import Finding, Place, warn
 
 # Name → check, in the order of the answer.
 CHECKS: dict[str, Callable[[Place], Finding]] = {

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 
-from outlive.jobs.doctor.finding import Finding, ok, warn
+from outlive.jobs.doctor.finding import Finding, Place, ok, warn
 from outlive.store.audit.record import NAME, SYSLOG
 from outlive.store.audit.rotation import old_files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.doctor.finding import Place
 
 
 def record(place: Place) -> Finding:

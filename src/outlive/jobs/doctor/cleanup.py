@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from outlive.core.units import timestamp
-from outlive.jobs.doctor.finding import Finding, ok, unopened, warn
+from outlive.jobs.doctor.finding import Finding, Place, ok, unopened, warn
 from outlive.jobs.doctor.root import size
 from outlive.store.cleanup import deletions, due
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.doctor.finding import Place
 
 
 def automatic(place: Place) -> Finding:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from outlive.client_config import trial
 from outlive.client_config.discover import survey
 from outlive.client_config.registry import CLIENTS
-from outlive.jobs.doctor.finding import Finding, ok, warn
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.jobs.doctor.finding import Place
+from outlive.jobs.doctor.finding import Finding, Place, ok, warn
 
 _REFUSED = ": config_error: "  # in what a server says that cannot read its configuration
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from outlive.config import Config
-    from outlive.errors import OutliveError
-    from outlive.store.root import Store
+from outlive.config import Config
+from outlive.errors import OutliveError
+from outlive.store.root import Store
 
 OK, WARN, FAIL = "ok", "warn", "fail"
 

@@ -7,11 +7,7 @@ import sys
 
 from outlive import __version__
 from outlive.config import KEYS
-from outlive.jobs.doctor.finding import Finding, fail, ok, warn
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.doctor.finding import Place
+from outlive.jobs.doctor.finding import Finding, Place, fail, ok, warn
 
 
 def python(place: Place) -> Finding:

@@ -7,19 +7,15 @@ from __future__ import annotations
 import os
 import time
 
+from outlive.core.records import State
 from outlive.errors import OutliveError
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.doctor.finding import Finding, ok, unopened, warn
+from outlive.jobs.doctor.finding import Finding, Place, ok, unopened, warn
 from outlive.store.atomic_file import Damaged
 from outlive.store.cleanup import disk_use
 from outlive.store.inspection import inspect
 from outlive.store.job_dir import IO, META, SEEN, STATE, JobDir
 from outlive.system import process
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import State
-    from outlive.jobs.doctor.finding import Place
 
 _LISTED = 10
 _ANSWER_S = 1.0  # for one supervisor; a sound one answers within microseconds

@@ -7,17 +7,12 @@ import errno
 import os
 import shutil
 import time
+from collections.abc import Callable, Iterator
 
 from outlive.core.ids import new_id
-from outlive.jobs.doctor.finding import Finding, fail, ok, warn
+from outlive.jobs.doctor.finding import Finding, Place, fail, ok, warn
 from outlive.store.root import TEMPORARY
 from outlive.system import hole_punch, locks, prctl, process
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from outlive.jobs.doctor.finding import Place
 
 _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 _CHILD_S = 2.0

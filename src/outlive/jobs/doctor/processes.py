@@ -7,18 +7,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from outlive import __version__
 from outlive.core.units import timestamp
-from outlive.jobs.doctor.finding import Finding, ok, warn
+from outlive.jobs.doctor.finding import Finding, Place, ok, warn
 from outlive.system import process, tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from outlive.jobs.doctor.finding import Place
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _SERVERS = (b"mcp", b"serve")

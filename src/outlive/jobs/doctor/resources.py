@@ -6,12 +6,8 @@ import os
 import resource
 import time
 
-from outlive.jobs.doctor.finding import Finding, ok, warn
+from outlive.jobs.doctor.finding import Finding, Place, ok, warn
 from outlive.system import cgroup, oom, process, tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.doctor.finding import Place
 
 _FEW_FILES = 256  # a server holds about two for each running job that a call waits for
 _PIPE_PAGES = "/proc/sys/fs/pipe-user-pages-soft"

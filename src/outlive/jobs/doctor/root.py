@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.jobs.doctor.finding import Finding, fail, ok, unopened, warn
+from outlive.jobs.doctor.finding import Finding, Place, fail, ok, unopened, warn
 from outlive.store.root import default_path
 from outlive.system import mounts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.doctor.finding import Place
 
 # On these, locks and renames do not work as outlive needs them, or other machines see old states.
 _NETWORK = frozenset(

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from outlive.errors import OutliveError
-from outlive.jobs.doctor.finding import fail, ok, warn
+from outlive.jobs.doctor.finding import Finding, Place, fail, ok, warn
 from outlive.sandbox import bubblewrap
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.doctor.finding import Finding, Place
 
 
 def sandbox(place: Place) -> Finding:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import os
 import pwd
+from collections.abc import Iterator
 
-from outlive.jobs.doctor.finding import Finding, ok, unopened, warn
+from outlive.jobs.doctor.finding import Finding, Place, ok, unopened, warn
 from outlive.store.tokens import Tokens
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from outlive.jobs.doctor.finding import Place
 
 _FIRST_PERSON, _NOBODY = 1000, 65_534  # uids from the first on belong to persons (login.defs(5), UID_MIN)
 _NO_SHELLS = ("nologin", "false", "sync")

@@ -6,15 +6,10 @@ import os
 import pwd
 import shutil
 import subprocess
+from collections.abc import Mapping
 
-from outlive.jobs.doctor.finding import Finding, fail, ok, warn
+from outlive.jobs.doctor.finding import Finding, Place, fail, ok, warn
 from outlive.system import cgroup, systemd
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from outlive.jobs.doctor.finding import Place
 
 _ASK_S = 3.0
 # mixed ends the rest of the group too, with SIGKILL (systemd.kill(5))

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.writing import Written
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer
+from outlive.jobs.context import Context
 from outlive.jobs.interaction import stdin
 from outlive.jobs.interaction.reaction import Reaction
 from outlive.render import ends
 from outlive.render.plain_text import readable
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from outlive.jobs.context import Context
-    from outlive.store.job_dir import JobDir
 
 _QUESTION_LINES = 3  # of what was printed before the first text
 _QUESTION_BYTES = 1024

@@ -5,13 +5,11 @@ The tokens are those of tmux's send-keys, and some more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from outlive.core.nearest import nearest
 from outlive.core.quoted import visible
 from outlive.errors import invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SHIFT, _ALT, _CTRL = 1, 2, 4  # as xterm counts them: ESC [ 1 ; <1 + their sum> A
 _WORDS = {_CTRL: "ctrl control", _ALT: "alt meta option", _SHIFT: "shift"}

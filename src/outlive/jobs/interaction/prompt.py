@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.answers.job import Prompt
 from outlive.core.ids import short_id
 from outlive.core.quoted import escape, visible
 from outlive.render.decode import decode
 from outlive.render.plain_text import readable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.job import Prompt
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.output.merged import Output
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.output.merged import Output
 
 
 def text(inspection: Inspection, output: Output) -> str:

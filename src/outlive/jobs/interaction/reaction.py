@@ -5,20 +5,17 @@ from __future__ import annotations
 import time
 
 from outlive import limits
+from outlive.answers.job import Prompt
+from outlive.answers.reading import Polled, Reading
 from outlive.jobs import adoption, job_answer, read_cursor
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction.reading import read
 from outlive.render import view
 from outlive.render.plain_text import readable
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.job import Prompt
-    from outlive.answers.reading import Polled, Reading
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 _AROUND_BYTES = 64  # of escape sequences around an echo
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.answers.job import Job
@@ -12,10 +13,7 @@ from outlive.jobs import adoption, auditing
 from outlive.jobs.control_client import ask
 from outlive.system import fds
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.jobs.context import Context
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir

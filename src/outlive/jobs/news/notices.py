@@ -7,27 +7,22 @@ They ride along with the next answer, each once. What the session was told is on
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from outlive import limits
 from outlive.core.members import entries_of
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup, ownership, read_cursor
+from outlive.jobs.context import Context
 from outlive.store import history
-from outlive.store.inbox import ANSWERED, LEFT, UNDER_WAY, Progress
+from outlive.store.inbox import ANSWERED, LEFT, UNDER_WAY, Claim, Inbox, Progress
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import tree
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from outlive.jobs.context import Context
-    from outlive.store.inbox import Claim, Inbox
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-
-    Notice = dict[str, object]
+Notice = dict[str, object]
 
 _LIVENESS_CHECK_S = 2.0  # how often a silent job is checked for whether it still lives
 

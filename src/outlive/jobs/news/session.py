@@ -7,18 +7,15 @@ hooks read too: whichever comes first tells what happened, once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.errors import invalid
+from outlive.jobs.context import Context
 from outlive.jobs.news import notices
 from outlive.store.inbox import Inbox, family_of
+from outlive.store.root import Store
 from outlive.system import host_process
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from outlive.jobs.context import Context
-    from outlive.store.root import Store
 
 
 def answered(ctx: Context, answer: dict[str, object]) -> None:

@@ -12,26 +12,22 @@ import time
 from functools import partial
 
 from outlive.core.ids import short_id
+from outlive.core.records import Decision, Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, auditing, lookup, ownership
+from outlive.jobs.context import Context
+from outlive.jobs.definition import Plan
 from outlive.jobs.permission import pending
 from outlive.jobs.permission.person import require_person
 from outlive.store import approval
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.system import fault_points
+from outlive.system.fds import socket
 from outlive.system.waiting import Looks, pause
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-
-    from outlive.core.records import Decision, Definition
-    from outlive.jobs.context import Context
-    from outlive.jobs.definition import Plan
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-
-    Given = tuple[str, bool, str | None]  # state, whether for always, reason
+Given = tuple[str, bool, str | None]  # state, whether for always, reason
 
 HOLDER_S = 5.0  # so long the process that made a job may take to start it, until another one does
 _CHECK_S = 0.05  # between two looks at a job that another process is about to start or to end

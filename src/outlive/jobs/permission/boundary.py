@@ -9,18 +9,14 @@ from __future__ import annotations
 import os
 import pwd
 import sys
+from typing import Any
 
 from outlive.config import default_path
+from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
+from outlive.hosts.engines import Host
+from outlive.jobs.context import Context
 from outlive.sandbox import bubblewrap, modes, shown, view
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.core.records import Definition, Sandbox
-    from outlive.hosts.engines import Host
-    from outlive.jobs.context import Context
 
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 

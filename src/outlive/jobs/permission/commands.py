@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Mapping
 from weakref import WeakSet
 
 from outlive import limits
@@ -17,17 +18,12 @@ from outlive.core.records import Approval, Definition, GivenInput, Notification
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import auditing
+from outlive.jobs.context import Context
+from outlive.jobs.definition import Plan
 from outlive.jobs.permission.person import namespaces
 from outlive.policy import decide
+from outlive.policy.decide import Decision, Policy
 from outlive.policy.rules import ASK, DENY, Place
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from outlive.jobs.context import Context
-    from outlive.jobs.definition import Plan
-    from outlive.policy.decide import Decision, Policy
 
 MOST_HELD = 100  # jobs for whose approval one server waits: each takes open files
 _SHOWN_CHARS = 200

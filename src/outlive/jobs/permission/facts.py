@@ -8,17 +8,12 @@ cannot forge another fact.
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from outlive import limits
 from outlive.core import quoted
-from outlive.core.records import Approval, Resources
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from outlive.core.records import Definition, Notification
+from outlive.core.records import Approval, Definition, Notification, Resources
 
 _MASKED = "(masked: its value is shown nowhere)"
 _LISTED = 3  # entries of a list in the sandbox; of more, which the configuration holds, their number is shown

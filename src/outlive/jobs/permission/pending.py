@@ -8,26 +8,20 @@ line. Imported only for jobs that have an approval.
 from __future__ import annotations
 
 from outlive.core.ids import short_id
-from outlive.core.records import Approval, Decision, Ending, State
+from outlive.core.records import Approval, Decision, Definition, Ending, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import auditing
+from outlive.jobs.context import Context
+from outlive.jobs.definition import Plan
 from outlive.jobs.permission import commands, facts
 from outlive.jobs.permission.person import is_person
 from outlive.jobs.starting import making
 from outlive.store import approval, history
 from outlive.store.inspection.inspect import Inspection, inspect_job
-from outlive.store.job_dir import Locks
+from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket
-
-    from outlive.core.records import Definition
-    from outlive.jobs.context import Context
-    from outlive.jobs.definition import Plan
-    from outlive.store.job_dir import JobDir
+from outlive.system.fds import socket
 
 
 def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket | None:

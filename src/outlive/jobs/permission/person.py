@@ -9,14 +9,10 @@ from __future__ import annotations
 import os
 
 from outlive.core.ids import is_id
-from outlive.core.records import Namespaces
+from outlive.core.records import Definition, Namespaces
 from outlive.errors import OutliveError
+from outlive.store.root import Store
 from outlive.system import cgroup, process, tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Definition
-    from outlive.store.root import Store
 
 _GROUP = "outlive-"  # how the control groups of jobs begin: system/job_group.py and systemd.py
 # Of the machine itself: from there nothing is hidden (linux/proc_ns.h)

@@ -7,18 +7,14 @@ Nothing here is loaded for callers without limits.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
+from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
+from outlive.jobs.conditions.parse import Condition
+from outlive.jobs.context import Context
 from outlive.jobs.permission import boundary
 from outlive.sandbox import modes, view
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from outlive.core.records import Definition, Sandbox
-    from outlive.jobs.conditions.parse import Condition
-    from outlive.jobs.context import Context
 
 _INSTEAD = "Wait for a port of a job with a network of its own, or for a line of its output."
 

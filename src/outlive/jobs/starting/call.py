@@ -5,6 +5,8 @@ run, start and restart.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.answers import sentences
@@ -13,14 +15,10 @@ from outlive.jobs import adoption, auditing, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.starting import answer, making
 from outlive.store.output.merged import Output
+from outlive.system.fds import socket
 from outlive.system.waiting import Cancelled
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Iterable
-    from typing import Any
-
     from outlive.answers.starting import Started
     from outlive.core.records import Definition
     from outlive.jobs.conditions.parse import Condition

@@ -11,17 +11,14 @@ import os
 import time
 
 from outlive import limits
+from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, lookup, ownership
+from outlive.jobs.context import Context
 from outlive.store.inspection import engine_record
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.system.waiting import pause
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Definition
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 
 def _is_same(ctx: Context, one: Definition, wanted: Definition) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING
 
 from outlive import fastjson, limits
 from outlive.core.env_files import read_env_files
@@ -19,12 +20,10 @@ from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request, of_caller
 from outlive.system import fault_points, fds, process
+from outlive.system.fds import socket
 from outlive.system.waiting import pause
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
-
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan

@@ -6,11 +6,9 @@ declare the extension get no word of this.
 
 from __future__ import annotations
 
-from outlive.core.members import object_of
+from collections.abc import Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from outlive.core.members import object_of
 
 EXTENSION = "io.modelcontextprotocol/ui"
 MIME_TYPE = "text/html;profile=mcp-app"

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import base64
 import importlib
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from types import ModuleType
+from typing import Protocol
 
 from mcp import types
 
 from outlive.mcp.apps.declaration import MIME_TYPE, VIEW, VIEW_URI
+from outlive.mcp.caller import Caller
 from outlive.mcp.introduction import DAY_MS
 from outlive.mcp.json_safe import encodable_members, restored
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import ModuleType
-
-    from outlive.mcp.caller import Caller
-    from outlive.mcp.tools.call import Calls
+from outlive.mcp.tools.call import Calls
 
 # The page is the floor above this one: it is named here, and loaded when a client shows a view
 _PAGE = "outlive.web.in_chat"

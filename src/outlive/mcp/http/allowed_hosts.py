@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from starlette.types import Scope
+
 from outlive import limits
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from starlette.types import Scope
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from anyio.abc import TaskGroup
+from mcp.server.lowlevel import Server
 from mcp.server.sse import SseServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from outlive import limits
 from outlive.mcp import private_parts
+from outlive.mcp.http.allowed_hosts import AllowedHosts
 from outlive.mcp.http.auth import MESSAGES, RequestChecks
 from outlive.mcp.http.decodable import Decodable
 from outlive.mcp.http.delivery import Deliveries, SseDeliveries
@@ -20,17 +25,7 @@ from outlive.mcp.http.quotas import CallsAtOnce
 from outlive.mcp.http.refusal import refused
 from outlive.mcp.http.sessions import Sessions
 from outlive.mcp.own_code import OwnCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from anyio.abc import TaskGroup
-    from mcp.server.lowlevel import Server
-    from starlette.requests import Request
-    from starlette.types import Receive, Scope, Send
-
-    from outlive.mcp.http.allowed_hosts import AllowedHosts
-    from outlive.store.tokens import Tokens
+from outlive.store.tokens import Tokens
 
 STREAMABLE, SSE = "/mcp", "/sse"
 

@@ -7,25 +7,19 @@ can be switched off.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
 from mcp.server.auth.provider import AccessToken
 from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlive.errors import OutliveError
-from outlive.mcp.http.allowed_hosts import fault_of, local_address
+from outlive.mcp.http.allowed_hosts import AllowedHosts, fault_of, local_address
 from outlive.mcp.http.quotas import TokenQuotas
 from outlive.mcp.http.refusal import refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from outlive.mcp.http.allowed_hosts import AllowedHosts
-    from outlive.store.tokens import Tokens
+from outlive.store.tokens import Tokens
 
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _MISDIRECTED = 421

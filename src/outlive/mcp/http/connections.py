@@ -15,20 +15,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING, Protocol
+import ssl
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Protocol
 
 import uvicorn
+from starlette.types import Scope
 
 from outlive import limits
 from outlive.mcp.private_parts import H11Protocol
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable
-    from types import FrameType
-    from typing import Any
-
-    from starlette.types import Scope
 
 # Functions in the `state` of a request's scope
 ABORT = "abort"  # ends the connection at once

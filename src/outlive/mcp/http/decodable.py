@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlive import limits
 from outlive.mcp.json_safe import decodable
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class Decodable:

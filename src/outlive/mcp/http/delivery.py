@@ -5,20 +5,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 from urllib.parse import parse_qs
 
 import anyio
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlive import limits
 from outlive.mcp.http.connections import IS_LOST, UNSENT
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    Then = Callable[[bool], None]  # takes whether the answer was written
+Then = Callable[[bool], None]  # takes whether the answer was written
 
 _DELIVERY = "delivery"  # in the `state` of a request's scope
 _SESSION = re.compile(rb"session_id=([0-9a-f]+)")

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from outlive.errors import OutliveError
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Sequence
-
-    from outlive.mcp.http.listener import Address
-    from outlive.store.root import Store
-    from outlive.store.tokens import Tokens
+from outlive.mcp.http.listener import Address
+from outlive.store.root import Store
+from outlive.store.tokens import Tokens
 
 _FIRST = "first"  # name of the token that is made at the first start
 _FIRST_FILE = ".first-token"

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import logging
 import traceback
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import anyio
 from starlette.requests import ClientDisconnect
 
 from outlive.mcp.private_parts import QUOTING_LOGGER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _LEFT = (ClientDisconnect, anyio.ClosedResourceError, anyio.BrokenResourceError)
 

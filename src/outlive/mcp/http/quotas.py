@@ -5,28 +5,23 @@ from __future__ import annotations
 
 import time
 from collections import Counter, OrderedDict
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import anyio
 import anyio.lowlevel
 from mcp import MCPError, types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.context import CallNext, HandlerResult
+from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlive import limits
 from outlive.errors import OutliveError
+from outlive.mcp.caller import Request
 from outlive.mcp.http.connections import ABORT, ADMITTED, tell
 from outlive.mcp.http.refusal import refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcp.server.context import CallNext, HandlerResult
-    from starlette.requests import Request as HttpRequest
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from outlive.mcp.caller import Request
-    from outlive.store.tokens import Tokens
+from outlive.store.tokens import Tokens
 
 # In the scope of a request: the cancel scopes of its calls
 _CALLS = "outlive.calls"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from outlive import limits
 from outlive.errors import invalid
 from outlive.mcp.http.connections import Connection, SecureConnection, Server
 from outlive.mcp.private_parts import terminate_tls_with
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
 
 
 def server(

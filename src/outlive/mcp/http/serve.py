@@ -7,13 +7,16 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
-from typing import NamedTuple
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from outlive import config, limits, verbs
+from outlive.config import Config
 from outlive.errors import invalid
-from outlive.launch.fork_server_client import start
-from outlive.mcp.caller import Caller, session_of
+from outlive.launch.fork_server_client import Launcher, start
+from outlive.mcp.caller import Caller, Request, session_of
 from outlive.mcp.http import greeting
 from outlive.mcp.http import listener as listener_module
 from outlive.mcp.job_environment import JobEnvironment
@@ -21,22 +24,14 @@ from outlive.mcp.tools.offer import offered, process_verbs
 from outlive.store.root import Store
 from outlive.store.tokens import EVERYTHING, Tokens
 from outlive.system import pid1 as first_process
+from outlive.verbs.spec import GlobalOptions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from types import FrameType
-    from typing import Any
-
     import uvicorn
     from starlette.types import ASGIApp
 
-    from outlive.config import Config
-    from outlive.launch.fork_server_client import Launcher
-    from outlive.mcp.caller import Request
     from outlive.mcp.http.allowed_hosts import AllowedHosts
     from outlive.mcp.tools.call import Calls
-    from outlive.verbs.spec import GlobalOptions
 
     # Takes the application for MCP, calls, store, tokens, hosts, and whether TLS is used
     Beside = Callable[[ASGIApp, Calls, Store, Tokens, AllowedHosts, bool], ASGIApp]

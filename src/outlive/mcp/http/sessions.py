@@ -5,23 +5,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 import anyio
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlive import limits
 from outlive.mcp.http.refusal import refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _SESSION, _VERSION = MCP_SESSION_ID_HEADER.encode(), MCP_PROTOCOL_VERSION_HEADER.encode()
 _OLDER = {version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS}

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 from outlive.mcp.masks import shapes
-from outlive.mcp.masks.values import LEAST_CHARS, longest_first
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from outlive.mcp.masks.values import Value
+from outlive.mcp.masks.values import LEAST_CHARS, Value, longest_first
 
 _AROUND = " \t\r\"'`…"  # what may stand between the edge of a line and the cut half of a secret
 _MORE = "[... "  # how render/ begins to say how much more there is

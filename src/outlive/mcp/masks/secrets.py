@@ -3,9 +3,9 @@ log, and every answer on the command line, has them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from outlive import verbs
 from outlive.core.env_files import read_env_files
@@ -14,12 +14,8 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.mcp.masks import values
 from outlive.mcp.masks.masker import Masker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from outlive.mcp.masks.values import Value
-    from outlive.store.root import Store
+from outlive.mcp.masks.values import Value
+from outlive.store.root import Store
 
 ALL, NAMED, NONE = "all", "named", "none"  # values of [mcp] mask
 COUNT = "masked_secrets"  # the member of an answer that says how many there are

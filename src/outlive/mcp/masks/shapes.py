@@ -6,13 +6,11 @@ The text is a job's, so RE2 searches it, in time linear in the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from outlive.mcp.masks.values import is_reference, is_secret
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # Where a word begins: also behind an escape sequence, and behind a line break in JSON
 _START = r"(?:\b|\x1b\[[0-9;]*m|\\[nrt])"

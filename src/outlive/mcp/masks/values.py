@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 from urllib.parse import unquote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 LEAST_CHARS = 8  # a shorter value would be found in words that have nothing to do with it
 

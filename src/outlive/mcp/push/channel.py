@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
-from typing import TYPE_CHECKING
 
 import anyio
 from mcp import types
+from mcp.server.session import ServerSession
 
 from outlive import limits
 from outlive.core.ids import short_id
@@ -21,27 +22,20 @@ from outlive.core.members import entries_of, text_of
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, ownership, read_cursor
+from outlive.jobs.context import Context
+from outlive.mcp.caller import Caller, Request
 from outlive.mcp.introduction import CHANNEL
 from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.push import follow
-from outlive.mcp.tools.call import SPAWNING
+from outlive.mcp.tools.call import SPAWNING, Calls
 from outlive.mcp.tools.text import sentences
 from outlive.render import ends
 from outlive.store import history
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
+from outlive.verbs.spec import Verb
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcp.server.session import ServerSession
-
-    from outlive.jobs.context import Context
-    from outlive.mcp.caller import Caller, Request
-    from outlive.mcp.tools.call import Calls
-    from outlive.store.job_dir import JobDir
-    from outlive.verbs.spec import Verb
-
-    Answer = dict[str, object]
+Answer = dict[str, object]
 
 _CHANNEL_EVERY_S = 0.5  # a message waits this long for an answer that says the same
 

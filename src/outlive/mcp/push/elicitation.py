@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 import traceback
 from functools import cache
-from typing import TYPE_CHECKING
 
 import anyio
 from mcp import MCPError, types
@@ -19,20 +18,17 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from outlive.core.records import EXEC
+from outlive.core.records import EXEC, Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, ownership
+from outlive.jobs.context import Context
 from outlive.jobs.permission import approval as asking
 from outlive.jobs.permission import facts
 from outlive.jobs.permission.person import is_in_job
+from outlive.mcp.caller import Request
 from outlive.mcp.json_safe import encodable_text
 from outlive.store import approval
-
-if TYPE_CHECKING:
-    from outlive.core.records import Definition
-    from outlive.jobs.context import Context
-    from outlive.mcp.caller import Request
-    from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import JobDir
 
 KEY = "approval"  # of the question in a result or a task, and of its answer
 _APPROVE, _ALWAYS, _DENY = _CHOICES = ("approve", "approve always", "deny")

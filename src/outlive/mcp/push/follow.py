@@ -5,17 +5,13 @@ A change carries no content: it says that the files of the job are worth another
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator
 
 import anyio
 
 from outlive.errors import OutliveError
 from outlive.jobs.control_client import ControlClient
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import JobDir
 
 
 async def changes(job: JobDir, *, output: bool, every_s: float) -> AsyncGenerator[None]:

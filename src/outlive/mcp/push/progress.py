@@ -4,8 +4,8 @@ line of the job, or how far a call is that works on many jobs."""
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 import anyio
 
@@ -14,21 +14,17 @@ from outlive.core.ids import short_id
 from outlive.core.members import number_of
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
+from outlive.jobs.context import Context
+from outlive.mcp.caller import Request
+from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.bounds import waiting_argument
 from outlive.mcp.tools.call import SPAWNING
 from outlive.render import ends
 from outlive.store.output.merged import Output
+from outlive.verbs.spec import Verb
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-
-    from outlive.jobs.context import Context
-    from outlive.mcp.caller import Request
-    from outlive.mcp.masks.secrets import Secrets
-    from outlive.verbs.spec import Verb
-
-    # Takes the seconds so far, the seconds at most or None, and a message
-    Report = Callable[[float, float | None, str], Awaitable[None]]
+# Takes the seconds so far, the seconds at most or None, and a message
+Report = Callable[[float, float | None, str], Awaitable[None]]
 
 NOTHING_YET = "running, no output yet"
 _LOOKED_AT = 32  # of the jobs that a call waits for; each look opens some files

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mcp import MCPError, types
 
@@ -14,15 +15,11 @@ from outlive import limits
 from outlive.core.members import entries_of, text_of
 from outlive.errors import OutliveError
 from outlive.mcp.apps.declaration import VIEW_URI
+from outlive.mcp.caller import CallerOf, Request
 from outlive.mcp.json_safe import encodable, encodable_members
 from outlive.mcp.masks.secrets import COUNT, masked_answer
+from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.text import sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from outlive.mcp.caller import CallerOf, Request
-    from outlive.mcp.tools.call import Calls
 
 JSON, PLAIN = "application/json", "text/plain"
 STATUS, OUTPUT, EVENTS = "status", "output", "events"

@@ -8,32 +8,27 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING
 
 import anyio
+from anyio.abc import TaskGroup
 from mcp import MCPError, types
+from mcp.server.connection import Connection
+from mcp.server.lowlevel import Server
+from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
+from outlive.mcp.caller import Caller, CallerOf, Request
 from outlive.mcp.private_parts import connection_of
 from outlive.mcp.push import follow
 from outlive.mcp.push.resources import EVENTS, OUTPUT, place_of, refusing
+from outlive.mcp.tools.call import Calls
 from outlive.store import history
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from anyio.abc import TaskGroup
-    from mcp.server.connection import Connection
-    from mcp.server.lowlevel import Server
-    from mcp.server.session import ServerSession
-
-    from outlive.mcp.caller import Caller, CallerOf, Request
-    from outlive.mcp.tools.call import Calls
-    from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import JobDir
 
 
 class BackgroundTasks:

@@ -5,7 +5,7 @@ Each request declares for itself. `Tasks` (tasks.py) says what follows from it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from mcp import MCPError, types
 from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
@@ -13,14 +13,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
 from outlive.core.members import object_of
-from outlive.mcp.caller import client_of
+from outlive.mcp.caller import Request, client_of
 from outlive.mcp.introduction import TASKS
 from outlive.mcp.tools.arguments import fold
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from outlive.mcp.caller import Request
 
 _WAKES = frozenset({"claude-code"})  # clients that go on beside a task, and call their model at its end
 

@@ -18,7 +18,7 @@ the task gives the answer that `exec` would give, with all output up to then.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from mcp import types
 
@@ -27,19 +27,15 @@ from outlive.core.ids import short_id
 from outlive.core.units import duration_ms, seconds_of, timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer
+from outlive.jobs.context import Context
 from outlive.jobs.starting import answer as start_answer
+from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.text import answers
 from outlive.render import ends
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.verbs import envelope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.jobs.context import Context
-    from outlive.mcp.masks.secrets import Secrets
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 _MESSAGE_CHARS = 500  # of the statusMessage of a task that cannot be read
 

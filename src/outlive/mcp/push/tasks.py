@@ -22,15 +22,20 @@ an isolation wall is between the caller and the job. `task_view` says what a tas
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import Any
 from weakref import WeakValueDictionary
 
 import anyio
+from anyio.abc import TaskGroup
 from mcp import MCPError, types
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.extension import Extension, MethodBinding, compose_tool_call_handler
+from mcp.server.lowlevel import Server
+from mcp.server.session import ServerSession
 from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY, InMemorySubscriptionBus, ListenHandler
 
 from outlive import limits
@@ -39,33 +44,21 @@ from outlive.core.members import object_of
 from outlive.core.records import CONTROL, READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, ending, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.interaction import stdin
 from outlive.mcp import threads
-from outlive.mcp.caller import client_of
+from outlive.mcp.caller import CallerOf, Request, client_of
 from outlive.mcp.introduction import TASKS
 from outlive.mcp.push import follow
 from outlive.mcp.push.task_requests import can_ask, check, is_pending, is_task, require
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, is_unapproved, questions
-from outlive.mcp.push.waits import WAIT, is_wait, job_of
+from outlive.mcp.push.waits import WAIT, Wait, Waits, is_wait, job_of
+from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import EXEC
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Sequence
-    from typing import Any
-
-    from anyio.abc import TaskGroup
-    from mcp.server.context import CallNext, HandlerResult
-    from mcp.server.lowlevel import Server
-    from mcp.server.session import ServerSession
-
-    from outlive.jobs.context import Context
-    from outlive.mcp.caller import CallerOf, Request
-    from outlive.mcp.push.waits import Wait, Waits
-    from outlive.mcp.tools.call import Calls
-    from outlive.store.job_dir import JobDir
-
-    Listen = Callable[[Request, types.SubscriptionsListenRequestParams], Awaitable[HandlerResult]]
+Listen = Callable[[Request, types.SubscriptionsListenRequestParams], Awaitable[HandlerResult]]
 
 LISTEN = "subscriptions/listen"
 NOTIFICATION = "notifications/tasks"

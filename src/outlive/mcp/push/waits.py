@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import secrets
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 import anyio
 
 from outlive.core.ids import new_id
 from outlive.core.units import seconds_of, timestamp
+from outlive.jobs.context import Context
+from outlive.mcp.caller import Caller
 from outlive.mcp.push.task_view import CANCELLED, COMPLETED, WORKING, poll_interval_ms
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from outlive.jobs.context import Context
-    from outlive.mcp.caller import Caller
 
 FIRST_S = 1.0  # what is over by then is answered at once
 WAIT = "wait"  # the member of a result that a task takes the place of: its id

@@ -8,17 +8,15 @@ clients do not send exactly so, is left to the SDK.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from outlive import fastjson, limits
 from outlive.core.members import object_of, text_of
 from outlive.mcp import introduction
 from outlive.mcp.apps import declaration
 from outlive.mcp.stdio import malformed
 from outlive.mcp.stdio.wire import TooLong
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # with a handshake, the newest last
 MODERN_VERSION = "2026-07-28"

@@ -5,17 +5,16 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
 from outlive.mcp.stdio.session import Session, Settings
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
 from outlive.system.signals import signal
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from outlive.verbs.spec import GlobalOptions
+
 
 _GONE = (
     "outlive was updated or removed while this server waited for its first call, and what a call needs cannot be "

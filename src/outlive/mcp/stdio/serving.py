@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
 
 import anyio
+from anyio.abc import TaskGroup
+from mcp.server.lowlevel import Server
 
 from outlive import verbs
 from outlive.mcp import introduction, server, threads
 from outlive.mcp.own_code import OwnCode, log_to_stderr
 from outlive.mcp.stdio import transport
+from outlive.mcp.stdio.session import Session
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import RUN, process_verbs
 from outlive.system import host_process
-
-if TYPE_CHECKING:
-    from anyio.abc import TaskGroup
-    from mcp.server.lowlevel import Server
-
-    from outlive.mcp.stdio.session import Session
 
 
 def serve(session: Session) -> None:

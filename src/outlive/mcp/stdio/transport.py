@@ -7,10 +7,11 @@ nothing of the lines that were answered before it was there (first_answers.py).
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import (
     INTERNAL_ERROR,
@@ -26,19 +27,11 @@ from mcp.types import (
 from outlive import limits
 from outlive.mcp.json_safe import decodable
 from outlive.mcp.stdio import malformed
-from outlive.mcp.stdio.first_answers import TOO_LONG, decoded, id_in
-from outlive.mcp.stdio.wire import TooLong
+from outlive.mcp.stdio.first_answers import TOO_LONG, FirstAnswers, decoded, id_in
+from outlive.mcp.stdio.malformed import Fault
+from outlive.mcp.stdio.wire import TooLong, Wire
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-
-    from outlive.mcp.stdio.first_answers import FirstAnswers
-    from outlive.mcp.stdio.malformed import Fault
-    from outlive.mcp.stdio.wire import Wire
-
-    Received = SessionMessage | Exception
+Received = SessionMessage | Exception
 
 
 _AT_ONCE = 128  # requests that are worked on or whose answers are not written yet

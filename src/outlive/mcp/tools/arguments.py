@@ -9,21 +9,16 @@ argument as the caller wrote it.
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from outlive.errors import OutliveError, invalid
 from outlive.mcp.tools import values
 from outlive.mcp.tools.offer import accepted, default_of
-from outlive.verbs.spec import check_texts
+from outlive.verbs.spec import Arg, Verb, check_texts
 from outlive.verbs.spelling import MCP, spelled
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from outlive.verbs.spec import Arg, Verb
 
 
 def fold(name: str) -> str:

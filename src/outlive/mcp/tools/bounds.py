@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from outlive import limits
 from outlive.core.members import number_of
 from outlive.mcp.tools.offer import WRITING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from outlive.verbs.spec import Verb
+from outlive.verbs.spec import Verb
 
 
 class LongestCalls:

@@ -3,52 +3,45 @@ JSON-RPC."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import anyio
 import anyio.lowlevel
 
 from outlive import limits
 from outlive import verbs as verbs_module
+from outlive.answers import Answer
+from outlive.config import Config
 from outlive.core.ids import new_id
-from outlive.core.records import CONTROL, READ
+from outlive.core.records import CONTROL, READ, Definition
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.news import notices
+from outlive.jobs.permission.approval import Given
+from outlive.jobs.starting.answer import Wanted
 from outlive.jobs.starting.call import StartCall
 from outlive.mcp import threads
-from outlive.mcp.job_environment import job_directory
+from outlive.mcp.caller import Caller
+from outlive.mcp.job_environment import JobEnvironment, job_directory
 from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.bounds import LongestCalls, clamp, without_limit
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, shell_of
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
+from outlive.system.host_process import Host
 from outlive.verbs.envelope import answer
-from outlive.verbs.spec import BRIEF, DETAIL, FULL
+from outlive.verbs.spec import BRIEF, DETAIL, FULL, Verb
 from outlive.verbs.spelling import MCP, spelled
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from contextlib import AbstractAsyncContextManager
-
-    from outlive.answers import Answer
-    from outlive.config import Config
-    from outlive.core.records import Definition
-    from outlive.jobs.permission.approval import Given
-    from outlive.jobs.starting.answer import Wanted
-    from outlive.mcp.caller import Caller
-    from outlive.mcp.job_environment import JobEnvironment
-    from outlive.system.host_process import Host
-    from outlive.verbs.spec import Verb
-
-    # Notifies a client while an action runs; takes the verb, its context and its arguments
-    Alongside = Callable[[Verb, Context, dict[str, object]], AbstractAsyncContextManager[None]]
+# Notifies a client while an action runs; takes the verb, its context and its arguments
+Alongside = Callable[[Verb, Context, dict[str, object]], AbstractAsyncContextManager[None]]
 
 KILL = "kill"  # a value of `on_cancel`
 SPAWNING = frozenset({RUN, "start", "restart"})  # these need the job environment

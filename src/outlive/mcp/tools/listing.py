@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from outlive.core.records import CONTROL, READ
 from outlive.core.records import EXEC as EXEC_RIGHT
@@ -13,12 +14,10 @@ from outlive.mcp.apps import declaration
 from outlive.mcp.tools import schemas
 from outlive.mcp.tools.offer import EXEC, PROCESS, WAIT_ARGUMENTS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from outlive.config import Config
     from outlive.verbs.spec import Verb
+
 
 # Claude Code puts a longer result into a file, and shows 2 kB of it
 _MOST_CHARS = MAX_SHOWN_BYTES + 20_000

@@ -6,18 +6,19 @@ before either is imported.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
 from outlive import verbs as verbs_module
 from outlive.errors import invalid
 from outlive.sandbox import bubblewrap
 from outlive.system import shells
 from outlive.verbs import spec
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from outlive.config import Config
     from outlive.verbs.spec import Arg, Verb
+
 
 EXEC, PROCESS = TOOLS = ("exec", "process")
 RUN = "run"

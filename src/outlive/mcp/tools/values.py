@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
@@ -13,9 +13,7 @@ from outlive.core.nearest import nearest
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, argument, invalid
 from outlive.verbs import spec
-
-if TYPE_CHECKING:
-    from outlive.verbs.spec import Arg
+from outlive.verbs.spec import Arg
 
 _LARGEST = 2**63 - 1  # what pread(2) and struct take
 _SHOWN_CHARS = 60

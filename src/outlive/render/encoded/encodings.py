@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import codecs
 import sys
+from typing import Any
 
 from outlive.core.nearest import nearest
 from outlive.errors import invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _LONGEST_NAME = 40
 _UTF_8 = ("utf-8", "utf-8-sig")

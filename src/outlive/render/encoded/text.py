@@ -9,21 +9,17 @@ _BACK_BYTES of a stream are exact in any case.
 
 from __future__ import annotations
 
+import codecs
 import os
 
 from outlive.render.decode import MAX_HELD_BYTES, heads
 from outlive.render.encoded.encodings import Encoding, of_head
 from outlive.render.escapes import MAX_SEQUENCE_BYTES, UNFINISHED
+from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
+from outlive.store.output.merged import Output
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import codecs
-
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.merged import Output
-
-    Placed = list[tuple[int, int, bytes]]  # stream, position in its log, bytes
+Placed = list[tuple[int, int, bytes]]  # stream, position in its log, bytes
 
 _BACK_BYTES = 262_144  # read before a position to find where a character begins
 _UTF_8 = "utf-8"

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from outlive.answers import sentences
+from outlive.answers.job import OtherRun
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.core.ids import short_id
+from outlive.matching.problem_matchers import Matcher
 from outlive.render.decode import decode_exact
 from outlive.render.failures.choice import Lines, best
 from outlive.render.failures.looked import compiled, shortened
 from outlive.render.plain_text import readable
 from outlive.render.truncate import cut_tail
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from outlive.answers.job import OtherRun
-    from outlive.matching.problem_matchers import Matcher
-    from outlive.store.output.line_index import Lines as Log
-    from outlive.store.output.merged import Output
+from outlive.store.output.line_index import Lines as Log
+from outlive.store.output.merged import Output
 
 COMPARED_BYTES = 8 * 1024**2  # of each output, its end
 _COUNTED_BYTES = 512 * 1024  # of each output, its end

@@ -10,16 +10,12 @@ import functools
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import NamedTuple
 
+from outlive.matching.problem_matchers import Hit, Matchers
 from outlive.store.output.patterns import seen, valid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from outlive.matching.problem_matchers import Hit, Matchers
 
 MAX_LINE_CHARS = 400
 GAP_BYTES = 40  # of the line that stands for a gap

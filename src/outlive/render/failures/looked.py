@@ -9,15 +9,12 @@ from typing import NamedTuple
 from outlive.answers.output import Shown
 from outlive.answers.spans import Cut, LeftOut
 from outlive.matching import problem_matchers
+from outlive.matching.problem_matchers import Matcher, Matchers
 from outlive.render import truncate
 from outlive.render.failures.choice import MAX_LINE_CHARS, Choice, Lines, Made, Run
 from outlive.render.plain_text import readable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.matching.problem_matchers import Matcher, Matchers
-    from outlive.render.sources import Merged
-    from outlive.render.view import View
+from outlive.render.sources import Merged
+from outlive.render.view import View
 
 # With more, an answer takes longer and no more of the causes in benchmarks/causes is found
 HEAD_BYTES = 256 * 1024

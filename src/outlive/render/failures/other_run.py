@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from outlive.core.members import number_of, object_of
+from collections.abc import Callable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from outlive.core.members import number_of, object_of
 
 
 def previous(answer: dict[str, object], duration: Callable[[float], str]) -> str | None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.matching.problem_matchers import Matcher, Matchers
 from outlive.render import ends
 from outlive.render.failures.looked import compiled
 from outlive.render.plain_text import readable
+from outlive.store.output.merged import Output
 from outlive.store.output.patterns import seen, valid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.matching.problem_matchers import Matcher, Matchers
-    from outlive.store.output.merged import Output
 
 _SEARCHED_BYTES = 65_536
 _FARTHER_BYTES = 256 * 1024  # before them, if they report no failure: `make -k` goes on behind an error

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 
 from outlive import fastjson
+from outlive.annotations import Iterator
 from outlive.store.audit.record import BEGINNING, END, NAME
 from outlive.store.audit.rotation import old_files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _BLOCK = 262_144
 

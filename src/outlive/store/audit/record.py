@@ -10,6 +10,7 @@ import stat
 import time
 
 from outlive import fastjson
+from outlive.annotations import Any
 from outlive.core.ids import new_id
 from outlive.core.units import timestamp
 from outlive.store.audit import rotation
@@ -17,8 +18,8 @@ from outlive.system.fds import socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
     from outlive.core.records import AuditTarget
+
 
 FILE, SYSLOG, OFF = PLACES = ("file", "syslog", "off")
 NAME = "audit.ndjson"

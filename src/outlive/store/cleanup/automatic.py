@@ -13,20 +13,16 @@ import os
 import time
 
 from outlive.core.ids import id_time_ms
+from outlive.core.records import AuditTarget, State
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.store.cleanup import delete, disk_use, due
 from outlive.store.cleanup.deletions import Deletions
-from outlive.store.cleanup.policy import GRACE_S, Ended, Share, surplus
+from outlive.store.cleanup.policy import GRACE_S, Bounds, Ended, Share, surplus
 from outlive.store.inbox import waiting_ids
 from outlive.store.inspection import completion, inspect
 from outlive.store.job_dir import JobDir
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import AuditTarget, State
-    from outlive.store.cleanup.policy import Bounds
-    from outlive.store.root import Store
+from outlive.store.root import Store
 
 GC_WORK_S = 20.0  # no further job is deleted after this; the next collection goes on
 # After a pause this long, or a jump of the clock, the first collection deletes nothing

@@ -9,6 +9,7 @@ import os
 import time
 
 from outlive import limits
+from outlive.annotations import Callable
 from outlive.store.atomic_file import NotOurs
 from outlive.store.cleanup import disk_use
 from outlive.store.inbox import forget_removed
@@ -18,9 +19,8 @@ from outlive.system import fault_points, locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from outlive.store.root import Store
+
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 
+from outlive.annotations import Iterable
 from outlive.errors import OutliveError
 from outlive.store.job_dir import IO, SEEN, JobDir
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 

@@ -3,10 +3,7 @@ share of the file system. Decides; deletes nothing."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+from outlive.annotations import Any, Iterable
 
 # Seconds since the end of a job. For the share of the file system a job younger than the first is
 # never deleted, and a job younger than the second only if there is no other way

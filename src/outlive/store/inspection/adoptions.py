@@ -10,10 +10,7 @@ from __future__ import annotations
 import os
 
 from outlive.store import atomic_file, fault_report
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import JobDir
 
 _COUNT = ".adoptions"
 MOST = 5

@@ -7,11 +7,8 @@ from outlive import fastjson, limits
 from outlive.core.records import State
 from outlive.core.units import timestamp
 from outlive.store import history
+from outlive.store.job_dir import JobDir
 from outlive.system import fds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
 
 _ANSWER_S = 1.0  # the supervisor answers out of its memory; a reader waits no longer if it is stopped
 _OUTCOME = ("state", "exit_code", "signal", "reason", "duration_ms", "usage", "message")

@@ -5,24 +5,17 @@ from __future__ import annotations
 
 import errno
 
-from outlive.core.records import State
+from outlive.annotations import Any, Mapping
+from outlive.core.records import Definition, State
 from outlive.errors import OutliveError
 from outlive.sandbox import after
 from outlive.store import atomic_file, fault_report, history
 from outlive.store.inspection import completion, rebuilt
-from outlive.store.job_dir import Locks
+from outlive.store.job_dir import JobDir, Locks
 from outlive.store.output.merged import Output
+from outlive.store.root import Store
 from outlive.system import cgroup, fault_points, machine, process, systemd, tree
 from outlive.system.job_group import remove_recorded
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from outlive.core.records import Definition
-    from outlive.store.job_dir import JobDir
-    from outlive.store.root import Store
 
 LOST = ", and no process of outlive saw the command end"
 REBOOT = "the machine went down while it ran"

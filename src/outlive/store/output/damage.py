@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
-    Spans = list[tuple[int, int]]
+Spans = list[tuple[int, int]]
 
 _RECORD = struct.Struct("<QQQQ")
 _MOST = 4096  # records that are read

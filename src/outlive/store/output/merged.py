@@ -12,6 +12,7 @@ import errno
 import os
 import time
 
+from outlive.annotations import Any, Callable, TypeVar
 from outlive.store.atomic_file import NotOurs, open_to_write
 from outlive.store.job_dir import LOGS, ORDER
 from outlive.store.output import damage, order
@@ -20,15 +21,12 @@ from outlive.store.output.sparse import output_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
     from outlive.store.job_dir import JobDir
     from outlive.store.output.damage import Spans
     from outlive.store.output.gap import Gap, Hole
     from outlive.store.output.masks import Mask
 
-    _R = TypeVar("_R")
+_R = TypeVar("_R")
 
 STDOUT, STDERR = 0, 1
 _RECORD = order.RECORD

@@ -12,13 +12,9 @@ from __future__ import annotations
 import re
 
 from outlive import limits
+from outlive.annotations import Any, Iterator
 from outlive.core.records import CONTAINS, REGEX
 from outlive.errors import invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 _MULTI_LINE = "(?m)"
 # Escape sequences and control characters, but never a newline or a carriage return: all that is

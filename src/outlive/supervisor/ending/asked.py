@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from outlive.annotations import Callable
+from outlive.supervisor.control_requests import Kill
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.ending.kill import Killer
+from outlive.supervisor.ending.members import Members
+from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.events.recorder import EventRecorder
+from outlive.supervisor.job_record import JobRecord
 from outlive.system import fault_points, signals
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.supervisor.control_requests import Kill
-    from outlive.supervisor.ending.members import Members
-    from outlive.supervisor.event_loop import EventLoop
-    from outlive.supervisor.events.recorder import EventRecorder
-    from outlive.supervisor.job_record import JobRecord
 
 
 class AskedEnd:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import time
 
+from outlive.annotations import Callable
 from outlive.core.records import State
 from outlive.supervisor.ending import oom_verdict, outcome
+from outlive.supervisor.ending.members import Reaper
+from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.job_fds import JobFds
+from outlive.supervisor.output.pump import Pump
 from outlive.system import process, tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.supervisor.ending.members import Reaper
-    from outlive.supervisor.event_loop import EventLoop
-    from outlive.supervisor.job_fds import JobFds
-    from outlive.supervisor.output.pump import Pump
 
 _EXIT_INFO_S = 3.0  # so long PIDFD_GET_INFO may take to know it: PID 1 has to reap the command first
 

@@ -8,15 +8,11 @@ import os
 import time
 
 from outlive import limits
+from outlive.annotations import Callable
+from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fault_points, process
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.supervisor.event_loop import EventLoop
-    from outlive.system.tree import Member
+from outlive.system.tree import Member
 
 _GRACE_CHECK_S = 0.1  # during a grace, where no SIGCHLD tells of deaths
 CLEAN_SWEEPS = 2  # a tree is gone when this many sweeps in a row found nothing alive

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 
-from outlive.core.records import Applied, Sources, State, Usage
+from outlive.core.records import Applied, OwnGroup, Sources, State, Usage
+from outlive.supervisor.events.sinks import Sinks
+from outlive.supervisor.job_record import JobRecord
 from outlive.system import prctl, tree
+from outlive.system.prctl import Used
+from outlive.system.tree import Member
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.core.records import OwnGroup
-    from outlive.supervisor.events.sinks import Sinks
-    from outlive.supervisor.job_record import JobRecord
     from outlive.system.job_group import JobGroup
-    from outlive.system.prctl import Used
     from outlive.system.process_use import Use
-    from outlive.system.tree import Member
+
 
 _RUSAGE, _CGROUP = "rusage", "cgroup"  # the first where a state names no source
 # Of our own peak, which a child counts as its own: the kernel's counters are not exact to the page

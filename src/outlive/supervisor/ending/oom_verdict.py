@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from outlive.annotations import Callable
 from outlive.core.records import Ending, State
 from outlive.system import cgroup, oom, process
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Of a job in an allocation: asks its engine why the command was ended by a signal that is not ours.
 # Returns the reason and a sentence; None if the engine knows of nothing

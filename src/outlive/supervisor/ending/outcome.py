@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import time
 
+from outlive.annotations import Any
 from outlive.core.records import Ending, State
 from outlive.core.units import timestamp
 from outlive.system import signals
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None = None) -> State:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 
-from outlive.store.job_dir import LOCK, UNWRITTEN_BYTE
+from outlive.core.records import State
+from outlive.store.job_dir import LOCK, UNWRITTEN_BYTE, JobDir
 from outlive.system import locks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import State
-    from outlive.store.job_dir import JobDir
 
 
 class Unwritten:

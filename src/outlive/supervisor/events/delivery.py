@@ -7,23 +7,16 @@ the search waits for them: the log on disk is the queue.
 from __future__ import annotations
 
 from outlive import limits
+from outlive.annotations import Any
+from outlive.core import records
+from outlive.core.records import Definition
 from outlive.store import history
 from outlive.store.job_dir import DELIVERED
-from outlive.store.output.patterns import seen
+from outlive.store.output.merged import Output
+from outlive.store.output.patterns import Hit, seen
 from outlive.supervisor.events.notification_log import NotificationLog
-from outlive.supervisor.events.sinks import MATCHED, matched_event
-from outlive.supervisor.events.watcher import Watcher
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.core import records
-    from outlive.core.records import Definition
-    from outlive.store.output.merged import Output
-    from outlive.store.output.patterns import Hit
-    from outlive.supervisor.events.sinks import Delivery, Sinks
-    from outlive.supervisor.events.watcher import Watch
+from outlive.supervisor.events.sinks import MATCHED, Delivery, Sinks, matched_event
+from outlive.supervisor.events.watcher import Watch, Watcher
 
 AGENT_EXEC = "output_match"  # the id of the one pattern in the form of agent-exec
 _MOST = 100  # hits of one turn: about as much as takes SCAN_S

@@ -5,17 +5,12 @@ many a minute, and beyond that their number.
 from __future__ import annotations
 
 from outlive import limits
+from outlive.annotations import Any
+from outlive.core import records
 from outlive.store import history
 from outlive.store.output.merged import Output
-from outlive.supervisor.events.watcher import Watcher
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from outlive.core import records
-    from outlive.store.output.patterns import Hit
-    from outlive.supervisor.events.watcher import Watch
+from outlive.store.output.patterns import Hit
+from outlive.supervisor.events.watcher import Watch, Watcher
 
 
 class _Count:

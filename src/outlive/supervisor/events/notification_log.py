@@ -13,20 +13,14 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from outlive import fastjson, limits
+from outlive.annotations import Callable, Sequence
 from outlive.store import atomic_file, history
-from outlive.store.job_dir import NOTIFICATIONS
-from outlive.supervisor.events.sinks import Delivery
+from outlive.store.job_dir import NOTIFICATIONS, JobDir
+from outlive.supervisor.events.sinks import Delivery, Event, Result
 from outlive.system import fds
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from outlive.store.job_dir import JobDir
-    from outlive.supervisor.events.sinks import Event, Result
-
-    Key = tuple[str, int]
-    Place = tuple[int, int]
+Key = tuple[str, int]
+Place = tuple[int, int]
 
 _RESULTS = b'"delivery_results": '  # as a key, never in a string: there the quotes are escaped
 _ERROR_CHARS = 160  # no error is longer

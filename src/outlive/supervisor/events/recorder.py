@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import os
 
+from outlive.annotations import Any, Callable
+from outlive.core.records import Definition, State
 from outlive.store import history
+from outlive.store.job_dir import JobDir
+from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.sinks import Sinks
+from outlive.supervisor.request import Request
 from outlive.system import fault_points
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from outlive.core.records import Definition, State
-    from outlive.store.job_dir import JobDir
-    from outlive.supervisor.event_loop import EventLoop
     from outlive.supervisor.events.watcher import Watcher
-    from outlive.supervisor.request import Request
 
 
 class EventRecorder:

@@ -16,34 +16,28 @@ import stat
 import time
 
 from outlive import fastjson, limits
-from outlive.core.records import Sandbox
+from outlive.annotations import Any, Callable, NotRequired, TypedDict
+from outlive.core.records import Definition, Sandbox, State
 from outlive.core.units import timestamp
 from outlive.store import atomic_file, history, own_files
-from outlive.store.job_dir import COMPLETION, NOTIFICATIONS
+from outlive.store.job_dir import COMPLETION, NOTIFICATIONS, JobDir
+from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, process, spawn, tree
 from outlive.system.signals import signal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, NotRequired, TypedDict
+Event = dict[str, Any]  # as it is sent
 
-    from outlive.core.records import Definition, State
-    from outlive.store.job_dir import JobDir
-    from outlive.supervisor.event_loop import EventLoop
-    from outlive.supervisor.request import Request
 
-    Event = dict[str, Any]  # as it is sent
+class Result(TypedDict):
+    """What became of an event at one sink."""
 
-    class Result(TypedDict):
-        """What became of an event at one sink."""
-
-        sink_type: str
-        target: str
-        success: bool
-        attempted_at: str
-        exit_code: NotRequired[int | None]
-        error: NotRequired[str]
+    sink_type: str
+    target: str
+    success: bool
+    attempted_at: str
+    exit_code: NotRequired[int | None]
+    error: NotRequired[str]
 
 
 _MINUTE_S = 60.0

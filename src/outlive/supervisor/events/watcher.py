@@ -13,21 +13,15 @@ import time
 from abc import ABC, abstractmethod
 
 from outlive import limits
+from outlive.annotations import Callable, Iterator
+from outlive.core import records
 from outlive.errors import OutliveError
 from outlive.store import history
-from outlive.store.job_dir import WATCHED
+from outlive.store.job_dir import WATCHED, JobDir
 from outlive.store.output.merged import Output
-from outlive.store.output.patterns import Pattern
+from outlive.store.output.patterns import Hit, Pattern
 from outlive.store.output.scanner import Scanner
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from outlive.core import records
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.patterns import Hit
-    from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.event_loop import EventLoop
 
 _UNFINISHED_QUIET_S = 0.3  # an unfinished line is searched after this much silence: it may be a prompt
 _HIT_WINDOW_S = 60.0  # in which hits are counted

@@ -6,15 +6,11 @@ import os
 import time
 from abc import ABC, abstractmethod
 
+from outlive.annotations import Callable
+from outlive.supervisor.control_server import Connection
+from outlive.supervisor.escrow import Escrow
+from outlive.supervisor.event_loop import EventLoop
 from outlive.system import pty, splice
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.supervisor.control_server import Connection
-    from outlive.supervisor.escrow import Escrow
-    from outlive.supervisor.event_loop import EventLoop
 
 _TERMINAL_RETRY_S = 0.05  # a full terminal is tried again, whether or not it said that it has room
 

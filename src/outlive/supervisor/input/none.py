@@ -6,13 +6,9 @@ import os
 import stat
 
 from outlive import limits
-from outlive.supervisor.control_requests import BadRequest, GetTerminal, Resize, Write
+from outlive.supervisor.control_requests import BadRequest, ControlRequest, GetTerminal, Resize, Write
+from outlive.supervisor.control_server import Connection
 from outlive.system import fds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.supervisor.control_requests import ControlRequest
-    from outlive.supervisor.control_server import Connection
 
 
 class NoInput:

@@ -17,18 +17,14 @@ import re
 import time
 
 from outlive import limits
+from outlive.annotations import Callable, Iterable
 from outlive.core.records import InputWait
 from outlive.core.units import timestamp
 from outlive.store.output.patterns import seen
+from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.output.pump import Pump
 from outlive.system import blocked_reads
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from outlive.supervisor.event_loop import EventLoop
-    from outlive.supervisor.output.pump import Pump
-    from outlive.system.pty import Modes
+from outlive.system.pty import Modes
 
 _QUIET_S = 0.3  # silence before it is determined which threads are blocked, ...
 _INSPECT_EVERY_S = (0.3, 2.0)  # ... then again at growing intervals

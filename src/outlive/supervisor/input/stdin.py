@@ -6,27 +6,22 @@ from __future__ import annotations
 import os
 import termios
 
+from outlive.annotations import Callable
 from outlive.core.records import InputWait
 from outlive.store import history
-from outlive.supervisor.input.feed import PipeFeed, TerminalFeed
+from outlive.store.job_dir import JobDir
+from outlive.supervisor.control_requests import Write
+from outlive.supervisor.control_server import Connection
+from outlive.supervisor.ending.members import Members
+from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.input.feed import Feed, PipeFeed, TerminalFeed
 from outlive.supervisor.input.none import NoInput
 from outlive.supervisor.input.prompt_detector import PromptDetector
 from outlive.supervisor.input.terminal import Terminal
+from outlive.supervisor.job_fds import JobFds
+from outlive.supervisor.job_record import JobRecord
+from outlive.supervisor.output.pump import Pump
 from outlive.system import blocked_reads, pty
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.store.job_dir import JobDir
-    from outlive.supervisor.control_requests import Write
-    from outlive.supervisor.control_server import Connection
-    from outlive.supervisor.ending.members import Members
-    from outlive.supervisor.event_loop import EventLoop
-    from outlive.supervisor.input.feed import Feed
-    from outlive.supervisor.job_fds import JobFds
-    from outlive.supervisor.job_record import JobRecord
-    from outlive.supervisor.output.pump import Pump
 
 
 class Input(NoInput):

@@ -12,18 +12,13 @@ import os
 import re
 import time
 
+from outlive.annotations import Callable
 from outlive.core import records
 from outlive.store import fault_report
-from outlive.store.job_dir import LOGS
+from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.gap import GapFile
+from outlive.supervisor.event_loop import EventLoop
 from outlive.system import daemonize, pty, tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.store.job_dir import JobDir
-    from outlive.supervisor.event_loop import EventLoop
 
 _SIZES = 64  # resizes that are remembered
 _ANSWERS_A_SECOND = 100  # to device queries: a file full of them, shown by cat, is no program that asks

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import os
 
+from outlive.annotations import Callable
+from outlive.supervisor.job_fds import JobFds
 from outlive.system import splice
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.supervisor.job_fds import JobFds
 
 _HELD_BYTES = 1 << 20  # of memory, before they are given back
 

@@ -8,17 +8,12 @@ import os
 import stat
 import time
 
+from outlive.annotations import Callable
 from outlive.store import history
 from outlive.store.atomic_file import open_to_write
-from outlive.store.job_dir import LOGS
+from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output import damage
 from outlive.store.output.sparse import output_size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.store.job_dir import JobDir
 
 _IN_PLACE_CHECK_S = 1.0  # how often, while there is output, the logs are checked for being still in place
 

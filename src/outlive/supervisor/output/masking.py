@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import os
 
-from outlive.store.job_dir import LOGS, MASKS
+from outlive.store.job_dir import LOGS, MASKS, JobDir
 from outlive.store.output.masks import HEADER, PAIR
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
 
 _BLOCK = 1 << 20
 

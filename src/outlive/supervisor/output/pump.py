@@ -8,21 +8,21 @@ import select
 import time
 
 from outlive import limits
+from outlive.annotations import Callable
 from outlive.store.job_dir import LOGS
 from outlive.store.output.merged import OrderWriter
+from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.job_fds import FifoSource, TerminalSource
 from outlive.supervisor.output.batching import Batching
 from outlive.supervisor.output.drop_counter import DropCounter
+from outlive.supervisor.output.log_files import LogFiles
 from outlive.supervisor.output.quota import Quota
 from outlive.system import fds, splice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.supervisor.event_loop import EventLoop
-    from outlive.supervisor.job_fds import FifoSource, TerminalSource
-    from outlive.supervisor.output.log_files import LogFiles
     from outlive.supervisor.output.masking import Masking
+
 
 _PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after this long without output
 

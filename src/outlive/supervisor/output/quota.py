@@ -9,17 +9,12 @@ import os
 import sys
 import time
 
+from outlive.annotations import Callable
 from outlive.store import history
-from outlive.store.job_dir import LOGS, ORDER
+from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output.gap import NO_GAP, Gap, GapFile, GapWriter, Hole
 from outlive.store.output.merged import Output
 from outlive.system import fault_points
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.store.job_dir import JobDir
 
 _QUOTA_HEAD = 4  # the first quarter of the quota is for the head, the rest for the tail
 _QUOTA_STEP = 16  # beyond the quota, output is given back in steps of a sixteenth of it, ...

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import resource
 
+from outlive.annotations import Any
 from outlive.core import resources
 from outlive.core.records import Applied, OwnGroup, Resources
 from outlive.core.resources import (
@@ -29,10 +30,6 @@ from outlive.core.resources import (
 )
 from outlive.system import job_group
 from outlive.system.job_group import JobGroup, NoGroup
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _CONTROLLERS = job_group.OF_RESOURCES
 _OF_ENGINE = frozenset({CPUS, MEMORY, GPUS, OPTIONS})

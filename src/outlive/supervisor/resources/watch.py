@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import os
 
+from outlive.annotations import Callable
 from outlive.core import resources
-from outlive.core.records import Resources
+from outlive.core.records import Resources, State
 from outlive.core.resources import CPU_TIME, MEMORY, SAMPLED
+from outlive.supervisor.ending.members import Reaper
+from outlive.supervisor.event_loop import EventLoop
 from outlive.system import process_use
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.core.records import State
-    from outlive.supervisor.ending.members import Reaper
-    from outlive.supervisor.event_loop import EventLoop
 
 LIMIT, OOM = "limit", "oom"
 _MEMORY_EVERY_S = 0.2

@@ -7,10 +7,7 @@ import io
 import os
 
 import outlive
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from outlive.annotations import Iterator
 
 # Rooms that a job elsewhere has no use for, or that need a library
 _LEFT_HERE = frozenset("mcp client_config cli verbs web demo.py __main__.py __pycache__".split())

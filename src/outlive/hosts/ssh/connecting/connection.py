@@ -6,19 +6,15 @@ import os
 import shlex
 import time
 
+from outlive.annotations import Iterator, Mapping
+from outlive.core.host_settings import HostSettings
 from outlive.errors import OutliveError
 from outlive.hosts.findings import visible
 from outlive.hosts.ssh.connecting import stub, wire
+from outlive.hosts.ssh.connecting.bundle import Bundle
 from outlive.hosts.ssh.connecting.words import greeting
 from outlive.system import fds, process, spawn
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from outlive.core.host_settings import HostSettings
-    from outlive.hosts.ssh.connecting.bundle import Bundle
 
 PROGRAM = "ssh"
 DEFAULT_PYTHON = "python3"

@@ -5,30 +5,26 @@ from __future__ import annotations
 import os
 import time
 
+from outlive.annotations import Mapping, Protocol
+from outlive.core.host_settings import HostSettings
 from outlive.hosts.ssh.connecting import wire, words
+from outlive.hosts.ssh.connecting.bundle import Bundle
 from outlive.hosts.ssh.connecting.connection import Broken, Connection, is_crowded
+from outlive.hosts.ssh.connecting.turns import Turns
+from outlive.supervisor.event_loop import EventLoop
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Protocol
 
-    from outlive.core.host_settings import HostSettings
-    from outlive.hosts.ssh.connecting.bundle import Bundle
-    from outlive.hosts.ssh.connecting.turns import Turns
-    from outlive.supervisor.event_loop import EventLoop
+class User(Protocol):
+    """Who has the connections (mirror.py)."""
 
-    class User(Protocol):
-        """Who has the connections (mirror.py)."""
+    def up(self) -> None:
+        """Our end there answers."""
 
-        def up(self) -> None:
-            """Our end there answers."""
+    def take(self, kind: int, at: int, data: wire.Content) -> None:
+        """Take what it sends. An OSError ends the connection."""
 
-        def take(self, kind: int, at: int, data: wire.Content) -> None:
-            """Take what it sends. An OSError ends the connection."""
-
-        def down(self, why: str) -> None:
-            """A connection has ended, or did not come about."""
+    def down(self, why: str) -> None:
+        """A connection has ended, or did not come about."""
 
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 60.0

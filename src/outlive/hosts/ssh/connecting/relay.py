@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from outlive.hosts.ssh.connecting import wire, words
-from outlive.supervisor.control_requests import GetUsage
+from outlive.hosts.ssh.connecting.reconnecting import Link
+from outlive.supervisor.control_requests import ControlRequest, GetUsage
+from outlive.supervisor.control_server import Connection
+from outlive.supervisor.event_loop import EventLoop
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.hosts.ssh.connecting.reconnecting import Link
-    from outlive.supervisor.control_requests import ControlRequest
-    from outlive.supervisor.control_server import Connection
-    from outlive.supervisor.event_loop import EventLoop
-
-    Request = tuple[Connection, ControlRequest, bytes]
+Request = tuple[Connection, ControlRequest, bytes]
 
 _HELD_S = 3.0  # a reader waits longer than this for its answer
 _HINT = "Check with poll what became of it before you repeat it."

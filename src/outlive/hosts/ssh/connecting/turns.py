@@ -10,13 +10,9 @@ from __future__ import annotations
 import os
 import zlib
 
+from outlive.annotations import Callable
+from outlive.core.host_settings import HostSettings
 from outlive.system import locks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.core.host_settings import HostSettings
 
 AT_ONCE = 5  # other programs log in too
 _NAME = ".logins-"

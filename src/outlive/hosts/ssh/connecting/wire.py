@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import struct
 
+from outlive.annotations import Iterator, TypeAlias
 from outlive.system import splice
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import TypeAlias
-
-    Message = tuple[int, int, bytes | memoryview]
-    Content: TypeAlias = "bytes | memoryview | Unread"
+Message = tuple[int, int, bytes | memoryview]
+Content: TypeAlias = "bytes | memoryview | Unread"
 
 _HEADER = struct.Struct("<BQI")
 # Bytes of a file of the job at this position; the first two are the logs, by number of the stream

@@ -10,20 +10,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
+from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
 from outlive.mcp.tools.text import sentences
 from outlive.render import events
 from outlive.render.rows import folded
 from outlive.reports import wording
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from outlive.core.members import Members
 
 _OUTPUT = frozenset({"output", "snapshot", "snippet", "stdout_tail", "stderr_tail", "lines", "notices", "hint"})
 

@@ -4,16 +4,12 @@ durations."""
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from outlive.core.ids import short_id
-from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
+from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, one_line, visible
 from outlive.core.records import FINISHED
 from outlive.render.failures import other_run
-
-if TYPE_CHECKING:
-    from outlive.core.members import Members
 
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
 _FOLLOW_UP = "Use process poll/log/wait/write/kill."
