@@ -32,7 +32,7 @@ NAMES = {
 MAX_LINES = 450
 MAX_SCRIPT_LINES = 500
 MAX_FILES = 16  # of a folder; the verbs and the facts of the kernel are lists, each entry a file
-MAX_BLOCKS = 115  # `if TYPE_CHECKING:`; 80 of them in what a server has loaded before its first call, for the memory
+MAX_BLOCKS = 115  # `if TYPE_CHECKING:`; most of them in what a server has loaded before its first call, for the memory
 LISTS = {"verbs", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
