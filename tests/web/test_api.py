@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from outlive.web.rows import LOST, ROW_BYTES
+from outlive.web.views.rows import LOST, ROW_BYTES
 from support import http, pair
 from support.cli import Cli
 from support.commands import in_order

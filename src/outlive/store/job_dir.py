@@ -42,7 +42,7 @@ RESERVE = ".reserve"  # space for the outcome on a disk that is full by then
 COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
 STDIN_DATA = "stdin.data"
 SCRIPT = "script"
-STAGES = "stages"  # the exit codes of a pipeline, as bash wrote them (jobs/stages.py)
+STAGES = "stages"  # the exit codes of a pipeline, as bash wrote them (jobs/pipelines/stages.py)
 MASKS = (".mask0", ".mask1")  # where values of masked variables stand in the logs (store/output/masks.py)
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
 # How far each log was searched for the patterns of watches: for the history, and for the sinks

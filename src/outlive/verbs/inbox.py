@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from outlive.answers.permission import APPROVAL, INPUT, Inbox, Question
@@ -20,7 +19,7 @@ from outlive.verbs.spec import Verb
 def inbox(ctx: Context) -> Inbox:
     """Return the questions of the jobs of every directory and client, the oldest first."""
     questions, skipped = [], 0
-    for job_id in _candidates(ctx):
+    for job_id in lookup.live_ids(ctx):  # those that run, and those that wait for an answer
         checkpoint()
         try:
             with lookup.open_known(ctx, job_id) as job:
@@ -34,15 +33,6 @@ def inbox(ctx: Context) -> Inbox:
     questions.sort(key=lambda one: (one.since, one.job_id))
     hint = "`outlive submit JOB --text LINE` answers a prompt, `outlive approve JOB` or `deny` a command."
     return Inbox(questions=questions, skipped=skipped, hint=hint if questions else None)
-
-
-def _candidates(ctx: Context) -> Iterator[str]:
-    """Yield the jobs that may ask something: those that may run, and those that have not ended."""
-    live = set(lookup.live_ids(ctx))
-    yield from live
-    for job_id in lookup.job_ids(ctx):
-        if job_id not in live and lookup.outcome(ctx, job_id) is None:
-            yield job_id
 
 
 def question_of(ctx: Context, job: JobDir) -> Question | None:

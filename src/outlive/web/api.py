@@ -26,9 +26,10 @@ from outlive.mcp.tools.text.sentences import duration
 from outlive.render.failures import other_run
 from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
-from outlive.web import failures, questions, rows, samples, terminal
-from outlive.web.job_list import JobList
+from outlive.web import terminal
 from outlive.web.keyboards import Keyboards
+from outlive.web.views import failures, questions, rows, samples
+from outlive.web.views.job_list import JobList
 
 Method = Callable[[Caller, dict[str, object]], Awaitable[dict[str, object]]]
 
@@ -138,11 +139,12 @@ class Api:
         if before == asked:
             raise OutliveError("invalid_state", "this question has been answered", hint="Nothing was written.")
         self._answered[job] = asked
-        look = partial(questions.line_end, self._calls.observer(caller), job, asked)
         try:
-            line = args["line"] + await threads.run(look, caller=caller.owner)
-            write = {"action": "write", "job_id": job, "data": line, "wait_ms": 0}
-            answer = await self._calls.run(PROCESS, write, caller._replace(person=True))
+            await threads.run(
+                partial(questions.require_asked, self._calls.observer(caller), job, asked), caller=caller.owner
+            )
+            submit = {"action": "submit", "job_id": job, "text": args["line"], "wait_ms": 0}
+            answer = await self._calls.run(PROCESS, submit, caller._replace(person=True))
         except BaseException:
             self._answered[job] = before
             raise

@@ -1,13 +1,13 @@
 """Whose exit code a command ended with, where its form hides the others: `make test | tail` ends with the code of tail.
 
-Facts where bash told the codes of all stages (jobs/stages.py). Else the form says whose code it is, and a line of the output
+Facts where bash wrote down the codes of all stages (jobs/pipelines/stages.py). Else the form says whose code it is, and a line of the output
 that reports a failure is shown beside it. The code itself is never changed.
 """
 
 from __future__ import annotations
 
-from outlive.jobs import shell_form, stages
 from outlive.jobs.context import Context
+from outlive.jobs.pipelines import form, stages
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 from outlive.system import signals
@@ -52,13 +52,13 @@ class Masked:
 def masked(text: str) -> Masked | None:
     """Return how a shell string hides a failure; None if it does not, or if that is not clear: only simple commands joined
     by operators are."""
-    commands = shell_form.commands(text)
+    commands = form.commands(text)
     if not commands:
         return None
     words, operator = commands[-1]
     if operator == "&":
-        return Masked(words[0], "the shell", "Without `&` its own code is told.")
-    pipeline = shell_form.pipelines(commands)[-1]
+        return Masked(words[0], "the shell", "Without `&` its own code is reported.")
+    pipeline = form.pipelines(commands)[-1]
     if len(pipeline) > 1:
         if any(one.words[:1] == ["set"] and "pipefail" in one.words for one in commands) or pipeline[0][0] in _SAYING:
             return None
@@ -70,7 +70,7 @@ def masked(text: str) -> Masked | None:
     before, operator = commands[-2]
     if operator == "||":
         chained = len(commands) > 2 and commands[-3].operator in ("&&", "||", "|")
-        return Masked("" if chained else before[0], words[0], f"Without `|| {words[0]}` its own code is told.")
+        return Masked("" if chained else before[0], words[0], f"Without `|| {words[0]}` its own code is reported.")
     if operator in (";", "\n"):
         first = before[0] if len(commands) == 2 else ""  # of several it may be any
         return Masked(first, words[0], f"With `&&` in place of `;` a failure ends it before `{words[0]}`.")

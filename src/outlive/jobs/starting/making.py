@@ -153,7 +153,7 @@ def begin(
 def _for_stages(definition: Definition, environment: dict[str, str]) -> dict[str, str]:
     if definition.shell is None or "|" not in definition.command[0]:
         return {}
-    from outlive.jobs import stages  # late: most commands are no pipelines
+    from outlive.jobs.pipelines import stages  # late: most commands are no pipelines
 
     return stages.variables(definition, environment)
 

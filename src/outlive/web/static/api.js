@@ -164,7 +164,7 @@ async function sent(method, given, signal) {
 }
 
 // A browser opens six connections to a server: of all its pages, four calls may wait there. Others look again and
-// again, rarely if nobody sees them, and what a person does finds a connection free
+// again, rarely in a hidden tab, and what a person does finds a connection free
 async function held(method, act, signal) {
   for (const slot of method === "jobs" ? [method] : [1, 2, 3]) {
     const done = await navigator.locks.request(`outlive-${slot}`, { ifAvailable: true }, async (lock) => lock && [await act({})]);

@@ -136,7 +136,7 @@ function setTells(now) {
   tells = now;
 }
 
-// For each new question that nobody looks at, and each end that was asked for; once for all tabs
+// For each new question that no window shows, and each end that was asked for; once for all tabs
 export function notify(open) {
   setTells("Notification" in window && Notification.permission === "granted" && localStorage.getItem(STORED) === "on");
   const say = (job, title, body, tag) => {

@@ -20,7 +20,7 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause
-from outlive.web import questions
+from outlive.web.views import questions
 
 MOST_ROWS = 2_000  # of one answer
 ROW_BYTES = 16_384  # of one row; the rest of a longer line is not shown

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 
 from outlive.core.records import Definition
-from outlive.jobs import shell_form
+from outlive.jobs.pipelines import form
 from outlive.store import atomic_file
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import STAGES, JobDir
@@ -30,10 +30,10 @@ def of(definition: Definition) -> list[list[str]]:
     another pipeline of the string might be taken for it."""
     if definition.shell is None or "|" not in definition.command[0]:
         return []
-    joined = shell_form.commands(definition.command[0])
+    joined = form.commands(definition.command[0])
     if not joined or joined[-1].operator == "&":
         return []
-    *others, last = shell_form.pipelines(joined)
+    *others, last = form.pipelines(joined)
     before = joined[-len(last) - 1].operator if others else ""
     is_reached = before in (";", "\n", "&") and not any(one.words[0] in _LEAVING for one in joined)
     is_alike = not is_reached and any(len(one) == len(last) for one in others)

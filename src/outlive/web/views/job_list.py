@@ -18,7 +18,7 @@ from outlive.jobs.context import Context
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.list import entry_of
-from outlive.web import questions
+from outlive.web.views import questions
 
 _MOST = 400  # jobs of one answer: a page shows the first while it asks for the rest
 _COMMAND_CHARS = 300

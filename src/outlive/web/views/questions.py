@@ -1,4 +1,4 @@
-"""What jobs ask a person: the prompts of the list, and one line that answers one question."""
+"""What jobs ask a person: the prompts of the list, and whether one is still asked."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ def question(inspection: Inspection, output: Output) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def line_end(ctx: Context, job_id: str, asked_at: str) -> str:
-    """Return what ends a line for a job. Errors: invalid_state unless it still waits for the answer to this question."""
+def require_asked(ctx: Context, job_id: str, asked_at: str) -> None:
+    """Errors: invalid_state unless the job still waits for the answer to this question."""
     with lookup.open_job(ctx, job_id) as job:
         inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
             asked = question(inspection, output)
-        if asked.get("asked_at") != asked_at:
-            raise OutliveError(
-                "invalid_state",
-                "it does not wait for an answer to this question any more",
-                hint="Nothing was written. Look at what it asks now.",
-            )
-        return "\r" if inspection.definition.pty else "\n"  # as a keyboard ends it
+    if asked.get("asked_at") != asked_at:
+        raise OutliveError(
+            "invalid_state",
+            "it does not wait for an answer to this question any more",
+            hint="Nothing was written. Look at what it asks now.",
+        )

@@ -1,0 +1,1 @@
+"""Pipelines of shell strings: which commands they have, and the exit code of each."""

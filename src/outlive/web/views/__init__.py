@@ -1,0 +1,1 @@
+"""What the page reads of the jobs, besides the answers of verbs."""
