@@ -107,13 +107,17 @@ def start(
         **dict(zip(_KEEPERS, [stdio[fd] for fd in sorted(stdio) if fd > fds.SCRIPT], strict=False)),
     }
     flag = "t" if how.terminal else "-"
+
+    def run(words: list[str]) -> Inside:
+        with _keeping(sandbox, how.folder) as keeping:
+            return next(filter(None, (_tried(sandbox, words, env, files, how, here, keeping) for _ in range(2))))
+
     try:
-        return _start(sandbox, [flag, path, *argv], env, files, how, here)
+        return run([flag, path, *argv])
     except OSError as error:
         if error.errno != errno.ENOEXEC or isinstance(error, Unavailable):
             raise
-    words = [flag, _SHELL, "sh", path, *argv[1:]]  # a script without #! is run by sh, as shells do
-    return _start(sandbox, words, env, files, how, here)
+    return run([flag, _SHELL, "sh", path, *argv[1:]])  # a script without #! is run by sh, as shells do
 
 
 def _found(program: str, env: Mapping[str, str], cwd: str) -> str:
@@ -127,18 +131,6 @@ def _found(program: str, env: Mapping[str, str], cwd: str) -> str:
     finally:
         os.fchdir(back)
         os.close(back)
-
-
-def _start(
-    sandbox: Sandbox,
-    words: list[str],
-    env: Mapping[str, str],
-    files: Mapping[int, int],
-    how: How,
-    here: socket.socket,
-) -> Inside:
-    with _keeping(sandbox, how.folder) as keeping:
-        return next(filter(None, (_tried(sandbox, words, env, files, how, here, keeping) for _ in range(2))))
 
 
 def _tried(
