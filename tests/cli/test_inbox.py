@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cli import Cli, Jobs
+from support.cli import Cli, Jobs, configured
 from support.mcp_client import McpSession
 from support.preloaded import OUTLIVE
 from support.terminal import CTRL_C, Terminal
@@ -25,10 +25,7 @@ NAMESPACE = ["unshare", "--map-root-user", "--pid", "--fork", "--mount-proc"]
 
 @pytest.fixture
 def config(place: Path) -> Path:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(RULES, encoding="utf-8")
-    return path
+    return configured(place, RULES)
 
 
 def pending(cli: Cli, *words: str) -> str:

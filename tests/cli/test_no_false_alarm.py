@@ -1,4 +1,4 @@
-"""A program that draws its screen does not wait for input; one that stands still at a prompt does."""
+"""A program that draws its screen does not wait for input; a program that stands still at a prompt does."""
 
 from __future__ import annotations
 

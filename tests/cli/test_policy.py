@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cli import Cli
+from support.cli import Cli, configured
 from support.mcp_client import McpSession
 from support.pages import blocks
 from support.tiers import MODERN_FIRST
@@ -29,10 +29,7 @@ decision = "deny"
 
 @pytest.fixture
 def config(place: Path) -> Path:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(RULES, encoding="utf-8")
-    return path
+    return configured(place, RULES)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from outlive.core.ids import new_id
 from outlive.system import job_group
-from support.cli import Cli, environment
+from support.cli import Cli, configured, environment
 from support.preloaded import OUTLIVE
 
 RULES = '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\n'
@@ -22,10 +22,7 @@ NAMESPACE = ["unshare", "--map-root-user", "--pid", "--fork", "--mount-proc"]
 
 @pytest.fixture
 def config(place: Path) -> Path:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(RULES, encoding="utf-8")
-    return path
+    return configured(place, RULES)
 
 
 @pytest.fixture

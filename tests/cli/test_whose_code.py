@@ -16,7 +16,7 @@ LINE = "FAILED a.py::test_b - assert 1 == 2"
     ("command", "advice"),
     [
         (f"{TESTS} | tail", "`set -o pipefail` (bash) makes each stage count."),
-        (f"{TESTS} || true", "Without `|| true` its own code is told."),
+        (f"{TESTS} || true", "Without `|| true` its own code is reported."),
         (f"{TESTS}; echo done", "With `&&` in place of `;` a failure ends it before `echo`."),
     ],
 )

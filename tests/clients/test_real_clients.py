@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from clients.__main__ import NOT_INSTALLED
-from clients.script import SCRIPTS, STEPS
+from clients.row import measured
+from clients.script import SCRIPTS
 from outlive import config, verbs
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.offer import process_verbs
@@ -25,15 +26,7 @@ RUN_S = 400
 @pytest.fixture
 def shown(request: pytest.FixtureRequest, place: Path) -> dict[str, Any]:
     """What was measured in the client that the test is parametrized with."""
-    found = place / "measured.json"
-    command = [sys.executable, str(Path(__file__).parent), request.param, "--json", str(found)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_S, check=False)
-    if done.returncode == NOT_INSTALLED:
-        pytest.skip(done.stderr.strip())
-    assert found.exists(), done.stderr
-    row: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))[0]
-    assert list(row["shown"]) == [step.name for step in STEPS], "the client did not come to the end"
-    return row
+    return measured(request.param, place, run_s=RUN_S)
 
 
 def told(name: str, sessions: str, place: Path) -> dict[str, dict[str, str]]:

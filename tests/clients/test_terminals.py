@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from clients import measure
-from clients.__main__ import NOT_INSTALLED
 from clients.apis import CALL, RESULT, USER, Tool, Turn
 from clients.launch import CLIENTS, Place, installed
 from clients.model import Model, decide, woken
-from clients.script import SCRIPTS, STEPS, in_own_shell, prompt
+from clients.row import measured
+from clients.script import SCRIPTS, in_own_shell, prompt
 from clients.terminal import Terminal
 from conformance import npm
 from support.wait import until
@@ -57,14 +57,7 @@ def test_a_terminal_answers_what_a_program_asks_it_and_ends_it(tmp_path: Path) -
 
 
 def in_terminal(name: str, place: Path) -> dict[str, Any]:
-    found = place / "measured.json"
-    command = [sys.executable, str(Path(__file__).parent), name, "--terminal", "--json", str(found)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_S, check=False)
-    if done.returncode == NOT_INSTALLED:
-        pytest.skip(done.stderr.strip())
-    assert found.exists(), done.stderr
-    row: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))[0]
-    assert list(row["shown"]) == [step.name for step in STEPS], "the client did not come to the end"
+    row = measured(name, place, "--terminal", run_s=RUN_S)
     assert row["shown"]["failing"]["exit_code"]
     return row
 

@@ -133,6 +133,14 @@ class Jobs:
         return bool(answer["ok"])
 
 
+def configured(place: Path, text: str) -> Path:
+    """Write the configuration file of the user whose home is in `place`, and return its path."""
+    path = place / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
     """This test's environment with some changes."""
     found = dict(os.environ)
