@@ -47,7 +47,7 @@ def ask_all(ctx: Context, verb: Verb, _options: GlobalOptions, **_args: Any) -> 
             stdio.text(_rest(found, asked))
             return ANSWERED
         question, asked = left[0], asked + 1
-        # Else what was typed ahead, or Enter that was pressed twice, would answer a question that nobody has read
+        # Else what was typed ahead, or Enter that was pressed twice, would answer a question that the person has not read
         termios.tcflush(0, termios.TCIFLUSH)
         try:
             stdio.text(("\n" if asked > 1 else "") + f"[{len(left)} left]\n")

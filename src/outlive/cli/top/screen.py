@@ -175,7 +175,7 @@ class Screen:
             return
         state = inspection.state
         shown = {**inspection.definition.to_dict(), **state.to_dict(), "type": "status"}
-        if self._lines and self._seen:  # whoever stays at the end follows it
+        if self._lines and self._seen:  # a person who stays at the end follows it
             self._is_followed = self._lines.focus == len(self._lines) - 1
         follows = "following" if self._is_followed else "f follows"
         name = line(inspection.definition.name)

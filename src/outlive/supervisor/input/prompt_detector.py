@@ -5,8 +5,8 @@ a time of silence.
 (b) One is blocked in poll, select or epoll on it while no thread works: yes if the last line of the
     output is unfinished, as a prompt is, or if it has switched the line discipline off (an editor,
     a menu) and listens to nothing else. A server that also takes keys on its stdin is not waiting
-    for them. One that has switched it off and does not stand at a prompt has to stand still for a
-    second: `top` draws, and listens in between.
+    for them. A program that has switched it off and does not stand at a prompt has to be still for
+    a second: `top` draws, and listens in between.
 (c) One may not be looked at (su, sudo): yes if the terminal reads a line, shows nothing of it, and
     the last line is unfinished: a password.
 """
