@@ -109,8 +109,8 @@ def start(
     flag = "t" if how.terminal else "-"
 
     def run(words: list[str]) -> Inside:
-        with _keeping(sandbox, how.folder) as keeping:
-            return next(filter(None, (_tried(sandbox, words, env, files, how, here, keeping) for _ in range(2))))
+        keeping = Keeping(sandbox, how.folder)
+        return next(filter(None, (_tried(sandbox, words, env, files, how, here, keeping) for _ in range(2))))
 
     try:
         return run([flag, path, *argv])
@@ -180,13 +180,6 @@ def _tried(
             end.close()
         for fd in (told, *made.values()):
             os.close(fd)
-
-
-def _keeping(sandbox: Sandbox, folder: int | None) -> Keeping:
-    try:
-        return Keeping(sandbox, folder)
-    except OSError as error:
-        raise _unavailable(error) from error
 
 
 def _mounts(sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard | None]) -> Mounts:
@@ -394,8 +387,7 @@ def start_sink(
 ) -> int:
     """Start a notification command in a sandbox like that of its job, and return the pid to wait
     for. Errors: OSError."""
-    with _keeping(sandbox, None) as keeping:
-        mounts = _mounts(sandbox, cwd, keeping.found)
+    mounts = _mounts(sandbox, cwd, Keeping(sandbox, None).found)
     arguments = bubblewrap.arguments(sandbox, env, cwd, mounts.words, filter_fd=_FILTER, last=_COPIED)
     made = {_INIT: _init(), _FILTER: _filter(sandbox), _ARGS: fds.memory_file("args", arguments)}
     try:
