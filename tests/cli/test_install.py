@@ -151,6 +151,15 @@ def test_the_original_of_a_file_that_was_changed_since_is_kept(cli: Cli, home: P
     assert Path(backup).read_bytes() == before
 
 
+def test_an_entry_that_somebody_else_wrote_is_taken_out_and_no_copy_is_left(cli: Cli, home: Path) -> None:
+    path = file_of("cursor", home)
+    path.parent.mkdir()
+    path.write_text(json.dumps({"mcpServers": {"outlive": {"command": "outlive", "args": ["mcp"]}, "other": OTHER}}))
+    assert cli.ok("uninstall", "cursor")["backup"] is None
+    assert servers("cursor", path) == {"other": OTHER}
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
 def test_all_clients_lose_it_and_one_that_cannot_be_changed_is_named(cli: Cli, home: Path) -> None:
     for client in ("codex", "cursor", "gemini"):
         with_others(client, file_of(client, home))
