@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from clients import script
 from clients.row import Host
 from outlive.client_config import registry
 from outlive.client_config.edit import parsed
@@ -60,6 +61,7 @@ def test_the_command_of_a_page_writes_the_entry_of_the_page(name: str, place: Pa
     assert {k: v for k, v in found.items() if k not in rest} == {
         k: v for k, v in of_the_page(name).items() if k not in rest
     }
+    assert script.PAGE in pages.blocks(PAGES[name], "text")[-1], "what test_real_clients.py types is on every page"
 
 
 @pytest.mark.slow

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
+import pyte
 import pytest
 
-from clients import measure
+from clients import measure, terminal
 from clients.apis import CALL, RESULT, USER, Tool, Turn
 from clients.launch import CLIENTS, Place, installed
 from clients.model import Model, decide, woken
 from clients.row import measured
-from clients.script import SCRIPTS, in_own_shell, prompt
+from clients.script import BUILT, SCRIPTS, Step, in_own_shell, prompt
 from clients.terminal import Terminal
 from conformance import npm
 from support.wait import until
@@ -78,35 +81,90 @@ def test_the_terminal_of_this_client_takes_no_task_and_wakes_no_model(name: str,
     assert "still running" in wake["shown"]
 
 
+class Approving:
+    """Claude Code in a terminal, in an empty home, whose model runs the script `approve`: a rule asks about its command. The
+    test is skipped if it is not installed."""
+
+    def __init__(self, place: Path) -> None:
+        try:
+            modules = installed("claude")
+        except npm.Unavailable as error:
+            pytest.skip(str(error))
+        self.log, home = place / "requests", place / "host"
+        self._screen = place / "screen"
+        self.work = Path(tempfile.mkdtemp(prefix="w"))  # a short name, as people have it
+        for path in (self.log, home):
+            path.mkdir()
+        self._model = Model(self.log)
+        self._at = Place(modules, home, self.work, self._model.url, prompt("approve"))
+
+    def __enter__(self) -> Approving:
+        self._model.__enter__()
+        self._at.write(".config/outlive/config.toml", ASKS)
+        start = CLIENTS["claude"].in_terminal(self._at)
+        self.terminal = Terminal(start.command, {**self._at.env(), **start.env}, self.work, self._screen)
+        self.terminal.__enter__()
+        until(lambda: self.outlive("list", "--all")["jobs"], 200, what="the job")
+        until(lambda: "Accept" in self.shown(), 60, what="the form")
+        return self
+
+    def outlive(self, *words: str) -> dict[str, Any]:
+        command = [str(self._at.outlive), *words]
+        done = subprocess.run(command, env=self._at.env(), cwd=self.work, capture_output=True, check=True)
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    @property
+    def job(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.outlive("list", "--all")["jobs"][0]
+        return found
+
+    def shown(self) -> str:
+        """Return the screen as a person sees it, each run of blanks as one."""
+        screen = pyte.Screen(terminal.COLUMNS, terminal.ROWS)
+        pyte.ByteStream(screen).feed(self._screen.read_bytes())
+        return " ".join(" ".join(screen.display).split())
+
+    def __exit__(self, *_: object) -> None:
+        self.terminal.__exit__()
+        if self.job["state"] == "created":
+            self.outlive("kill", self.job["job_id"])
+        measure.end_jobs(self._at.env(), self.work)
+        self._model.__exit__()
+        shutil.rmtree(self.work)
+
+
+@pytest.mark.slow
+def test_the_form_of_claude_code_shows_all_that_decides_what_runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "COLUMNS", 80)
+    command = f"touch approved; {BUILT} && echo 'to the very end of what it runs, which a form has to show'; exit 3"
+    monkeypatch.setitem(SCRIPTS, "approve", (Step("start", "exec", {"command": command, "background": True}),))
+    with Approving(place) as client:
+        shown = client.shown()
+    assert f"Asked by: rule 1 (touch) · Read by: bash -c · Directory: {client.work} ·" in shown
+    assert f"Sandbox: none · Command: {command}" in shown
+
+
+@pytest.mark.slow
+def test_of_a_long_command_the_form_of_claude_code_says_where_all_is_shown(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminal, "COLUMNS", 80)
+    command = f"touch approved; {'; '.join(f'echo {number}' for number in range(99))}"
+    monkeypatch.setitem(SCRIPTS, "approve", (Step("start", "exec", {"command": command, "background": True}),))
+    with Approving(place) as client:
+        assert f"If anything is cut here, `outlive approve {client.job['short_id']}` shows all." in client.shown()
+
+
 @pytest.mark.slow
 def test_an_approval_from_a_second_terminal_reaches_the_model_of_claude_code_when_its_form_is_closed(
     place: Path,
 ) -> None:
-    try:
-        modules = installed("claude")
-    except npm.Unavailable as error:
-        pytest.skip(str(error))
-    log, home, work = (place / part for part in ("requests", "host", "project"))
-    for path in (log, home, work):
-        path.mkdir()
-    with Model(log) as model:
-        at = Place(modules, home, work, model.url, prompt("approve"))
-        at.write(".config/outlive/config.toml", ASKS)
-        start = CLIENTS["claude"].in_terminal(at)
-
-        def outlive(*words: str) -> dict[str, Any]:
-            done = subprocess.run([str(at.outlive), *words], env=at.env(), cwd=work, capture_output=True, check=True)
-            answer: dict[str, Any] = json.loads(done.stdout)
-            return answer
-
-        with Terminal(start.command, {**at.env(), **start.env}, work, place / "screen") as terminal:
-            until(lambda: outlive("list", "--all")["jobs"], 200, what="the job")
-            until(lambda: b"Decision" in (place / "screen").read_bytes(), 60, what="the form")
-            outlive("approve", outlive("list", "--all")["jobs"][0]["job_id"])
-            until(lambda: outlive("list", "--all")["jobs"][0]["state"] == "exited", 60, what="the end")
-            terminal.type("\x1b")  # the form's own "answer later"
-            until(lambda: measure.told_later(log) is not None, 60, what="the wake")
-        measure.end_jobs(at.env(), work)
-    told = measure.told_later(log)
+    with Approving(place) as client:
+        client.outlive("approve", client.job["job_id"])
+        until(lambda: client.job["state"] == "exited", 60, what="the end")
+        client.terminal.type("\x1b")  # the form's own "answer later"
+        until(lambda: measure.told_later(client.log) is not None, 60, what="the wake")
+    told = measure.told_later(client.log)
     assert told is not None
     assert "Command exited with code 3\n\nbuilt" in told
