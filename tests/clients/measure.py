@@ -103,7 +103,7 @@ def wake(name: str, modules: Path, folder: Path) -> dict[str, Any]:
         end_jobs(place.env(), work)
     answered = folder / "answered"
     task = answered.exists() and b'"resultType":"task"' in answered.read_bytes().replace(b" ", b"")
-    return {"task": task, "shown": _told(log).get("wake", {}).get("start"), "told": told_later(log)}
+    return {"task": task, "shown": told(log).get("wake", {}).get("start"), "told": told_later(log)}
 
 
 def told_later(log: Path) -> str | None:
@@ -140,7 +140,7 @@ def conversed(
                         command = ["sh", "-c", to_try(name)]
                     threads.submit(ran, command, env, work, out)
         end_jobs(places[script].env(), work)
-    return _told(log)
+    return told(log)
 
 
 def to_try(name: str) -> str:
@@ -151,16 +151,17 @@ def to_try(name: str) -> str:
     return typed
 
 
-def _told(log: Path) -> dict[str, dict[str, str]]:
-    told: dict[str, dict[str, str]] = {}
+def told(log: Path) -> dict[str, dict[str, str]]:
+    """Return what the model was shown, by script and step."""
+    found: dict[str, dict[str, str]] = {}
     for path in sorted(log.glob("*.json")):
         api = _APIS.get(path.stem.partition("-")[2])
         if api is not None:
             turns, _ = api.read(json.loads(path.read_text(encoding="utf-8")))
             _, script = asked(turns)
             for step, (_, text) in zip(SCRIPTS.get(script or "", ()), steps_done(turns), strict=False):
-                told.setdefault(str(script), {})[step.name] = text
-    return told
+                found.setdefault(str(script), {})[step.name] = text
+    return found
 
 
 def ran(command: list[str], env: dict[str, str], work: Path, folder: Path, most_s: float = MOST_S) -> int | None:

@@ -121,7 +121,6 @@ SCRIPTS = {
     "measure": STEPS,
     # The model's turn ends while the job runs
     "wake": (Step("start", "exec", {"command": f"sleep 8; {BUILT}; touch ended; exit 3", "background": True}),),
-    "approve": (Step("start", "exec", {"command": f"touch approved; {BUILT}; exit 3", "background": True}),),
     "environment": (Step("seen", "exec", {"command": "echo outside=$FROM_OUTSIDE."}),),
     # What the page of each client asks for
     "page": (

@@ -24,6 +24,7 @@ from conformance import npm
 from support.wait import until
 
 RUN_S = 800
+OWN = "own"  # the script of a test
 ASKS = '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\n'
 
 
@@ -81,11 +82,10 @@ def test_the_terminal_of_this_client_takes_no_task_and_wakes_no_model(name: str,
     assert "still running" in wake["shown"]
 
 
-class Approving:
-    """Claude Code in a terminal, in an empty home, whose model runs the script `approve`: a rule asks about its command. The
-    test is skipped if it is not installed."""
+class Claude:
+    """Claude Code in a terminal, in an empty home, whose model runs these steps. The test is skipped if it is not installed."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, *steps: Step, config: str = "") -> None:
         try:
             modules = installed("claude")
         except npm.Unavailable as error:
@@ -96,16 +96,16 @@ class Approving:
         for path in (self.log, home):
             path.mkdir()
         self._model = Model(self.log)
-        self._at = Place(modules, home, self.work, self._model.url, prompt("approve"))
+        self._at = Place(modules, home, self.work, self._model.url, prompt(OWN))
+        self._at.write(".config/outlive/config.toml", config)
+        SCRIPTS[OWN] = steps
 
-    def __enter__(self) -> Approving:
+    def __enter__(self) -> Claude:
         self._model.__enter__()
-        self._at.write(".config/outlive/config.toml", ASKS)
         start = CLIENTS["claude"].in_terminal(self._at)
         self.terminal = Terminal(start.command, {**self._at.env(), **start.env}, self.work, self._screen)
         self.terminal.__enter__()
         until(lambda: self.outlive("list", "--all")["jobs"], 200, what="the job")
-        until(lambda: "Accept" in self.shown(), 60, what="the form")
         return self
 
     def outlive(self, *words: str) -> dict[str, Any]:
@@ -125,6 +125,11 @@ class Approving:
         pyte.ByteStream(screen).feed(self._screen.read_bytes())
         return " ".join(" ".join(screen.display).split())
 
+    def form(self) -> str:
+        """Return the screen that has the form of an approval."""
+        until(lambda: "Accept" in self.shown(), 60, what="the form")
+        return self.shown()
+
     def __exit__(self, *_: object) -> None:
         self.terminal.__exit__()
         if self.job["state"] == "created":
@@ -132,15 +137,19 @@ class Approving:
         measure.end_jobs(self._at.env(), self.work)
         self._model.__exit__()
         shutil.rmtree(self.work)
+        del SCRIPTS[OWN]
+
+
+def begins(command: str) -> Step:
+    return Step("start", "exec", {"command": command, "background": True})
 
 
 @pytest.mark.slow
 def test_the_form_of_claude_code_shows_all_that_decides_what_runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "COLUMNS", 80)
     command = f"touch approved; {BUILT} && echo 'to the very end of what it runs, which a form has to show'; exit 3"
-    monkeypatch.setitem(SCRIPTS, "approve", (Step("start", "exec", {"command": command, "background": True}),))
-    with Approving(place) as client:
-        shown = client.shown()
+    with Claude(place, begins(command), config=ASKS) as client:
+        shown = client.form()
     assert f"Asked by: rule 1 (touch) · Read by: bash -c · Directory: {client.work} ·" in shown
     assert f"Sandbox: none · Command: {command}" in shown
 
@@ -151,16 +160,16 @@ def test_of_a_long_command_the_form_of_claude_code_says_where_all_is_shown(
 ) -> None:
     monkeypatch.setattr(terminal, "COLUMNS", 80)
     command = f"touch approved; {'; '.join(f'echo {number}' for number in range(99))}"
-    monkeypatch.setitem(SCRIPTS, "approve", (Step("start", "exec", {"command": command, "background": True}),))
-    with Approving(place) as client:
-        assert f"If anything is cut here, `outlive approve {client.job['short_id']}` shows all." in client.shown()
+    with Claude(place, begins(command), config=ASKS) as client:
+        assert f"If anything is cut here, `outlive approve {client.job['short_id']}` shows all." in client.form()
 
 
 @pytest.mark.slow
 def test_an_approval_from_a_second_terminal_reaches_the_model_of_claude_code_when_its_form_is_closed(
     place: Path,
 ) -> None:
-    with Approving(place) as client:
+    with Claude(place, begins(f"touch approved; {BUILT}; exit 3"), config=ASKS) as client:
+        client.form()
         client.outlive("approve", client.job["job_id"])
         until(lambda: client.job["state"] == "exited", 60, what="the end")
         client.terminal.type("\x1b")  # the form's own "answer later"
@@ -168,3 +177,16 @@ def test_an_approval_from_a_second_terminal_reaches_the_model_of_claude_code_whe
     told = measure.told_later(client.log)
     assert told is not None
     assert "Command exited with code 3\n\nbuilt" in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("waits", [False, True], ids=["the job", "the waiting"])
+def test_task_stop_of_claude_code_ends_what_the_task_is_of(waits: bool, place: Path) -> None:
+    wait = Step("wait", "process", {"action": "wait", "job_id": "{job}"})
+    stop = Step("stop", "TaskStop", {"task_id": "{job}"}, own=True, handle=r'task_id \\?"(\w+)')
+    with Claude(place, begins("exec sleep 600"), *[wait] * waits, stop) as client:
+        until(lambda: "stop" in measure.told(client.log).get(OWN, {}), 120, what="the answer of TaskStop")
+        if waits:
+            assert client.job["state"] == "running"
+        else:
+            until(lambda: client.job["state"] == "killed", 60, what="the end of the job")
