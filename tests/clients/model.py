@@ -89,6 +89,11 @@ def decide(turns: list[Turn], tools: list[Tool]) -> Call:
         name: value.replace("{job}", last) if isinstance(value, str) else value for name, value in step.args.items()
     }
     if step.own:
+        names = {tool.name for tool in tools}
+        if (
+            "ToolSearch" in names and step.tool not in names and turns[-1].kind == USER
+        ):  # Claude Code hides some of its own
+            return Call("ToolSearch", {"query": f"select:{step.tool}", "max_results": 1})
         return Call(step.tool, {name: int(last) if value == "{number}" else value for name, value in args.items()})
     return _called(step, args, turns, tools)
 

@@ -74,13 +74,11 @@ class Change:
     def write(self) -> str | None:
         """Write the file.
 
-        Return the path of the original, or None if there is none (any more): an entry that stood
-        alone in its file has none, since install made that file, and what is again as it was needs
-        none. Errors: io_error.
+        Return the path of the original, or None if there is none (any more): taking an entry out
+        makes none, and what is again as it was needs none. Errors: io_error.
         """
         data = self._document.text.encode("utf-8", "surrogateescape")
-        alone = self.kind == REMOVED and _is_empty(self._document.value)
-        original = self.file.write(self._before, data, keep=not alone)
+        original = self.file.write(self._before, data, keep=self.kind != REMOVED)
         return None if self.kind == REMOVED and self.file.is_as_it_was(data) else original
 
     # --- pieces ---
@@ -132,13 +130,6 @@ class Change:
                 f"{self.file.path} is written in a way that this change would damage; nothing was written",
                 hint="Add the entry by hand: --print shows it. Please report this.",
             )
-
-
-def _is_empty(value: object) -> bool:
-    """Return whether objects and arrays hold nothing but such as are empty."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    return isinstance(value, list) and all(map(_is_empty, value))
 
 
 def parsed(client: Client, data: bytes) -> Document:
