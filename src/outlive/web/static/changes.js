@@ -1,13 +1,13 @@
 // What changed since the run before.
 
-import { run } from "./api.js";
+import { base, run } from "./api.js";
 import { h, named, number, patch, visible } from "./dom.js";
 
 const kinds = (count) => `${number(count)} ${count === 1 ? "kind" : "kinds"} of lines`;
 
 // What the server says of the run before, with a link to it and a button that compares
-export function previousRun({ previous }, page, compare) {
-  return [named(previous.said), " ", h("button", { onclick: compare }, "Compare"), " ", page.link("a", `job/${previous.job_id}`, {}, "Open it")];
+export function previousRun({ previous }) {
+  return [named(previous.said), " ", h("button", { "data-do": "compare" }, "Compare"), " ", h("a", { href: `${base}job/${previous.job_id}` }, "Open it")];
 }
 
 // Show lines [number, text] beside the output; a click picks one by its place among them

@@ -30,8 +30,11 @@ export const press = (button, on) => button.setAttribute("aria-pressed", String(
 // Do this when the signal comes
 export const over = (signal, act) => on(signal, "abort", act, { once: true });
 
-// The same under several keys, of which the help names the first
-export const same = (help, act, ...keys) => Object.fromEntries(keys.map((key, at) => [key, [at ? "" : help, act]]));
+// A copy of a template of page.html, and what scripts fill in it, by its names
+export function made(id) {
+  const whole = byId(id).content.firstElementChild.cloneNode(true);
+  return { whole, ...Object.fromEntries([...whole.querySelectorAll("[data-part]")].map((one) => [one.dataset.part, one])) };
+}
 
 const PROPERTIES = { value: 1, checked: 1, disabled: 1, hidden: 1, tabIndex: 1 };
 
@@ -235,26 +238,24 @@ export function toast(text, kind = "") {
 // An error in words, with the server's hint
 export const told = (error) => (error.error?.hint ? `${error.message}. ${error.error.hint}` : error.message);
 
-// Ask in a dialog → what its fields hold by their names, or null
-export function ask(heading, fields, label, kind = "") {
+// Ask in a dialog of page.html, with these texts and values → what its fields hold by their names, or null
+export function ask(id, given) {
+  const { whole: dialog, ...parts } = made(`ask-${id}`), { elements } = dialog.querySelector("form");
+  for (const [name, value] of Object.entries(given)) if (parts[name]) parts[name].textContent = value; else elements[name].value = value;
+  dialog.querySelector("[type=button]").onclick = () => dialog.close();
+  dialog.onkeydown = (event) => { // Enter sends; with Shift it is a new line
+    if (event.key !== "Enter" || event.shiftKey || event.target.tagName !== "TEXTAREA") return;
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  };
+  document.body.append(dialog);
+  dialog.showModal();
   return new Promise((resolve) => {
     let answer = null;
-    const dialog = h("dialog", { "aria-label": heading, onclose: () => { dialog.remove(); resolve(answer); } },
-      h("form", { method: "dialog", onsubmit: () => { answer = Object.fromEntries([...dialog.querySelectorAll("[name]")].map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value])); } },
-        h("h2", heading), fields,
-        h("div.buttons", h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"), h("button", { class: kind }, label))));
-    dialog.onkeydown = (event) => { // Enter sends; with Shift it is a new line
-      if (event.key !== "Enter" || event.shiftKey || event.target.tagName !== "TEXTAREA") return;
-      event.preventDefault();
-      dialog.querySelector("form").requestSubmit();
-    };
-    document.body.append(dialog);
-    dialog.showModal();
+    on(dialog, "submit", () => { answer = Object.fromEntries([...elements].filter((one) => one.name).map((one) => [one.name, one.type === "checkbox" ? one.checked : one.value])); });
+    on(dialog, "close", () => { dialog.remove(); resolve(answer); });
   });
 }
-
-export const field = (label, more, tag = "input") => h("label", label, h(tag, { spellcheck: "false", ...more }));
-export const check = (label, name, checked = false) => h("label.check", h("input", { type: "checkbox", name, checked }), label);
 
 export async function copy(text, done) {
   try {

@@ -2,7 +2,7 @@
 
 import { base, call, run } from "./api.js";
 import { expression, plain } from "./ansi.js";
-import { OVER, age, ask, badge, byId, bytes, check, clock, condition, copy, cut, field, fill, h, isPressed, name, named, number, on, one, over, patch, press, same, shell, toast, told } from "./dom.js";
+import { OVER, age, ask, badge, byId, bytes, clock, condition, copy, cut, fill, h, isPressed, made, name, named, number, on, one, over, patch, press, shell, toast, told } from "./dom.js";
 import { previousRun, showChanges, showPane } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
@@ -13,72 +13,28 @@ import { Terminal } from "./terminal.js"; // nothing is loaded later on: another
 import { CPU, Curves, MEMORY, OUTPUT, rates, watchUsage } from "./usage.js";
 
 const MOST_MATCHES = 20_000;
-export function show(main, signal, page, id) {
+export function show(parts, signal, page, id) {
+  const { actions, back, body, counting, details, empty, events: happenings, facts, follow, found, hits, notice, place, search, state, strict, tabs, tell, title, tools, wrap } = parts;
   const job = { ...(jobs.get(id) ?? { job_id: id, state: "unknown", name: id }) };
   let view = "output";
   let terminal = null;
   const runs = () => job.state === "running", isAsked = () => job.approval?.state === "pending", isOver = () => OVER.has(job.state);
   const mine = (method, given) => call(method, { job_id: id, ...given }, signal);
   const verb = (action, given) => mine("process", { action, ...given });
-  const keys = {};
-  const titled = (help, key) => `${help} (${key})`;
-  // A button, and the key that does the same
-  const tool = (key, word, help, act, kind = ".quiet", more = {}) => {
-    keys[key] = [help, act];
-    return h(`button${kind}`, { title: titled(help, key), onclick: act, ...more }, word);
-  };
-  const toggle = (key, word, help, act, on = false) => tool(key, word, help, act, ".toggle", { "aria-pressed": String(on) });
-
-  // --- the parts of the page ---
-
-  const title = h("h1");
-  const state = h("span.state");
-  const facts = h("p.facts");
-  const actions = h("div.actions", { role: "group", "aria-label": "Actions" });
-  const notice = h("div.notice", { hidden: true });
-  const search = h("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search the output", title: "RE2", spellcheck: "false", autocomplete: "off" });
-  keys["/"] = ["search the output", () => { search.focus(); search.select(); }];
-  const hits = h("span.hits", { role: "status" });
-  const strict = toggle("C", "Aa", "tell capitals apart", () => { press(strict, !isPressed(strict)); find(); });
-  const found = h("aside.found", { hidden: true, "aria-label": "Matches" });
-  const side = h("aside.side", { "aria-label": "What happened" });
-  const counting = h("div.counting", { hidden: true, role: "status" });
-  const empty = h("p.empty", { hidden: true });
-  const tabs = h("div.tabs", { role: "tablist", "aria-label": "Views", hidden: true });
   const rows = new Rows({
     load: (row, count, signal) => mine("rows", { row, count }),
     link: (seq) => `${base}job/${id}#seq=${seq}`,
     onMove: () => press(follow, rows.atEnd),
   });
   rows.element.id = "output";
-  const place = h("div.place", rows.element, empty);
-  const follow = toggle("f", "Follow", "follow the output", turnFollow, true);
-  const wrap = toggle("w", "Wrap", "wrap long lines", () => {
-    press(wrap, rows.wrap = !rows.wrap);
-    rows.element.classList.toggle("wrap", rows.wrap);
-    rows.measure();
-  });
-  const tools = h("div.tools", h("div.search", search, strict,
-    tool("N", "↑", "previous match", () => step(-1), ".quiet", { "aria-label": "Previous match" }),
-    tool("n", "↓", "next match", () => step(1), ".quiet", { "aria-label": "Next match" }), hits),
-    tool("e", "Failures", "next line that reports a failure", () => stepFailure(1), ""),
-    h("span.grow"), follow,
-    wrap,
-    tool("d", "Download", "download the whole output", download),
-    tool("s", "Events", "events and details", () => { side.parentElement.classList.toggle("turned"); rows.measure(); }));
-  const curves = new Curves({
-    parts: [CPU, MEMORY, OUTPUT], label: "What it uses, over time",
+  place.prepend(rows.element);
+  back.href = base + page.list;
+  const curves = new Curves(parts.curves, {
+    parts: [CPU, MEMORY, OUTPUT],
     pieces: (part) => rates(id).map((one) => ({ ...one, value: one[part.name.toLowerCase()] })),
     // What was printed at a time is where the output ended at that look
     picked: (time) => { const one = rates(id).find((piece) => time <= piece.to); if (one?.end) jump(one.end - 1); },
   });
-  curves.element.hidden = true;
-  fill(main, h("div.job-page",
-    h("div.head",
-      h("div.who", page.link("a.back", page.list, { "aria-label": "All jobs" }, "←"), title, state),
-      actions, facts),
-    notice, tabs, curves.element,
-    h("div.body", h("div.out", tools, counting, h("div.panes", place, found)), side)));
 
   // --- what is known of the job ---
 
@@ -99,9 +55,10 @@ export function show(main, signal, page, id) {
       h("code.command", { title: command }, cut(command, 5000)),
       h("span", { id: "age" }, age(job)),
       job.cwd ? h("span", { title: "Directory" }, name(job.cwd)) : null,
-      h("button.quiet.id", { title: "Copy the id", onclick: copyId }, id.slice(-8).toLowerCase()),
+      h("button.quiet.id", { title: "Copy the id", "data-do": "copy" }, id.slice(-8).toLowerCase()),
       (job.tags ?? []).map((tag) => h("span.tag", one(tag))));
-    patch(actions, acts.map(([key, help, act, when, word, kind]) => word && when() && h(`button${kind}`, { title: titled(help, key), onclick: act, "aria-pressed": act === notify ? String(ends.has(id)) : null }, word)));
+    for (const one of actions.children) one.hidden = !(when[one.dataset.do]?.() ?? true);
+    press(tell, ends.has(id));
     document.title = `${condition(job).icon} ${one(job.name)} · outlive`;
     showNotice();
     showTabs();
@@ -111,17 +68,13 @@ export function show(main, signal, page, id) {
     const parts = [];
     if (isAsked()) parts.push(h("strong", "This command waits for your approval. "), named(job.approval.reason ?? ""), askedFacts(job), commandForm(job));
     else if (job.waiting_for_input && view !== "terminal") parts.push( // that shows it, and its size must not change with it
-      h("strong", "It waits for input"), job.prompt ? [": ", h("code", one(job.prompt))] : ". ", job.pty && h("button", { onclick: () => showView("terminal") }, "Open the terminal"), lineForm(job));
+      h("strong", "It waits for input"), job.prompt ? [": ", h("code", one(job.prompt))] : ". ", job.pty && h("button", { "data-do": "view" }, "Open the terminal"), lineForm(job));
     else if (job.message && isOver()) parts.push(named(job.message));
     else if (job.hint && (job.dropped_bytes || job.missing_bytes)) parts.push(named(job.hint));
-    if (job.previous && isOver()) parts.push(h("p.previous", previousRun(job, page, compare)));
+    if (job.previous && isOver()) parts.push(h("p.previous", previousRun(job)));
     notice.hidden = !parts.length;
     notice.className = `notice ${isAsked() || job.waiting_for_input ? "asks" : "bad"}`;
     patch(notice, parts);
-  }
-
-  function copyId() {
-    copy(id, "The id was copied");
   }
 
   // --- beside the output ---
@@ -151,19 +104,16 @@ export function show(main, signal, page, id) {
   }
 
   function showSide() {
-    const open = side.querySelector("details")?.open ?? true;
     const kinds = []; // events, those of one kind that follow each other as one
     for (const event of events) {
       const last = kinds.at(-1), text = said(event);
       if (last && (last.text === text || (last.event.type === event.type && !event.line))) Object.assign(last, { event, text, times: last.times + 1 });
       else kinds.push({ event, text, times: 1 });
     }
-    patch(side,
-      h("h2", "Events"),
-      kinds.length ? h("ol.events", kinds.slice(-300).map(({ event, text, times }) => h("li", { class: `event ${event.type}` },
-        h("button.quiet", { title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
-          h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span.type", text, times > 1 ? h("span.same", `× ${number(times)}`) : null))))) : h("p.dim", "Nothing yet."),
-      h("details", { open }, h("summary", "Details"), h("dl", factsOf(job, known?.end, lines).map(([name, value]) => h("div", h("dt", name), h("dd", named(value)))))));
+    if (kinds.length) patch(happenings, kinds.slice(-300).map(({ event, text, times }) => h("li", { class: `event ${event.type}` },
+      h("button.quiet", { title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
+        h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span.type", text, times > 1 ? h("span.same", `× ${number(times)}`) : null)))));
+    patch(details, factsOf(job, known?.end, lines).map(([name, value]) => h("div", h("dt", name), h("dd", named(value)))));
   }
 
   // --- the output ---
@@ -202,10 +152,6 @@ export function show(main, signal, page, id) {
     if (answer.total_rows === null) counting.textContent = `The end of ${bytes(answer.end)}. Counting lines: ${Math.floor((100 * answer.counted) / answer.end)} %`;
     empty.hidden = answer.end > 0;
     empty.textContent = OVER.has(answer.state) ? "It printed nothing." : "Nothing printed yet.";
-  }
-  function turnFollow() {
-    if (rows.atEnd) { rows.atEnd = false; rows.by(-1); } else rows.toEnd();
-    press(follow, rows.atEnd);
   }
 
   // Go to the row with { seq } or { line }
@@ -330,7 +276,9 @@ export function show(main, signal, page, id) {
   function refused(error) {
     if (signal.aborted || error.name === "AbortError" || error.error?.code === "ended") return undefined;
     if (error instanceof Refused && error.status === 404) {
-      return void fill(main, h("div.empty", h("h1", "This job is gone"), h("p", named(error.message)), h("button", { onclick: () => page.go("") }, "All jobs")));
+      const { whole, said } = made("gone");
+      said.textContent = named(error.message);
+      return void fill(byId("main"), whole);
     }
     return void toast(told(error), "bad");
   }
@@ -348,23 +296,23 @@ export function show(main, signal, page, id) {
   }
 
   async function kill() {
-    const answer = await ask("End this job?", [h("p", one(job.name)), field("Grace before SIGKILL, in seconds ", { name: "grace", type: "number", min: 0, max: 3600, step: "any", value: "5" })], "Kill", "bad");
+    const answer = await ask("kill", { name: one(job.name) });
     if (answer) act(() => verb("kill", { grace_ms: Math.round(Number(answer.grace) * 1000), wait_ms: 0 }), "It is being ended");
   }
 
   async function restart() {
-    if (!await ask("Run this command again?", [h("pre", shell(job.command)), job.cwd ? h("p.dim", "in ", name(job.cwd)) : null], "Run again")) return;
+    if (!await ask("restart", { command: shell(job.command), cwd: job.cwd ? `in ${name(job.cwd)}` : "" })) return;
     const answer = await act(() => verb("restart", { background: true }));
     if (answer) page.go(`job/${answer.job_id}`);
   }
 
   async function write() {
-    const answer = await ask("Write into its input", [field("Text; Enter sends it, Shift+Enter begins a line", { name: "data", rows: 3 }, "textarea"), check("Enter at the end", "newline", true), check("End of input after it", "eof")], "Write");
+    const answer = await ask("write", {});
     if (answer) act(() => verb("write", { data: answer.data + (answer.newline ? "\n" : ""), eof: answer.eof, wait_ms: 0 }), "Written");
   }
 
   async function tag() {
-    const answer = await ask("Tags", field("Words separated by spaces", { name: "tags", value: (job.tags ?? []).join(" ") }), "Set");
+    const answer = await ask("tags", { tags: (job.tags ?? []).join(" ") });
     if (answer) act(() => verb("tag_set", { tags: answer.tags.split(/[\s,]+/).filter(Boolean) }));
   }
 
@@ -413,25 +361,26 @@ export function show(main, signal, page, id) {
 
   // --- keys ---
 
-  // Key, help, action, when; as a button of the head its word and kind
-  const acts = [
-    ["a", "approve", () => notice.querySelector(".good").focus(), isAsked], ["D", "deny", () => notice.querySelector("input").focus(), isAsked],
-    ["x", "kill", kill, runs, "Kill…", ".bad"], ["R", "run again", restart, isOver, "Run again", ""], ["i", "write into its input", write, runs, "Write…", ""],
-    ["T", "tags", tag, () => true, "Tags…", ".quiet"],
-    ["b", "tell me of its end", notify, () => runs() && "Notification" in window, "Tell me", ".quiet.toggle"],
-    ["p", "compare with the run before", compare, () => job.previous && isOver()],
-    ["m", "take the keyboard", () => terminal.take(), () => terminal && !terminal.over],
-    ["v", "output or terminal", () => showView(view === "output" ? "terminal" : "output"), () => job.pty],
-  ];
-  for (const [key, help, act, when] of acts) keys[key] = [help, () => { if (when()) act(); }];
-  page.keys({
-    ...keys,
-    y: ["copy the id", copyId], E: ["previous failure", () => stepFailure(-1)],
-    ...same("down", () => rows.by(1), "j", "ArrowDown"), ...same("up", () => rows.by(-1), "k", "ArrowUp"),
-    ...same("a page down", () => rows.by(rows.seen - 1), " ", "PageDown"), ...same("", () => rows.by(1 - rows.seen), "PageUp"),
-    ...same("", () => rows.toRow(0), "Home"), ...same("the end", () => rows.toEnd(), "G", "End"),
-    Escape: ["all jobs", () => page.go(page.list)],
-  });
+  const when = { approve: isAsked, deny: isAsked, kill: runs, restart: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: () => job.previous && isOver(), keyboard: () => terminal && !terminal.over, view: () => job.pty };
+  page.does({
+    approve: () => notice.querySelector(".good").focus(), deny: () => notice.querySelector("input").focus(),
+    kill, restart, write, tag, notify, compare, download, copy: () => copy(id, "The id was copied"),
+    keyboard: () => terminal.take(), view: () => showView(view === "output" ? "terminal" : "output"),
+    search() { search.focus(); search.select(); },
+    strict() { press(strict, !isPressed(strict)); find(); },
+    before: () => step(-1), after: () => step(1), failure: () => stepFailure(1), failureBefore: () => stepFailure(-1),
+    follow() {
+      if (rows.atEnd) { rows.atEnd = false; rows.by(-1); } else rows.toEnd();
+      press(follow, rows.atEnd);
+    },
+    wrap() {
+      press(wrap, rows.wrap = !rows.wrap);
+      rows.element.classList.toggle("wrap", rows.wrap);
+      rows.measure();
+    },
+    events() { body.classList.toggle("turned"); rows.measure(); },
+    down: () => rows.by(1), up: () => rows.by(-1), pageDown: () => rows.by(rows.seen - 1), pageUp: () => rows.by(1 - rows.seen), first: () => rows.toRow(0), last: () => rows.toEnd(),
+  }, when);
 
   let seconds = 0;
   const timer = setInterval(() => {

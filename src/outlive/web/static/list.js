@@ -1,7 +1,8 @@
 // All jobs: what runs, what waits for a person, what ended how.
 
 import { about, filter, groups, jobs, onJobs, sorted } from "./jobs.js";
-import { age, ago, badge, begun, condition, fill, h, lasted, number, on, one, over, patch, same, shell } from "./dom.js";
+import { base } from "./api.js";
+import { age, ago, badge, begun, condition, h, lasted, made, number, on, one, over, patch, shell } from "./dom.js";
 import { inbox, nextQuestion, notifier } from "./questions.js";
 import { small, watchUsage } from "./usage.js";
 
@@ -16,7 +17,7 @@ const NAMES = { all: "All", running: "Running", asks: "Waiting for you", failed:
 const AIMING_MS = 1500; // that the order holds after the pointer moved over the list
 const kept = { text: "", group: "all", sort: "", scroll: 0, chosen: null };
 
-export function show(main, signal, page) {
+export function show({ input, chips, count, notify, inbox: asked, heads, scroller, space }, signal, page) {
   let found = [];
   const address = new URLSearchParams(location.search);
   kept.text = address.get("q") ?? "";
@@ -24,24 +25,15 @@ export function show(main, signal, page) {
   kept.sort = address.get("sort") ?? "";
   Object.assign(kept, history.state);
   let toScroll = kept.scroll;
-  const input = h("input", {
-    type: "search", id: "filter", placeholder: "Filter: words, state:running, tag:ci, host:…", "aria-label": "Filter jobs",
-    value: kept.text, autocomplete: "off", spellcheck: "false",
-    oninput: () => { kept.text = input.value; anew(); },
-  });
-  const chips = h("div.chips", { role: "group", "aria-label": "Which jobs" });
-  const count = h("p.count", { role: "status" });
-  const heads = h("div.heads", { role: "group", "aria-label": "Sort by" });
-  const notify = notifier();
-  const space = h("div.space");
-  const scroller = h("div.scroller", { tabIndex: 0, role: "list", "aria-label": "Jobs", id: "jobs" }, space);
-  fill(main, h("div.list-page", h("h1.for-readers", "Jobs"),
-    h("div.bar", input, chips, count, notify), inbox(page, signal), heads, scroller));
+  input.value = kept.text;
+  on(input, "input", () => { kept.text = input.value; anew(); });
+  inbox(asked, signal);
+  const turnNotify = notifier(notify);
 
   function anew() {
     const said = new URLSearchParams({ ...(kept.text && { q: kept.text }), ...(kept.group !== "all" && { show: kept.group }), ...(kept.sort && { sort: kept.sort }) });
     page.list = said.size ? `?${said}` : "";
-    history.replaceState(null, "", page.base + page.list);
+    history.replaceState(null, "", base + page.list);
     scroller.scrollTop = toScroll = 0;
     refresh();
   }
@@ -113,8 +105,9 @@ export function show(main, signal, page) {
 
   function nothing() {
     if (!about.loaded) return h("p.empty", "Reading jobs…");
-    if (jobs.size) return h("div.empty", h("p", "No job matches."), h("button", { onclick: () => { type(""); pick("all"); } }, "Show all"));
-    return h("div.empty", h("p", "No jobs yet."), h("p", "Start one: ", h("code", "outlive run -- make test")), h("p.dim", `Jobs of ${about.root} appear here by themselves.`));
+    const { whole, root } = made(jobs.size ? "no-match" : "no-jobs");
+    root?.append(about.root);
+    return whole;
   }
 
   function row(job, at) {
@@ -124,7 +117,7 @@ export function show(main, signal, page) {
       role: "listitem", "aria-posinset": at + 1, "aria-setsize": found.length,
       style: { top: `${at * ROW}px` },
     },
-    h("div.title", page.link("a.name", `job/${job.job_id}`, { tabIndex: job.job_id === kept.chosen ? 0 : -1, draggable: "false" }, name), command !== name && h("span.command", command),
+    h("div.title", h("a.name", { href: `${base}job/${job.job_id}`, tabIndex: job.job_id === kept.chosen ? 0 : -1, draggable: "false" }, name), command !== name && h("span.command", command),
       job.host && only("host", job.host, `on ${one(job.host)}`), job.sandbox && h("span.tag", one(job.sandbox.mode)),
       (job.tags ?? []).slice(0, 4).map((tag) => only("tag", tag, one(tag))), h("span.last", one(job.last_line))),
     small(job),
@@ -149,17 +142,17 @@ export function show(main, signal, page) {
     document.querySelector(`#job-${kept.chosen} .name`)?.focus({ preventScroll: true });
   }
 
-  page.keys({
-    "/": ["filter", () => input.focus()],
-    ...same("next job", () => choose(1), "j", "ArrowDown"), ...same("previous job", () => choose(-1), "k", "ArrowUp"),
-    ...same("", () => choose(0, 0), "Home"), ...same("", () => choose(0, found.length - 1), "End"),
-    ...same("", () => choose(Math.floor(scroller.clientHeight / ROW)), "PageDown"), ...same("", () => choose(-Math.floor(scroller.clientHeight / ROW)), "PageUp"),
-    o: ["sort by the next column", () => { const ids = ["", ...Object.keys(COLUMNS)]; sort(ids[(ids.indexOf(kept.sort.replace("-", "")) + 1) % ids.length]); }],
-    u: ["the next question", nextQuestion], b: ["notify me of questions", () => notify?.click()],
-    Enter: ["open the job", () => { if (kept.chosen) page.go(`job/${kept.chosen}`); }],
-    ...Object.fromEntries(Object.entries(NAMES).map(([group, name], at) => [at + 1, [name.toLowerCase(), () => pick(group)]])),
-  });
   const pick = (name) => { kept.group = name; anew(); };
+  const seen = () => Math.floor(scroller.clientHeight / ROW);
+  page.does({
+    filter: () => input.focus(),
+    next: () => choose(1), previous: () => choose(-1), first: () => choose(0, 0), last: () => choose(0, found.length - 1), pageDown: () => choose(seen()), pageUp: () => choose(-seen()),
+    sort() { const ids = ["", ...Object.keys(COLUMNS)]; sort(ids[(ids.indexOf(kept.sort.replace("-", "")) + 1) % ids.length]); },
+    question: nextQuestion, notify: turnNotify,
+    open() { if (kept.chosen) page.go(`job/${kept.chosen}`); },
+    ...Object.fromEntries(Object.keys(NAMES).map((group) => [group, () => pick(group)])),
+    everything() { type(""); pick("all"); },
+  });
   on(input, "keydown", (event) => {
     if (event.key === "Escape") { if (input.value) type(""); else scroller.focus(); event.stopPropagation(); }
     if (event.key === "ArrowDown" || event.key === "Enter") { scroller.focus(); choose(0); event.preventDefault(); event.stopPropagation(); if (event.key === "Enter" && found.length === 1) page.go(`job/${found[0].job_id}`); }

@@ -79,12 +79,12 @@ export function small(job) {
 // Curves below each other, over one axis of time; `parts`: [{ name, colour, shown, least }]
 export class Curves {
   // pieces(part) → [{ from, to, value }]; picked(time) is called for a click
-  constructor({ parts, pieces, picked, label }) {
+  constructor(element, { parts, pieces, picked }) {
     this.parts = parts.map((part) => ({ ...part, canvas: h("canvas", { role: "img", "aria-label": part.name }), value: h("span.value") }));
     this.pieces = pieces;
-    this.element = h("div.curves.picks", { role: "group", "aria-label": label },
-      this.parts.map((part) => h("div.curve", part.canvas, h("div.name", `${part.name} `, part.value))));
-    on(this.element, "click", (event) => picked(this.timeAt(event.clientX)));
+    this.element = element;
+    element.append(...this.parts.map((part) => h("div.curve", part.canvas, h("div.name", `${part.name} `, part.value))));
+    on(element, "click", (event) => picked(this.timeAt(event.clientX)));
   }
 
   timeAt(x) {
