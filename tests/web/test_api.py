@@ -48,6 +48,17 @@ def test_the_list_is_told_once_and_then_what_changed(browser: Browser, cli: Cli)
     assert [job["job_id"] for job in third["jobs"]] == [second]
 
 
+def test_older_jobs_are_told_when_they_are_asked_for(browser: Browser, cli: Cli) -> None:
+    jobs = [finished(cli, "true") for _ in range(3)]
+    found = browser.call("jobs")
+    assert [one["job_id"] for one in found["jobs"]] == jobs[::-1]
+    assert (found["oldest"], found["left"], found["total"]) == (jobs[0], 0, 3)
+    older = browser.call("jobs", list=found["list"], before=jobs[2])
+    assert [one["job_id"] for one in older["jobs"]] == [jobs[1], jobs[0]]
+    assert (older["oldest"], older["left"]) == (jobs[0], 0)
+    assert browser.call("jobs", list=found["list"], before=jobs[0])["jobs"] == []
+
+
 def test_a_page_that_waits_is_told_of_a_new_job(browser: Browser, cli: Cli) -> None:
     found = browser.call("jobs")
     answers: list[dict[str, Any]] = []

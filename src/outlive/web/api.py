@@ -101,20 +101,24 @@ class Api:
         return {**answer, "previous": {**object_of(answer, "previous"), "said": f"{said}."}} if said else answer
 
     async def _jobs(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
-        args = taken(given, {"after": int, "list": str, "wait_ms": int})
+        args = taken(given, {"after": int, "list": str, "wait_ms": int, "before": str})
         known, lock = self._lists.setdefault(caller.wall, (JobList(), anyio.Lock()))
         deadline = time.monotonic() + _wait_ms(args) / 1000
-        after = args.get("after", 0)
         while True:
             ctx = self._calls.observer(caller)
+
+            def look(ctx: Context = ctx) -> dict[str, object]:
+                known.look(ctx)
+                if args.get("list") != known.name:
+                    return known.begin(ctx)
+                before = args.get("before")
+                return known.changes(args.get("after", 0)) if before is None else known.older(ctx, before)
+
             async with lock:
-                await threads.run(partial(known.look, ctx), caller=caller.owner)
-                changes = known.changes(after, args.get("list"))
-            if changes["jobs"] or changes["removed"] or changes["more"] or time.monotonic() >= deadline:
-                return envelope.answer("ui.jobs", {"root": ctx.store.path, **changes})
-            if not after and not changes["total"]:  # an empty root: told at once the first time
-                if args.get("list") != changes["list"]:
-                    return envelope.answer("ui.jobs", {"root": ctx.store.path, **changes})
+                found = await threads.run(look, caller=caller.owner)
+            is_news = "next" not in found or args.get("list") != known.name or found["jobs"] or found["removed"]
+            if is_news or found["more"] or time.monotonic() >= deadline:
+                return envelope.answer("ui.jobs", {"root": ctx.store.path, **found})
             await anyio.sleep(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
 
     async def _rows(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:

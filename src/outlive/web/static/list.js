@@ -1,6 +1,6 @@
 // All jobs: what runs, what waits for a person, what ended how.
 
-import { about, filter, groups, jobs, onJobs, sorted } from "./jobs.js";
+import { about, filter, groups, jobs, onJobs, sorted, want } from "./jobs.js";
 import { base } from "./api.js";
 import { age, ago, badge, begun, condition, h, lasted, made, number, on, one, over, patch, shell } from "./dom.js";
 import { inbox, nextQuestion, notifier } from "./questions.js";
@@ -56,6 +56,7 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
   }
 
   let pressed = false, pointed = 0, late = 0;
+  let isAll = true, lines = 0; // rows, those of jobs that were not read too
   on(scroller, "pointermove", () => { pointed = Date.now(); }, { passive: true });
   on(scroller, "pointerdown", () => { pressed = true; });
   on(scroller, "click", (event) => {
@@ -69,13 +70,15 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
   // What a person aims at stays where it is: others wait
   function refresh(arrived = false) {
     const all = [...jobs.values()];
-    const wanted = filter(kept.text);
-    const typed = all.filter(wanted);
+    const typed = all.filter(filter(kept.text));
     clearTimeout(late);
     if (arrived && (pressed || Date.now() < pointed + AIMING_MS)) {
       found = found.map((job) => jobs.get(job.job_id) ?? job);
       late = setTimeout(() => refresh(true), AIMING_MS / 5);
     } else found = ordered(typed.filter(groups[kept.group]));
+    isAll = !kept.text && kept.group === "all" && !kept.sort;
+    if (!isAll) want(Infinity); // any of those that were not read may belong here
+    lines = isAll ? Math.max(found.length, about.total) : found.length;
     patch(heads, Object.entries(COLUMNS).map(([id, [text, , first]]) => {
       const now = kept.sort === id ? first : kept.sort === `-${id}` ? -first : 0;
       return h(`button.quiet.${id}`, { "aria-pressed": String(now !== 0), onclick: () => sort(now === first ? `-${id}` : now ? "" : id) }, text, now ? (now > 0 ? " ↑" : " ↓") : "");
@@ -83,9 +86,9 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
     patch(chips, Object.keys(NAMES).map((name) => h("button", {
       class: `chip ${name}`, "aria-pressed": String(kept.group === name),
       onclick: () => pick(name),
-    }, NAMES[name], h("span.n", number(typed.filter(groups[name]).length)))));
-    count.textContent = about.loaded ? "" : `${number(jobs.size)} of ${number(about.total)} jobs read…`;
-    space.style.height = `${found.length * ROW}px`;
+    }, NAMES[name], h("span.n", name === "all" && !kept.text ? number(about.total) : `${number(typed.filter(groups[name]).length)}${about.left ? "+" : ""}`))));
+    count.textContent = about.left ? `${number(jobs.size)} of ${number(about.total)} jobs read` : "";
+    space.style.height = `${lines * ROW}px`;
     if (toScroll && about.loaded) { scroller.scrollTop = toScroll; toScroll = 0; }
     draw();
   }
@@ -100,7 +103,10 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
     const where = found.findIndex((job) => job.job_id === focused);
     drawn = found.slice(first, last).map((job, offset) => [job, first + offset]);
     if (where >= 0 && (where < first || where >= last)) drawn.push([found[where], where]);
-    return void patch(space, drawn.map(([job, at]) => row(job, at)));
+    const unread = [];
+    for (let at = Math.max(first, found.length); at < Math.min(last, lines); at += 1) unread.push(h("div.row", { "data-key": at, role: "listitem", style: { top: `${at * ROW}px` } }, h("div.title", "…")));
+    if (unread.length) want(last);
+    return void patch(space, drawn.map(([job, at]) => row(job, at)), unread);
   }
 
   function nothing() {
@@ -114,7 +120,7 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
     const command = shell(job.command), name = one(job.name);
     return h("div", {
       class: `row ${condition(job).kind}${job.job_id === kept.chosen ? " chosen" : ""}`, id: `job-${job.job_id}`, "data-job": job.job_id,
-      role: "listitem", "aria-posinset": at + 1, "aria-setsize": found.length,
+      role: "listitem", "aria-posinset": at + 1, "aria-setsize": lines,
       style: { top: `${at * ROW}px` },
     },
     h("div.title", h("a.name", { href: `${base}job/${job.job_id}`, tabIndex: job.job_id === kept.chosen ? 0 : -1, draggable: "false" }, name), command !== name && h("span.command", command),
@@ -146,7 +152,7 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
   const seen = () => Math.floor(scroller.clientHeight / ROW);
   page.does({
     filter: () => input.focus(),
-    next: () => choose(1), previous: () => choose(-1), first: () => choose(0, 0), last: () => choose(0, found.length - 1), pageDown: () => choose(seen()), pageUp: () => choose(-seen()),
+    next: () => choose(1), previous: () => choose(-1), first: () => choose(0, 0), last() { if (lines > found.length) scroller.scrollTop = lines * ROW; else choose(0, lines - 1); }, pageDown: () => choose(seen()), pageUp: () => choose(-seen()),
     sort() { const ids = ["", ...Object.keys(COLUMNS)]; sort(ids[(ids.indexOf(kept.sort.replace("-", "")) + 1) % ids.length]); },
     question: nextQuestion, notify: turnNotify,
     open() { if (kept.chosen) page.go(`job/${kept.chosen}`); },

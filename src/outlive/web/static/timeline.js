@@ -1,18 +1,18 @@
-// All jobs of a day, each on a line of its own: when it waited, when it ran, what overlapped.
+// All jobs of a time, the newest first, each on a line of its own: when it waited, when it ran, what overlapped.
 
 import { base } from "./api.js";
 import { begun, clock, condition, duration, h, on, one, over, patch } from "./dom.js";
-import { jobs, onJobs } from "./jobs.js";
+import { about, jobs, onJobs, want } from "./jobs.js";
 
 const DAY = 86_400_000;
 const LINE = 26;
 
-const SPANS = { "10 min": DAY / 144, "1 h": DAY / 24, "6 h": DAY / 4, "24 h": DAY, "7 d": 7 * DAY };
+const SPANS = { "10 min": DAY / 144, "1 h": DAY / 24, "6 h": DAY / 4, "24 h": DAY, "7 d": 7 * DAY, All: Infinity };
 
 export function show({ label, chips, axis, shown }, signal, page) {
   let end = Date.now();
   let span = DAY;
-  let picked = false;
+  let picked = ""; // one of SPANS
   let following = true;
 
   function move(by) {
@@ -28,18 +28,20 @@ export function show({ label, chips, axis, shown }, signal, page) {
 
   function draw() {
     if (following) end = Date.now();
-    if (!picked) {
-      // The least that shows all jobs of the last day
-      const oldest = Math.min(...[...jobs.values()].map((job) => Date.parse(job.created_at)).filter((time) => time > end - DAY), end);
-      span = Object.values(SPANS).find((length) => end - length <= oldest) ?? DAY;
-    }
+    const times = [...jobs.values()].map((job) => ({ job, from: Date.parse(job.created_at), run: Date.parse(begun(job)) || null, to: Date.parse(job.finished_at) || Date.now() }));
+    const since = (least) => times.reduce((first, { from }) => (from > least && from < first ? from : first), end);
+    // Without a choice, the least that shows all jobs of the last day
+    const oldest = since(picked === "All" ? 0 : end - DAY);
+    span = SPANS[picked] ?? Object.values(SPANS).find((length) => end - length <= oldest);
+    if (picked === "All") span = Math.max(SPANS["10 min"], 1.02 * (end - oldest));
     const start = end - span;
-    label.textContent = `${clock(start)} – ${following ? "now" : clock(end)}`;
-    patch(chips, Object.entries(SPANS).map(([name, length]) => h("button.chip", { "aria-pressed": String(length === span), onclick: () => { span = length; picked = true; draw(); } }, name)));
+    const isMore = about.left && Date.parse(jobs.get(about.oldest)?.created_at) > start;
+    if (isMore) want(jobs.size + 1);
+    label.textContent = `${clock(start)} – ${following ? "now" : clock(end)}${isMore ? ", reading…" : ""}`;
+    patch(chips, Object.entries(SPANS).map(([name, length]) => h("button.chip", { "aria-pressed": String(picked ? name === picked : length === span), onclick: () => { picked = name; draw(); } }, name)));
     const at = (time) => Math.max(0, Math.min(100, (100 * (time - start)) / span));
     patch(axis, ticks(start, end).map((time) => h("span", { style: { left: `${at(time)}%` } }, hour(time, span))));
-    const found = [...jobs.values()].map((job) => ({ job, from: Date.parse(job.created_at), run: Date.parse(begun(job)) || null, to: Date.parse(job.finished_at) || Date.now() }))
-      .filter((one) => one.to >= start && one.from <= end).sort((a, b) => a.from - b.from).slice(-2000);
+    const found = times.filter((one) => one.to >= start && one.from <= end).sort((a, b) => b.from - a.from);
     const first = Math.max(0, Math.floor(shown.scrollTop / LINE) - 10), last = first + Math.ceil(shown.clientHeight / LINE) + 20;
     patch(shown, found.length ? h("div.space", { style: { height: `${found.length * LINE}px` } }, found.slice(first, last).map((job, offset) => lane(job, first + offset, at))) : h("p.empty", "No job in this time."));
   }
@@ -65,7 +67,7 @@ export function show({ label, chips, axis, shown }, signal, page) {
 }
 
 function ticks(start, end) {
-  const step = 60_000 * [5, 15, 30, 60, 120, 240, 360, 720, 1440].find((minutes, at) => at === 8 || (end - start) / minutes <= 600_000);
+  const step = 60_000 * [5, 15, 30, 60, 120, 240, 360, 720, 1440, 10_080, 43_200, 525_600].find((minutes) => minutes > 50_000 || (end - start) / minutes <= 600_000);
   const shift = new Date(start).getTimezoneOffset() * 60_000;
   const found = [];
   for (let time = Math.ceil((start - shift) / step) * step + shift; time < end; time += step) found.push(time);
@@ -74,6 +76,7 @@ function ticks(start, end) {
 
 function hour(time, span) {
   const date = new Date(time);
+  if (span > 8 * DAY) return date.toLocaleDateString("en-CA");
   const text = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
   return span > DAY ? `${date.toLocaleDateString("en-GB", { weekday: "short" })} ${text}` : text;
 }
