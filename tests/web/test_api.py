@@ -102,6 +102,18 @@ def test_a_page_that_knows_the_list_of_an_ended_server_is_told_everything(browse
     assert [one["job_id"] for one in found["jobs"]] == [job]
 
 
+def test_the_runs_of_a_command_are_told_with_their_times(browser: Browser, cli: Cli, work: Path) -> None:
+    jobs = [finished(cli, "cat code; exit `cat code`")]  # fails: there is no such file
+    for code in (0, 3):
+        (work / "code").write_text(str(code))
+        jobs.append(finished(cli, "cat code; exit `cat code`"))
+    finished(cli, "true")  # another command
+    found = browser.call("runs", job_id=jobs[0])["runs"]
+    assert [one["job_id"] for one in found] == jobs
+    assert [one["exit_code"] for one in found][1:] == [0, 3]
+    assert all(one["started_at"] <= one["finished_at"] for one in found)
+
+
 def test_a_page_that_looks_is_told_what_running_jobs_use(browser: Browser, cli: Cli) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", "echo begun; while :; do :; done")["job_id"]
     over = finished(cli, "true")

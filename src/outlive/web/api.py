@@ -28,7 +28,7 @@ from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
 from outlive.web import terminal
 from outlive.web.keyboards import Keyboards
-from outlive.web.views import failures, questions, rows, samples
+from outlive.web.views import failures, questions, rows, runs, samples
 from outlive.web.views.job_list import JobList
 
 Method = Callable[[Caller, dict[str, object]], Awaitable[dict[str, object]]]
@@ -54,7 +54,8 @@ class Api:
             "process": self._process,
             "jobs": self._jobs,
             "rows": self._rows,
-            "failures": self._failures,
+            "failures": self._reads(failures.failures),
+            "runs": self._reads(runs.runs),
             "answer": self._answer,
             "samples": self._samples,
             "terminal": self._terminal,
@@ -130,10 +131,15 @@ class Api:
         answer = await threads.run(read, caller=caller.owner)
         return envelope.answer("ui.rows", answer)
 
-    async def _failures(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
-        args = taken(given, {"job_id": str}, "job_id")
-        read = partial(failures.failures, self._calls.observer(caller), **args)
-        return envelope.answer("ui.failures", await threads.run(read, caller=caller.owner))
+    def _reads(self, read: Callable[[Context, str], dict[str, Any]]) -> Method:
+        """Return a method that reads something of one job."""
+
+        async def method(caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
+            args = taken(given, {"job_id": str}, "job_id")
+            found = await threads.run(partial(read, self._calls.observer(caller), **args), caller=caller.owner)
+            return envelope.answer(f"ui.{read.__name__}", found)
+
+        return method
 
     async def _answer(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         """Write one line for one question: twice Enter does not answer the next one."""

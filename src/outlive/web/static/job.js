@@ -3,7 +3,7 @@
 import { base, call, run } from "./api.js";
 import { expression, plain } from "./ansi.js";
 import { OVER, age, ask, badge, byId, bytes, clock, condition, copy, cut, fill, h, isPressed, made, name, named, number, on, one, over, patch, press, shell, toast, told } from "./dom.js";
-import { previousRun, showChanges, showPane } from "./changes.js";
+import { previousRun, runBars, showChanges, showPane } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
 import { Refused, forever } from "./polling.js";
@@ -140,6 +140,7 @@ export function show(parts, signal, page, id) {
       showTabs();
       if (first && job.pty && runs() && !location.hash) showView("terminal");
       if (now !== before.state || happened !== before.events) { learn(); learnEvents(); }
+      if (answer.over) learnRuns();
       if (first && location.hash.startsWith("#seq=")) jump(Number(location.hash.slice(5)));
       else if (first && answer.over && (answer.state !== "exited" || answer.exit_code) && await learnFailures()) fail(failures.first);
       else if (failures?.tests) showFailures();
@@ -257,9 +258,17 @@ export function show(parts, signal, page, id) {
         h("tbody", some.map((test) => h("tr", h("td", one(test.name)), h("td", one(test.place)), h("td", one(test.message)))))) : null];
   }
 
-  async function compare() {
+  async function compare(run) {
     showView("output");
-    try { await showChanges(found, id, toLine, signal); } catch (error) { refused(error); }
+    try { await showChanges(found, id, run, toLine, signal); } catch (error) { refused(error); }
+  }
+
+  async function learnRuns() {
+    try {
+      const { runs } = await mine("runs");
+      parts.runs.hidden = runs.length < 2;
+      patch(parts.bars, runBars(runs, id));
+    } catch (error) { refused(error); }
   }
 
   let typing = 0;
@@ -361,10 +370,11 @@ export function show(parts, signal, page, id) {
 
   // --- keys ---
 
-  const when = { approve: isAsked, deny: isAsked, kill: runs, restart: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: () => job.previous && isOver(), keyboard: () => terminal && !terminal.over, view: () => job.pty };
+  const when = { approve: isAsked, deny: isAsked, kill: runs, restart: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: isOver, comparePassed: isOver, keyboard: () => terminal && !terminal.over, view: () => job.pty };
   page.does({
     approve: () => notice.querySelector(".good").focus(), deny: () => notice.querySelector("input").focus(),
-    kill, restart, write, tag, notify, compare, download, copy: () => copy(id, "The id was copied"),
+    kill, restart, write, tag, notify, download,
+    compare: () => compare("previous"), comparePassed: () => compare("passed"), copy: () => copy(id, "The id was copied"),
     keyboard: () => terminal.take(), view: () => showView(view === "output" ? "terminal" : "output"),
     search() { search.focus(); search.select(); },
     strict() { press(strict, !isPressed(strict)); find(); },
