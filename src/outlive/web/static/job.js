@@ -141,8 +141,10 @@ export function show(parts, signal, page, id) {
       if (first && job.pty && runs() && !location.hash) showView("terminal");
       if (now !== before.state || happened !== before.events) { learn(); learnEvents(); }
       if (answer.over) learnRuns();
+      const hasFailed = answer.over && (answer.state !== "exited" || answer.exit_code);
       if (first && location.hash.startsWith("#seq=")) jump(Number(location.hash.slice(5)));
-      else if (first && answer.over && (answer.state !== "exited" || answer.exit_code) && await learnFailures()) fail(failures.first);
+      // Who has scrolled or selected something stays there
+      else if (hasFailed && (first || (rows.atEnd && view === "output")) && await learnFailures()) fail(failures.first);
       else if (failures?.tests) showFailures();
       return !answer.over || answer.total_rows === null;
     }, signal, (error) => { refused(error); return error.status >= 500; });
