@@ -127,7 +127,7 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
       job.host && only("host", job.host, `on ${one(job.host)}`), job.sandbox && h("span.tag", one(job.sandbox.mode)),
       (job.tags ?? []).slice(0, 4).map((tag) => only("tag", tag, one(tag))), h("span.last", one(job.last_line))),
     small(job),
-    h("div.who", job.owner && job.owner !== "cli" ? one(job.owner) : ""), h("div.how", badge(job)),
+    h("div.who", h("span", job.owner && job.owner !== "cli" ? one(job.owner) : ""), job.session && only("session", job.session, one(job.session).slice(-4))), h("div.how", badge(job)),
     h("span.when", job.finished_at ? ago(Date.parse(job.finished_at)) : ""), h("span.took", job.finished_at && begun(job) ? `took ${age(job)}` : age(job)));
   }
 
