@@ -47,7 +47,9 @@ def test_columns_are_sorted_by_a_click_and_by_keys_and_stay_so(tab: Tab, ui: Ui,
 def test_words_filter_by_result_time_session_directory_and_tag(tab: Tab, cli: Cli, work: Path) -> None:
     (work / "below").mkdir()
     words = ("--cwd", str(work / "below"), "--tag", "ci.build")
-    agents = [{"OUTLIVE_OWNER": "claude-code", "CLAUDE_CODE_SESSION_ID": f"{name}-0000"} for name in ("first", "second")]
+    agents = [
+        {"OUTLIVE_OWNER": "claude-code", "CLAUDE_CODE_SESSION_ID": f"{name}-0000"} for name in ("first", "second")
+    ]
     cli.ok("run", "--wait", "--title", "bad", *words, "exit 3", env=agents[0])
     cli.ok("run", "--wait", "--title", "good", "true", env=agents[1])
     page = tab.page

@@ -123,9 +123,20 @@ class Api:
             await anyio.sleep(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
 
     async def _rows(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
-        kinds = {"job_id": str, "row": int, "seq": int, "line": int, "count": int, "known": dict, "wait_ms": int}
+        kinds = {
+            "job_id": str,
+            "row": int,
+            "seq": int,
+            "line": int,
+            "count": int,
+            "times": bool,
+            "known": dict,
+            "wait_ms": int,
+        }
         args = taken(given, kinds, "job_id")
-        wanted = rows.Wanted(args.get("row"), args.get("seq"), args.get("line"), args.get("count", 200))
+        wanted = rows.Wanted(
+            args.get("row"), args.get("seq"), args.get("line"), args.get("count", 200), args.get("times", False)
+        )
         known, wait_ms = args.get("known"), _wait_ms(args)
         read = partial(rows.rows, self._calls.observer(caller), args["job_id"], wanted, known=known, wait_ms=wait_ms)
         answer = await threads.run(read, caller=caller.owner)

@@ -17,12 +17,13 @@ export function show(parts, signal, page, id) {
   const { actions, back, body, counting, details, empty, events: happenings, facts, follow, found, hits, notice, place, search, state, strict, tabs, tell, title, tools, wrap } = parts;
   const job = { ...(jobs.get(id) ?? { job_id: id, state: "unknown", name: id }) };
   let view = "output";
+  let times = false; // whether lines say when they were printed
   let terminal = null;
   const runs = () => job.state === "running", isAsked = () => job.approval?.state === "pending", isOver = () => OVER.has(job.state);
   const mine = (method, given) => call(method, { job_id: id, ...given }, signal);
   const verb = (action, given) => mine("process", { action, ...given });
   const rows = new Rows({
-    load: (row, count, signal) => mine("rows", { row, count }),
+    load: (row, count) => mine("rows", { row, count, times }),
     link: (seq) => `${base}job/${id}#seq=${seq}`,
     onMove: () => press(follow, rows.atEnd),
   });
@@ -122,8 +123,9 @@ export function show(parts, signal, page, id) {
   let lines = 0;
   function live() {
     forever(async () => {
-      const first = known === null;
+      const first = known === null, timed = times;
       const answer = await mine("rows", {
+        times,
         count: rows.atEnd || first ? 200 : 1,
         ...(first || rows.tail ? {} : { known, wait_ms: 20000 }),
       });
@@ -131,7 +133,7 @@ export function show(parts, signal, page, id) {
       const before = known ?? {};
       known = { end, state: now, events: happened, gaps: JSON.stringify(answer.gaps) };
       if (!first && known.gaps !== before.gaps) rows.clear();
-      rows.take(answer);
+      rows.take(timed === times ? answer : { ...answer, rows: [] });
       lines = answer.total_lines ?? lines;
       if (end !== before.end) showSide();
       showCounting(answer);
@@ -161,7 +163,7 @@ export function show(parts, signal, page, id) {
   async function goTo(wanted) {
     showView("output");
     try {
-      const answer = await mine("rows", { ...wanted, count: 200 });
+      const answer = await mine("rows", { ...wanted, times, count: 200 });
       if (answer.total_rows === null) return void setTimeout(() => { if (!signal.aborted) goTo(wanted); }, 300);
       rows.take({ ...answer, total_rows: Math.max(answer.total_rows, rows.total) });
       rows.toRow(answer.row, { point: true });
@@ -389,6 +391,11 @@ export function show(parts, signal, page, id) {
       press(wrap, rows.wrap = !rows.wrap);
       rows.element.classList.toggle("wrap", rows.wrap);
       rows.measure();
+    },
+    times() {
+      press(parts.times, times = !times);
+      rows.clear();
+      rows.draw();
     },
     events() { body.classList.toggle("turned"); rows.measure(); },
     down: () => rows.by(1), up: () => rows.by(-1), pageDown: () => rows.by(rows.seen - 1), pageUp: () => rows.by(1 - rows.seen), first: () => rows.toRow(0), last: () => rows.toEnd(),

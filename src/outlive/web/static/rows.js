@@ -4,7 +4,7 @@
 // scroll bar is a scale: a large movement goes to its place on it, a small one moves by rows.
 
 import { parts, show as showParts } from "./ansi.js";
-import { h, number, on, patch } from "./dom.js";
+import { clock, h, number, on, patch } from "./dom.js";
 
 const HIGHEST = 6_000_000; // pixels; Firefox draws nothing beyond 17 million
 const CHUNK = 200;
@@ -186,13 +186,14 @@ export class Rows {
       return h("div.line.gap", { role: "note" }, h("span.number", "⋯"),
         h("span.text", `${number(data.gap.lines)} lines (${number(data.gap.bytes)} bytes) are gone: the job printed more than its quota keeps`));
     }
-    const [line, seq, runs, length] = data;
+    const [line, seq, runs, length, time, isExact] = data;
     const text = h("span.text");
     showParts(text, parts(runs, style), this.marks);
     if (length) text.append(h("span.cut", ` … ${number(length)} bytes in this line; ${this.whole}`));
     const errors = runs.some((value, at) => at % 2 === 0 && value === 1);
     return h("div", { class: `line${errors ? " stderr" : ""}${row !== null && row === this.target ? " target" : ""}`, "data-seq": seq, "data-key": seq },
-      h("a.number", { href: this.link(seq), tabIndex: -1, title: errors ? "stderr; link to this line" : "link to this line" }, line === null ? "" : number(line).replaceAll(",", "\u2009")), text);
+      h("a.number", { href: this.link(seq), tabIndex: -1, title: errors ? "stderr; link to this line" : "link to this line" }, line === null ? "" : number(line).replaceAll(",", "\u2009")),
+      time && h("time", { title: isExact ? "when its first byte was printed" : "not before this time: when exactly is not recorded" }, `${isExact ? "" : "≥ "}${clock(time)}.${String(time % 1000).padStart(3, "0")}`), text);
   }
 
   need(from, to) {

@@ -1,0 +1,42 @@
+"""Lines of output: when each was printed, and groups that fold, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+
+from support.chromium import Tab
+from support.cli import Cli
+from support.ui import Browser, Ui
+from support.wait import until as so_within
+
+pytestmark = pytest.mark.slow
+until = partial(so_within, timeout=60)  # a browser shares the machine with the rest of the tests
+CLOCK = r"\d\d:\d\d:\d\d\.\d\d\d"
+
+
+def test_lines_say_when_they_were_printed_and_where_that_is_not_known(tab: Tab, ui: Ui, cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "echo one; echo two; sleep .2; echo three >&2; sleep .2; echo four")["job_id"]
+    page = tab.page
+    tab.open(f"{ui.page}/job/{job}")
+    page.locator(".line", has_text="four").wait_for()
+    assert page.locator(".line time").count() == 0
+    page.keyboard.press("c")
+    until(lambda: page.locator(".line time").count() == 4)
+    texts = [one or "" for one in page.locator(".line time").all_text_contents()]
+    # Only where output changes between stdout and stderr is the time known
+    assert [bool(re.fullmatch(CLOCK, one)) for one in texts] == [True, False, True, True]
+    assert re.fullmatch(f"≥ {CLOCK}", texts[1])
+    assert texts[0] < texts[2] < texts[3]
+    page.get_by_role("button", name="Times").click()
+    until(lambda: page.locator(".line time").count() == 0)
+
+
+def test_rows_with_times_are_those_of_the_record(cli: Cli, browser: Browser) -> None:
+    job = cli.ok("run", "--wait", "echo one; echo two; sleep .2; echo three >&2")["job_id"]
+    found = browser.call("rows", job_id=job, times=True)["rows"]
+    assert [row[5] for row in found] == [True, False, True]
+    assert found[0][4] == found[1][4] < found[2][4]
+    assert [len(row) for row in browser.call("rows", job_id=job)["rows"]] == [3, 3, 3]
