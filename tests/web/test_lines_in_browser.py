@@ -40,3 +40,47 @@ def test_rows_with_times_are_those_of_the_record(cli: Cli, browser: Browser) -> 
     assert [row[5] for row in found] == [True, False, True]
     assert found[0][4] == found[1][4] < found[2][4]
     assert [len(row) for row in browser.call("rows", job_id=job)["rows"]] == [3, 3, 3]
+
+
+GROUPS = """
+echo before; echo '::group::Install <b>'; seq 1 300; echo '::group::inside'; echo deep; echo '::endgroup::'; echo '::endgroup::'
+printf 'section_start:1700000000:build\\r\\033[0KBuild\\n'; seq 301 600; printf 'section_end:1700000001:build\\r\\033[0K\\n'
+echo '::endgroup::'; echo after"""
+
+
+def lines(tab: Tab) -> list[str]:
+    found: list[str] = tab.page.locator("#output .line .text").all_text_contents()
+    return found
+
+
+def test_groups_fold_and_a_line_in_one_is_shown_when_one_goes_there(tab: Tab, ui: Ui, cli: Cli) -> None:
+    job = cli.ok("run", "--wait", GROUPS)["job_id"]
+    page = tab.page
+    tab.open(f"{ui.page}/job/{job}")
+    until(lambda: lines(tab)[-1:] == ["after"])
+    page.keyboard.press("Home")
+    fold = page.get_by_role("button", name="Lines of this group")
+    until(lambda: fold.count() == 1)
+    page.keyboard.press("z")
+    until(lambda: lines(tab) == ["before", "▸::group::Install <b>", "▸Build", "::endgroup::", "after"])
+    assert page.locator("#output .line .number").all_text_contents() == ["1", "2", "307", "609", "610"]
+    fold.nth(1).click()
+    until(lambda: lines(tab)[2:5] == ["▾Build", "301", "302"])
+    page.keyboard.press("/")
+    page.keyboard.type("^deep$")  # in a group that is folded
+    until(lambda: page.locator(".line.target .text").all_text_contents() == ["deep"])
+    page.locator("#output").focus()
+    page.keyboard.press("End")
+    until(lambda: lines(tab)[-1:] == ["after"])
+    page.keyboard.press("z")
+    until(lambda: len(lines(tab)) == 5)
+    page.keyboard.press("z")
+    page.keyboard.press("Home")
+    until(lambda: lines(tab)[2:4] == ["1", "2"])
+
+
+def test_groups_are_told_as_rows(cli: Cli, browser: Browser) -> None:
+    job = cli.ok("run", "--wait", GROUPS)["job_id"]
+    assert browser.call("groups", job_id=job)["groups"] == [[1, 305], [302, 304], [306, 607]]
+    none = cli.ok("run", "--wait", "echo '::group::never ended'; echo ::endgroup:; echo group")["job_id"]
+    assert browser.call("groups", job_id=none)["groups"] == []

@@ -28,7 +28,7 @@ from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
 from outlive.web import terminal
 from outlive.web.keyboards import Keyboards
-from outlive.web.views import failures, questions, rows, runs, samples
+from outlive.web.views import failures, groups, questions, rows, runs, samples
 from outlive.web.views.job_list import JobList
 
 Method = Callable[[Caller, dict[str, object]], Awaitable[dict[str, object]]]
@@ -55,6 +55,7 @@ class Api:
             "jobs": self._jobs,
             "rows": self._rows,
             "failures": self._reads(failures.failures),
+            "groups": self._reads(groups.groups),
             "runs": self._reads(runs.runs),
             "answer": self._answer,
             "samples": self._samples,

@@ -13,6 +13,8 @@ import { Terminal } from "./terminal.js"; // nothing is loaded later on: another
 import { CPU, Curves, MEMORY, OUTPUT, rates, watchUsage } from "./usage.js";
 
 const MOST_MATCHES = 20_000;
+const MOST_LOOKED = 100_000_000; // bytes in which groups are looked for unasked
+
 export function show(parts, signal, page, id) {
   const { actions, back, body, counting, details, empty, events: happenings, facts, follow, found, hits, notice, place, search, state, strict, tabs, tell, title, tools, wrap } = parts;
   const job = { ...(jobs.get(id) ?? { job_id: id, state: "unknown", name: id }) };
@@ -143,6 +145,7 @@ export function show(parts, signal, page, id) {
       if (first && job.pty && runs() && !location.hash) showView("terminal");
       if (now !== before.state || happened !== before.events) { learn(); learnEvents(); }
       if (answer.over) learnRuns();
+      if (answer.over && answer.end < MOST_LOOKED) learnGroups(false);
       const hasFailed = answer.over && (answer.state !== "exited" || answer.exit_code);
       if (first && location.hash.startsWith("#seq=")) jump(Number(location.hash.slice(5)));
       // Who has scrolled or selected something stays there
@@ -265,6 +268,13 @@ export function show(parts, signal, page, id) {
   async function compare(run) {
     showView("output");
     try { await showChanges(found, id, run, toLine, signal); } catch (error) { refused(error); }
+  }
+
+  async function learnGroups(folded) {
+    try {
+      const { groups } = await mine("groups");
+      if (groups.length) rows.group(groups, folded); else if (folded) toast("No line begins a group (::group::, section_start)");
+    } catch (error) { refused(error); }
   }
 
   async function learnRuns() {
@@ -392,6 +402,7 @@ export function show(parts, signal, page, id) {
       rows.element.classList.toggle("wrap", rows.wrap);
       rows.measure();
     },
+    fold: () => learnGroups(!rows.folded.size),
     times() {
       press(parts.times, times = !times);
       rows.clear();

@@ -55,7 +55,7 @@ def rows(
             _changed(ctx, job, known, time.monotonic() + wait_ms / 1000)
         inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
-            page = _Page(job, output)
+            page = Page(job, output)
             try:
                 page.count(whole=wanted.row is not None or wanted.line is not None)
                 answer = output.steady(page.read, wanted)
@@ -105,7 +105,7 @@ def _changed(ctx: Context, job: JobDir, known: Mapping[str, object], deadline: f
         control.close()
 
 
-class _Page:
+class Page:
     """Rows of one snapshot of the output."""
 
     def __init__(self, job: JobDir, output: Output) -> None:
@@ -124,7 +124,7 @@ class _Page:
         if not self.counted:
             return self._uncounted(seq, count)
         total = self._total()
-        around = self._row_at(seq) if seq is not None else None if line is None else self._row_of(line - 1)
+        around = self.row_at(seq) if seq is not None else None if line is None else self._row_of(line - 1)
         if around is not None:
             row = max(0, around - count // 4)
         first = max(0, total - count) if row is None else max(0, min(row, total))
@@ -171,7 +171,7 @@ class _Page:
             return max(0, line)
         return edges[0] if line < edges[1] else edges[0] + 1 + line - edges[1]
 
-    def _row_at(self, seq: int) -> int:
+    def row_at(self, seq: int) -> int:
         edges, hole = self._edges(), self.lines.hole
         seq = min(seq, max(0, self.lines.end - 1))
         if edges is not None and hole.holds(seq):
