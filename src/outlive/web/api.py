@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -28,7 +29,7 @@ from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
 from outlive.web import terminal
 from outlive.web.keyboards import Keyboards
-from outlive.web.views import failures, groups, questions, rows, runs, samples
+from outlive.web.views import cleaning, facts, failures, groups, questions, rows, runs, samples
 from outlive.web.views.job_list import JobList
 
 Method = Callable[[Caller, dict[str, object]], Awaitable[dict[str, object]]]
@@ -59,6 +60,7 @@ class Api:
             "runs": self._reads(runs.runs),
             "answer": self._answer,
             "samples": self._samples,
+            "delete": self._delete,
             "terminal": self._terminal,
             "keyboard": self._keyboard,
             "type": self._type,
@@ -93,12 +95,16 @@ class Api:
     async def _process(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         """Run an action of the tool `process`, with the arguments and the answer of that tool."""
         verb, _ = self._calls.tools.read(PROCESS, given)
+        if verb.right == EXEC:
+            self._require_person(caller, "starts nothing")
         if verb.right == READ:  # without a read position: those belong to the clients of models
             args = {name: value for name, value in given.items() if name not in ("action", "detail")}
             answer = await self._calls.show(verb.name, caller, **args)
         else:
             answer = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller._replace(person=True))
         answer = envelope.sized(answer, "full")
+        if verb.name == "status":
+            answer["facts"] = facts.facts(answer)
         said = other_run.previous(answer, duration)
         return {**answer, "previous": {**object_of(answer, "previous"), "said": f"{said}."}} if said else answer
 
@@ -177,6 +183,22 @@ class Api:
         answer = await threads.run(partial(samples.samples, self._calls.observer(caller), **args), caller=caller.owner)
         return envelope.answer("ui.samples", answer)
 
+    async def _delete(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
+        """Delete those of these jobs that have ended, or say what that frees."""
+        args = taken(given, {"jobs": list, "dry_run": bool}, "jobs")
+        sizes = await threads.run(
+            partial(cleaning.ended, self._calls.observer(caller), args["jobs"]), caller=caller.owner
+        )
+        freed = deleted = 0
+        for job in () if args.get("dry_run") else sizes:
+            with suppress(OutliveError):  # it is another session's, or somebody has deleted it
+                remove = {"action": "remove", "job_id": job}
+                answer = await self._calls.run(PROCESS, remove, caller._replace(person=True))
+                deleted, freed = deleted + 1, freed + number_of(answer, "freed_bytes")
+        if args.get("dry_run"):
+            deleted, freed = len(sizes), sum(sizes.values())
+        return envelope.answer("ui.delete", {"deleted": deleted, "freed_bytes": freed})
+
     async def _terminal(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         kinds = {"job_id": str, "seq": int, "size": list, "keyboard": str, "tab": str, "wait_ms": int}
         args = taken(given, kinds, "job_id")
@@ -211,14 +233,17 @@ class Api:
         """Let go of what pages hold."""
         await self._keyboards.close()
 
+    def _require_person(self, caller: Caller, may_not: str) -> None:
+        if not self._may_approve(caller):
+            raise OutliveError(
+                "denied",
+                f"this browser came with a token, or with a link that a job made: it {may_not}",
+                hint="A person does that with `outlive ui` or the command line on the machine of the server.",
+            )
+
     def _person(self, name: str) -> Method:
         async def answer(caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
-            if not self._may_approve(caller):
-                raise OutliveError(
-                    "denied",
-                    "this browser came with a token, or with a link that a job made: it neither approves nor denies",
-                    hint="A person does that with `outlive ui` or `outlive approve` on the machine of the server.",
-                )
+            self._require_person(caller, "neither approves nor denies")
             verb = verbs.load(name)
             args = self._persons[name].read(given)
             args.pop("detail", None)

@@ -14,7 +14,7 @@ let shown = ""; // the page, as its template is called
 let actions = {};
 let when = {}; // whether an action is one now, by its name
 const { whole: help, ...keys } = made("keys");
-const way = document.querySelector('meta[name="outlive-login"]').content;
+const way = document.body.dataset.login;
 
 const page = {
   go(path, { replace = false } = {}) {

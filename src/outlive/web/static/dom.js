@@ -152,7 +152,15 @@ export function shell(command) {
 
 function word(text) {
   if (text.search(UNSEEN) >= 0) return `$'${name(text.replace(/[\\']/g, "\\$&"))}'`;
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
+  return quoted(text);
+}
+
+const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
+
+// The same to be changed and run: with nothing shown in place of what is not seen
+export function plainWords(command) {
+  const words = [command ?? ""].flat();
+  return words.length > 1 ? words.map(quoted).join(" ") : words[0];
 }
 
 export function bytes(count) {
@@ -238,10 +246,20 @@ export function toast(text, kind = "") {
 // An error in words, with the server's hint
 export const told = (error) => (error.error?.hint ? `${error.message}. ${error.error.hint}` : error.message);
 
+// What this returns, or null after an error, which is told
+export async function tried(act) {
+  try {
+    return await act();
+  } catch (error) {
+    toast(told(error), "bad");
+    return null;
+  }
+}
+
 // Ask in a dialog of page.html, with these texts and values → what its fields hold by their names, or null
 export function ask(id, given) {
   const { whole: dialog, ...parts } = made(`ask-${id}`), { elements } = dialog.querySelector("form");
-  for (const [name, value] of Object.entries(given)) if (parts[name]) parts[name].textContent = value; else elements[name].value = value;
+  for (const [name, value] of Object.entries(given)) if (parts[name]) parts[name].textContent = value; else elements[name][elements[name].type === "checkbox" ? "checked" : "value"] = value;
   dialog.querySelector("[type=button]").onclick = () => dialog.close();
   dialog.onkeydown = (event) => { // Enter sends; with Shift it is a new line
     if (event.key !== "Enter" || event.shiftKey || event.target.tagName !== "TEXTAREA") return;

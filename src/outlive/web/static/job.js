@@ -9,6 +9,7 @@ import { jobs } from "./jobs.js";
 import { Refused, forever } from "./polling.js";
 import { askedFacts, commandForm, ends, lineForm, turnEnd } from "./questions.js";
 import { Rows } from "./rows.js";
+import { deleteJobs, startCommand } from "./start.js";
 import { Terminal } from "./terminal.js"; // nothing is loaded later on: another program may listen then
 import { CPU, Curves, MEMORY, OUTPUT, rates, watchUsage } from "./usage.js";
 
@@ -329,6 +330,15 @@ export function show(parts, signal, page, id) {
     if (answer) page.go(`job/${answer.job_id}`);
   }
 
+  async function edit() {
+    const started = await startCommand({ ...jobs.get(id), ...job });
+    if (started) page.go(`job/${started}`);
+  }
+
+  async function remove() {
+    if (await deleteJobs([id], one(job.name))) page.go(page.list);
+  }
+
   async function write() {
     const answer = await ask("write", {});
     if (answer) act(() => verb("write", { data: answer.data + (answer.newline ? "\n" : ""), eof: answer.eof, wait_ms: 0 }), "Written");
@@ -384,10 +394,10 @@ export function show(parts, signal, page, id) {
 
   // --- keys ---
 
-  const when = { approve: isAsked, deny: isAsked, kill: runs, restart: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: isOver, comparePassed: isOver, keyboard: () => terminal && !terminal.over, view: () => job.pty };
+  const when = { approve: isAsked, deny: isAsked, kill: runs, restart: isOver, edit: isOver, remove: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: isOver, comparePassed: isOver, keyboard: () => terminal && !terminal.over, view: () => job.pty };
   page.does({
     approve: () => notice.querySelector(".good").focus(), deny: () => notice.querySelector("input").focus(),
-    kill, restart, write, tag, notify, download,
+    kill, restart, edit, remove, write, tag, notify, download,
     compare: () => compare("previous"), comparePassed: () => compare("passed"), copy: () => copy(id, "The id was copied"),
     keyboard: () => terminal.take(), view: () => showView(view === "output" ? "terminal" : "output"),
     search() { search.focus(); search.select(); },

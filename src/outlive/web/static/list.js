@@ -2,8 +2,9 @@
 
 import { about, filter, groups, jobs, onJobs, sorted, want } from "./jobs.js";
 import { base } from "./api.js";
-import { age, ago, badge, begun, condition, h, lasted, made, number, on, one, over, patch, shell } from "./dom.js";
+import { OVER, age, ago, badge, begun, condition, h, lasted, made, number, on, one, over, patch, shell } from "./dom.js";
 import { inbox, nextQuestion, notifier } from "./questions.js";
+import { deleteJobs, startCommand } from "./start.js";
 import { small, watchUsage } from "./usage.js";
 
 const ROW = 34;
@@ -154,6 +155,11 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
     filter: () => input.focus(),
     next: () => choose(1), previous: () => choose(-1), first: () => choose(0, 0), last() { if (lines > found.length) scroller.scrollTop = lines * ROW; else choose(0, lines - 1); }, pageDown: () => choose(seen()), pageUp: () => choose(-seen()),
     sort() { const ids = ["", ...Object.keys(COLUMNS)]; sort(ids[(ids.indexOf(kept.sort.replace("-", "")) + 1) % ids.length]); },
+    async new() {
+      const id = await startCommand();
+      if (id) page.go(`job/${id}`);
+    },
+    clean: () => deleteJobs(found.filter((job) => OVER.has(job.state)).map((job) => job.job_id), `Those of ${isAll ? "all jobs" : "the jobs that this list shows"} that have ended, with their output`),
     question: nextQuestion, notify: turnNotify,
     open() { if (kept.chosen) page.go(`job/${kept.chosen}`); },
     ...Object.fromEntries(Object.keys(NAMES).map((group) => [group, () => pick(group)])),
