@@ -30,6 +30,9 @@ export const press = (button, on) => button.setAttribute("aria-pressed", String(
 // Do this when the signal comes
 export const over = (signal, act) => on(signal, "abort", act, { once: true });
 
+// Do this again and again until the signal comes
+export const every = (ms, act, signal) => { const timer = setInterval(act, ms); over(signal, () => clearInterval(timer)); };
+
 // A copy of a template of page.html, and what scripts fill in it, by its names
 export function made(id) {
   const whole = byId(id).content.firstElementChild.cloneNode(true);
@@ -247,11 +250,11 @@ export function toast(text, kind = "") {
 export const told = (error) => (error.error?.hint ? `${error.message}. ${error.error.hint}` : error.message);
 
 // What this returns, or null after an error, which is told
-export async function tried(act) {
+export async function tried(act, tell = (error) => toast(told(error), "bad")) {
   try {
     return await act();
   } catch (error) {
-    toast(told(error), "bad");
+    tell(error);
     return null;
   }
 }

@@ -1,8 +1,8 @@
 // One job: its output, what happened to it, and what can be done with it.
 
 import { base, call, run } from "./api.js";
-import { expression, plain } from "./ansi.js";
-import { OVER, age, ask, badge, byId, bytes, clock, condition, copy, cut, fill, h, isPressed, made, name, named, number, on, one, over, patch, press, shell, toast, told } from "./dom.js";
+import { expression } from "./ansi.js";
+import { OVER, age, ask, badge, byId, bytes, clock, condition, copy, cut, every, fill, h, isPressed, made, name, named, number, on, one, over, patch, press, shell, toast, told, tried } from "./dom.js";
 import { previousRun, runBars, showChanges, showPane } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
@@ -11,7 +11,7 @@ import { askedFacts, commandForm, ends, lineForm, turnEnd } from "./questions.js
 import { Rows } from "./rows.js";
 import { deleteJobs, startCommand } from "./start.js";
 import { Terminal } from "./terminal.js"; // nothing is loaded later on: another program may listen then
-import { CPU, Curves, MEMORY, OUTPUT, rates, watchUsage } from "./usage.js";
+import { curvesOf, watchUsage } from "./usage.js";
 
 const MOST_MATCHES = 20_000;
 const MOST_LOOKED = 100_000_000; // bytes in which groups are looked for unasked
@@ -33,22 +33,16 @@ export function show(parts, signal, page, id) {
   rows.element.id = "output";
   place.prepend(rows.element);
   back.href = base + page.list;
-  const curves = new Curves(parts.curves, {
-    parts: [CPU, MEMORY, OUTPUT],
-    pieces: (part) => rates(id).map((one) => ({ ...one, value: one[part.name.toLowerCase()] })),
-    // What was printed at a time is where the output ended at that look
-    picked: (time) => { const one = rates(id).find((piece) => time <= piece.to); if (one?.end) jump(one.end - 1); },
-  });
+  const showCurves = curvesOf(parts.curves, id, (seq) => jump(seq));
 
   // --- what is known of the job ---
 
-  async function learn() {
-    try {
-      Object.assign(job, await verb("status"));
-      showHead();
-      showSide();
-    } catch (error) { refused(error); }
-  }
+  const asked = (act) => tried(act, refused);
+  const learn = () => asked(async () => {
+    Object.assign(job, await verb("status"));
+    showHead();
+    showSide();
+  });
 
   function showHead() {
     title.textContent = one(job.title || job.name || id);
@@ -82,12 +76,6 @@ export function show(parts, signal, page, id) {
   }
 
   // --- beside the output ---
-
-  function showCurves() {
-    const found = rates(id);
-    curves.element.hidden = found.length < 2;
-    if (found.length >= 2) curves.draw(found[0].from, found.at(-1).to);
-  }
 
   let events = [];
   let lastEvent = 0;
@@ -204,7 +192,7 @@ export function show(parts, signal, page, id) {
         const begun = matches.length;
         for (const text of answer.output.split("\n")) {
           const [, line, shown] = /^(\d+):(.*)$/.exec(text) ?? [];
-          if (line) matches.push([Number(line), plain([0, shown])]);
+          if (line) matches.push([Number(line), shown]);
         }
         done = answer.next_seq <= from || answer.next_seq >= (known?.end ?? 0) || matches.length >= MOST_MATCHES;
         from = answer.next_seq;
@@ -232,13 +220,11 @@ export function show(parts, signal, page, id) {
 
   // The lines that say why, as the matchers of the server find them, in their order
   let failures = null;
-  async function learnFailures() {
-    try {
-      const { failures: all, total, tests } = await mine("failures");
-      failures = { total, tests, first: all[0]?.[0], lines: all.sort((a, b) => a[0] - b[0]) };
-    } catch (error) { refused(error); }
-    return failures?.lines.length;
-  }
+  const learnFailures = () => asked(async () => {
+    const { failures: all, total, tests } = await mine("failures");
+    failures = { total, tests, first: all[0]?.[0], lines: all.sort((a, b) => a[0] - b[0]) };
+    return all.length;
+  });
 
   function showFailures() {
     const { lines, total, tests, first } = failures;
@@ -261,30 +247,28 @@ export function show(parts, signal, page, id) {
 
   // What the report of its tests says
   function testTable({ passed, failed, skipped, failures: some }) {
-    return [h("p.dim", `Tests: ${number(passed)} passed, ${number(failed)} failed, ${number(skipped)} skipped`),
-      some.length ? h("table", h("thead", h("tr", h("th", "Test"), h("th", "Place"), h("th", "What it said"))),
-        h("tbody", some.map((test) => h("tr", h("td", one(test.name)), h("td", one(test.place)), h("td", one(test.message)))))) : null];
+    const { whole, count, table, rows } = made("tests");
+    count.textContent = `Tests: ${number(passed)} passed, ${number(failed)} failed, ${number(skipped)} skipped`;
+    rows.append(...some.map((test) => h("tr", h("td", one(test.name)), h("td", one(test.place)), h("td", one(test.message)))));
+    table.hidden = !some.length;
+    return whole;
   }
 
-  async function compare(run) {
+  function compare(run) {
     showView("output");
-    try { await showChanges(found, id, run, toLine, signal); } catch (error) { refused(error); }
+    asked(() => showChanges(found, id, run, toLine, signal));
   }
 
-  async function learnGroups(folded) {
-    try {
-      const { groups } = await mine("groups");
-      if (groups.length) rows.group(groups, folded); else if (folded) toast("No line begins a group (::group::, section_start)");
-    } catch (error) { refused(error); }
-  }
+  const learnGroups = (folded) => asked(async () => {
+    const { groups } = await mine("groups");
+    if (groups.length) rows.group(groups, folded); else if (folded) toast("No line begins a group (::group::, section_start)");
+  });
 
-  async function learnRuns() {
-    try {
-      const { runs } = await mine("runs");
-      parts.runs.hidden = runs.length < 2;
-      patch(parts.bars, runBars(runs, id));
-    } catch (error) { refused(error); }
-  }
+  const learnRuns = () => asked(async () => {
+    const { runs } = await mine("runs");
+    parts.runs.hidden = runs.length < 2;
+    patch(parts.bars, runBars(runs, id));
+  });
 
   let typing = 0;
   on(search, "input", () => { clearTimeout(typing); typing = setTimeout(find, 250); });
@@ -307,17 +291,12 @@ export function show(parts, signal, page, id) {
     return void toast(told(error), "bad");
   }
 
-  async function act(what, done) {
-    try {
-      const answer = await what();
-      if (done) toast(done, "good");
-      learn();
-      return answer;
-    } catch (error) {
-      refused(error);
-      return null;
-    }
-  }
+  const act = (what, done) => asked(async () => {
+    const answer = await what();
+    if (done) toast(done, "good");
+    learn();
+    return answer;
+  });
 
   async function kill() {
     const answer = await ask("kill", { name: one(job.name) });
@@ -423,14 +402,14 @@ export function show(parts, signal, page, id) {
   }, when);
 
   let seconds = 0;
-  const timer = setInterval(() => {
+  every(1000, () => {
     const shown = byId("age");
     if (!shown || job.state !== "running") return;
     shown.textContent = age(job);
     seconds += 1;
     if (seconds % 5 === 0 && !document.hidden) learn(); // what it used so far
-  }, 1000);
-  over(signal, () => { clearInterval(timer); rows.close(); terminal?.close(); looking?.abort(); });
+  }, signal);
+  over(signal, () => { rows.close(); terminal?.close(); looking?.abort(); });
   on(place, "click", (event) => {
     const link = event.target.closest("a.number");
     if (!link) return;

@@ -2,7 +2,7 @@
 
 import { about, filter, groups, jobs, onJobs, sorted, want } from "./jobs.js";
 import { base } from "./api.js";
-import { OVER, age, ago, badge, begun, condition, h, lasted, made, number, on, one, over, patch, shell } from "./dom.js";
+import { OVER, age, ago, badge, begun, condition, every, h, lasted, made, number, on, one, over, patch, shell } from "./dom.js";
 import { inbox, nextQuestion, notifier } from "./questions.js";
 import { deleteJobs, startCommand } from "./start.js";
 import { small, watchUsage } from "./usage.js";
@@ -175,8 +175,8 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
   onJobs(() => refresh(true), signal);
   watchUsage(() => drawn.map(([job]) => job.job_id).filter((id) => jobs.get(id)?.state === "running" && !jobs.get(id).host), draw, signal);
   addEventListener("resize", draw, { signal });
-  const timer = setInterval(draw, 1000);
-  over(signal, () => { clearInterval(timer); clearTimeout(late); });
+  every(1000, draw, signal);
+  over(signal, () => clearTimeout(late));
   page.list = location.search;
   page.place = () => ({ scroll: kept.scroll = scroller.scrollTop, chosen: kept.chosen });
   document.title = "outlive";

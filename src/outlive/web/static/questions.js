@@ -1,7 +1,7 @@
 // What jobs ask a person, answered in place: a line for a prompt, yes or no for a command.
 
 import { base, call } from "./api.js";
-import { OVER, ago, byId, condition, fill, h, named, made, number, on, one, over, patch, press, shell, toast, told, visible } from "./dom.js";
+import { OVER, ago, byId, condition, every, fill, h, named, made, number, on, one, patch, press, shell, toast, told, visible } from "./dom.js";
 import { groups, jobs, onJobs } from "./jobs.js";
 import { watchHidden } from "./polling.js";
 
@@ -93,8 +93,7 @@ export function inbox(place, signal) {
     event.stopPropagation();
   });
   onJobs(draw, signal);
-  const timer = setInterval(() => { if (!place.hidden && !document.hidden) draw(); }, 5000);
-  over(signal, () => clearInterval(timer));
+  every(5000, () => { if (!place.hidden && !document.hidden) draw(); }, signal);
   draw();
 }
 

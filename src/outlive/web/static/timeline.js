@@ -1,7 +1,7 @@
 // All jobs of a time, the newest first, each on a line of its own: when it waited, when it ran, what overlapped.
 
 import { base } from "./api.js";
-import { begun, clock, condition, duration, h, on, one, over, patch } from "./dom.js";
+import { begun, clock, condition, duration, every, h, on, one, patch } from "./dom.js";
 import { about, jobs, onJobs, want } from "./jobs.js";
 
 const DAY = 86_400_000;
@@ -59,8 +59,7 @@ export function show({ label, chips, axis, shown }, signal, page) {
   on(shown, "scroll", () => requestAnimationFrame(draw), { passive: true });
   onJobs(draw, signal);
   addEventListener("resize", draw, { signal });
-  const timer = setInterval(() => { if (following && !document.hidden) draw(); }, 5000);
-  over(signal, () => clearInterval(timer));
+  every(5000, () => { if (following && !document.hidden) draw(); }, signal);
   page.does({ earlier: () => move(-0.5), later: () => move(0.5), now });
   document.title = "Timeline · outlive";
   draw();
