@@ -6,6 +6,7 @@ The same are command, directory, host and sandbox. Only jobs that ended and that
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from itertools import islice
 
 from outlive import fastjson
@@ -44,13 +45,18 @@ def find(ctx: Context, definition: Definition, *, passed: bool = False) -> JobDi
     """Return the last run before the job with this definition, or with `passed` the last that ended with 0. The caller
     closes it."""
     before = (job_id for job_id in ctx.store.newest_ids() if job_id < definition.job_id)
-    command, cwd = (fastjson.dumps(one, separators=(",", ":")) for one in (definition.command, definition.cwd))
+    return next(runs_among(ctx, definition, before, passed=passed), None)
+
+
+def runs_among(ctx: Context, wanted: Definition, job_ids: Iterator[str], *, passed: bool = False) -> Iterator[JobDir]:
+    """Yield those of the first of these jobs that are a run of the same; the caller closes them."""
+    command, cwd = (fastjson.dumps(one, separators=(",", ":")) for one in (wanted.command, wanted.cwd))
     parts = (f'"command":{command}'.encode(), f'"cwd":{cwd}'.encode())
-    for job in lookup.defined_with(ctx, islice(before, _SEARCHED_JOBS), *parts):
-        if _is_run_of(definition, job, passed=passed):
-            return job
-        job.close()
-    return None
+    for job in lookup.defined_with(ctx, islice(job_ids, _SEARCHED_JOBS), *parts):
+        if _is_run_of(wanted, job, passed=passed):
+            yield job
+        else:
+            job.close()
 
 
 def named(ctx: Context, definition: Definition, text: str) -> JobDir | None:
