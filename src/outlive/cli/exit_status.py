@@ -6,6 +6,7 @@ import errno
 from collections.abc import Mapping
 
 from outlive.errors import invalid
+from outlive.system.signals import number_of
 
 _NOTHING_RAN = 1  # as of every call that failed
 
@@ -31,8 +32,6 @@ def of_job(result: Mapping[str, object]) -> int:
 
 
 def _signal_number(name: str) -> int:
-    from outlive.system.signals import number_of
-
     base, _, above = name.partition("+")  # SIGRTMIN+3
     if not above and base[3:].isdigit():  # SIG42: a signal without a name
         return int(base[3:])

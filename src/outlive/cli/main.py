@@ -7,6 +7,7 @@ as long as a bare Python.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import time
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from outlive.cli import parse, person, stdio
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import context
+from outlive.store.inbox import Inbox
+from outlive.store.root import Store
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions
 
@@ -223,8 +226,6 @@ def _run(verb: Verb, call: _Call, start: Callable[[Context], _T], detail: str = 
     )
     call.context.detail = detail
     if store and call.env.get("CLAUDE_CODE_SESSION_ID") and verb.name in _TELLING:
-        from outlive.store.inbox import Inbox  # late: for the shell of an agent
-
         call.context.inbox = Inbox.of_shell(store, call.env, call.cwd)
     if call.values.get("wait"):  # the answer, which says it too, may come in an hour
         call.context.asks = _tell_who_approves
@@ -274,8 +275,6 @@ def _open_store(verb: Verb, call: _Call) -> Any:
     """Return the store; None for a verb that needs none."""
     if verb.name in _STORELESS and not call.values.get("history"):
         return None
-    from outlive.store.root import Store  # late: TAB needs no store, and `run` has its launcher prepared before
-
     return Store.open(call.options.root, call.env)
 
 
@@ -306,8 +305,6 @@ def _program(verb: Verb, call: _Call) -> int:
 
 def _imported(place: str) -> Callable[..., Any]:
     """Return the function that `module:function` names."""
-    import importlib
-
     module, _, function = place.partition(":")
     program: Callable[..., Any] = getattr(importlib.import_module(module), function)
     return program

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from outlive import verbs
 from outlive.cli import values
+from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, invalid
+from outlive.verbs import meaning
 from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, PATH, STRS, WORDS, Arg, GlobalOptions, check_texts
 
 if TYPE_CHECKING:
@@ -69,8 +71,6 @@ def verb_name(words: list[str]) -> tuple[str, list[str]]:
         whole = [f"{words[0]} {one}" for one in second]
         hint = f"Verbs: {', '.join(whole)}." if len(whole) > 1 else f"Did you mean {whole[0]}?"
         raise invalid("verb", said, hint=hint, usage=True)
-    from outlive.verbs import meaning  # late, as in every error
-
     near = meaning.verb(words[0], [*verbs.names(), *verbs.ALIASES])
     known = f"`outlive --help` lists the verbs; to run a command: outlive run {words[0]} …"
     hint = f"Did you mean {near}?" if near else known
@@ -233,8 +233,6 @@ class _Reader:
         return invalid(flag, f"unknown option{of}: {flag}", hint=self._advice(flag), usage=True)
 
     def _advice(self, flag: str) -> str:
-        from outlive.verbs import meaning  # late, as in every error
-
         if flag == "--json":
             return "Leave it out: the answer is JSON already."
         # A flag may be called as over MCP, or by another name for the same thing
@@ -245,8 +243,6 @@ class _Reader:
             return f"Did you mean {meant.cli}?" if meant.cli in self.flags else f"Write it without a flag: {meant.cli}."
         if not self.before_verb and (owners := _owners(flag)):  # a correct name, given to the wrong verb
             return f"It belongs to {', '.join(f'outlive {name}' for name in owners)}."
-        from outlive.core.nearest import nearest  # late: for a mistake alone
-
         near = nearest(flag, [name for name, arg in self.flags.items() if arg.hidden is not True])
         if near:
             return f"Did you mean {near}?"

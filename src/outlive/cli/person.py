@@ -6,9 +6,12 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from outlive import config
+from outlive.jobs.context import Context
+from outlive.store.root import Store
+
 if TYPE_CHECKING:
     from outlive.answers import Answer
-    from outlive.jobs.context import Context
     from outlive.verbs.spec import GlobalOptions, Verb
 
 
@@ -31,10 +34,7 @@ def reads_sentences(verb: str, argv: list[str]) -> bool:
 def open_context(options: GlobalOptions, verb: str) -> Context:
     """Return the context of a program that takes over this terminal; its caller closes the store. Errors: config_error,
     store_unsafe, io_error."""
-    from outlive import config
-    from outlive.jobs.context import Context
     from outlive.launch.from_cli import Launcher
-    from outlive.store.root import Store
 
     env = dict(os.environ)
     settings = config.load(env, options.config)

@@ -145,12 +145,8 @@ def parsed(client: Client, data: bytes) -> Document:
     """Return the client's configuration as a document. Errors: Unreadable, Misfit."""
     text = data.decode("utf-8", "surrogateescape")
     if client.syntax == registry.TOML:
-        from outlive.client_config import toml  # late, as the next: TAB loads this module
-
         return toml.Document(text)
     if client.syntax == registry.YAML:
-        from outlive.client_config import yaml
-
         return yaml.Document(text)
     document = jsonc.Document(text, strict=client.syntax == registry.JSON)
     if not isinstance(document.value, dict):

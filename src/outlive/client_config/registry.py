@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from outlive import limits
-from outlive.client_config import jsonc
+from outlive.client_config import jsonc, yaml
 
 Entry = dict[str, Any]
 
@@ -386,8 +386,6 @@ def fragment(client: Client, name: str, entry: Entry) -> str:
         document.set((*client.keys, name), entry)
         return document.text
     if client.syntax == YAML:
-        from outlive.client_config import yaml
-
         extensions = yaml.Document("")
         extensions.set((*client.keys, name), entry)
         return extensions.text

@@ -13,7 +13,6 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 from anyio.abc import TaskGroup
 from mcp import MCPError, types
@@ -27,14 +26,16 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
+from outlive.jobs.permission import facts
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.apps import declaration as apps
+from outlive.mcp.apps.handlers import ViewRequests
 from outlive.mcp.caller import Caller, CallerOf, Request, client_of, on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members, restored
 from outlive.mcp.masks.masker import Masker
 from outlive.mcp.masks.secrets import masked_answer
-from outlive.mcp.push import progress, task_requests, tasks
+from outlive.mcp.push import elicitation, progress, task_requests, tasks
 from outlive.mcp.push import subscriptions as subscriptions_module
 from outlive.mcp.push.channel import Channel
 from outlive.mcp.push.resources import Resources
@@ -47,10 +48,6 @@ from outlive.mcp.tools.text import sentences
 from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL, Verb
-
-if TYPE_CHECKING:
-    from outlive.mcp.apps.handlers import ViewRequests
-
 
 _LARGE_CHARS = 65_536  # of an answer that is rendered in a thread: it would keep all other calls waiting
 _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not affected."
@@ -93,8 +90,6 @@ class Handlers:
 
     @cached_property
     def view(self) -> ViewRequests:
-        from outlive.mcp.apps.handlers import ViewRequests  # late: few clients show views
-
         return ViewRequests(self._calls)
 
     async def call_tool(
@@ -217,9 +212,6 @@ class Handlers:
         """Return what asks the user of the client about a job; None if the client shows no forms."""
         if not self._config.has("policy") or not task_requests.can_ask(ctx) or not self._caller_of(ctx).rights.approves:
             return None
-        from outlive.jobs.permission import facts  # late, as the next: few servers have a policy
-        from outlive.mcp.push import elicitation
-
         if not elicitation.has_user():
             return None
         by_answer = elicitation.is_by_answer(ctx)
@@ -236,8 +228,6 @@ class Handlers:
 
     async def _gone_on(self, ctx: Request, params: types.CallToolRequestParams, caller: Caller) -> dict[str, object]:
         """Return the answer of a call that the client repeats with its user's answer."""
-        from outlive.mcp.push import elicitation
-
         said = elicitation.answer_of((params.input_responses or {}).get(elicitation.KEY))
         by = elicitation.by(caller.owner)
         try:
@@ -252,8 +242,6 @@ class Handlers:
         the question."""
         if not task_requests.is_pending(answer) or self._asks(ctx) is None:
             return None
-        from outlive.mcp.push import elicitation
-
         if not elicitation.is_by_answer(ctx):
             return None
         job_id = text_of(answer, "job_id")

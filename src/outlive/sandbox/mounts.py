@@ -16,6 +16,7 @@ from outlive.annotations import Callable, Iterable, Protocol
 from outlive.core.records import Sandbox
 from outlive.sandbox import gitconfig, shown
 from outlive.sandbox.shown import is_in
+from outlive.sandbox.view import visible
 from outlive.system import fds
 
 
@@ -310,8 +311,6 @@ def _has_place(sandbox: Sandbox, path: str) -> bool:
 def _to_hide(mounts: Mounts, sandbox: Sandbox, *, writable: bool) -> list[str]:
     """Return what is to be covered in something that is shown: a directory, and not what is in it,
     which is gone with it; something missing if the job could make it."""
-    from outlive.sandbox.view import visible
-
     covered: list[str] = []
     areas = visible(sandbox, mounts.entries)
     shown_at = [os.path.join(sandbox.home, name) for name in mounts.entries]

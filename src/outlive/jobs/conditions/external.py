@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 import time
 from abc import abstractmethod
 from typing import Any
-from urllib.parse import SplitResult
+from urllib.parse import SplitResult, quote, urlsplit
 
 from outlive import limits
 from outlive.core.units import seconds_of
@@ -22,7 +23,6 @@ from outlive.jobs.permission.reach import Reach
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import ports
-from outlive.system.fds import socket
 from outlive.system.waiting import Looks
 
 _PROBE_S = (0.02, 0.25)  # how often ports are probed
@@ -255,8 +255,6 @@ class Http(_OnPort):
     from 200 to 399."""
 
     def __init__(self, condition: Condition, ctx: Context, job: JobDir) -> None:
-        from urllib.parse import urlsplit
-
         self._url = condition.value
         parts = urlsplit(self._url)
         super().__init__(condition, ctx, job, parts.port or (443 if parts.scheme == "https" else 80))
@@ -328,8 +326,6 @@ def _get(url: str, until: float) -> tuple[int, str]:
 
     Errors: OSError, h11.ProtocolError, ValueError.
     """
-    from urllib.parse import quote, urlsplit
-
     import h11
 
     parts = urlsplit(url)
@@ -355,8 +351,6 @@ def _get(url: str, until: float) -> tuple[int, str]:
 
 
 def _connected(parts: SplitResult, until: float) -> socket.socket:
-    import socket
-
     secure = parts.scheme == "https"
     sock = socket.create_connection((parts.hostname or "", parts.port or (443 if secure else 80)), _left(until))
     if not secure:
