@@ -13,6 +13,7 @@ forgotten. The first word of a command ends our options, and `--` ends them anyw
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from outlive import verbs
@@ -300,3 +301,11 @@ def _verbosity(word: str) -> int:
 def _fresh(default: object) -> object:
     # Every call of this process shares the declaration, but each needs a list of its own
     return default.copy() if isinstance(default, (list, dict)) else default
+
+
+def check_propagate(values: Mapping[str, object], *, follow: bool) -> None:
+    """Raise invalid_argument if the call may answer before the job has an exit code."""
+    if not follow and not values.get("wait"):
+        flag = "--wait" if "wait" in values else "--follow"
+        hint = f"Without {flag} the job may have no exit code yet; add {flag}."
+        raise invalid("propagate", f"--propagate needs {flag}", hint=hint, usage=True)

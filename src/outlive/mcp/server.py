@@ -13,6 +13,7 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from anyio.abc import TaskGroup
 from mcp import MCPError, types
@@ -29,7 +30,6 @@ from outlive.jobs.context import Context
 from outlive.jobs.permission import facts
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.apps import declaration as apps
-from outlive.mcp.apps.handlers import ViewRequests
 from outlive.mcp.caller import Caller, CallerOf, Request, client_of, on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members, restored
@@ -48,6 +48,9 @@ from outlive.mcp.tools.text import sentences
 from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL, Verb
+
+if TYPE_CHECKING:
+    from outlive.mcp.apps.handlers import ViewRequests
 
 _LARGE_CHARS = 65_536  # of an answer that is rendered in a thread: it would keep all other calls waiting
 _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not affected."
@@ -90,6 +93,8 @@ class Handlers:
 
     @cached_property
     def view(self) -> ViewRequests:
+        from outlive.mcp.apps.handlers import ViewRequests  # late: few clients show views
+
         return ViewRequests(self._calls)
 
     async def call_tool(
