@@ -10,11 +10,13 @@ from itertools import groupby
 
 from outlive import verbs
 from outlive.cli import summary, usage
+from outlive.cli.live import questions
 from outlive.cli.text import Style, duration, line, size, table
 from outlive.core import quoted
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.units import seconds_of
+from outlive.render import events
 from outlive.render.plain_text import readable
 
 _STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
@@ -36,8 +38,6 @@ def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) ->
     if answer["type"] == "events":
         return _events(answer, style)
     if answer["type"] == "inbox":
-        from outlive.cli.live import questions  # late, as it is asked for
-
         return questions.text(answer, style)
     if answer["type"] == "doctor":
         return _checks(answer, style)
@@ -160,8 +160,6 @@ def _client(answer: dict[str, object]) -> str:
 
 
 def _events(answer: dict[str, object], style: Style) -> str:
-    from outlive.render import events
-
     rows = []
     for _, alike in groupby(entries_of(answer, "events"), key=lambda event: (event["type"], events.about(event))):
         *others, last = alike  # of one kind, one after the other: a row

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from outlive import limits
 from outlive.core.quoted import one_line
 from outlive.errors import OutliveError
@@ -84,8 +86,6 @@ def _words(text: str) -> list[str]:
     another one; good enough for a name, not for execution."""
     if not _SPECIAL.intersection(text):
         return one_line(text).split(" ")
-    import re
-
     words: list[str] = []
     end = 0
     for match in re.finditer(_WORD, text, re.ASCII):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+
 from outlive.answers.job import Place
 from outlive.config import Config
 from outlive.core.host_settings import HostSettings
 from outlive.core.nearest import nearest
 from outlive.core.records import LOCAL, Definition, EngineRecord
 from outlive.errors import OutliveError, argument, invalid
+from outlive.hosts import abandoned
 from outlive.hosts.engine import Caller, Engine
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection
@@ -34,8 +37,6 @@ class Host:
 
 def of_kind(kind: str) -> Engine:
     """Return the engine for hosts of this kind. Errors: not_supported."""
-    import importlib
-
     try:
         engine: Engine = importlib.import_module(_MODULES[kind]).ENGINE
         return engine
@@ -64,8 +65,6 @@ def resumed(ctx: Caller, job: JobDir, inspection: Inspection) -> Inspection:
     """Return the inspection of a job on another host, with what its engine says."""
     engine = of_job(job, inspection.definition)
     if engine is None:
-        from outlive.hosts import abandoned  # late: an engine has most jobs
-
         return abandoned.settled(ctx.store, job, inspection)
     if inspection.damage is not None:
         return inspection

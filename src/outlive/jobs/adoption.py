@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import ExitStack
 
 from outlive.core.records import Definition, Notification
 from outlive.errors import from_os
-from outlive.store.inspection import completion, inspect
+from outlive.jobs.processes import survivors
+from outlive.store.inspection import completion, engine_record, inspect
 from outlive.store.job_dir import JobDir, Locks
-from outlive.system import fault_points, process, tree
+from outlive.system import fault_points, fds, process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,8 +62,6 @@ def _is_handed_over(inspection: Inspection, job: JobDir) -> bool:
     """Return whether the engine of another host has the job."""
     if inspection.definition.host is None:
         return False
-    from outlive.store.inspection import engine_record
-
     return engine_record.read(job) is not None
 
 
@@ -112,8 +112,6 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
 
     What a finished job left running is given a supervisor if it has none.
     """
-    from outlive.jobs.processes import survivors
-
     inspection = inspect_and_adopt(ctx, job)
     if inspection.elsewhere:
         return inspection
@@ -165,11 +163,8 @@ def _give_to_adopter(ctx: Context, job: JobDir, inspection: Inspection, locks: L
     """Hand the job to a new supervisor. `bare`: without what is to be reported of it and when it
     is to end, which may have ended the ones before. Errors: OSError."""
     # Rare, and its modules cost a command line 3 ms
-    from contextlib import ExitStack
-
     from outlive.supervisor.job_fds import take_hold
     from outlive.supervisor.request import Request, of_caller
-    from outlive.system import fds
 
     command = inspection.state.identity
     if command is None and not inspection.state.finished:

@@ -19,7 +19,8 @@ from outlive.core.records import EXEC, LOCAL, Definition, Notification
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
 from outlive.jobs import command as command_module
-from outlive.jobs import directory, ownership
+from outlive.jobs import directory, ownership, watch_spec
+from outlive.jobs.watch_spec import sink_file
 from outlive.system import machine
 
 if TYPE_CHECKING:
@@ -320,8 +321,6 @@ def _watches(ctx: Context, args: dict[str, object]) -> list[Watch] | None:
     """Return the watches of a job, None for a job without."""
     if not args.get("watch") and args.get("watch_command") is None and args.get("watch_file") is None:
         return None
-    from outlive.jobs import watch_spec  # late: few jobs have a watch
-
     return watch_spec.parsed(ctx, args, []) or None
 
 
@@ -367,8 +366,6 @@ def notification(
     if file is not None:
         if not file.strip():
             raise invalid(fields[1], "the notification file is empty")
-        from outlive.jobs.watch_spec import sink_file  # late, as above
-
         changed = Notification.replace(changed, notify_file=sink_file(ctx, file, fields[1]))
     return changed
 

@@ -11,6 +11,8 @@ from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, auditing, ownership, processes
 from outlive.jobs.control_client import ControlClient, refused, unanswered
+from outlive.store.cleanup import delete as store_delete
+from outlive.store.cleanup.deletions import REMOVED, Deletions
 from outlive.system import process, signals
 from outlive.system.signals import signal
 from outlive.system.waiting import pause
@@ -162,10 +164,6 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> tuple[str, int
     its processes. Errors: invalid_state while a process of the job runs, job_not_found if another
     call deleted it first, io_error.
     """
-    from outlive.store.cleanup import (
-        delete as store_delete,  # late: it imports contextlib, which a call that only kills does without
-    )
-
     until = time.monotonic() + limits.DELETE_S
     while True:
         inspection = adoption.inspect_and_adopt(ctx, job)
@@ -192,7 +190,6 @@ def _note_of(ctx: Context, inspection: Inspection) -> Callable[[int], None] | No
     definition, state = inspection.definition, inspection.state.state
     if definition.session is None or (ownership.session_of(ctx) and ownership.is_own(ctx, definition)):
         return None
-    from outlive.store.cleanup.deletions import REMOVED, Deletions  # late: most jobs are removed by their own session
 
     def note(freed: int) -> None:
         with Deletions(ctx.store, ownership.actor(ctx, definition)) as deletions:

@@ -16,6 +16,9 @@ from outlive.answers.testing import Reported
 from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.units import seconds_of
+from outlive.jobs.diagnosis import use
+from outlive.jobs.interaction import keyboard
+from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.store.output.merged import Output
 from outlive.system import process
 from outlive.system.waiting import checkpoint
@@ -76,8 +79,6 @@ def place(inspection: Inspection, job: JobDir) -> Place | None:
 
 
 def _resources(inspection: Inspection) -> dict[str, object]:
-    from outlive.jobs.diagnosis import use
-
     return use.resources_of(inspection)
 
 
@@ -120,8 +121,6 @@ def _keyboard(inspection: Inspection, output: Output) -> dict[str, str] | None:
     """Return which person holds the keyboard of a terminal; None if no person does."""
     if inspection.state.finished or not output.job.has_keyboard():
         return None
-    from outlive.jobs.interaction import keyboard  # late: few terminals have a person
-
     return keyboard.holder(output.job)
 
 
@@ -130,8 +129,6 @@ def stopped(inspection: Inspection) -> Stopped | None:
     answered."""
     if not inspection.supervised:
         return None
-    from outlive.jobs.processes import stopped_supervisor
-
     pid = stopped_supervisor(inspection)
     return None if pid is None else Stopped(supervisor="unresponsive", supervisor_pid=pid)
 
@@ -154,8 +151,6 @@ def advice(
     if supervisor is not None:
         return _stopped_hint(supervisor.supervisor_pid)
     if asks.keyboard:
-        from outlive.jobs.interaction import keyboard
-
         return keyboard.hint(asks.keyboard)
     if asks.waiting_for_input:
         from outlive.jobs.interaction import prompt
@@ -269,8 +264,6 @@ def usage(inspection: Inspection, job: JobDir, output: Output) -> dict[str, Any]
     """Return what a job uses; of an ended job, what was written down. None: nothing is known."""
     if not inspection.supervised:
         return None if inspection.state.usage is None else used(inspection)
-    from outlive.jobs.diagnosis import use  # late: of a job that has ended no process is looked at
-
     return use.of_job(inspection, job, output, used(inspection))
 
 
@@ -422,6 +415,4 @@ def living(inspection: Inspection, job: JobDir) -> int | None:
         return None
     if not inspection.supervised:
         return 0
-    from outlive.jobs.processes import descendants
-
     return len(descendants(inspection, job))

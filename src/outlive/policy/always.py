@@ -7,6 +7,9 @@ takes back an approval of an earlier line.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -37,10 +40,6 @@ def key_of(
 
     `overrides`: the variables of the call and of its files, with the values of masked ones.
     """
-    import hashlib  # late, as the next: few jobs are asked about
-    import hmac
-    import json
-
     secret = _secret(directory)
     if secret is None:
         return None

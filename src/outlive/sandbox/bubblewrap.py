@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
 from outlive.annotations import Mapping
@@ -98,8 +99,6 @@ def can_work(configured: str | None) -> bool:
 
 def tried(path: str) -> str | None:
     """Return what bwrap complains of, None if it works."""
-    import subprocess
-
     words = [path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     try:
         done = subprocess.run(

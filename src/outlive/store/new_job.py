@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import TypeVar
+from outlive.store.cleanup.delete import remove_tree
 from outlive.store.job_dir import LOCK, NEW, JobDir, Locks
 from outlive.store.root import TEMPORARY
 from outlive.system import fault_points
@@ -70,7 +71,5 @@ class NewJob:
         self.dir.close()
 
     def _remove(self) -> None:
-        from outlive.store.cleanup.delete import remove_tree
-
         self.store.unmark_live(self.job_id)
         remove_tree(self.store.fd, self.temporary)

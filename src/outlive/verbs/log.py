@@ -20,6 +20,7 @@ from outlive.render.sources import StreamLog, lines_of, text_of
 from outlive.render.view import View
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
+from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENCODING, INT, JOB, MAX_BYTES, RAW, RUN, SINCE_SEQ, STR, Arg, Verb
 
@@ -98,7 +99,6 @@ def _search(
 ) -> LogLines:
     """Search from `start` on, which is since_seq and offset; `how`: limit, max_bytes and raw."""
     from outlive.render.search import Matched, search
-    from outlive.store.output.patterns import Pattern
 
     wanted, lines = Pattern(pattern, field="search"), reader.lines
     lines.count()

@@ -15,6 +15,7 @@ from outlive import fastjson, limits
 from outlive.core.nearest import nearest
 from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid
+from outlive.store.output.patterns import Pattern
 
 WORDS = ("exit", "output", "input")
 # name → what else its object may hold
@@ -175,8 +176,6 @@ def _object_of(name: str) -> str:
 
 def _pattern(name: str) -> Callable[[object, dict[str, object]], Condition]:
     def check(value: object, more: dict[str, object]) -> Condition:
-        from outlive.store.output.patterns import Pattern
-
         if not isinstance(value, str):
             raise invalid("until", f"{name} is an RE2 pattern (a string)")
         stream = more.get("stream", "both")

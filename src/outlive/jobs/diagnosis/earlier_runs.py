@@ -16,6 +16,7 @@ from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
+from outlive.render.failures import changes
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -31,8 +32,6 @@ def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun |
     job = find(ctx, inspection.definition)
     if job is None:
         return None
-    from outlive.render.failures import changes  # late: RE2, where there is a run before
-
     with job, Output(job) as before:
         run = described(job.job_id, job.read_state())
         counted = changes.of_failures(before, output, ctx.config.get("output", "problem_matcher") or ())

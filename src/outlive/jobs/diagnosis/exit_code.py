@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from outlive.jobs.context import Context
 from outlive.jobs.pipelines import form, stages
+from outlive.render.failures import telling
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 from outlive.system import signals
@@ -122,6 +123,4 @@ def _reported(ctx: Context, output: Output) -> str | None:
     end = output.read(max(0, output.end - _SEARCHED_BYTES), output.end)
     if not any(sign in end for sign in _SIGNS):
         return None
-    from outlive.render.failures import telling
-
     return telling.reported(output, ctx.config.get("output", "problem_matcher") or ())

@@ -15,7 +15,9 @@ from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup, ownership, read_cursor
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import deleted
 from outlive.store import history
+from outlive.store.cleanup import deletions
 from outlive.store.inbox import ANSWERED, LEFT, UNDER_WAY, Claim, Inbox, Progress
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -141,9 +143,6 @@ def _collected(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> lis
 def _removed(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
     """Return the notice about a job that is gone, if another session or a person removed it, or its
     directory was deleted while it ran."""
-    from outlive.jobs.diagnosis import deleted
-    from outlive.store.cleanup import deletions  # late: few jobs are removed before their end is told
-
     deletion = deletions.find(ctx.store, job_id, ctx.wall)
     claim = inbox.claim(job_id)
     if claim is None:

@@ -14,6 +14,7 @@ from typing import Any
 from outlive.config import default_path
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
+from outlive.hosts import engines
 from outlive.hosts.engines import Host
 from outlive.jobs.context import Context
 from outlive.sandbox import bubblewrap, modes, shown, view
@@ -135,8 +136,6 @@ def _is_apart(ctx: Context, definition: Definition) -> bool:
     """Return whether a job runs on a host that does not share our files."""
     if definition.host is None:
         return False
-    from outlive.hosts import engines
-
     return not engines.host_of(ctx.config, definition.host).engine.shares_files
 
 

@@ -10,7 +10,8 @@ from outlive.answers.job import Job
 from outlive.answers.starting import Started
 from outlive.core.ids import short_id
 from outlive.core.units import timestamp
-from outlive.jobs import job_answer
+from outlive.jobs import job_answer, read_cursor
+from outlive.jobs.diagnosis import use
 from outlive.render import view, window
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
@@ -58,13 +59,9 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
         previous = job_answer.previous(ctx, inspection, output)
     reported = job_answer.reported(inspection)
     if ctx.client is not None:
-        from outlive.jobs import read_cursor
-
         read_cursor.mark_seen(ctx, job, shown.next_seq)
     hint = lost.hint or advised or next_step(inspection, others) or shell_hint(inspection, snapshot)
     if inspection.definition.resources is not None:
-        from outlive.jobs.diagnosis import use  # late: most jobs have no resources
-
         hint = sentences(use.not_limited(inspection), hint)
     return Started(
         job=Job(job_id=job.job_id, state=inspection.state.state),

@@ -12,8 +12,10 @@ from outlive import limits
 from outlive.answers import sentences
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, job_answer, lookup
+from outlive.jobs.conditions import parse
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.starting import answer, making
+from outlive.store import approval
 from outlive.store.output.merged import Output
 from outlive.system.fds import socket
 from outlive.system.waiting import Cancelled
@@ -145,8 +147,6 @@ class StartCall:
 
     def _ask(self, ctx: Context, plan: Plan, new: NewJob) -> Started:
         """Wait for the approval of a job that was just made, start it, and answer."""
-        from outlive.store import approval  # late, as below: few jobs are asked about
-
         job = lookup.open_known(ctx, plan.definition.job_id)
         holder = approval.hold(new.dir)  # before the locks go: from here on it holds the job's environment
         new.close()
@@ -221,8 +221,6 @@ class StartCall:
 
 def _conditions(until: Iterable[object], *, stop_at_prompts: bool) -> list[Condition]:
     """Return the checked conditions, before anything is started. Errors: invalid_argument."""
-    from outlive.jobs.conditions import parse
-
     conditions = parse.parsed(until)
     asks = stop_at_prompts and all(one.name != "input" for one in conditions)
     return [*conditions, parse.Condition("input")] if asks else conditions

@@ -14,8 +14,10 @@ from outlive.core.env_files import read_env_files
 from outlive.core.records import LOCAL, State
 from outlive.errors import OutliveError, argument, from_os
 from outlive.jobs import auditing, lookup
+from outlive.jobs import definition as definition_module
 from outlive.jobs.control_client import refused
-from outlive.store import atomic_file
+from outlive.jobs.definition import masked_lines
+from outlive.store import approval, atomic_file
 from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request, of_caller
@@ -59,8 +61,6 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
             new.dir.reserve()  # a supervisor does it for a job that it starts now
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
         if request is not None:
-            from outlive.store import approval
-
             approval.record_asked(new.dir, request)
         if ctx.inbox is not None:
             watched = bool(plan.definition.notification.every_watch)
@@ -223,8 +223,6 @@ def _without_scope(ctx: Context) -> str:
 
 
 def _masked(ctx: Context, plan: Plan) -> list[str]:
-    from outlive.jobs.definition import masked_lines
-
     return masked_lines(plan.definition.mask, {**ctx.env, **plan.overrides})
 
 
@@ -282,8 +280,6 @@ def _goes_on(job: JobDir) -> bool:
 def plan_of_created(ctx: Context, job: JobDir) -> Plan:
     """Return the plan of a job that is started later than it was made, with the variables and the
     input that are on disk. Errors: invalid_argument, io_error."""
-    from outlive.jobs import definition as definition_module
-
     definition = job.read_meta()
     host = definition_module.host_of(ctx, definition.host or LOCAL)
     definition_module.directory_on(ctx, host, definition.cwd)

@@ -10,7 +10,7 @@ import os
 
 from outlive.annotations import Any, Callable
 from outlive.core.records import Definition, State
-from outlive.store import history
+from outlive.store import fault_report, history
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.sinks import Sinks
@@ -87,8 +87,6 @@ class EventRecorder:
 
     def fault(self, error: Exception) -> None:
         """Record an exception that did not end this process."""
-        from outlive.store import fault_report
-
         fault_report.write(self._job, "supervisor", error)
         self.tell_faults()
 
@@ -96,8 +94,6 @@ class EventRecorder:
         """Add an event for each traceback in the directory that the history does not have yet."""
         if not self._job.fault_names():
             return
-        from outlive.store import fault_report  # late: it is hardly ever needed
-
         for content in fault_report.untold(self._job):
             self.tell(history.FAULT, **content)
 
