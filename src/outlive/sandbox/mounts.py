@@ -16,7 +16,6 @@ from outlive.annotations import Callable, Iterable, Protocol
 from outlive.core.records import Sandbox
 from outlive.sandbox import gitconfig, shown
 from outlive.sandbox.shown import is_in
-from outlive.sandbox.view import visible
 from outlive.system import fds
 
 
