@@ -10,8 +10,9 @@ from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, lookup, shown_output
+from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
+from outlive.jobs.interaction import shown_output
 from outlive.render.failures import other_run
 from outlive.reports import wording
 from outlive.store.output.merged import Output

@@ -16,7 +16,8 @@ from outlive.core.labels import check_tag_pattern, tag_matches
 from outlive.core.records import LOCAL, READ, STATES
 from outlive.core.units import moment, seconds_of
 from outlive.errors import argument, invalid
-from outlive.jobs import adoption, job_answer, lookup, ownership, shown_output
+from outlive.jobs import adoption, job_answer, lookup, ownership
+from outlive.jobs.interaction import shown_output
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, BUDGET, FULL, INT, PATH, STR, STRS, Arg, Verb

@@ -12,7 +12,8 @@ from outlive.answers.job import Job
 from outlive.answers.reading import Log, LogLines
 from outlive.core.records import READ
 from outlive.errors import argument, invalid
-from outlive.jobs import adoption, job_answer, lookup, read_cursor, shown_output
+from outlive.jobs import adoption, job_answer, lookup, read_cursor
+from outlive.jobs.interaction import shown_output
 from outlive.render import truncate, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import asked

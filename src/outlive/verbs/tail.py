@@ -7,7 +7,8 @@ from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Tail
 from outlive.core.records import READ
-from outlive.jobs import adoption, job_answer, lookup, shown_output
+from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.interaction import shown_output
 from outlive.render import window
 from outlive.render.encoded.encodings import asked
 from outlive.store.output.merged import Output

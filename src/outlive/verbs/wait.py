@@ -11,8 +11,9 @@ from outlive.answers.job import Job
 from outlive.answers.reading import Wait, Waited
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL, READ
-from outlive.jobs import awaited, job_answer, read_cursor, shown_output
+from outlive.jobs import awaited, job_answer, read_cursor
 from outlive.jobs.conditions import job_wait, of_job, parse
+from outlive.jobs.interaction import shown_output
 from outlive.render import ends, view
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint

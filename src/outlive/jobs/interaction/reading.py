@@ -5,7 +5,8 @@ from __future__ import annotations
 from outlive.answers import ABSENT, sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Polled, Reading, Since
-from outlive.jobs import adoption, job_answer, shown_output
+from outlive.jobs import adoption, job_answer
+from outlive.jobs.interaction import shown_output
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 

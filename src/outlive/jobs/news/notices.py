@@ -13,9 +13,10 @@ from outlive import limits
 from outlive.core.members import entries_of
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, job_answer, lookup, ownership, read_cursor, shown_output
+from outlive.jobs import adoption, job_answer, lookup, ownership, read_cursor
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import deleted
+from outlive.jobs.interaction import shown_output
 from outlive.store import history
 from outlive.store.cleanup import deletions
 from outlive.store.inbox import ANSWERED, LEFT, UNDER_WAY, Claim, Inbox, Progress

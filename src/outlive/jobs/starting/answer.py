@@ -10,8 +10,9 @@ from outlive.answers.job import Job
 from outlive.answers.starting import Started
 from outlive.core.ids import short_id
 from outlive.core.units import timestamp
-from outlive.jobs import job_answer, read_cursor, shown_output
+from outlive.jobs import job_answer, read_cursor
 from outlive.jobs.diagnosis import use
+from outlive.jobs.interaction import shown_output
 from outlive.render import view, window
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
