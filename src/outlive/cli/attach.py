@@ -16,7 +16,8 @@ import tty
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from outlive.cli import stdio, terminal_context
+from outlive.cli import stdio
+from outlive.cli.live import terminal_context
 from outlive.core.ids import short_id
 from outlive.core.records import FINISHED, Terminal
 from outlive.core.units import seconds_of

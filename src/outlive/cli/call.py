@@ -41,7 +41,7 @@ class Call:
         """Print an answer. Errors: SystemExit if it cannot be written."""
         try:
             if self.options.human or os.isatty(1):
-                from outlive.cli import human, human_hint, text  # late: for a person
+                from outlive.cli import human, text  # late: for a person
 
             if self.options.human:
                 verbose = self.options.verbose > 0
@@ -49,7 +49,7 @@ class Call:
             else:
                 stdio.json_line(envelope.encoded(answer))
                 if os.isatty(1):
-                    human_hint.give_once(self.env)
+                    human.hint_once(self.env)
         except OSError as error:  # stdout may be on a full disk: the caller sees half an object, so say why
             stdio.note(f"outlive: while writing the answer: {error.strerror}\n")
             raise SystemExit(ERROR) from None

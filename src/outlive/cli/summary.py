@@ -10,8 +10,9 @@ from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
+from outlive.jobs.interaction import shown_output
 from outlive.render.failures import other_run
 from outlive.reports import wording
 from outlive.store.output.merged import Output
@@ -34,7 +35,7 @@ def with_last_lines(ctx: Context, answer: dict[str, object]) -> dict[str, object
     not show."""
     try:
         with lookup.open_known(ctx, text_of(answer, "job_id")) as job, Output(job) as output:
-            shown = job_answer.snippet(adoption.inspect_and_adopt(ctx, job), output) if output.end else ""
+            shown = shown_output.snippet(adoption.inspect_and_adopt(ctx, job), output) if output.end else ""
     except (OSError, OutliveError):  # removed meanwhile
         return answer
     return {**answer, "snippet": "\n".join(shown.splitlines()[-LINES:])}

@@ -10,8 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from outlive.core.origin import SESSION_VARIABLE
-from outlive.store import inbox
-from outlive.store.inbox import Inbox
 
 if TYPE_CHECKING:
     from outlive.jobs.context import Context
@@ -35,6 +33,8 @@ def session_of(ctx: Context) -> str | None:
     if ctx.inbox is not None:
         return ctx.inbox.name
     if ctx.face == "cli" and ctx.env.get(SESSION_VARIABLE):
+        from outlive.store.inbox import Inbox  # late: for the shell of an agent
+
         inbox = Inbox.of_shell(ctx.store, ctx.env, ctx.cwd)
         return None if inbox is None else inbox.name
     return None
@@ -100,5 +100,7 @@ def _has_ended(ctx: Context, session: str) -> bool:
     """Return whether a session has no live connection. What is so is found out once in a call."""
     ended = ctx.ended_sessions.get(session)
     if ended is None:
+        from outlive.store import inbox  # late: a call about the jobs of its own session needs no lock
+
         ended = ctx.ended_sessions[session] = not inbox.has_connection(ctx.store, session)
     return ended

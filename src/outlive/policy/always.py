@@ -7,7 +7,6 @@ takes back an approval of an earlier line.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import os
@@ -15,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from outlive import fastjson
+from outlive.core.digest import sha256
 from outlive.core.records import Definition
 
 Approvals = dict[str, dict[str, object]]  # by key
@@ -45,7 +45,7 @@ def key_of(
         return None
     whole = definition.command if definition.script is None else definition.script.sha256
     bound: list[object] = [whole, definition.shell, definition.cwd, sorted(overrides.items())]
-    bound += [definition.stdin, definition.stdin_path, hashlib.sha256(stdin_data or b"").hexdigest(), definition.pty]
+    bound += [definition.stdin, definition.stdin_path, sha256(stdin_data or b""), definition.pty]
     stored = definition.to_dict()
     bound += [stored[name] for name in ("host", "resources", "systemd_scope", "notification", "sandbox", "elevated")]
     text = json.dumps(bound, sort_keys=True)

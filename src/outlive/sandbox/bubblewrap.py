@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 from outlive.annotations import Mapping
@@ -99,6 +98,8 @@ def can_work(configured: str | None) -> bool:
 
 def tried(path: str) -> str | None:
     """Return what bwrap complains of, None if it works."""
+    import subprocess  # late: 2 ms, which every job in a sandbox would pay
+
     words = [path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     try:
         done = subprocess.run(

@@ -6,10 +6,10 @@ makes it true right before the start.
 
 from __future__ import annotations
 
-import hashlib
 import os
 
 from outlive.annotations import Any, Iterable, Mapping
+from outlive.core.digest import sha256
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError, argument, invalid
 from outlive.sandbox import shown
@@ -143,7 +143,7 @@ def _identity(path: str) -> list[int]:
 def _cache(home: str, roots: list[str]) -> str:
     """Return the directory for what tools cache in the sandboxes of a workspace. Jobs of another
     workspace have another one, since what is in it gets into what is built there."""
-    name = hashlib.sha256("\0".join(roots).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    name = sha256("\0".join(roots).encode("utf-8", "surrogateescape"))[:16]
     return os.path.join(os.path.realpath(f"{home}/.cache"), os.path.relpath(_CACHES, ".cache"), name)
 
 

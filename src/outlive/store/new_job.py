@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import TypeVar
-from outlive.store.cleanup.delete import remove_tree
 from outlive.store.job_dir import LOCK, NEW, JobDir, Locks
 from outlive.store.root import TEMPORARY
 from outlive.system import fault_points
@@ -72,4 +71,6 @@ class NewJob:
 
     def _remove(self) -> None:
         self.store.unmark_live(self.job_id)
+        from outlive.store.cleanup.delete import remove_tree  # late: few starts fail
+
         remove_tree(self.store.fd, self.temporary)

@@ -17,6 +17,7 @@ from outlive.core.records import LOCAL, READ, STATES
 from outlive.core.units import moment, seconds_of
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, ownership
+from outlive.jobs.interaction import shown_output
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, BUDGET, FULL, INT, PATH, STR, STRS, Arg, Verb
@@ -319,7 +320,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
     definition, state = inspection.definition, inspection.state
     try:
         with Output(job) as output:
-            last = job_answer.telling_line(ctx, inspection, output)
+            last = shown_output.telling_line(ctx, inspection, output)
             waits = job_answer.waiting(inspection, output).waiting_for_input
             used = job_answer.usage(inspection, job, output) if ctx.detail == FULL else None
     except OSError:

@@ -13,6 +13,7 @@ from outlive.answers.reading import Log, LogLines
 from outlive.core.records import READ
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, read_cursor
+from outlive.jobs.interaction import shown_output
 from outlive.render import truncate, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import asked
@@ -81,7 +82,7 @@ def log(
             finally:
                 reader.lines.close()
             losses = job_answer.losses(inspection, output)
-            unread = job_answer.not_utf_8(ctx, output)
+            unread = shown_output.not_utf_8(ctx, output)
         if stream == "both" and search is None and compare is None:
             read_cursor.mark_seen(ctx, job_dir, shown.shown.next_seq)
         return Log(

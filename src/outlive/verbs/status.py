@@ -6,7 +6,6 @@ from outlive.answers import sentences
 from outlive.answers.job import Job, Status
 from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
-from outlive.store import fault_report
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import JOB, Verb
@@ -76,6 +75,8 @@ def _gaps(output: Output) -> list[Gap]:
 def _faults(job: JobDir) -> list[dict[str, str]]:
     if not job.fault_names():
         return []
+    from outlive.store import fault_report  # late: hardly ever is there one
+
     return fault_report.read(job)
 
 

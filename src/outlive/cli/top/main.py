@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import Any
 
-from outlive.cli import terminal_context
+from outlive.cli.live import terminal_context
 from outlive.errors import OutliveError
 from outlive.verbs.spec import GlobalOptions
 

@@ -15,7 +15,6 @@ from outlive import fastjson, limits
 from outlive.core.nearest import nearest
 from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid
-from outlive.store.output.patterns import Pattern
 
 WORDS = ("exit", "output", "input")
 # name → what else its object may hold
@@ -181,6 +180,8 @@ def _pattern(name: str) -> Callable[[object, dict[str, object]], Condition]:
         stream = more.get("stream", "both")
         if stream not in _STREAMS:
             raise invalid("until", f"stream is one of {', '.join(_STREAMS)}, not {stream!r}")
+        from outlive.store.output.patterns import Pattern  # late: few starts wait for a line
+
         return Condition(name, Pattern(value, field="until"), {"stream": stream})
 
     return check

@@ -16,6 +16,7 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup, ownership, read_cursor
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import deleted
+from outlive.jobs.interaction import shown_output
 from outlive.store import history
 from outlive.store.cleanup import deletions
 from outlive.store.inbox import ANSWERED, LEFT, UNDER_WAY, Claim, Inbox, Progress
@@ -282,7 +283,7 @@ def _end(ctx: Context, job: JobDir, inspection: Inspection) -> list[Notice]:
 
 def _state_of(ctx: Context, job: JobDir, inspection: Inspection, event: str) -> Notice:
     with Output(job) as output:
-        last = job_answer.telling_line(ctx, inspection, output)
+        last = shown_output.telling_line(ctx, inspection, output)
     at = inspection.state.finished_at or inspection.state.started_at
     return {**_about(job, inspection), "last_line": last, "at": at, "event": event}
 

@@ -1,8 +1,4 @@
-"""The sandbox of a caller's jobs: what a call gets, and what a stored job may still have.
-
-Nothing here is loaded where neither the configuration, nor the caller's rights, nor the call names a
-sandbox.
-"""
+"""The sandbox of a caller's jobs: what a call gets, and what a stored job may still have."""
 
 from __future__ import annotations
 

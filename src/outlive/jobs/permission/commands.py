@@ -6,7 +6,6 @@ Imported only where a policy is configured.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import threading
@@ -16,6 +15,7 @@ from weakref import WeakSet
 
 from outlive import limits
 from outlive.config import state_directory
+from outlive.core.digest import sha256
 from outlive.core.records import Approval, Definition, GivenInput, Notification
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
@@ -112,12 +112,12 @@ def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan) -> 
 
 def _shown_input(data: bytes) -> GivenInput:
     text = data.decode("utf-8", "surrogateescape") if len(data) <= limits.FORM_CHARS else None
-    return GivenInput(bytes=len(data), sha256=hashlib.sha256(data).hexdigest(), text=text)
+    return GivenInput(bytes=len(data), sha256=sha256(data), text=text)
 
 
 def digest(variables: Mapping[str, str]) -> str:
     """Return a digest of variables, by which a process that starts the job later finds them changed."""
-    return hashlib.sha256(json.dumps(sorted(variables.items())).encode()).hexdigest()
+    return sha256(json.dumps(sorted(variables.items())).encode())
 
 
 def _take_room(plan: Plan) -> None:

@@ -12,7 +12,8 @@ from outlive import limits
 from outlive.answers import sentences
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, job_answer, lookup
-from outlive.jobs.conditions import parse
+from outlive.jobs.conditions import of_job, parse
+from outlive.jobs.conditions.job_wait import JobWait, wait_for
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.starting import answer, making
 from outlive.store import approval
@@ -91,8 +92,6 @@ class StartCall:
     def check(self, ctx: Context, definition: Definition) -> None:
         """Check, before anything is started, what the conditions of the answer ask for. Errors: denied."""
         if self.conditions:
-            from outlive.jobs.conditions import of_job
-
             reach = of_job.reach_of(ctx, self.conditions)
             if reach is not None:
                 reach.require(definition, self.conditions)
@@ -206,8 +205,6 @@ class StartCall:
 
     def _answer_on_condition(self, ctx: Context, job: JobDir) -> Started:
         """Wait as the verb `wait` does, from the start of the job on, and answer."""
-        from outlive.jobs.conditions.job_wait import JobWait, wait_for
-
         waited = JobWait(ctx, job, self.conditions, output_since=0, match_since=0)
         try:
             done = wait_for(ctx, [waited], began=self.began, limit=self.deadline)

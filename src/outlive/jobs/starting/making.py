@@ -13,6 +13,7 @@ from outlive import fastjson, limits
 from outlive.core.env_files import read_env_files
 from outlive.core.records import LOCAL, State
 from outlive.errors import OutliveError, argument, from_os
+from outlive.hosts import engines
 from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.control_client import refused
@@ -97,8 +98,6 @@ def begin(
     definition = plan.definition
     doing = "start" if created else "restart" if definition.restarted_from else "run"
     if definition.host is not None:
-        from outlive.hosts import engines
-
         if engines.of_job(job, definition) is not None:  # another process has handed it over
             return None
         auditing.note_start(ctx, doing, plan)
@@ -170,7 +169,7 @@ def _make_logs(job: JobDir) -> None:
 def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
     if definition.sandbox is None:
         return ctx.env
-    from outlive.jobs.permission import boundary
+    from outlive.jobs.permission import boundary  # late: 1 ms, and where no sandbox is configured it costs nothing
 
     return boundary.inherited(definition, ctx.env)
 
@@ -250,7 +249,9 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
             if "error" in failed:  # on another host
                 raise refused(failed["error"])
             if failed.get("sandbox"):
-                from outlive.jobs.permission import boundary
+                from outlive.jobs.permission import (
+                    boundary,  # late: 1 ms, and where no sandbox is configured it costs nothing
+                )
 
                 raise boundary.not_set_up(failed["failed"])
             error = OSError(failed["errno"], failed["failed"], failed.get("path"))
