@@ -120,8 +120,6 @@ class StartCall:
         assert new.locks is not None
         try:
             sock = making.begin(ctx, plan, new.dir, new.locks, awaited=self.waits_for_end)
-            from outlive.jobs import processes  # noqa: F401 - what the answer needs, while the supervisor starts the command
-
             making.started(new.dir, sock, new.locks)
         except OutliveError as error:
             auditing.note_unstarted(ctx, plan.definition.job_id, error)

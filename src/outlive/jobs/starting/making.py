@@ -34,15 +34,20 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
 
+def require_allowed(ctx: Context, plan: Plan, *, ask: bool) -> None:
+    """Ask the policy, if there is one, about the commands of a job (permission/commands.require). Errors: denied."""
+    if ctx.config.has("policy"):
+        from outlive.jobs.permission import commands  # late: 2 ms, and most people have no policy
+
+        commands.require(ctx, plan, ask=ask)
+
+
 def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
     """Make the job's directory, complete and visible, with its locks held.
 
     Errors: denied, io_error; nothing is left then.
     """
-    if ctx.config.has("policy"):
-        from outlive.jobs.permission import commands  # late, as everywhere: most people have no policy
-
-        commands.require(ctx, plan, ask=live)
+    require_allowed(ctx, plan, ask=live)
     request = plan.definition.approval
     new: NewJob | None = None
     ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
