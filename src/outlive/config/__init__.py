@@ -18,7 +18,7 @@ from outlive.core.units import duration_ms
 
 if TYPE_CHECKING:
     from outlive.core.host_settings import HostSettings
-    from outlive.policy.decide import Policy
+    from outlive.policy.decide import Policy  # late: 1 ms, and most people have no policy
 
 
 STRINGS = "array of strings"
@@ -164,7 +164,7 @@ class Config:
         """Return the policy for commands; None where none is configured."""
         if not self.has("policy"):
             return None
-        from outlive.policy.decide import Policy
+        from outlive.policy.decide import Policy  # late: 1 ms, and most people have no policy
 
         ask_timeout_ms = duration_ms(self.get("policy", "ask_timeout"), "policy.ask_timeout")
         return Policy(self.get("policy", "default"), ask_timeout_ms, self.get("policy", "rule") or ())

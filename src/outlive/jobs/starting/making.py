@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
-    from outlive.launch import systemd_scope as scope_launch
+    from outlive.launch import systemd_scope as scope_launch  # late: 1 ms, and few jobs get a scope
     from outlive.store.job_dir import JobDir
 
 
@@ -184,7 +184,7 @@ def _entered(ctx: Context, job_id: str) -> scope_launch.Launcher:
 
     Errors: launch_failed; then nothing was started.
     """
-    from outlive.launch import systemd_scope as scope_launch
+    from outlive.launch import systemd_scope as scope_launch  # late: 1 ms, and few jobs get a scope
 
     launcher: scope_launch.Launcher | None = None
     deadline = time.monotonic() + limits.LAUNCH_S
@@ -254,9 +254,7 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
             if "error" in failed:  # on another host
                 raise refused(failed["error"])
             if failed.get("sandbox"):
-                from outlive.jobs.permission import (
-                    boundary,  # late: 1 ms, and where no sandbox is configured it costs nothing
-                )
+                from outlive.jobs.permission import boundary  # late, as above
 
                 raise boundary.not_set_up(failed["failed"])
             error = OSError(failed["errno"], failed["failed"], failed.get("path"))
