@@ -74,6 +74,17 @@ class TestNames:
             (["   "], "command"),
             ([""], "command"),
             (["echo 'two words'"], "echo two words"),
+            (["cd app && make -k -j4 2>&1 | tail -40"], "make"),
+            (["curl -s http://x/ > /dev/null; true"], "curl http://x/"),
+            (["/venv/bin/python -m pytest -q test_a.py"], "python pytest test_a.py"),
+            (["for i in 1 2; do make -C $i test; done"], "make $i test"),
+            (["{ npm test | cat; }"], "npm test"),
+            (["if [ -f Makefile ]; then make all; fi"], "make all"),
+            (['bash -lc "cd app && npm test | tail"'], "npm test"),
+            (["bash", "-c", "npm test | tail"], "npm test"),
+            (["cat <<E | grep a\na | b\nE"], "cat"),
+            (["! make all"], "make all"),
+            (["echo 'not closed"], "echo 'not closed"),
         ],
     )
     def test_a_job_is_called_as_a_person_would_call_it(self, command: list[str], name: str) -> None:
