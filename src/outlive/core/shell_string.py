@@ -137,7 +137,10 @@ class _Reader:
                 else:
                     self._drop_patterns(joined, patterns)
             else:
+                at = self._at
                 command = self._command(closers, patterns=patterns)
+                if at == self._at:  # nothing is here, but one of `closers` should be
+                    raise Unclear
                 if isinstance(command, str):
                     closer = command
                 elif command is not None:
