@@ -1,16 +1,14 @@
-"""Why a job is not there: gc may have deleted it, another session removed it, somebody deleted
-its directory while it ran, or a part of its name was given."""
+"""Why a job is not there: gc may have deleted it, another session removed it, or somebody deleted
+its directory while it ran."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from itertools import islice
 
-from outlive.core.ids import is_id, short_id
+from outlive.core.ids import is_id
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError, per_face
-from outlive.jobs import lookup, ownership
 from outlive.jobs.context import Context
 from outlive.store.cleanup import deletions
 from outlive.store.job_dir import JobDir
@@ -18,8 +16,6 @@ from outlive.system import tree
 
 _SHOWN = 5  # processes
 _COMMAND_CHARS = 60
-_SEARCHED = 200  # jobs, for one that may be meant by a part of its name, of at least so many characters:
-_LEAST_CHARS = 3
 _WHY = {
     "older_than": "it ended longer ago than jobs are kept",
     "max_jobs": "there were more finished jobs than are kept",
@@ -34,9 +30,7 @@ def explained(ctx: Context, text: str, error: OutliveError) -> OutliveError:
     deletion = deletions.find(ctx.store, text, ctx.wall)
     if deletion is None:
         wanted = text.strip().upper()
-        if is_id(wanted):
-            return error if ctx.wall is not None else _running(ctx, wanted) or error
-        return _of_part(ctx, text.strip().lower()) or error
+        return error if ctx.wall is not None or not is_id(wanted) else _running(ctx, wanted) or error
     if deletion["bound"] == deletions.REMOVED:
         return OutliveError(
             "job_not_found",
@@ -53,20 +47,6 @@ def explained(ctx: Context, text: str, error: OutliveError) -> OutliveError:
         hint="Its output is gone. Run the command again if you need it.",
         details={"deleted_at": deletion["at"], "bound": bound},
     )
-
-
-def _of_part(ctx: Context, part: str) -> OutliveError | None:
-    """Return the error that names the caller's newest job whose name has this part; None if there is none."""
-    for job_id in islice(lookup.job_ids(ctx), _SEARCHED if len(part) >= _LEAST_CHARS else 0):
-        known = lookup.definition(ctx.store, job_id)
-        if known is not None and part in known.name.lower() and ownership.is_own(ctx, known):
-            return OutliveError(
-                "job_not_found",
-                f"no job has the name {part!r}",
-                hint=f"Did you mean {short_id(job_id)} ({visible(known.name)})?",
-                details={"candidates": [job_id]},
-            )
-    return None
 
 
 def _running(ctx: Context, job_id: str) -> OutliveError | None:
