@@ -48,6 +48,16 @@ def session_of(session: McpSession, job: str) -> str:
     return shown
 
 
+def test_a_part_of_the_name_of_an_own_job_is_answered_with_that_job(mcp_connect: Connect) -> None:
+    one, other = mcp_connect(), mcp_connect()
+    job = background(one, HELD)
+    refused = one.error("process", action="kill", job_id="Sleep", code="job_not_found")
+    assert f"Did you mean {job[-8:]} (exec sleep 60)?" in refused.text
+    assert refused.result["error"]["details"]["candidates"] == [job]
+    assert "Did you mean" not in other.error("process", action="kill", job_id="Sleep", code="job_not_found").text
+    one.ok("process", action="kill", job_id=job)
+
+
 @MODERN_FIRST
 def test_a_title_names_no_job_of_another_window_and_its_id_does(mcp_connect: Connect) -> None:
     one, other = mcp_connect(), mcp_connect()
