@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from outlive import limits
 from outlive.core import shell_string
 from outlive.core.quoted import one_line
