@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from clients.script import PROMPT
 from conformance import npm
+from support.pages import CHECKOUT
 from support.preloaded import OUTLIVE
 
 CODEX = "@openai/codex@0.169.0"
@@ -209,6 +210,14 @@ def _opencode_in_terminal(place: Place) -> Start:
 def _openclaw_in_terminal(place: Place) -> Start:
     start = _openclaw(place)
     return Start([*start.command[:2], "tui", "--local", "--message", place.prompt], start.env)
+
+
+def with_plugin(place: Place, start: Start) -> Start:
+    """Return what starts Claude Code with the plugin of the checkout in place of the entry in its configuration."""
+    words = [str(place.outlive), "uninstall", "claude-code"]
+    subprocess.run(words, env=place.env(), cwd=place.work, check=True, stdout=subprocess.DEVNULL)
+    command = [word.replace("mcp__outlive", "mcp__plugin_outlive_outlive") for word in start.command]
+    return Start([*command, "--plugin-dir", str(CHECKOUT / "plugins" / "outlive")], start.env)
 
 
 class Client(NamedTuple):

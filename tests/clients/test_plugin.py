@@ -278,6 +278,31 @@ def test_the_hook_puts_the_end_of_a_job_into_the_conversation_of_claude_code(pla
 
 
 @pytest.mark.slow
+def test_the_hook_speaks_in_a_session_of_claude_code_that_is_continued(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Host("claude", place)
+    log = place / "requests"
+    log.mkdir()
+    work = host.place.work
+    command = f"until [ -e go ]; do sleep 0.1; done; {script.BUILT}; exit 3"
+    step = script.Step("start", "exec", {"command": command, "background": True})
+    monkeypatch.setitem(script.SCRIPTS, "left", (step,))
+    with Model(log) as model:
+        at = host.place._replace(url=model.url, prompt=script.prompt("left"))
+        start = launch.with_plugin(at, launch.CLIENTS["claude"].start(at))
+        env = {**at.env(), **start.env}
+        measure.ran(start.command, env, work, place)
+        (work / "go").touch()
+        host.type('outlive wait $(outlive list --all | sed -E \'s/.*"job_id":"([^"]+).*/\\1/\')')
+        before = len(list(log.iterdir()))
+        words = ["Hello again." if word == at.prompt else word for word in start.command]
+        measure.ran([*words, "--continue"], env, work, place)
+    later = [path.read_text(encoding="utf-8") for path in sorted(log.glob("*-Anthropic.json"))[before:]]
+    assert "exited with code 3; last line: built" in "".join(later), (place / "client.err").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["codex", "gemini"])
 def test_the_hook_of_a_stop_puts_the_end_of_a_job_into_the_conversation(
     name: str, place: Path, monkeypatch: pytest.MonkeyPatch

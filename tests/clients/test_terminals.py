@@ -14,9 +14,9 @@ import pyte
 import pytest
 
 from clients import measure, terminal
-from clients.apis import CALL, RESULT, USER, Tool, Turn
-from clients.launch import CLIENTS, Place, installed
-from clients.model import Model, decide, woken
+from clients.apis import CALL, RESULT, USER, Anthropic, Tool, Turn
+from clients.launch import CLIENTS, Place, installed, with_plugin
+from clients.model import DONE, Model, decide, woken
 from clients.row import measured
 from clients.script import BUILT, SCRIPTS, Step, in_own_shell, prompt
 from clients.terminal import Terminal
@@ -85,13 +85,13 @@ def test_the_terminal_of_this_client_takes_no_task_and_wakes_no_model(name: str,
 class Claude:
     """Claude Code in a terminal, in an empty home, whose model runs these steps. The test is skipped if it is not installed."""
 
-    def __init__(self, place: Path, *steps: Step, config: str = "") -> None:
+    def __init__(self, place: Path, *steps: Step, config: str = "", plugin: bool = False) -> None:
         try:
             modules = installed("claude")
         except npm.Unavailable as error:
             pytest.skip(str(error))
         self.log, home = place / "requests", place / "host"
-        self._screen = place / "screen"
+        self._screen, self._plugin = place / "screen", plugin
         self.work = Path(tempfile.mkdtemp(prefix="w"))  # a short name, as people have it
         for path in (self.log, home):
             path.mkdir()
@@ -103,6 +103,7 @@ class Claude:
     def __enter__(self) -> Claude:
         self._model.__enter__()
         start = CLIENTS["claude"].in_terminal(self._at)
+        start = with_plugin(self._at, start) if self._plugin else start
         self.terminal = Terminal(start.command, {**self._at.env(), **start.env}, self.work, self._screen)
         self.terminal.__enter__()
         until(lambda: self.outlive("list", "--all")["jobs"], 200, what="the job")
@@ -124,6 +125,11 @@ class Claude:
         screen = pyte.Screen(terminal.COLUMNS, terminal.ROWS)
         pyte.ByteStream(screen).feed(self._screen.read_bytes())
         return " ".join(" ".join(screen.display).split())
+
+    def say(self, words: str) -> None:
+        self.terminal.type(words)
+        until(lambda: words in self.shown(), 60, what=f"{words} on the screen")
+        self.terminal.type("\r")
 
     def form(self) -> str:
         """Return the screen that has the form of an approval."""
@@ -190,3 +196,30 @@ def test_task_stop_of_claude_code_ends_what_the_task_is_of(waits: bool, place: P
             assert client.job["state"] == "running"
         else:
             until(lambda: client.job["state"] == "killed", 60, what="the end of the job")
+
+
+def told_in(client: Claude, words: str) -> list[str]:
+    """Return what the newest conversation that has these words says of the end with 3."""
+    newest = max(client.log.glob("*-Anthropic.json"))
+    turns, _ = Anthropic.read(json.loads(newest.read_text(encoding="utf-8")))
+    said = [turn.text for turn in turns]
+    return [text for text in said if "with code 3" in text] if any(words in text for text in said) else []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clear", [False, True], ids=["", "after a clear"])
+def test_an_end_wakes_the_model_of_claude_code_and_is_told_by_no_hook_and_no_notice_again(
+    clear: bool, place: Path
+) -> None:
+    waits = f"until [ -e go ]; do sleep 0.1; done; {BUILT}; exit 3"
+    with Claude(place, begins(waits), plugin=True) as client:
+        until(lambda: DONE in client.shown(), 120, what="the end of the turn")
+        if clear:
+            client.say("/clear")
+            until(lambda: DONE not in client.shown(), 60, what="the empty screen")
+        (client.work / "go").touch()
+        until(lambda: client.job["state"] == "exited", 60, what="the end of the job")
+        client.say("Hello again.")  # the hook is asked too
+        until(lambda: told_in(client, ""), 60, what="the wake")
+        client.say("And a third time.")
+        assert len(until(lambda: told_in(client, "And a third time."), 60, what="the request")) == 1

@@ -17,6 +17,7 @@ from support.notified import wait_for_end
 from support.tasks_client import Created, TasksClient, get
 from support.tasks_client import start as start_task
 from support.tiers import MODERN_FIRST, ONE_ERA, first
+from support.tools import background
 from support.wait import until
 
 Connect = Callable[..., McpSession]
@@ -45,6 +46,14 @@ def told(session: McpSession) -> list[dict[str, Any]]:
     for notice in notices:
         assert notice["job_id"] in answer.text
     return notices
+
+
+def test_the_last_line_is_one_that_says_something(mcp_session: McpSession) -> None:
+    job = background(mcp_session, "printf 'ready\\n-----\\n\\n'; exec sleep 60")
+    mcp_session.ok("process", action="wait", job_id=job, until=[{"regex": "---"}])
+    (row,) = mcp_session.ok("process", action="list")["jobs"]
+    assert row["last_line"] == "ready"
+    mcp_session.ok("process", action="kill", job_id=job)
 
 
 def test_an_end_is_told_once_with_name_and_last_line(mcp_session: McpSession, cli: Cli, work: Path) -> None:
@@ -418,6 +427,20 @@ def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, w
             wait_for_end(cli, task.task_id)
         assert get(session, known.task_id).status == "completed"
         assert [notice["job_id"] for notice in told(session)] == [news.task_id]
+
+
+def test_the_end_of_a_task_that_wakes_the_model_is_told_by_the_task_alone(place: Path, work: Path, cli: Cli) -> None:
+    """Claude Code looks at a task at least every five seconds, and calls its model then."""
+    how: dict[str, Any] = {"client_name": "claude-code", "args": ("--answers=both",), "extensions": [TasksClient()]}
+    with McpSession(log=place / "mcp.log", **how) as session:
+        task = start_task(session, "until [ -e go ]; do sleep 0.1; done; echo built; exit 1", yield_ms=0)
+        assert isinstance(task, Created)
+        assert get(session, task.task_id).status == "working"
+        (work / "go").touch()
+        wait_for_end(cli, task.task_id)
+        assert told(session) == []
+        assert get(session, task.task_id).status == "completed"
+        assert told(session) == []
 
 
 @MODERN_FIRST

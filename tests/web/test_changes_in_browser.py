@@ -47,7 +47,7 @@ def test_a_job_is_compared_with_the_last_good_run_and_shows_how_long_each_took(
         jobs.append(cli.ok("run", "--wait", "head -n1 report; `sed -n 2p report`; exit `sed -n 3p report`")["job_id"])
     page = tab.page
     tab.open(f"{ui.page}/job/{jobs[2]}")
-    bars = page.locator(".runs a")
+    bars = page.locator(".bars a")
     until(lambda: bars.count() == 3)
     assert [one.get_attribute("class") for one in bars.all()] == ["good", "bad", "bad"]
     assert bars.nth(2).get_attribute("aria-current") == "true"

@@ -57,7 +57,7 @@ def test_a_job_that_fails_while_one_looks_jumps_there_unless_one_has_scrolled(ta
         cli.ok("write", job, "--data", "go\n")
         page.locator("h1 ~ .state", has_text="exit 2").wait_for()
         if has_scrolled:
-            page.locator(".runs a, .events .finished").first.wait_for()
+            page.locator(".bars a, .events .finished").first.wait_for()
             assert target(tab) == [] and page.locator("#output .line .text").first.text_content() == "1"
         else:
             until(lambda: target(tab) == ["src/a.c:3:5: error: no such thing"])

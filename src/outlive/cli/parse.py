@@ -185,7 +185,8 @@ class _Reader:
             self.options.verbose += count
             return at + 1
         name, equals, value = words[at].partition("=")
-        arg = self.flags.get(name)
+        # A hint names an argument as MCP has it: since_seq=120
+        arg = self.flags.get(name) or self.flags.get(name.replace("_", "-"))
         if arg is None:
             raise self._unknown(name)
         if arg.kind == BOOL:

@@ -94,10 +94,13 @@ def seen_here(ctx: Context, job: JobDir) -> int:
     return position if is_own else 0
 
 
-def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
-    """Remember that this answer ends at `next_seq`. A session without a record is at 0."""
+def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -> None:
+    """Remember that this answer ends at `next_seq`. A session without a record is at 0. `asks`: the answer tells that the
+    job waits for input, which a `wait` for any of several jobs does not tell again."""
     if _session(ctx) is None or not (next_seq or _record(ctx, job)):
         return
+    if asks:
+        mark_reported(ctx, job, "input", next_seq)
     with suppress(OSError):
         fd = _open(ctx, job)
         try:

@@ -20,10 +20,11 @@ def snippet(output: Output, since: int = 0) -> str:
 
 
 def last_line(output: Output) -> str | None:
-    """Return the last line that is not blank; None if there is none in the last KiB."""
+    """Return the last line that says something; None if there is none in the last KiB."""
     start = max(0, output.end - 1024 - MAX_HELD_BYTES)
     text = _end(output, start)
     lines = [line for line in readable(text).splitlines() if line.strip()]
+    lines = [line for line in lines if any(map(str.isalnum, line))] or lines  # no rule below a table
     return lines[-1].strip()[: limits.LAST_LINE_CHARS] if lines else None
 
 

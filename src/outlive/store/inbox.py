@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 PENDING = ".owed"
 _SHELLS_CLIENT = "claude-code"
 _SHELLS_DIRECTORY = "CLAUDE_PROJECT_DIR"
-# The call that started a job: it was answered, is under way, or ended without an answer
-ANSWERED, UNDER_WAY, LEFT = range(3)
+# The call that started a job: it was answered, is under way, or ended without an answer; FOLLOWED: it was answered with a
+# task, for whose end the client looks
+ANSWERED, UNDER_WAY, LEFT, FOLLOWED = range(4)
 _LIVE = "live"
 _BYTE = 0  # of a file, which is locked
 _ENTRY_BYTES = 32
@@ -260,8 +261,8 @@ class Inbox:
         if claim is None:  # a hook tells it just now
             return
         try:
-            if claim.progress.call == UNDER_WAY:
-                other.set_call(job_id, LEFT)
+            ended = {UNDER_WAY: LEFT, FOLLOWED: ANSWERED}
+            other.set_call(job_id, ended.get(claim.progress.call, claim.progress.call))
             if other.name != self.name:
                 self._hold()
                 root = self._store.fd

@@ -213,7 +213,7 @@ class _Reader:
         first = max(0, total - count)
         hint = None
         if first and limit is None:
-            hint = f"Lines {first + 1} to {total} of {total} are shown; pass offset (from 0) and limit to see others."
+            hint = f"Lines {first + 1} to {total} of {total} are shown; offset (from 0) and limit show others."
         return (self.lines.start_of(first) if first < total else end), end, hint
 
     def _stop_of(self, line: int) -> int:
@@ -250,10 +250,14 @@ class _Reader:
 
     def _go_on(self, stop: int, by_position: bool) -> str:
         if by_position:
-            return f"More follows: pass since_seq={stop}."
+            return f"More follows: since_seq={stop} shows it."
         line = self.lines.before(stop)
         whole = self.lines.start_of(line) == stop
-        return f"More follows: pass offset={line}." if whole else f"More of this line follows: pass since_seq={stop}."
+        return (
+            f"More follows: offset={line} shows it."
+            if whole
+            else f"More of this line follows: since_seq={stop} shows it."
+        )
 
     def _nothing(self, total: int) -> str | None:
         return f"No line is here: there are {total:,} lines, and offset counts from 0." if total else None

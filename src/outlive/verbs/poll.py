@@ -57,7 +57,8 @@ def poll(
         finally:
             if control is not None:
                 control.close()
-        read_cursor.mark_seen(ctx, job_dir, answer.reading.shown.next_seq)
+        asks = answer.reading.asks.waiting_for_input
+        read_cursor.mark_seen(ctx, job_dir, answer.reading.shown.next_seq, asks=asks)
         answer.since.hint = sentences(beyond, answer.since.hint)
         answer.waited_ms = round((time.monotonic() - began) * 1000)
         return answer

@@ -71,7 +71,8 @@ class Reaction:
         """Return the new output and the job's state, and move the client's read position."""
         answer = read(self._ctx, self._job, self._since, self._view)
         reading, since = answer.reading, answer.since
-        read_cursor.mark_seen(self._ctx, self._job, reading.shown.next_seq)
+        asks = reading.asks.waiting_for_input
+        read_cursor.mark_seen(self._ctx, self._job, reading.shown.next_seq, asks=asks)
         known = reading.asks.waiting_for_input and reading.asks.echo is not False
         if known and not (reading.stopped or since.losses.dropped_bytes or since.losses.missing_bytes):
             since.hint = None  # how to answer a prompt, which the caller has just done

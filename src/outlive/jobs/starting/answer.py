@@ -60,7 +60,7 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
         previous = job_answer.previous(ctx, inspection, output)
     reported = job_answer.reported(inspection)
     if ctx.client is not None:
-        read_cursor.mark_seen(ctx, job, shown.next_seq)
+        read_cursor.mark_seen(ctx, job, shown.next_seq, asks=asks.waiting_for_input)
     hint = lost.hint or advised or next_step(inspection, others) or shell_hint(inspection, snapshot)
     if inspection.definition.resources is not None:
         hint = sentences(use.not_limited(inspection), hint)

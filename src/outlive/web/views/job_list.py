@@ -23,7 +23,8 @@ from outlive.system.waiting import checkpoint
 from outlive.verbs.list import entry_of
 from outlive.web.views import questions
 
-_MOST = 400  # jobs of one answer
+_MOST = 400  # jobs that one call reads, or tells of as changed
+_KNOWN = 2_000  # older ones that one answer has, if they were read before
 _FIRST = 100  # of the first one, which fills a window
 _COMMAND_CHARS = 300
 _ASK_S = 3.0
@@ -69,17 +70,21 @@ class JobList:
         live = [self._entries[job] for job in self._unfinished if job not in there]
         return {**newest, "jobs": newest["jobs"] + live, "removed": [], "next": self._number, "more": False}
 
-    def older(self, ctx: Context, before: str | None, most: int = _MOST) -> dict[str, Any]:
+    def older(self, ctx: Context, before: str | None, most: int = _KNOWN) -> dict[str, Any]:
         """Return the newest jobs that are older than the one with this id, the id `oldest` of the last of them, and how
         many are `left`."""
         end = len(self._ids) if before is None else bisect_left(self._ids, before)
-        some = self._ids[max(0, end - min(most, _MOST)) : end][::-1]
-        for job in some:
+        to_read = _MOST
+        some: list[str] = []
+        for job in reversed(self._ids[max(0, end - most) : end]):
             if job not in self._entries:
                 self._read(ctx, job, is_news=False)
-        left = end - len(some)
+                to_read -= 1
+            some.append(job)
+            if not to_read:
+                break
         jobs = [self._entries[job] for job in some if job in self._entries]
-        return {**self._about(), "jobs": jobs, "oldest": some[-1] if some else before, "left": left}
+        return {**self._about(), "jobs": jobs, "oldest": some[-1] if some else before, "left": end - len(some)}
 
     def _about(self) -> dict[str, object]:
         return {"list": self.name, "total": len(self._ids)}
