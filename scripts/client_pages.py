@@ -72,8 +72,7 @@ ABOUT = {
     "codex": About(
         f"The text of an answer. Descriptions of arguments are shown while a tool's schema has at most 5,000 bytes, as ours "
         f"have. {_MEASURED}",
-        "A call may last 120 s, because the entry says so (60 s otherwise). Calls of `exec` need `--approve` where the approval "
-        "policy is `never`. Name variables that jobs need in `env_vars`.",
+        "Calls of `exec` need `--approve` where the approval policy is `never`. Name variables that jobs need in `env_vars`.",
         f'codex exec --skip-git-repo-check -c \'mcp_servers.outlive.default_tools_approval_mode="approve"\' "{_PROMPT}"',
         ("https://developers.openai.com/codex/mcp",),
         "Codex 0.169: a session with a scripted model.",
@@ -96,7 +95,7 @@ ABOUT = {
     "openclaw": About(
         f"The text of an answer, several times, in about 1,000 characters of its own. It never shows the instructions of a "
         f"server. {_MEASURED}",
-        "It cuts an answer at 20,000 characters. A request may last 120 s, because the entry says so (60 s otherwise).",
+        "It cuts an answer at 20,000 characters.",
         f'openclaw agent --local -m "{_PROMPT}"',
         ("https://docs.openclaw.ai/cli/mcp",),
         "OpenClaw 2026.9.6: a session with a scripted model.",
@@ -110,7 +109,7 @@ ABOUT = {
     ),
     "cline": About(
         _UNMEASURED,
-        "A request may last 120 s, because the entry says so (60 s otherwise). The extension for VS Code reads the same file.",
+        "The extension for VS Code reads the same file.",
         f'cline "{_PROMPT}"',
         ("https://docs.cline.bot/getting-started/config", "https://docs.cline.bot/mcp/configuring-mcp-servers"),
         "Cline 3.0.65: its own loader (`@cline/core`) reads the entry.",

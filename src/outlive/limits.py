@@ -51,6 +51,7 @@ GC_LISTED_JOBS = 500  # `jobs` of one gc answer
 SILENT_MS = 5_000  # a running job that has been silent for this long is diagnosed
 RETRY_MS = (1_000, 60_000)  # bounds of retry_after_ms
 TASK_POLL_MS = (1_000, 5_000)  # of pollIntervalMs
+TASK_LOOK_S = 15  # so long after its end a job is left to the client that looks for that by itself
 
 # --- bounds of what a caller may ask ----------------------------------------------------------------------------
 MCP_CALL_MS = 50_000  # one blocking MCP call; clients give up at 60 s (TypeScript SDK default)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -150,6 +151,15 @@ def test_the_original_of_a_file_that_was_changed_since_is_kept(cli: Cli, home: P
     assert Path(backup).read_bytes() == before
 
 
+def test_an_entry_that_somebody_else_wrote_is_taken_out_and_no_copy_is_left(cli: Cli, home: Path) -> None:
+    path = file_of("cursor", home)
+    path.parent.mkdir()
+    path.write_text(json.dumps({"mcpServers": {"outlive": {"command": "outlive", "args": ["mcp"]}, "other": OTHER}}))
+    assert cli.ok("uninstall", "cursor")["backup"] is None
+    assert servers("cursor", path) == {"other": OTHER}
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
 def test_all_clients_lose_it_and_one_that_cannot_be_changed_is_named(cli: Cli, home: Path) -> None:
     for client in ("codex", "cursor", "gemini"):
         with_others(client, file_of(client, home))
@@ -157,7 +167,7 @@ def test_all_clients_lose_it_and_one_that_cannot_be_changed_is_named(cli: Cli, h
     file_of("gemini", home).chmod(0o400)
     assert [one["change"] for one in cli.ok("uninstall", "--all", "--print")["clients"]] == ["removed"] * 3
     error = cli.error("uninstall", "--all", code="io_error")
-    assert error["message"].startswith("1 of 3 files could not be changed: Gemini CLI: "), error
+    assert error["message"].startswith("1 of 3 files could not be changed. Gemini CLI: "), error
     assert {one["client"]: one["written"] for one in error["details"]["clients"]} == {
         "codex": True,
         "cursor": True,
@@ -176,7 +186,7 @@ def test_a_file_that_install_all_could_not_write_makes_it_fail(cli: Cli, home: P
         with_others(client, file_of(client, home))
     file_of("codex", home).chmod(0o400)
     error = cli.error("install", "--all", "--yes", code="io_error")
-    assert error["message"].startswith("1 of 2 files could not be changed: Codex: "), error
+    assert error["message"].startswith("1 of 2 files could not be changed. Codex: "), error
     assert servers("cursor", file_of("cursor", home)).keys() == {"other", "outlive"}
 
 
@@ -503,18 +513,36 @@ def test_all_writes_nothing_where_no_person_can_be_asked(three: dict[str, str | 
     assert "would be added" in cli.text("install", "--all", "--human", env=three).stdout
 
 
-def test_all_with_yes_writes_what_is_there_and_one_that_fails_stops_no_other(
+def test_all_with_yes_writes_what_is_there_and_fails_for_one_that_cannot_be_changed(
     three: dict[str, str | None], cli: Cli, home: Path
 ) -> None:
-    told = {one["client"]: one for one in cli.ok("install", "--all", "--yes", env=three)["clients"]}
-    assert "line 1" in told["claude-code"]["hint"]
+    error = cli.error("install", "--all", "--yes", env=three, code="io_error", status=1)
+    assert re.match(r"1 of 3 files could not be changed\. Claude Code: .*line 1", error["message"]), error
+    told = {one["client"]: one for one in error["details"]["clients"]}
+    assert (told["claude-code"]["change"], told["claude-code"]["written"]) == (None, False)
     assert told["codex"]["found"].endswith("/bin/codex")
     for client in ("codex", "zed"):
         assert told[client]["written"]
         assert "outlive" in servers(client, file_of(client, home))
+    file_of("claude-code", home).write_text(json.dumps({"mcpServers": {"outlive": OTHER}}))
+    error = cli.error("install", "--all", "--yes", env=three, code="io_error")
+    assert "nothing proves that it is outlive" in error["message"], error
+    file_of("claude-code", home).write_text("{}")
+    assert cli.ok("install", "--all", "--yes", env=three)["clients"][0]["written"]
     again = cli.ok("install", "--all", "--yes", env=three)
-    assert {one["change"] for one in again["clients"]} == {None, "none"}
+    assert {one["change"] for one in again["clients"]} == {"none"}
     assert "hint" not in again
+
+
+def test_a_file_that_nobody_can_read_makes_uninstall_all_fail_too(
+    three: dict[str, str | None], cli: Cli, home: Path
+) -> None:
+    cli.ok("install", "zed")
+    error = cli.error("uninstall", "--all", env=three, code="io_error", status=1)
+    assert error["message"].startswith("1 of 2 files could not be changed. Claude Code: "), error
+    assert {one["client"]: one["written"] for one in error["details"]["clients"]} == {
+        "claude-code": False, "zed": True
+    }  # fmt: skip
 
 
 def read_now(fd: int) -> bytes:
@@ -550,7 +578,8 @@ def test_all_asks_at_a_terminal_and_only_a_yes_counts(three: dict[str, str | Non
     finally:
         os.close(master)
         os.close(slave)
-    written = {one["client"]: one["written"] for one in json.loads(done.stdout)["clients"]}
+    assert done.returncode == 1, "the file of Claude Code cannot be read"
+    written = {one["client"]: one["written"] for one in json.loads(done.stdout)["error"]["details"]["clients"]}
     assert written == {"claude-code": False, "codex": True, "zed": False}
     assert b"[y/N]" in shown
 

@@ -38,10 +38,11 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--sessions", metavar="SCRIPTS", help="such as lose/find, one session after the other, or fails+other"
     )
-    parser.add_argument("--page", action="store_true", help="start the client as its page in docs/clients says")
+    parser.add_argument("--page", action="store_true", help="type what its page in docs/clients has to try it")
     parser.add_argument("--terminal", action="store_true", help="each client in a terminal, as a person has it")
     parser.add_argument("--alone", nargs=2, metavar=("MODULES", "FILE"), help=argparse.SUPPRESS)
     asked = parser.parse_args(argv)
+    asked.sessions = asked.sessions or ("page" if asked.page else None)
     if asked.alone:  # in the namespace
         modules, found = map(Path, asked.alone)
         loopback()

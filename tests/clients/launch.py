@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from collections.abc import Callable
 from hashlib import sha256
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 from clients.script import PROMPT
 from conformance import npm
+from support.pages import CHECKOUT
 from support.preloaded import OUTLIVE
 
 CODEX = "@openai/codex@0.169.0"
@@ -22,6 +24,14 @@ CODE_MODEL = "gpt-6-sol"  # as that one, but the model calls tools from JavaScri
 START_S = 180
 SLOW_START = {"MCP_TIMEOUT": str(START_S * 1000)}
 _MACHINE = {"x86_64": "x64", "aarch64": "arm64"}
+# Where npm puts the program of each client
+PROGRAMS = {
+    "claude": "@anthropic-ai/claude-code-linux-*/claude",
+    "codex": "@openai/codex-linux-*/vendor/*/bin/codex",
+    "gemini": "@google/gemini-cli/bundle/gemini.js",
+    "opencode": "opencode-linux-*/bin/opencode",
+    "openclaw": "openclaw/openclaw.mjs",
+}
 
 
 class Start(NamedTuple):
@@ -57,22 +67,35 @@ class Place(NamedTuple):
         words = [str(self.outlive), "install", name, "--command", str(self.outlive)]
         subprocess.run(words, env=self.env(), cwd=self.work, check=True, stdout=subprocess.DEVNULL)
 
-    def native(self, pattern: str) -> str:
-        """Return the program that npm has for this machine. Errors: Unavailable."""
+    def program(self, name: str) -> list[str]:
+        """Return the words that start a client. Errors: Unavailable where npm has none for this machine."""
+        found = self._native(PROGRAMS[name])
+        return [self._native("node-linux-*/bin/node"), found] if found.endswith("js") else [found]
+
+    def _native(self, pattern: str) -> str:
         found = sorted(self.modules.glob(pattern))
         if not found:
             raise npm.Unavailable(f"npm has no {pattern} for {os.uname().machine}")
         return str(found[0])
 
+    def path_with(self, name: str, folder: Path) -> str:
+        """Return a PATH in which a client has the name that a person types; `folder` is made for it."""
+        folder.mkdir()
+        script = folder / name
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(self.program(name))} "$@"\n', encoding="utf-8")
+        script.chmod(0o700)
+        return f"{folder}:{self.env()['PATH']}"
+
     def env(self) -> dict[str, str]:
         path = f"{self.outlive.parent}:/usr/local/bin:/usr/bin:/bin"
-        return {"HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8", "TERM": "xterm-256color", "NO_COLOR": "1"}
+        more = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "NO_COLOR": "1", "FROM_OUTSIDE": "1"}
+        return {"HOME": str(self.home), "PATH": path, **more}
 
 
 def _claude(place: Place) -> Start:
     place.install("claude-code")
     words = f"--model claude-sonnet-4-5 --allowedTools mcp__outlive Bash --output-format stream-json --verbose --debug-file {place.home}/debug.log"
-    program = place.native("@anthropic-ai/claude-code-linux-*/claude")
+    (program,) = place.program("claude")
     quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY")
     env = {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": "dummy", **SLOW_START, **dict.fromkeys(quiet, "1")}
     return Start([program, "-p", place.prompt, *words.split()], env)
@@ -103,7 +126,7 @@ trust_level = "trusted"
         ".codex/config.toml", "[mcp_servers.outlive]\n", f"[mcp_servers.outlive]\nstartup_timeout_sec = {START_S}\n"
     )
     words = "exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox"
-    program = place.native("@openai/codex-linux-*/vendor/*/bin/codex")
+    (program,) = place.program("codex")
     return Start([program, *words.split(), place.prompt], {"FAKE_KEY": "dummy"})
 
 
@@ -116,10 +139,9 @@ def _gemini(place: Place) -> Start:
     }
     place.write(".gemini/settings.json", json.dumps(settings))
     place.install("gemini")
-    node, program = place.native("node-linux-*/bin/node"), place.modules / "@google/gemini-cli/bundle/gemini.js"
     words = "--yolo --model gemini-2.5-flash --output-format stream-json"
     env = {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": place.url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
-    return Start([node, str(program), "-p", place.prompt, *words.split()], env)
+    return Start([*place.program("gemini"), "-p", place.prompt, *words.split()], env)
 
 
 def _opencode(place: Place) -> Start:
@@ -131,7 +153,7 @@ def _opencode(place: Place) -> Start:
     place.write(".config/opencode/opencode.json", json.dumps(settings))
     place.install("opencode")
     off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
-    program = place.native("opencode-linux-*/bin/opencode")
+    (program,) = place.program("opencode")
     return Start([program, "run", "--format", "json", place.prompt], {f"OPENCODE_DISABLE_{name}": "1" for name in off})
 
 
@@ -146,9 +168,8 @@ def _openclaw(place: Place) -> Start:
     }
     place.write(".openclaw/openclaw.json", json.dumps(settings))
     place.install("openclaw")
-    node, program = place.native("node-linux-*/bin/node"), place.modules / "openclaw/openclaw.mjs"
     words = f"--cwd {place.work} --model fake/fake-model --json --timeout 850"
-    command = [node, str(program), "agent", "exec", place.prompt, *words.split()]
+    command = [*place.program("openclaw"), "agent", "exec", place.prompt, *words.split()]
     return Start(command, {"OPENCLAW_SKIP_UPDATE_CHECK": "1", "OPENCLAW_NO_RESPAWN": "1"})
 
 
@@ -189,6 +210,14 @@ def _opencode_in_terminal(place: Place) -> Start:
 def _openclaw_in_terminal(place: Place) -> Start:
     start = _openclaw(place)
     return Start([*start.command[:2], "tui", "--local", "--message", place.prompt], start.env)
+
+
+def with_plugin(place: Place, start: Start) -> Start:
+    """Return what starts Claude Code with the plugin of the checkout in place of the entry in its configuration."""
+    words = [str(place.outlive), "uninstall", "claude-code"]
+    subprocess.run(words, env=place.env(), cwd=place.work, check=True, stdout=subprocess.DEVNULL)
+    command = [word.replace("mcp__outlive", "mcp__plugin_outlive_outlive") for word in start.command]
+    return Start([*command, "--plugin-dir", str(CHECKOUT / "plugins" / "outlive")], start.env)
 
 
 class Client(NamedTuple):

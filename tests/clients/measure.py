@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import re
-import shlex
 import signal
 import socket
 import struct
@@ -104,7 +103,7 @@ def wake(name: str, modules: Path, folder: Path) -> dict[str, Any]:
         end_jobs(place.env(), work)
     answered = folder / "answered"
     task = answered.exists() and b'"resultType":"task"' in answered.read_bytes().replace(b" ", b"")
-    return {"task": task, "shown": _told(log).get("wake", {}).get("start"), "told": told_later(log)}
+    return {"task": task, "shown": told(log).get("wake", {}).get("start"), "told": told_later(log)}
 
 
 def told_later(log: Path) -> str | None:
@@ -122,7 +121,7 @@ def conversed(
     name: str, modules: Path, rounds: list[list[str]], folder: Path, *, page: bool = False
 ) -> dict[str, dict[str, str]]:
     """Return what the model was shown, by script and step. The scripts of a round run at once, in clients that share home
-    and directory. `page`: the client is started as its page says."""
+    and directory. `page`: what the page of the client has to try it is typed instead."""
     log, home, work = (folder / part for part in ("requests", "home", "work"))
     for path in (log, home, work):
         path.mkdir(parents=True)
@@ -134,31 +133,35 @@ def conversed(
                 for script, start in starts.items():
                     out = folder / f"{number}-{script}"
                     out.mkdir()
-                    command = as_typed(name, start.command, script) if page else start.command
-                    threads.submit(ran, command, {**places[script].env(), **start.env}, work, out)
+                    env = {**places[script].env(), **start.env}
+                    command = start.command
+                    if page:
+                        env["PATH"] = places[script].path_with(name, out / "bin")
+                        command = ["sh", "-c", to_try(name)]
+                    threads.submit(ran, command, env, work, out)
         end_jobs(places[script].env(), work)
-    return _told(log)
+    return told(log)
 
 
-def as_typed(name: str, command: list[str], script: str) -> list[str]:
-    """Return the words of "Try it in a minute" on the page of a client, with its program and our prompt."""
+def to_try(name: str) -> str:
+    """Return what "Try it in a minute" on the page of a client has to type."""
     page = DOCS / f"{'claude-code' if name == 'claude' else name}.md"
     section = page.read_text(encoding="utf-8").partition("## Try it in a minute")[2]
-    words = shlex.split(re.findall(r"```text\n(.*?)```", section, re.DOTALL)[0])
-    program = command[: 2 if command[0].endswith("/node") else 1]
-    return [*program, *(prompt(script) if word.startswith("Use outlive:") else word for word in words[1:])]
+    typed: str = re.findall(r"```text\n(.*?)```", section, re.DOTALL)[0]
+    return typed
 
 
-def _told(log: Path) -> dict[str, dict[str, str]]:
-    told: dict[str, dict[str, str]] = {}
+def told(log: Path) -> dict[str, dict[str, str]]:
+    """Return what the model was shown, by script and step."""
+    found: dict[str, dict[str, str]] = {}
     for path in sorted(log.glob("*.json")):
         api = _APIS.get(path.stem.partition("-")[2])
         if api is not None:
             turns, _ = api.read(json.loads(path.read_text(encoding="utf-8")))
             _, script = asked(turns)
             for step, (_, text) in zip(SCRIPTS.get(script or "", ()), steps_done(turns), strict=False):
-                told.setdefault(str(script), {})[step.name] = text
-    return told
+                found.setdefault(str(script), {})[step.name] = text
+    return found
 
 
 def ran(command: list[str], env: dict[str, str], work: Path, folder: Path, most_s: float = MOST_S) -> int | None:

@@ -24,6 +24,7 @@ SPOKEN = ("assistant", "model")  # the roles of the model
 PAUSE = {"cmd": "sleep 1"}
 MOST_SEARCHES = 12
 DONE = "All steps are done."
+_SERVERS = ("outlive", "plugin_outlive_outlive")  # as Claude Code names ours
 # As an answer names a job, and as the list has one that runs
 _ID = re.compile(
     r"\b0[0-9A-HJKMNP-TV-Z]{25}\b|(?:(?<=job_id=)|(?<=job ))[0-9A-HJKMNP-TV-Z]{8}\b|(?<![0-9A-Z])[0-9A-HJKMNP-TV-Z]{8}(?=  running\b)"
@@ -89,6 +90,11 @@ def decide(turns: list[Turn], tools: list[Tool]) -> Call:
         name: value.replace("{job}", last) if isinstance(value, str) else value for name, value in step.args.items()
     }
     if step.own:
+        names = {tool.name for tool in tools}
+        if (
+            "ToolSearch" in names and step.tool not in names and turns[-1].kind == USER
+        ):  # Claude Code hides some of its own
+            return Call("ToolSearch", {"query": f"select:{step.tool}", "max_results": 1})
         return Call(step.tool, {name: int(last) if value == "{number}" else value for name, value in args.items()})
     return _called(step, args, turns, tools)
 
@@ -108,7 +114,8 @@ def _called(step: Step, args: dict[str, Any], turns: list[Turn], tools: list[Too
     if len(searched) > MOST_SEARCHES:
         return Call(text=f"no tool {step.tool} among {sorted(names)}")
     if "ToolSearch" in names:  # Claude Code
-        return Call("ToolSearch", {"query": "select:mcp__outlive__exec,mcp__outlive__process", "max_results": 5})
+        ours = [f"mcp__{server}__{tool}" for server in _SERVERS for tool in ("exec", "process")]
+        return Call("ToolSearch", {"query": f"select:{','.join(ours)}", "max_results": 5})
     in_codex = _called_in_codex(step, args, turns, tools, searched)
     if in_codex is not None:
         return in_codex

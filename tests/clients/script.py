@@ -59,7 +59,7 @@ LONGEST = {"yield_ms": 45_000}
 HOUR_MS = 3_600_000
 _MOST_WAITS = 30
 WAITS_S = {"job": 600, "port": 120, "prompt": 60}
-BUILT = "printf b; echo uilt"  # in the output "built", which the command does not have
+BUILT = "printf b && echo uilt"  # in the output "built", which the command does not have
 LAST = {"job": r"built\b|completed \(exit code 0\)", "port": "Port 8217 is open", "prompt": "Password for the vault"}
 
 
@@ -70,7 +70,7 @@ def waiting(part: float, *, wakes: bool = False) -> dict[str, tuple[Step, ...]]:
     serve = f"sleep {port}; exec python3 -m http.server 8217 --bind 127.0.0.1"
     ask = f"sleep {prompt}; printf 'Pass'; printf 'word for the vault: '; read a"
     return {
-        "job": _waited({"command": f"sleep {job}; {BUILT}"}, {}, LAST["job"], wakes=wakes),
+        "job": _waited({"command": f"sleep {job} && {BUILT}"}, {}, LAST["job"], wakes=wakes),
         "port": _waited({"command": serve}, {"until": [{"port": 8217}]}, LAST["port"], wakes=wakes),
         "prompt": _waited({"command": ask, "pty": True}, {"until": ["input"]}, LAST["prompt"], wakes=wakes),
     }
@@ -92,7 +92,7 @@ def in_own_shell(client: str, part: float, *, wakes: bool = False) -> tuple[Step
     allows."""
     job = round(WAITS_S["job"] * part)
     # Claude Code starts no `sleep`
-    does = f"touch began; python3 -c 'import time; time.sleep({job})'; {BUILT}"
+    does = f"touch began && python3 -c 'import time; time.sleep({job})' && {BUILT}"
     longest = {
         "claude": Step(
             "start", "Bash", {"command": does, **({"run_in_background": True} if wakes else {"timeout": 600_000})}
@@ -121,7 +121,12 @@ SCRIPTS = {
     "measure": STEPS,
     # The model's turn ends while the job runs
     "wake": (Step("start", "exec", {"command": f"sleep 8; {BUILT}; touch ended; exit 3", "background": True}),),
-    "approve": (Step("start", "exec", {"command": f"touch approved; {BUILT}; exit 3", "background": True}),),
+    "environment": (Step("seen", "exec", {"command": "echo outside=$FROM_OUTSIDE."}),),
+    # What the page of each client asks for
+    "page": (
+        Step("start", "exec", {"command": "sleep 5; echo done", "background": True}),
+        Step("wait", "process", {"action": "wait", "job_id": "{job}"}),
+    ),
     "first": (Step("first", "exec", {"command": "echo the first job"}),),
     # The server is killed in the middle of a session, and the next session goes on
     "lose": (
@@ -156,8 +161,11 @@ def prompt(script: str) -> str:
 
 def script_of(text: str) -> str | None:
     """Return the script that a prompt names."""
+    if PAGE in text:
+        return "page"
     found = re.search(r"SCRIPT=(\w+)", text)
     return found[1] if found else None
 
 
 PROMPT = prompt("measure")
+PAGE = "Use outlive: run 'sleep 5; echo done' in the background, and wait for it."

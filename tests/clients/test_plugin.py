@@ -20,13 +20,13 @@ import pytest
 
 from clients import launch, measure, script
 from clients.model import Model
+from clients.row import Host
 from clients.terminal import Terminal
-from conformance import npm
 from support.cli import Cli
+from support.pages import CHECKOUT
 from support.preloaded import OUTLIVE
 from support.wait import until
 
-CHECKOUT = Path(__file__).resolve().parent.parent.parent
 PLUGIN = CHECKOUT / "plugins" / "outlive"
 EXTENSION = CHECKOUT / "plugins" / "gemini"
 SKILL = PLUGIN / "skills" / "outlive" / "SKILL.md"
@@ -147,89 +147,69 @@ def test_the_calls_of_the_skill_do_what_it_says(cli: Cli, work: Path) -> None:
 # --- the hosts themselves ------------------------------------------------------------------------------------------------
 
 
-class Host:
-    """A host from npm in an empty home, in which the command outlive is installed."""
-
-    def __init__(self, name: str, place: Path) -> None:
-        try:
-            self.modules = launch.installed(name)
-        except npm.Unavailable as error:
-            pytest.skip(str(error))
-        self.place = launch.Place(self.modules, place / "host", place / "host", "http://127.0.0.1:9")
-        self.place.home.mkdir()
-
-    def run(self, *words: str, cwd: Path | None = None, **more: str) -> str:
-        """What the host prints. AssertionError if it does not end well."""
-        env = {
-            **self.place.env(),
-            **launch.SLOW_START,
-            "DISABLE_TELEMETRY": "1",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            **more,
-        }
-        up = "import clients.measure as m, os, sys; m.loopback(); os.execvp(sys.argv[1], sys.argv[1:])"
-        inside = measure.namespace()
-        words = (*inside, sys.executable, "-c", up, *words) if inside else words
-        env["PYTHONPATH"] = f"{CHECKOUT / 'tests'}:{CHECKOUT / 'src'}"
-        done = subprocess.run(
-            words, env=env, cwd=cwd or self.place.work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400,
-            check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    def node(self, program: str) -> list[str]:
-        return [self.place.native("node-linux-*/bin/node"), str(self.modules / program)]
+PAGE = (CHECKOUT / "docs" / "how-to" / "connect-a-client.md").read_text(encoding="utf-8")
 
 
-def typed(host: str) -> list[list[str]]:
+def of_the_page(host: str) -> list[str]:
     """Return the commands that the page about clients has for the plugin in a host, which are typed in the clone."""
-    page = (CHECKOUT / "docs" / "how-to" / "connect-a-client.md").read_text(encoding="utf-8")
-    (row,) = re.findall(rf"^\| {host} \| (.*) \|$", page, re.MULTILINE)
-    return [shlex.split(command) for command in re.findall(r"`([^`]+)`", row)]
+    (row,) = re.findall(rf"^\| {host} \| (.*) \|$", PAGE, re.MULTILINE)
+    return re.findall(r"`([^`]+)`", row)
+
+
+def without_terminal(host: str) -> str:
+    """Return the options that the page names for a host that cannot ask."""
+    options: str = re.findall(rf"`(--[^`]+)` for\s+{host}\b", PAGE)[0]
+    return options
 
 
 @pytest.mark.slow
 def test_claude_code_takes_the_plugin_and_connects(place: Path) -> None:
     host = Host("claude", place)
-    claude = host.place.native("@anthropic-ai/claude-code-linux-*/claude")
     for path in (PLUGIN, CHECKOUT):
-        host.run(claude, "plugin", "validate", "--strict", str(path))
-    host.run(claude, "plugin", "validate", "--strict", "--profile", "directory", str(PLUGIN))
-    for words in typed("Claude Code"):
-        host.run(claude, *words[1:], cwd=CHECKOUT)
-    assert "Connected" in host.run(claude, "mcp", "list")
+        host.type(f"claude plugin validate --strict {path}")
+    host.type(f"claude plugin validate --strict --profile directory {PLUGIN}")
+    for command in of_the_page("Claude Code"):
+        host.type(command, cwd=CHECKOUT)
+    assert "Connected" in host.type("claude mcp list")
 
 
 @pytest.mark.slow
 def test_codex_takes_the_plugin_and_knows_the_server(place: Path) -> None:
     host = Host("codex", place)
-    codex = host.place.native("@openai/codex-linux-*/vendor/*/bin/codex")
-    for words in typed("Codex"):
-        host.run(codex, *words[1:], cwd=CHECKOUT)
-    (server,) = json.loads(re.sub(r"^WARNING.*\n", "", host.run(codex, "mcp", "list", "--json"), flags=re.MULTILINE))
+    for command in of_the_page("Codex"):
+        host.type(command, cwd=CHECKOUT)
+    listed = host.type("codex mcp list --json")
+    (server,) = json.loads(re.sub(r"^WARNING.*\n", "", listed, flags=re.MULTILINE))
     assert (server["name"], server["enabled"], server["transport"]["command"]) == ("outlive", True, "outlive")
     # Codex starts it in the plugin's directory, and says so; outlive then asks where a job is to run
     assert "PLUGIN_ROOT" in json.dumps(server["transport"])
 
 
 @pytest.mark.slow
-def test_gemini_cli_takes_the_extension(place: Path) -> None:
+def test_gemini_cli_takes_the_extension_without_a_warning_about_its_hooks(place: Path) -> None:
     host = Host("gemini", place)
-    gemini = host.node("@google/gemini-cli/bundle/gemini.js")
-    host.run(*gemini, "extensions", "validate", str(EXTENSION))
-    (words,) = typed("Gemini CLI")
-    assert "installed" in host.run(*gemini, *words[1:], "--consent", cwd=CHECKOUT, GEMINI_CLI_TRUST_WORKSPACE="true")
-    assert "Invalid hook event" not in host.run(*gemini, "mcp", "list", GEMINI_CLI_TRUST_WORKSPACE="true")
+    host.type(f"gemini extensions validate {EXTENSION}")
+    (command,) = of_the_page("Gemini CLI")
+    trusted = dict([re.findall(r"`(GEMINI_\w+)=(\w+)`", PAGE)[0]])
+    assert "installed" in host.type(f"{command} {without_terminal('Gemini')}", cwd=CHECKOUT, **trusted)
+    assert "hook event" not in host.type("gemini mcp list", **trusted)
 
 
 @pytest.mark.slow
 def test_openclaw_takes_the_plugin(place: Path) -> None:
     host = Host("openclaw", place)
-    (words,) = typed("OpenClaw")
-    without_terminal = ("--force", "--accept-capabilities")
-    said = host.run(*host.node("openclaw/openclaw.mjs"), *words[1:], *without_terminal, cwd=CHECKOUT)
+    (command,) = of_the_page("OpenClaw")
+    said = host.type(f"{command} {without_terminal('OpenClaw')}", cwd=CHECKOUT)
     assert "Installed plugin: outlive" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "row"), [("gemini", "Gemini CLI"), ("openclaw", "OpenClaw")])
+def test_a_person_says_yes_in_a_terminal_and_has_the_plugin(name: str, row: str, place: Path) -> None:
+    host = Host(name, place)
+    (command,) = of_the_page(row)
+    shown = host.type_in_terminal(command, cwd=CHECKOUT)
+    assert re.search(r'"outlive" installed successfully|Installed plugin: outlive', shown), shown
 
 
 @pytest.mark.slow
@@ -259,7 +239,7 @@ def test_the_hook_puts_the_end_of_a_job_into_the_conversation_of_claude_code(pla
         return json.loads(told)["state"]
 
     until(lambda: state() != "running", what="the end of the job")
-    claude = host.place.native("@anthropic-ai/claude-code-linux-*/claude")
+    (claude,) = host.place.program("claude")
     with Model(requests) as model:
         quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY")
         env = {
@@ -298,6 +278,31 @@ def test_the_hook_puts_the_end_of_a_job_into_the_conversation_of_claude_code(pla
 
 
 @pytest.mark.slow
+def test_the_hook_speaks_in_a_session_of_claude_code_that_is_continued(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Host("claude", place)
+    log = place / "requests"
+    log.mkdir()
+    work = host.place.work
+    command = f"until [ -e go ]; do sleep 0.1; done; {script.BUILT}; exit 3"
+    step = script.Step("start", "exec", {"command": command, "background": True})
+    monkeypatch.setitem(script.SCRIPTS, "left", (step,))
+    with Model(log) as model:
+        at = host.place._replace(url=model.url, prompt=script.prompt("left"))
+        start = launch.with_plugin(at, launch.CLIENTS["claude"].start(at))
+        env = {**at.env(), **start.env}
+        measure.ran(start.command, env, work, place)
+        (work / "go").touch()
+        host.type('outlive wait $(outlive list --all | sed -E \'s/.*"job_id":"([^"]+).*/\\1/\')')
+        before = len(list(log.iterdir()))
+        words = ["Hello again." if word == at.prompt else word for word in start.command]
+        measure.ran([*words, "--continue"], env, work, place)
+    later = [path.read_text(encoding="utf-8") for path in sorted(log.glob("*-Anthropic.json"))[before:]]
+    assert "exited with code 3; last line: built" in "".join(later), (place / "client.err").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["codex", "gemini"])
 def test_the_hook_of_a_stop_puts_the_end_of_a_job_into_the_conversation(
     name: str, place: Path, monkeypatch: pytest.MonkeyPatch
@@ -331,8 +336,8 @@ def test_the_hook_of_a_stop_puts_the_end_of_a_job_into_the_conversation(
             words = [words[0], "exec", "--dangerously-bypass-hook-trust", *words[2:]]
         else:
             subprocess.run([str(at.outlive), "uninstall", "gemini"], env=at.env(), cwd=work, check=True)
-            gemini = host.node("@google/gemini-cli/bundle/gemini.js")
-            host.run(*gemini, "extensions", "install", str(EXTENSION), "--consent", GEMINI_CLI_TRUST_WORKSPACE="true")
+            install = f"gemini extensions install {EXTENSION} --consent"
+            host.type(install, GEMINI_CLI_TRUST_WORKSPACE="true")
         measure.ran(words, {**at.env(), **start.env}, work, place)
     told = measure.told_later(log)
     assert told is not None, (place / "client.err").read_text(encoding="utf-8")
@@ -346,7 +351,7 @@ def test_a_message_that_the_end_of_a_job_queues_is_taken_by_the_terminal_of_code
     host = Host("codex", place)
     log = place / "requests"
     log.mkdir()
-    codex = Path(host.place.native("@openai/codex-linux-*/vendor/*/bin/codex"))
+    codex = Path(host.place.program("codex")[0])
     tells = f"PATH={codex.parent}:$PATH sh {CHECKOUT}/examples/notify/codex.sh"
     start_it = {"command": f"sleep 1; {script.BUILT}; exit 3", "background": True, "notify_command": tells}
     monkeypatch.setitem(script.SCRIPTS, "queue", (script.Step("start", "exec", start_it),))

@@ -15,6 +15,7 @@ from clients.__main__ import NOT_INSTALLED
 from clients.row import measured
 from clients.script import SCRIPTS
 from outlive import config, verbs
+from outlive.client_config.registry import CLIENTS
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.offer import process_verbs
 from support.codex_schema import normalised
@@ -92,12 +93,37 @@ def test_claude_code_shows_its_model_both_tools_and_short_answers(shown: dict[st
     check_what_is_shown(shown, quick=60)
 
 
+@pytest.mark.parametrize("name", ["claude", "codex"])
+def test_an_end_a_port_and_a_question_are_waited_for_in_one_call(name: str) -> None:
+    """A twentieth of the times of docs/how-to/wait-as-an-agent.md."""
+    words = [sys.executable, str(Path(__file__).with_name("waiting.py")), name, "--part", "0.05"]
+    cases = ("job", "port", "prompt")
+    alone = [word for case in cases for word in ("--case", case)]
+    done = subprocess.run([*words, *alone], capture_output=True, text=True, timeout=2 * RUN_S, check=False)
+    if done.returncode == NOT_INSTALLED:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+    assert [row[:4] for row in rows] == [[name, case, "1", "0"] for case in cases]
+    for *_, characters, sent, late in rows:
+        assert int(sent.replace(",", "")) > int(characters.replace(",", "")), "an answer is sent to the model once"
+        assert late != "never"
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "openclaw"])
+def test_a_server_gets_the_variables_that_the_page_of_the_client_says(name: str, place: Path) -> None:
+    client = CLIENTS["claude-code" if name == "claude" else name]
+    seen = told(name, "environment", place)["environment"]["seen"]
+    assert f"outside={'1' if client.passes is None else ''}." in seen
+
+
 @pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "openclaw"])
 def test_what_the_page_of_a_client_gives_to_try_it_leads_to_a_job(name: str, place: Path) -> None:
-    words = [sys.executable, str(Path(__file__).parent), name, "--page", "--sessions", "first"]
+    words = [sys.executable, str(Path(__file__).parent), name, "--page"]
     found = place / "told.json"
     done = subprocess.run([*words, "--json", str(found)], capture_output=True, text=True, timeout=RUN_S, check=False)
     if done.returncode == NOT_INSTALLED:
         pytest.skip(done.stderr.strip())
     assert found.exists(), done.stderr
-    assert "the first job" in json.loads(found.read_text(encoding="utf-8"))[0]["first"]["first"]
+    shown = json.loads(found.read_text(encoding="utf-8"))[0]["page"]
+    assert re.search(r"(?:\\n|\b)done\b", shown["wait"]), shown  # some show JSON

@@ -8,13 +8,15 @@
 Four jobs in each client, each in a session of its own (`waiting` of script.py): one of ten minutes, one whose port opens
 after two, one that asks after one, and that of ten minutes in the client's own shell (`in_own_shell`). The scripted model
 starts the job with the longest `yield_ms`, and calls `wait` until it is told; a client that wakes its model gets it in the
-background. All run at once: eleven minutes. Needs npm the first time. Exit status: 0, 1 if a model was never told, 3 if a
+background. `characters` are those of all answers, `sent` those of all requests to the model, which is what tokens are paid
+for. All run at once: eleven minutes. Needs npm the first time. Exit status: 0, 1 if a model was never told, 3 if a
 client could not be installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import json
 import re
@@ -79,13 +81,14 @@ def main(argv: list[str]) -> int:
 
         rows = dict(zip(names, threads.map(apart, names), strict=True))
     lines = [
-        "| client | case | calls | polls | characters | seconds until the model knows |",
-        "|---|---|---|---|---|---|",
+        "| client | case | calls | polls | characters | sent | seconds until the model knows |",
+        "|---|---|---|---|---|---|---|",
     ]
     for name, found in rows.items():
         for case, row in found.items():
             late = "never" if row["late_s"] is None else f"{row['late_s']:.1f}"
-            lines.append(f"| {name} | {case} | {row['calls']} | {row['polls']} | {row['characters']:,} | {late} |")
+            counts = f"{row['calls']} | {row['polls']} | {row['characters']:,} | {row['sent']:,}"
+            lines.append(f"| {name} | {case} | {counts} | {late} |")
     sys.stdout.write("\n".join(lines) + "\n")
     return int(any(row["late_s"] is None for found in rows.values() for row in found.values()))
 
@@ -111,8 +114,8 @@ class Shown(NamedTuple):
 
 
 def waited(session: Session, case: str, folder: Path) -> dict[str, Any]:
-    """Return the calls of a session, how many of them told nothing, the characters that its model was shown, and how many
-    seconds after it was so the model was told; None if it never was."""
+    """Return the calls of a session, how many of them told nothing, the characters that its model was shown and those that
+    were sent to it, and how many seconds after it was so the model was told; None if it never was."""
     from clients import measure, script
     from clients.launch import CLIENTS, Place
     from clients.model import Model
@@ -142,7 +145,24 @@ def waited(session: Session, case: str, folder: Path) -> dict[str, Any]:
         late = shown.at - began - script.WAITS_S["job" if case == "shell" else case] * part
     polls = len(shown.answers) - 1  # the last one told it, or the first one began what was told later
     characters = sum(map(len, [*shown.answers, *shown.woken]))
-    return {"calls": len(shown.answers), "polls": max(polls, 0), "characters": characters, "late_s": late}
+    found = {"calls": len(shown.answers), "polls": max(polls, 0), "characters": characters}
+    return {**found, "sent": sum(map(_characters, requests(log))), "late_s": late}
+
+
+def requests(log: Path) -> list[tuple[Path, Any]]:
+    """Return the requests to the model, in order, each with its file."""
+    found = []
+    for path in sorted(log.glob("*.json")):
+        with contextlib.suppress(ValueError):  # it is being written
+            found.append((path, json.loads(path.read_text(encoding="utf-8"))))
+    return found
+
+
+def _characters(request: tuple[Path, Any]) -> int:
+    """Return the length of a request as clients write it: JSON without blanks."""
+    path, body = request
+    is_asked = not path.stem.endswith("-other")
+    return len(json.dumps(body, ensure_ascii=False, separators=(",", ":"))) if is_asked else 0
 
 
 def shown_in(log: Path) -> Shown:
@@ -152,12 +172,9 @@ def shown_in(log: Path) -> Shown:
 
     apis = {api.__name__: api for api in (Anthropic, Responses, Chat, Gemini)}
     found = Shown([], [], 0.0)
-    for path in sorted(log.glob("*.json")):
+    for path, body in requests(log):
         api = apis.get(path.stem.partition("-")[2])
-        try:
-            turns = [] if api is None else api.read(json.loads(path.read_text(encoding="utf-8")))[0]
-        except ValueError:  # it is being written
-            continue
+        turns = [] if api is None else api.read(body)[0]
         answers, later = [text for _, text in steps_done(turns)], woken(turns)
         if (len(answers), len(later)) > (len(found.answers), len(found.woken)):
             found = Shown(answers, later, path.stat().st_mtime)

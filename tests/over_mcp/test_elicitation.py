@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,40 @@ def test_the_form_shows_what_decides_what_runs_one_fact_a_line(
     assert "Variable: LD_PRELOAD=/ws/x.so" in lines
     assert "Variable: KEY=(masked: its value is shown nowhere)" in lines
     assert "secret" not in message
+
+
+def test_a_form_of_few_facts_is_one_line_that_no_client_cuts_and_the_command_ends_it(
+    session: McpSession, user: User
+) -> None:
+    """Claude Code shows four rows of a message, in a terminal of 80 columns 74 characters wide."""
+    user.says = says("approve")
+    session.ok("exec", command="touch --version; echo Sandbox: strict", timeout=60, workdir="/")
+    (message,) = user.seen
+    assert len(textwrap.wrap(message, 74)) <= 4 and "\n" not in message
+    begins = "Run this command? Asked by: rule 1 (touch): by hand · Read by: bash -c · Directory: / · Sandbox: none"
+    assert message == f"{begins} · Time limit: 60 s · Command: touch --version; echo Sandbox: strict"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"command": f"touch made {'x' * 300}"},
+        {"env": {"A": "b · Sandbox: strict"}},
+        {"command": "touch made\ntouch evil"},
+    ],
+    ids=["long", "forged", "lines"],
+)
+def test_the_first_words_of_a_longer_form_are_where_all_is_shown(
+    session: McpSession, user: User, cli: Cli, more: dict[str, Any]
+) -> None:
+    user.says = says("approve")
+    session.ok("exec", **{"command": "touch made"} | more)
+    (message,) = user.seen
+    (job,) = cli.ok("list")["jobs"]
+    first, *facts = message.splitlines()
+    assert first == f"Run it? If anything is cut here, `outlive approve {job['short_id']}` shows all."
+    assert facts[0].startswith("Command")
+    assert len(first) <= 74
 
 
 @pytest.mark.parametrize("what", ["command", "input"])

@@ -429,6 +429,20 @@ def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, w
         assert [notice["job_id"] for notice in told(session)] == [news.task_id]
 
 
+def test_the_end_of_a_task_that_wakes_the_model_is_told_by_the_task_alone(place: Path, work: Path, cli: Cli) -> None:
+    """Claude Code looks at a task at least every five seconds, and calls its model then."""
+    how: dict[str, Any] = {"client_name": "claude-code", "args": ("--answers=both",), "extensions": [TasksClient()]}
+    with McpSession(log=place / "mcp.log", **how) as session:
+        task = start_task(session, "until [ -e go ]; do sleep 0.1; done; echo built; exit 1", yield_ms=0)
+        assert isinstance(task, Created)
+        assert get(session, task.task_id).status == "working"
+        (work / "go").touch()
+        wait_for_end(cli, task.task_id)
+        assert told(session) == []
+        assert get(session, task.task_id).status == "completed"
+        assert told(session) == []
+
+
 @MODERN_FIRST
 def test_a_hit_that_is_found_after_the_end_is_told_too(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "yes ERROR line | head -n 200000; echo FATAL now; exit 1", watch=["ERROR", "FATAL"])

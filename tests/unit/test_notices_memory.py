@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +16,8 @@ from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.jobs.news import notices
-from outlive.store.inbox import ANSWERED, LEFT, UNDER_WAY, Inbox, Progress
+from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Inbox, Progress
+from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
 from outlive.store.root import Store
 
@@ -53,7 +55,16 @@ def _inbox(store: Store, session: str | None = None) -> Inbox:
 
 
 def _context(inbox: Inbox) -> Any:
-    return SimpleNamespace(client="me", owner="me", wall=None, store=inbox._store, inbox=inbox)
+    config = SimpleNamespace(get=lambda section, _: section == "exec" or [])
+    return SimpleNamespace(client="me", owner="me", wall=None, store=inbox._store, inbox=inbox, config=config)
+
+
+def _ended(store: Store, job: str, ago_s: int) -> None:
+    at = timestamp(time.time() - ago_s)
+    with JobDir.open(store, job) as found:
+        found.write_state(
+            State(job_id=job, state="exited", phase="done", exit_code=3, reason="exit", started_at=at, finished_at=at)
+        )
 
 
 def test_what_was_not_sent_when_the_connection_ended_goes_to_the_next(store: Store, inbox: Inbox, job: str) -> None:
@@ -73,6 +84,27 @@ def test_what_was_not_sent_when_the_connection_ended_goes_to_the_next(store: Sto
         assert sent is not None
         sent(True)
         assert following.ids() == []
+
+
+@pytest.mark.parametrize(("ago_s", "told"), [(1, 0), (60, 1)])
+def test_the_end_of_a_task_is_told_by_a_notice_if_the_client_does_not_look(
+    store: Store, inbox: Inbox, job: str, ago_s: int, told: int
+) -> None:
+    inbox.set_call(job, FOLLOWED)
+    _ended(store, job, ago_s)
+    found, _ = notices.collect(_context(inbox))
+    assert len(found) == told
+
+
+def test_the_end_of_a_task_is_told_at_once_when_the_client_of_the_task_is_gone(
+    store: Store, inbox: Inbox, job: str
+) -> None:
+    inbox.set_call(job, FOLLOWED)
+    _ended(store, job, 1)
+    inbox.close()
+    with closing(_inbox(store)) as following:
+        found, _ = notices.collect(_context(following))
+    assert [one["job_id"] for one in found] == [job]
 
 
 def test_an_entry_that_was_not_written_whole_says_nothing() -> None:

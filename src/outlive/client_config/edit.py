@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from outlive.client_config import jsonc, registry, toml, yaml
+from outlive.client_config import jsonc, registry
+from outlive.client_config.entries import Entries
 from outlive.client_config.jsonc import Misfit, Unreadable
 from outlive.client_config.registry import Client
 from outlive.client_config.safe_file import ConfigFile
 from outlive.errors import OutliveError
 
-Document = jsonc.Document | toml.Document | yaml.Document
+Document = jsonc.Document | Entries
 Entry = dict[str, object]
 
 ADDED, UPDATED, REMOVED, NONE = "added", "updated", "removed", "none"
@@ -74,13 +75,11 @@ class Change:
     def write(self) -> str | None:
         """Write the file.
 
-        Return the path of the original, or None if there is none (any more): an entry that stood
-        alone in its file has none, since install made that file, and what is again as it was needs
-        none. Errors: io_error.
+        Return the path of the original, or None if there is none (any more): taking an entry out
+        makes none, and what is again as it was needs none. Errors: io_error.
         """
         data = self._document.text.encode("utf-8", "surrogateescape")
-        alone = self.kind == REMOVED and _is_empty(self._document.value)
-        original = self.file.write(self._before, data, keep=not alone)
+        original = self.file.write(self._before, data, keep=self.kind != REMOVED)
         return None if self.kind == REMOVED and self.file.is_as_it_was(data) else original
 
     # --- pieces ---
@@ -134,26 +133,10 @@ class Change:
             )
 
 
-def _is_empty(value: object) -> bool:
-    """Return whether objects and arrays hold nothing but such as are empty."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    return isinstance(value, list) and all(map(_is_empty, value))
-
-
 def parsed(client: Client, data: bytes) -> Document:
     """Return the client's configuration as a document. Errors: Unreadable, Misfit."""
-    text = data.decode("utf-8", "surrogateescape")
-    if client.syntax == registry.TOML:
-        from outlive.client_config import toml  # late, as the next: TAB loads this module
-
-        return toml.Document(text)
-    if client.syntax == registry.YAML:
-        from outlive.client_config import yaml
-
-        return yaml.Document(text)
-    document = jsonc.Document(text, strict=client.syntax == registry.JSON)
-    if not isinstance(document.value, dict):
+    document = registry.document_of(client, data.decode("utf-8", "surrogateescape"))
+    if isinstance(document, jsonc.Document) and not isinstance(document.value, dict):
         raise Misfit("it holds no object")
     return document
 

@@ -46,7 +46,7 @@ class ConfigFile:
         """Replace `before` by `data`. Return the path of the original; None if there is none.
 
         The original is the file as it was before the first change; a later change keeps it. With
-        `keep` False none is made of this file, because everything in it came from outlive.
+        `keep` False none is made now.
         Errors: io_error, retryable if another program has changed the file; nothing is written.
         """
         try:

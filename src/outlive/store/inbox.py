@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 
 from outlive import limits
 from outlive.annotations import Callable, Iterator, Mapping
+from outlive.core.digest import sha256
 from outlive.core.ids import is_id
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.store import atomic_file
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
 PENDING = ".owed"
 _SHELLS_CLIENT = "claude-code"
 _SHELLS_DIRECTORY = "CLAUDE_PROJECT_DIR"
-# The call that started a job: it was answered, is under way, or ended without an answer
-ANSWERED, UNDER_WAY, LEFT = range(3)
+# The call that started a job: it was answered, is under way, or ended without an answer; FOLLOWED: it was answered with a
+# task, for whose end the client looks
+ANSWERED, UNDER_WAY, LEFT, FOLLOWED = range(4)
 _LIVE = "live"
 _BYTE = 0  # of a file, which is locked
 _ENTRY_BYTES = 32
@@ -47,9 +49,8 @@ _TRY_S = 0.002
 
 def mark_of(client: str) -> str:
     """Return a client's name in a form that can be part of a file name."""
-    import hashlib
 
-    return hashlib.sha256(client.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return sha256(client.encode("utf-8", "surrogateescape"))[:16]
 
 
 def family_of(client: str, directory: str | None) -> str:
@@ -260,8 +261,8 @@ class Inbox:
         if claim is None:  # a hook tells it just now
             return
         try:
-            if claim.progress.call == UNDER_WAY:
-                other.set_call(job_id, LEFT)
+            ended = {UNDER_WAY: LEFT, FOLLOWED: ANSWERED}
+            other.set_call(job_id, ended.get(claim.progress.call, claim.progress.call))
             if other.name != self.name:
                 self._hold()
                 root = self._store.fd

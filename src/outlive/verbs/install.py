@@ -99,16 +99,19 @@ def _install(ctx: Context, client: str, level: str, wanted: _Wanted, *, show: bo
 def _install_all(ctx: Context, wanted: _Wanted, *, yes: bool, show: bool) -> Installed:
     """Install for each client that is on this machine; a failure does not stop the next."""
     asked = not yes and not show and os.isatty(0) and os.isatty(2)
+    writes = yes or asked
     clients = []
     failed = []
     for client, evidence in installed(ctx.env, ctx.cwd).items():
+        title = CLIENTS[client].title
         try:
             done = _install(ctx, client, USER, wanted, show=True)
-            would_change = done.change not in (None, NONE) and not show
-            if would_change and (yes or (asked and _agreed(CLIENTS[client].title, done, evidence))):
+            if writes and done.change is None:
+                failed.append(f"{title}: {done.hint}")
+            elif writes and done.change != NONE and (yes or _agreed(title, done, evidence)):
                 done = _install(ctx, client, USER, wanted, show=False)
         except OutliveError as error:
-            failed.append(f"{CLIENTS[client].title}: {error.message}")
+            failed.append(f"{title}: {error.message}.")
             done = Installed(change=None, written=False, hint=error.message)
         clients.append(
             ClientAnswer(
@@ -124,10 +127,9 @@ def _install_all(ctx: Context, wanted: _Wanted, *, yes: bool, show: bool) -> Ins
         )
     if failed and not show:
         raise _some_failed(failed, clients)
-    unwritten = [one.client for one in clients if one.change not in (None, NONE) and not one.written]
     if not clients:
         hint = "No client was found. `outlive install CLIENT` writes the file of a client that comes later."
-    elif unwritten and not asked and not show:
+    elif not writes and not show and any(one.change != NONE for one in clients):
         hint = "Nothing was written: no terminal is there to ask at. --yes writes all; `outlive install CLIENT` one."
     else:
         hint = None
@@ -137,7 +139,7 @@ def _install_all(ctx: Context, wanted: _Wanted, *, yes: bool, show: bool) -> Ins
 def _some_failed(failed: list[str], clients: list[ClientAnswer]) -> OutliveError:
     """Return the error of `--all` about the files that could not be changed. The others were."""
     details: dict[str, object] = {"clients": [one.to_dict() for one in clients]}
-    message = f"{len(failed)} of {len(clients)} files could not be changed: {'; '.join(failed)}"
+    message = f"{len(failed)} of {len(clients)} files could not be changed. {' '.join(failed)}"
     return OutliveError("io_error", message, hint="The other clients are done: details.clients.", details=details)
 
 
@@ -198,12 +200,13 @@ def _uninstall_all(ctx: Context, name: str, *, show: bool) -> Uninstalled:
     clients, failed = [], []
     for one in survey(ctx.env, ctx.cwd):
         client, evidence = str(one["client"]), str(one["path"])
-        if one["scope"] != USER or one["name"] != name:
+        unreadable = one["problem"] and not one["configured"]  # nobody knows whether it has our entry
+        if one["scope"] != USER or (one["name"] != name and not unreadable):
             continue
         try:
             done = uninstall(ctx, client=client, name=name, show=show)
         except OutliveError as error:
-            failed.append(f"{CLIENTS[client].title}: {error.message}")
+            failed.append(f"{CLIENTS[client].title}: {error.message}.")
             clients.append(ClientAnswer(found=evidence, client=client, change=None, written=False, hint=error.message))
         else:
             clients.append(
@@ -256,7 +259,8 @@ INSTALL = Verb(
     result=Installed,
     detail="Everything else in the file stays as it is, comments too. The file as it was before the first change is kept "
     "beside it as FILE.before-outlive. A server of that name is replaced only if it is provably outlive. The same call "
-    "again changes nothing. Members that the client needs besides are added unless the entry has them. --root, --config and OUTLIVE_ROOT are passed on. Clients: " + ", ".join(CLIENTS) + ".",
+    "again changes nothing. Members that the client needs besides are added unless the entry has them. --root, --config and "
+    "OUTLIVE_ROOT are passed on. --all does what it can, and fails if a file cannot be changed. Clients: " + ", ".join(CLIENTS) + ".",
     mcp=False,
 )  # fmt: skip
 
@@ -274,6 +278,7 @@ UNINSTALL = Verb(
     ),
     result=Uninstalled,
     detail="Everything else in the file stays as it is. FILE.before-outlive, the copy from before the first change, is removed "
-    "if the file is again as it was then. A server of that name is taken out only if it is provably outlive. Jobs go on.",
+    "if the file is again as it was then. A server of that name is taken out only if it is provably outlive. --all does "
+    "what it can, and fails if a file cannot be changed. Jobs go on.",
     mcp=False,
 )

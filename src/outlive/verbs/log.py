@@ -13,6 +13,7 @@ from outlive.answers.reading import Log, LogLines
 from outlive.core.records import READ
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, read_cursor
+from outlive.jobs.interaction import shown_output
 from outlive.render import truncate, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import asked
@@ -20,6 +21,7 @@ from outlive.render.sources import StreamLog, lines_of, text_of
 from outlive.render.view import View
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
+from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENCODING, INT, JOB, MAX_BYTES, RAW, RUN, SINCE_SEQ, STR, Arg, Verb
 
@@ -80,7 +82,7 @@ def log(
             finally:
                 reader.lines.close()
             losses = job_answer.losses(inspection, output)
-            unread = job_answer.not_utf_8(ctx, output)
+            unread = shown_output.not_utf_8(ctx, output)
         if stream == "both" and search is None and compare is None:
             read_cursor.mark_seen(ctx, job_dir, shown.shown.next_seq)
         return Log(
@@ -98,7 +100,6 @@ def _search(
 ) -> LogLines:
     """Search from `start` on, which is since_seq and offset; `how`: limit, max_bytes and raw."""
     from outlive.render.search import Matched, search
-    from outlive.store.output.patterns import Pattern
 
     wanted, lines = Pattern(pattern, field="search"), reader.lines
     lines.count()

@@ -12,6 +12,7 @@ from outlive.core import shell_string
 from outlive.core.shell_string import Command
 from outlive.jobs.context import Context
 from outlive.jobs.pipelines import stages
+from outlive.render.failures import telling
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 from outlive.system import signals
@@ -246,6 +247,4 @@ def _reported(ctx: Context, output: Output) -> str | None:
     end = output.read(max(0, output.end - _SEARCHED_BYTES), output.end)
     if not any(sign in end for sign in _SIGNS):
         return None
-    from outlive.render.failures import telling
-
     return telling.reported(output, ctx.config.get("output", "problem_matcher") or ())

@@ -12,11 +12,15 @@ from collections.abc import Mapping
 from outlive import limits
 from outlive.core.members import entries_of
 from outlive.core.records import FINISHED
+from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup, ownership, read_cursor
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import deleted
+from outlive.jobs.interaction import shown_output
 from outlive.store import history
-from outlive.store.inbox import ANSWERED, LEFT, UNDER_WAY, Claim, Inbox, Progress
+from outlive.store.cleanup import deletions
+from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Progress
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -141,9 +145,6 @@ def _collected(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> lis
 def _removed(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
     """Return the notice about a job that is gone, if another session or a person removed it, or its
     directory was deleted while it ran."""
-    from outlive.jobs.diagnosis import deleted
-    from outlive.store.cleanup import deletions  # late: few jobs are removed before their end is told
-
     deletion = deletions.find(ctx.store, job_id, ctx.wall)
     claim = inbox.claim(job_id)
     if claim is None:
@@ -182,7 +183,7 @@ def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[N
         inspection = adoption.inspect_and_adopt(ctx, job)
         events, offset = history.read(job, offset=before.offset)
         notices = [*_approved(job, inspection, events), *_hits(ctx, job, inspection, events)]
-        finished = inspection.state.finished
+        finished = inspection.state.finished and not _is_left_to_a_task(before, inspection)
         # A job that is being ended is told of when it has
         is_left = before.call == LEFT and (finished or not inspection.state.ending)
         if is_left:
@@ -198,6 +199,13 @@ def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[N
     finally:
         if not is_told:
             claim.close()
+
+
+def _is_left_to_a_task(progress: Progress, inspection: Inspection) -> bool:
+    """Return whether the client is about to be told of the end by its task. One that does not look in time, as while it
+    shows a form, is told by a notice."""
+    end = inspection.state.finished_at
+    return progress.call == FOLLOWED and end is not None and time.time() - seconds_of(end) < limits.TASK_LOOK_S
 
 
 def _is_quiet(ctx: Context, inbox: Inbox, job: JobDir) -> bool:
@@ -283,7 +291,7 @@ def _end(ctx: Context, job: JobDir, inspection: Inspection) -> list[Notice]:
 
 def _state_of(ctx: Context, job: JobDir, inspection: Inspection, event: str) -> Notice:
     with Output(job) as output:
-        last = job_answer.telling_line(ctx, inspection, output)
+        last = shown_output.telling_line(ctx, inspection, output)
     at = inspection.state.finished_at or inspection.state.started_at
     return {**_about(job, inspection), "last_line": last, "at": at, "event": event}
 

@@ -8,7 +8,9 @@ terminal is asked at the same time, and the first answer counts (jobs/permission
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
 import traceback
 from functools import cache
 
@@ -18,6 +20,7 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from outlive.core.ids import short_id
 from outlive.core.records import EXEC, Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, ownership
@@ -50,8 +53,34 @@ def question(definition: Definition) -> types.ElicitRequestFormParams | None:
     """Return the form that asks about a job; None if it cannot show all that is asked about."""
     if not facts.fits_a_form(definition):
         return None
-    message = f"Run this command?\n\n{facts.text(definition)}"
+    message = _in_few_rows(definition)
+    if message is None:
+        cut = f"Run it? If anything is cut here, `outlive approve {short_id(definition.job_id)}` shows all."
+        message = f"{cut}\n{facts.text(definition)}"
     return types.ElicitRequestFormParams(message=encodable_text(message), requested_schema=_SCHEMA)
+
+
+# Claude Code 2.1.330 wraps a message of one line, and shows four rows of it; of more lines it shows three, cut at the edge.
+# In a terminal of 80 columns a row has 74
+_ROWS, _ROW_CHARS = 4, 70
+# A value that cannot be taken for one and the fact behind it
+_PLAIN = re.compile(r"[\w./@+=,%-]+(?: [\w./@+=,%-]+)*", re.ASCII)
+# What a job has that asks for nothing else. Who asks is the client that shows the form
+_USUAL = (("Host", "this machine"), ("Input", "none"), ("Time limit", "none"))
+
+
+def _in_few_rows(definition: Definition) -> str | None:
+    """Return a message that is shown whole everywhere: the facts in one line, the command at its end, where nothing
+    that it holds looks like another fact; what is usual is left out. None if that is too long."""
+    about = [fact for fact in facts.of(definition) if fact not in _USUAL and fact.label != "Asked for"]
+    rule = [fact for fact in about if fact.label == "Asked by"]  # the words of the user's own configuration
+    command = [fact for fact in about if fact.label == "Command"]
+    rest = [fact for fact in about if fact not in (*rule, *command)]
+    shown = [f"{fact.label}: {fact.value}" for fact in (*rule, *rest, *command)]
+    message = f"Run this command? {' · '.join(shown)}"
+    fits = len(textwrap.wrap(message, _ROW_CHARS, break_on_hyphens=False)) <= _ROWS
+    is_clear = len(command) == 1 and command[0].value.isascii() and all(_PLAIN.fullmatch(fact.value) for fact in rest)
+    return message if fits and is_clear else None
 
 
 _SCHEMA: dict[str, object] = {

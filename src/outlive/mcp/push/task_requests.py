@@ -37,7 +37,7 @@ def is_task(ctx: Request, arguments: Mapping[str, object], answer: Mapping[str, 
         return False
     if exec_alone:
         return True
-    if _in_background(arguments) and client_of(ctx) not in _WAKES:
+    if _in_background(arguments) and not wakes(ctx):
         return False
     # With `until` the call was a task, and this is its answer
     return can_ask(ctx) if pending else not _has(arguments, "until")
@@ -79,6 +79,11 @@ def can_ask(ctx: Request) -> bool:
 
 
 _BOOL = TypeAdapter(bool)
+
+
+def wakes(ctx: Request) -> bool:
+    """Return whether this client looks for the end of a task by itself, and calls its model then."""
+    return client_of(ctx) in _WAKES
 
 
 def _has(arguments: Mapping[str, object], wanted: str) -> object:
