@@ -36,6 +36,12 @@ def _background(bench: Bench) -> Iterator[Work]:
 
 
 @contextlib.contextmanager
+def _sandbox(bench: Bench) -> Iterator[Work]:
+    with bench.server() as client:
+        yield starts.sandbox_start_once(bench, client)
+
+
+@contextlib.contextmanager
 def _burst(bench: Bench) -> Iterator[Work]:
     with bench.server() as client:
         yield many.burst_once(bench, client)
@@ -61,6 +67,7 @@ def _median(found: Callable[[Bench], Any]) -> Callable[[Bench], contextlib.Abstr
 COMPARED: dict[str, tuple[str, str, int, Callable[[Bench], contextlib.AbstractContextManager[Work]]]] = {
     "exec": ("MCP `exec` of `sh -c true`, warm", "ms", 150, _exec),
     "background": ("MCP background start", "ms", 150, _background),
+    "sandbox-start": ("what a sandbox adds to that in 1,000 directories", "ms", 80, _sandbox),
     "cli-run": ("`outlive run -- true`", "ms", 80, _plain(starts.cli_run_once)),
     "cli-status": ("`outlive status JOB`", "ms", 80, _plain(starts.cli_status_once)),
     "list-10000": ("`outlive list --all`, 10,000 jobs", "ms", 60, _list),

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.bench import Bench
+from benchmarks.causes import __main__ as causes
 from benchmarks.client import Client
 from benchmarks.rows import row
 from benchmarks.samples import Found, Samples, compared, taken_ms
@@ -162,3 +163,16 @@ def log(bench: Bench) -> Found:
         found = _at_cursors(bench, client, [{"action": "log", "offset": one, "limit": 200} for one in places], job)
     found.notes["size of its line index, bytes"] = os.stat(bench.root / job / "lines").st_size
     return found
+
+
+@row("failed-1gb", "the answer about a job that failed behind 1 GB of logs of CI, its failures chosen", most=150)
+def failed(bench: Bench) -> Found:
+    size = bench.size(10**9, 20 * 10**6)
+    bench.need(size // 10**6)
+    text = max((log.text for log in causes.logs("v2-stress")), key=len)
+    (bench.place / "log").write_bytes(text)
+    command = f"for one in $(seq {size // len(text)}); do cat {bench.place}/log; done; exit 1"
+    job = str(bench.outlive("run", "--wait", "--max-bytes", "100", "--", "sh", "-c", command)["job_id"])
+    with bench.server() as client:
+        question: dict[str, object] = {"action": "poll", "since_seq": 0}
+        return _at_cursors(bench, client, [question] * bench.rounds(50), job)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from outlive.mcp.tools.text.answers import render
 from support.cli import Cli, Jobs
 
 STEPS = 'for n in 1 2 3 4 5 6 7 8 9; do echo "step $n at 12:00:0$n"; done'
@@ -63,6 +64,18 @@ def test_a_run_is_the_same_only_with_the_same_command_and_directory_and_when_it_
     runs = cli.ok("list", "--state", "running")["jobs"][0]["job_id"]
     assert "previous" not in cli.ok("kill", runs)
     assert "previous" not in cli.ok("status", runs), "it was killed on request"
+    jobs.end()
+
+
+def test_a_run_that_ended_well_had_no_failures_that_could_be_the_same(cli: Cli, work: Path, jobs: Jobs) -> None:
+    command = "echo ERROR: no cache; cat more; exit $(cat code)"
+    for code, more in (("0", ""), ("4", "quota file is missing\n")):
+        (work / "code").write_text(code)
+        (work / "more").write_text(more)
+        ran = cli.ok("run", "--wait", command)
+    assert (ran["previous"]["exit_code"], ran["previous"]["new"], ran["previous"]["gone"]) == (0, 0, 0)
+    said = render(cli.ok("poll", ran["job_id"]))
+    assert "ago, exited 0; process action=log" in said and "same failures" not in said
     jobs.end()
 
 

@@ -198,7 +198,11 @@ def test_a_model_is_told_who_has_the_port_of_its_server(
     wait(cli, old, {"port": port})
     started = mcp_session.call("exec", command="exec sleep 60", until=[{"port": port}, {"fail_regex": "ERROR"}])
     assert started["fired"] is None and started["held_by"]["job_id"] == old
-    assert f"of job {old} (old server), which is not this job's" in started.text and "Not yet" not in started.text
+    assert (
+        f"of job {old} (old server), which belongs to the command line. Give the job another port, or ask before"
+        in started.text
+    )
+    assert started["held_by"]["owner"] == "the command line" and "Not yet" not in started.text
     anybodys = mcp_session.call("process", action="wait", job_id=started["job_id"], until=[{"port": port, "any": True}])
     assert "a process that is not this job's listens on it" in anybodys.text
     jobs.end()

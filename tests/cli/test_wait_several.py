@@ -100,6 +100,20 @@ def test_a_prompt_fires_once_until_it_is_answered(shared_session: McpSession, wo
     assert not wait(shared_session, asks, other, mode="all")["timed_out"]
 
 
+def test_a_prompt_that_an_answer_told_of_does_not_end_a_wait_for_any_other_job(
+    shared_session: McpSession, work: Path
+) -> None:
+    asks = shared_session.ok("exec", command="printf 'A? '; read a; printf 'B? '; read b", pty=True)
+    assert asks["prompt"] == "A?"
+    other = background(shared_session, GATE)
+    assert wait(shared_session, timeout_ms=50)["timed_out"]
+    (work / "go").touch()
+    assert wait(shared_session)["job_id"] == other
+    assert wait(shared_session)["prompt"] == "A?", "there is nothing else to wait for"
+    assert shared_session.ok("process", action="submit", job_id=asks["job_id"], text="x")["prompt"] == "B?"
+    assert wait(shared_session, asks["job_id"])["prompt"] == "B?", "a wait for this job tells it each time"
+
+
 def test_without_a_job_it_waits_for_whichever_of_the_callers_ends_first(
     shared_session: McpSession, cli: Cli, work: Path
 ) -> None:

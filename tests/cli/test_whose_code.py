@@ -13,21 +13,32 @@ LINE = "FAILED a.py::test_b - assert 1 == 2"
 
 
 @pytest.mark.parametrize(
-    ("command", "advice"),
+    ("command", "start", "advice"),
     [
-        (f"{TESTS} | tail", "`set -o pipefail` (bash) makes each stage count."),
-        (f"{TESTS} || true", "Without `|| true` its own code is reported."),
-        (f"{TESTS}; echo done", "With `&&` in place of `;` a failure ends it before `echo`."),
+        (f"{TESTS} | tail", "is that of `tail`; `sh`", "`set -o pipefail` (bash) makes each stage count."),
+        (f"({TESTS} | tail)", "says nothing of `sh`, which", "`set -o pipefail` (bash) makes each stage count."),
+        (f"{TESTS} || true", "says nothing of `sh`, which", "Without `|| true` its own code is reported."),
+        (
+            f"{TESTS}; echo done",
+            "is that of `echo`; `sh`",
+            "With `&&` in place of `;` a failure ends it before `echo`.",
+        ),
+        (f'echo "$({TESTS})"', "says nothing of `sh`, which", "`x=$(…)` alone keeps its code."),
+        (
+            f"for i in 1 2; do {TESTS}; test $i = 2; done",
+            "says nothing of the rounds of its loop but the last, which",
+            "`|| exit 1` in the loop ends it at a failure.",
+        ),
     ],
 )
 def test_a_hidden_failure_is_told_by_every_answer_about_the_end(
-    cli: Cli, jobs: Jobs, command: str, advice: str
+    cli: Cli, jobs: Jobs, command: str, start: str, advice: str
 ) -> None:
     ran = cli.ok("run", "--wait", command)
     answers = [ran, *(cli.ok(verb, ran["job_id"]) for verb in ("status", "wait", "poll"))]
     for answer in answers:
         assert answer["exit_code"] == 0
-        assert answer["hint"].startswith("Exit code 0 is that of `")
+        assert answer["hint"].startswith(f"Exit code 0 {start} may have failed: ")
         assert LINE in answer["hint"]
         assert answer["hint"].endswith(advice)
     jobs.end()
@@ -53,12 +64,43 @@ FAILS = "sh -c 'exit 2'"
         (f"set -e; {FAILS} | cat; {FAILS} | cat", 0, None, "Exit code 0 is that of `cat`, not of `sh`."),
         ("echo '0 failed | 12 passed' | tail", 0, [0, 0], None),
         (f"{TESTS} && echo done", 1, None, None),
-        (f"{FAILS} || true", 0, None, "Exit code 0 is that of `true`, not of `sh`."),
+        (f"({FAILS}; exit 4) | cat", 0, [4, 0], "Exit code 0 is that of `cat`; `(sh -c 'exit 2'; exit 4)` exited 4."),
+        (
+            f"for i in 1; do {FAILS}; done | cat",
+            0,
+            [2, 0],
+            f"Exit code 0 is that of `cat`; `for i in 1; do {FAILS}; done` exited 2.",
+        ),
+        (f"for i in 1 2; do {FAILS}; done; {FAILS} | cat", 0, [2, 0], "Exit code 0 is that of `cat`; `sh` exited 2."),
+        (f"if {FAILS}; then exit; fi; {FAILS} | cat", 0, None, "Exit code 0 is that of `cat`, not of `sh`."),
+        (f"time {FAILS} | cat", 0, [2, 0], "Exit code 0 is that of `cat`; `sh` exited 2."),
+        (f"f() {{ {FAILS} | cat; }}; f | cat", 0, None, "Exit code 0 is that of `cat`, not of `f`."),
+        (f"{{ {FAILS} | cat; }}", 0, None, "Exit code 0 says nothing of `sh`: `| cat` hides its code."),
+        (f"for i in 1 2; do {FAILS} | cat; done", 0, None, "Exit code 0 says nothing of `sh`: `| cat` hides its code."),
+        (f"{FAILS} | cat && echo ok", 0, None, "Exit code 0 says nothing of `sh`: `| cat` hides its code."),
+        (f"{FAILS} | cat; echo $?", 0, None, "Exit code 0 is that of `echo`, and `$?` that of `cat`, not of `sh`."),
+        (
+            f"for i in 1 2; do {FAILS}; test $i; done",
+            0,
+            None,
+            "Exit code 0 says nothing of the rounds of its loop but the last.",
+        ),
+        (f"{FAILS} & wait", 0, None, "Exit code 0 is that of `wait`, not of `sh`."),
+        (f"x=$({FAILS}); echo $x", 0, None, "Exit code 0 is that of `echo`, not of `sh`."),
+        (f"echo $({FAILS})", 0, None, None),
+        (f"x=$({FAILS})", 2, None, None),
+        (f"{FAILS} || true", 0, None, "Exit code 0 says nothing of `sh`: `|| true` hides its code."),
+        ("true || true", 0, None, "Exit code 0 says nothing of `true`: `|| true` hides its code."),
         (f"{FAILS} >log; echo done", 0, None, "Exit code 0 is that of `echo`, not of `sh`."),
         (f'{FAILS}; echo "it exited $?"', 0, None, None),
         (f"cd /; {FAILS}; echo done", 0, None, "Exit code 0 is that of `echo`, not of the commands before it."),
         (f"{FAILS} &", 0, None, "Exit code 0 is that of the shell, which did not wait for `sh`."),
-        (f"set -e; f() {{ {FAILS}; echo on; }}; f || echo off", 0, None, None),  # more than simple commands
+        (
+            f"set -e; f() {{ {FAILS}; echo on; }}; f || echo off",
+            0,
+            None,
+            "Exit code 0 says nothing of `f`: `|| echo` hides its code, and in it `set -e` has no effect.",
+        ),
         (f"trap : EXIT; {FAILS} | cat", 0, None, "Exit code 0 is that of `cat`, not of `sh`."),
         ("echo 'Command exited with code 0.'; exit 3", 3, None, None),
     ],

@@ -35,7 +35,7 @@ from outlive.mcp.caller import Caller
 from outlive.mcp.http import app
 from outlive.mcp.http.allowed_hosts import AllowedHosts
 from outlive.mcp.http.connections import Connection
-from outlive.mcp.http.serve import by_token
+from outlive.mcp.http.serving import by_token
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import EXEC, PROCESS, process_verbs

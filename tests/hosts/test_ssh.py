@@ -449,7 +449,7 @@ def test_only_a_few_log_in_at_once_and_a_killed_one_gives_its_turn_back(place: P
 
 @pytest.mark.fault("H20")
 def test_supervisor_and_guardian_that_are_killed_there_cost_nothing(cli: Cli, box: FakeSsh) -> None:
-    job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo one; sleep 2; echo two; sleep 1000")[
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "echo one; sleep 2; echo two; sleep 1000")[
         "job_id"
     ]
     cli.ok("wait", job, "--until", "regex=one")
@@ -461,7 +461,7 @@ def test_supervisor_and_guardian_that_are_killed_there_cost_nothing(cli: Cli, bo
 
 
 def test_a_job_whose_directory_vanished_there_is_lost_and_no_code_is_made_up(cli: Cli, box: FakeSsh) -> None:
-    job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo $$; exec sleep 1000")["job_id"]
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "echo $$; exec sleep 1000")["job_id"]
     cli.ok("wait", job, "--until", "output")
     pid = int(cli.ok("tail", job)["stdout_tail"])
     with JobDir(str(box.root), job, os.open(box.root / job, os.O_RDONLY)):
@@ -507,7 +507,7 @@ def test_a_disk_that_is_full_there_is_told_and_costs_no_exit_code(cli: Cli, box:
 
 
 def test_what_a_job_there_uses_is_asked_for_there_and_never_told_as_nothing(cli: Cli, box: FakeSsh) -> None:
-    job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo one; sleep 1000 & exec sleep 1000")[
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "echo one; sleep 1000 & exec sleep 1000")[
         "job_id"
     ]
     cli.ok("wait", job, "--until", "output")

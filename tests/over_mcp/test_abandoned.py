@@ -71,7 +71,7 @@ def test_a_search_over_mcp_has_an_end_and_says_where_to_go_on(serve: Serve, work
     served = serve(patch=f"limits.MCP_SEARCH_S = 0.2; exec({ENDLESS!r})")
     job = served.tool("exec", command="echo x", workdir=str(work))["job_id"]
     answer = served.tool("process", job_id=job, **SEARCH)
-    assert answer["hint"] == "The search stopped after 0.2 s at line 0: pass since_seq=0 to go on."
+    assert answer["hint"] == "The search stopped after 0.2 s at line 0: since_seq=0 goes on."
     assert (answer["matches"], answer["next_seq"]) == (0, 0)
     jobs.end()
 

@@ -17,6 +17,7 @@ from support.notified import wait_for_end
 from support.tasks_client import Created, TasksClient, get
 from support.tasks_client import start as start_task
 from support.tiers import MODERN_FIRST, ONE_ERA, first
+from support.tools import background
 from support.wait import until
 
 Connect = Callable[..., McpSession]
@@ -45,6 +46,14 @@ def told(session: McpSession) -> list[dict[str, Any]]:
     for notice in notices:
         assert notice["job_id"] in answer.text
     return notices
+
+
+def test_the_last_line_is_one_that_says_something(mcp_session: McpSession) -> None:
+    job = background(mcp_session, "printf 'ready\\n-----\\n\\n'; exec sleep 60")
+    mcp_session.ok("process", action="wait", job_id=job, until=[{"regex": "---"}])
+    (row,) = mcp_session.ok("process", action="list")["jobs"]
+    assert row["last_line"] == "ready"
+    mcp_session.ok("process", action="kill", job_id=job)
 
 
 def test_an_end_is_told_once_with_name_and_last_line(mcp_session: McpSession, cli: Cli, work: Path) -> None:

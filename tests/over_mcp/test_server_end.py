@@ -24,13 +24,13 @@ def test_a_signal_ends_a_server_over_http_and_deletes_its_socket(number: int, cl
 
 
 IN_THE_LOOP = """import asyncio, os
-from outlive.mcp.http import serve
-real = serve._until_stopped
+from outlive.mcp.http import serving
+real = serving._until_stopped
 async def late(*args):
     asyncio.get_running_loop().call_soon(os.kill, os.getpid(), 15)
     await asyncio.sleep(0.05)
     await real(*args)
-serve._until_stopped = late"""
+serving._until_stopped = late"""
 
 
 def test_a_signal_that_comes_before_uvicorn_waits_for_it_ends_a_server_over_http(cli: Cli, place: Path) -> None:

@@ -48,6 +48,16 @@ def session_of(session: McpSession, job: str) -> str:
     return shown
 
 
+def test_a_part_of_the_name_of_an_own_job_is_answered_with_that_job(mcp_connect: Connect) -> None:
+    one, other = mcp_connect(), mcp_connect()
+    job = background(one, HELD)
+    refused = one.error("process", action="kill", job_id="Sleep", code="job_not_found")
+    assert f"Did you mean {job[-8:]} (exec sleep 60)?" in refused.text
+    assert refused.result["error"]["details"]["candidates"] == [job]
+    assert "Did you mean" not in other.error("process", action="kill", job_id="Sleep", code="job_not_found").text
+    one.ok("process", action="kill", job_id=job)
+
+
 @MODERN_FIRST
 def test_a_title_names_no_job_of_another_window_and_its_id_does(mcp_connect: Connect) -> None:
     one, other = mcp_connect(), mcp_connect()
@@ -103,7 +113,8 @@ def test_it_is_said_of_the_job_that_is_named_beside_the_one_of_the_answer(mcp_co
     theirs, own = background(one, HELD), background(other, HELD)
     said = f"Job {theirs} belongs to tests (session {session_of(one, theirs)}), not to this session."
     compared = other.ok("process", action="log", job_id=own, compare=theirs)
-    restarted = other.ok("process", action="restart", job_id=one.ok("process", action="kill", job_id=theirs)["job_id"])
+    one.ok("process", action="kill", job_id=theirs)
+    restarted = other.ok("process", action="restart", job_id=theirs, yield_ms=0)
     assert (said in compared["hint"], said in restarted["hint"]) == (True, True)
     assert "This job" not in compared["hint"] + restarted["hint"]
     for job in (own, restarted["job_id"]):

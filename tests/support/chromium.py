@@ -1,4 +1,8 @@
-"""Chromium, driven by Playwright: pages that `outlive ui` serves, as a person sees them."""
+"""A browser, driven by Playwright: pages that `outlive ui` serves, as a person sees them.
+
+It is Chromium, or with TEST_BROWSER=firefox the Firefox that is installed, which Playwright drives by WebDriver BiDi: 1.57
+does (`pip install playwright==1.57.0`), while newer ones ask for what Firefox 153 does not know.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+IS_FIREFOX = os.environ.get("TEST_BROWSER") == "firefox"
 _CHANGED = "net::ERR_NETWORK_CHANGED"
 SHOTS = os.environ.get("TEST_SCREENSHOTS")  # a directory that keeps them
 
@@ -22,9 +27,9 @@ class Unavailable(Exception):
 @contextmanager
 def launched() -> Iterator[Any]:
     """Yield a running browser of Playwright's. Errors: Unavailable."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    program = next(filter(None, map(shutil.which, ("firefox", "firefox-esr") if IS_FIREFOX else PROGRAMS)), None)
     if program is None:
-        raise Unavailable("there is no Chromium (apt-get install chromium)")
+        raise Unavailable(f"there is no browser (apt-get install {'firefox-esr' if IS_FIREFOX else 'chromium'})")
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -32,7 +37,11 @@ def launched() -> Iterator[Any]:
     with sync_playwright() as playwright:
         # Root may not use Chromium's sandbox, and containers of CI run as root
         flags = ["--no-sandbox", "--disable-dev-shm-usage"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=program, args=flags, timeout=180_000)
+        how: dict[str, Any] = {"executable_path": program, "timeout": 180_000}
+        if IS_FIREFOX:
+            browser = playwright.firefox.launch(channel="moz-firefox", **how)
+        else:
+            browser = playwright.chromium.launch(args=flags, **how)
         try:
             yield browser
         finally:

@@ -159,6 +159,12 @@ def test_a_value_follows_its_flag_or_an_equals_sign() -> None:
     assert read(LIST, "--limit", "7")["limit"] == read(LIST, "--limit=7")["limit"] == 7
 
 
+def test_a_flag_may_be_written_as_hints_name_it() -> None:
+    assert read(RUN, "--snapshot_after=7", "x")["snapshot_after_ms"] == 7
+    assert read(RUN, "--snapshot_after", "7", "x")["snapshot_after_ms"] == 7
+    assert refused(RUN, "--snapshot_afte=7", "x").hint == "Did you mean --snapshot-after?"
+
+
 def test_only_the_first_equals_sign_divides() -> None:
     assert read(RUN, "--title=a=b", "x")["title"] == "a=b"
 

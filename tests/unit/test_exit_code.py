@@ -10,32 +10,87 @@ from outlive.jobs.diagnosis.exit_code import masked
 @pytest.mark.parametrize(
     ("text", "first", "last"),
     [
-        ("make test | tail -5", "make", "tail"),
-        ("make test 2>&1 | tail -5", "make", "tail"),
-        ("cd app && npm test 2>&1 | grep -v warn | head", "npm", "head"),
-        ("pytest |& tee log", "pytest", "tee"),
-        ("just 'a | b' | cat", "just", "cat"),
-        ("grep '' log | tail", "grep", "tail"),
-        ("trap '' HUP; make | tail", "make", "tail"),
-        ("make || true", "make", "true"),
-        ("make || echo failed", "make", "echo"),
-        ("make && make install || echo failed", "", "echo"),  # any of the two
-        ("cd app; make || echo failed", "make", "echo"),
-        ("make; echo done", "make", "echo"),
-        ("make\necho done", "make", "echo"),
-        ("cd app; make; echo done", "", "echo"),  # any of the two
-        ("awk -F '|' 1 f | tail", "awk", "tail"),
-        ('CI=1 make "$target" >log 2>&1 | tail', "make", "tail"),
-        ("make \\\n test | tail # | cat", "make", "tail"),
-        ("make ${target} &>log; echo done", "make", "echo"),
-        ("make &", "make", "the shell"),
-        ("make | tail &", "tail", "the shell"),
+        ("make test | tail -5", "`make`", "`tail`"),
+        ("make test 2>&1 | tail -5", "`make`", "`tail`"),
+        ("cd app && npm test 2>&1 | grep -v warn | head", "`npm`", "`head`"),
+        ("pytest |& tee log", "`pytest`", "`tee`"),
+        ("just 'a | b' | cat", "`just`", "`cat`"),
+        ("grep '' log | tail", "`grep`", "`tail`"),
+        ("trap '' HUP; make | tail", "`make`", "`tail`"),
+        ("make; echo done", "`make`", "`echo`"),
+        ("make\necho done", "`make`", "`echo`"),
+        ("x=$(make); echo $x", "`make`", "`echo`"),
+        ("cd app; make; echo done", "", "`echo`"),  # any of the two
+        ("make | tail -3; echo done", "", "`echo`"),
+        ("awk -F '|' 1 f | tail", "`awk`", "`tail`"),
+        ('CI=1 make "$target" >log 2>&1 | tail', "`make`", "`tail`"),
+        ("make \\\n test | tail # | cat", "`make`", "`tail`"),
+        ("make ${target} &>log; echo done", "`make`", "`echo`"),
+        ("make &", "`make`", "the shell"),
+        ("make | tail &", "`tail`", "the shell"),
+        ("make & make2 & wait", "`make`", "`wait`"),
+        ("(make; make test) | tail", "`(make; make test)`", "`tail`"),
+        ("make | while read l; do :; done", "`make`", "`while read l; do :; done`"),
+        ("time make | tail", "`make`", "`tail`"),
+        ("cat <<E | grep x\nmake | tail\nE", "`cat`", "`grep`"),
+        ("make `id` | tail", "`make`", "`tail`"),
+        ("make <(ls) | tail", "`make`", "`tail`"),
+        ("make ${x:-y} | tail", "`make`", "`tail`"),
+        ('pytest | tail -3; echo "exit: $?"', "`pytest`", "`echo`, and `$?` that of `tail`"),
     ],
 )
-def test_a_form_that_hides_a_failure_is_seen(text: str, first: str, last: str) -> None:
+def test_the_form_says_whose_code_it_is(text: str, first: str, last: str) -> None:
     found = masked(text)
     assert found is not None
     assert (found.first, found.last) == (first, last)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "why"),
+    [
+        ("make || true", "`make`", "`|| true` hides its code"),
+        ("cd app; make || echo failed", "`make`", "`|| echo` hides its code"),
+        ("make && make install || echo failed", "", "`|| echo` hides its code"),  # of any of the two
+        ("(make || true) && ls", "`make`", "`|| true` hides its code"),
+        (
+            "set -e; f() { make; echo on; }; f || echo off",
+            "`f`",
+            "`|| echo` hides its code, and in it `set -e` has no effect",
+        ),
+        ("make | tail -1 && echo ok", "`make`", "`| tail` hides its code"),
+        ("(make | tail)", "`make`", "`| tail` hides its code"),
+        ("{ make | tail; }", "`make`", "`| tail` hides its code"),
+        ("cd app && { make 2>&1 | tail; } >log", "`make`", "`| tail` hides its code"),
+        ("for i in 1 2; do make $i | tail; done", "`make`", "`| tail` hides its code"),
+        ("while read -r f; do lint $f | head -1; done <files", "`lint`", "`| head` hides its code"),
+        ("if true; then make | tail; fi", "`make`", "`| tail` hides its code"),
+        ("case $1 in a|b) make | tail ;; *) make ;; esac", "`make`", "`| tail` hides its code"),
+        ("f() { make | tail; }; f", "`make`", "`| tail` hides its code"),
+        ("bash -lc 'make | tail'", "`make`", "`| tail` hides its code"),
+        ('eval "make | tail"', "`make`", "`| tail` hides its code"),
+        ("for i in a b; do make -C $i; done", "the rounds of its loop but the last", ""),
+    ],
+)
+def test_a_code_that_is_lost_inside_is_said_to_be(text: str, first: str, why: str) -> None:
+    found = masked(text)
+    assert found is not None
+    assert (found.first, found.last, found.why) == (first, "", why)
+    assert not found.is_doubtful
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("echo it is $(make)", "`make`"),
+        ("export V=$(make)", "`make`"),
+        ("while read l; do echo $l; done < <(make)", "`make`"),
+        ("serve & sleep 1; curl localhost", "`serve`"),
+    ],
+)
+def test_a_code_that_few_ask_for_is_worth_a_word_if_the_output_reports_a_failure(text: str, first: str) -> None:
+    found = masked(text)
+    assert found is not None
+    assert (found.first, found.last, found.is_doubtful) == (first, "", True)
 
 
 @pytest.mark.parametrize(
@@ -45,27 +100,41 @@ def test_a_form_that_hides_a_failure_is_seen(text: str, first: str, last: str) -
         "make && echo done",
         "make; make test",
         "make || exit 3",
+        "make || exit 3; echo done",
+        "set -e; make; echo done",
         "set -o pipefail; make test | tail",
         "set -euo pipefail; make test | tail",
+        "make | tail; exit ${PIPESTATUS[0]}",
         "echo 'make | tail'",
         "make test # | tail",
-        "(make; make test) | tail",  # what is not simple is not judged
-        "for i in 1 2; do make | tail; done",
-        "cat <<E\nmake | tail\nE",
-        "x=$(make | tail)",
+        "x=$(make)",
+        "x=1; echo $x",
         "echo a; echo b",
         "echo a | cat",
         'make; echo "$?"',
-        "make `id` | tail",
-        "make <(ls) | tail",
-        "make ${x:-y} | tail",
-        "[[ -f a || -f b ]] | tail",
+        "! make | tail",
+        "f() { make | tail; }; make",  # f is not called
+        "f() { f; }; f",
+        "for i in 1 2; do make $i || exit 1; done",
+        "set -e; for i in 1 2; do make $i; done",
+        "for i in 1 2; do echo $i; done",
+        "make & wait $!",
+        "[[ -f a || -f b ]]",
         "make ;; echo done",
         "make ||",
         "make | tail 'open",
+        "(make | tail",
+        "make | tail)",
+        "for i in 1; do make | tail",
         "| tail",
         "",
     ],
 )
-def test_what_hides_nothing_or_is_not_simple_is_not_spoken_of(text: str) -> None:
+def test_what_hides_nothing_or_is_no_script_is_not_spoken_of(text: str) -> None:
     assert masked(text) is None
+
+
+def test_the_options_of_the_shell_count() -> None:
+    assert masked("make | tail", ["-o", "pipefail", "-c"]) is None
+    assert masked("make; echo done", ["-ec"]) is None
+    assert masked("make; echo done", ["-lc"]) is not None

@@ -71,6 +71,25 @@ def test_each_kind_of_line_is_shown_twice_with_how_often(tmp_path: Path) -> None
     assert [line[-8:] for line in errors] == [" (× 300)", " /tmp/x1"]
 
 
+def test_lines_of_many_kinds_come_before_more_of_one(tmp_path: Path) -> None:
+    words = [f"{one}{two}" for one in "ghijklmnop" for two in "ghijklmnop"]
+    rare = [f"the unit {word} was looked at, and all is well" for word in words]
+    text = "\n".join([*rare, *(f"request {number} done" for number in range(900)), "main.c:3: error: x"])
+    found = of(tmp_path, text)
+    assert sum(line.startswith("request") for line in found.lines) <= 4  # at the end and around the failure
+    assert len(set(rare) & set(found.lines)) > 60
+    alike = of(tmp_path / "alike", steps(0, 2_000))
+    assert len(alike.lines) > 100, "rows of one kind are all there is to see"
+
+
+@pytest.mark.parametrize("room", [512, 768])
+def test_little_room_still_shows_the_failure(tmp_path: Path, room: int) -> None:
+    error = "src/main.c:12:5: error: unknown type name 'foo'\n"
+    found = of(tmp_path, steps(0, 500) + error + steps(500, 1_000), room)
+    assert error in found.shown.output
+    assert len(found.shown.output) <= room
+
+
 def test_failed_tests_with_numbers_in_their_names_do_not_hide_each_other(tmp_path: Path) -> None:
     names = "".join(
         f"FAILED tests/test_a.py::test_{number} - assert {number} == 0 in 0.{number}s\n" for number in (7, 12, 31)

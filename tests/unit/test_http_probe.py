@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from outlive import limits
-from outlive.jobs.conditions.external import _status_of
+from outlive.jobs.conditions.http_get import status_of
 
 
 @contextlib.contextmanager
@@ -47,7 +47,7 @@ def test_a_server_that_never_comes_to_its_answer_keeps_nobody(
 ) -> None:
     monkeypatch.setattr(limits, "HTTP_S", 0.2)
     with server(answer) as url:
-        assert _status_of(url).status is None
+        assert status_of(url).status is None
 
 
 def test_the_status_after_a_provisional_one_counts_and_the_body_is_not_waited_for() -> None:
@@ -60,7 +60,7 @@ def test_the_status_after_a_provisional_one_counts_and_the_body_is_not_waited_fo
         line.recv(1)  # until it hangs up
 
     with server(answer) as url:
-        assert _status_of(url).status == 204
+        assert status_of(url).status == 204
 
 
 def test_letters_that_no_request_line_holds_are_sent_encoded() -> None:
@@ -71,5 +71,5 @@ def test_letters_that_no_request_line_holds_are_sent_encoded() -> None:
         line.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
 
     with server(answer) as url:
-        assert _status_of(url + "é?a=%20b").status == 200
+        assert status_of(url + "é?a=%20b").status == 200
     assert got[0].startswith(b"GET /%C3%A9?a=%20b HTTP/1.1\r\n")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from outlive import limits
-from outlive.core import labels
+from outlive.core import labels, shell_string
 from outlive.errors import OutliveError
 
 
@@ -74,6 +76,17 @@ class TestNames:
             (["   "], "command"),
             ([""], "command"),
             (["echo 'two words'"], "echo two words"),
+            (["cd app && make -k -j4 2>&1 | tail -40"], "make"),
+            (["curl -s http://x/ > /dev/null; true"], "curl http://x/"),
+            (["/venv/bin/python -m pytest -q test_a.py"], "python pytest test_a.py"),
+            (["for i in 1 2; do make -C $i test; done"], "make $i test"),
+            (["{ npm test | cat; }"], "npm test"),
+            (["if [ -f Makefile ]; then make all; fi"], "make all"),
+            (['bash -lc "cd app && npm test | tail"'], "npm test"),
+            (["bash", "-c", "npm test | tail"], "npm test"),
+            (["cat <<E | grep a\na | b\nE"], "cat"),
+            (["! make all"], "make all"),
+            (["echo 'not closed"], "echo 'not closed"),
         ],
     )
     def test_a_job_is_called_as_a_person_would_call_it(self, command: list[str], name: str) -> None:
@@ -83,6 +96,18 @@ class TestNames:
         name = labels.name_of(["cat", "a" * 100 + ".log"])
         assert len(name) <= limits.NAME_CHARS
         assert name.startswith("cat a") and name.endswith(".log")
+
+    @given(
+        st.lists(
+            st.sampled_from([*"(){}|&;<>$`'\"\\# \n=!", "if ", "do ", "done ", "case ", "esac ", "in ", "for ", "a"]),
+            max_size=14,
+        )
+    )
+    def test_a_string_of_any_form_has_a_name_and_commands_or_none(self, parts: list[str]) -> None:
+        text = "".join(parts)
+        assert labels.name_of([text]) or not text.strip()
+        with suppress(shell_string.Unclear):
+            shell_string.every(shell_string.commands(text))
 
     @given(st.lists(st.text(), min_size=1, max_size=4))
     def test_every_command_has_a_short_name_of_one_line(self, command: list[str]) -> None:

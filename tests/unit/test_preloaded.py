@@ -113,7 +113,8 @@ def test_a_server_with_a_patch_is_what_a_real_start_is(monkeypatch: pytest.Monke
     said = []
     for allowed in (False, True):
         monkeypatch.setattr(preloaded, "allowed", allowed)
-        done = subprocess.run(words, check=False, capture_output=True, timeout=60)
+        # Without `env` a real start has what readline adds for C alone: COLUMNS, where pytest runs tests itself
+        done = subprocess.run(words, check=False, capture_output=True, timeout=60, env=dict(os.environ))
         said.append((done.returncode, done.stdout, done.stderr))
     assert len(asked) == 1
     assert said[0] == said[1]

@@ -48,6 +48,17 @@ def test_the_list_is_told_once_and_then_what_changed(browser: Browser, cli: Cli)
     assert [job["job_id"] for job in third["jobs"]] == [second]
 
 
+def test_older_jobs_are_told_when_they_are_asked_for(browser: Browser, cli: Cli) -> None:
+    jobs = [finished(cli, "true") for _ in range(3)]
+    found = browser.call("jobs")
+    assert [one["job_id"] for one in found["jobs"]] == jobs[::-1]
+    assert (found["oldest"], found["left"], found["total"]) == (jobs[0], 0, 3)
+    older = browser.call("jobs", list=found["list"], before=jobs[2])
+    assert [one["job_id"] for one in older["jobs"]] == [jobs[1], jobs[0]]
+    assert (older["oldest"], older["left"]) == (jobs[0], 0)
+    assert browser.call("jobs", list=found["list"], before=jobs[0])["jobs"] == []
+
+
 def test_a_page_that_waits_is_told_of_a_new_job(browser: Browser, cli: Cli) -> None:
     found = browser.call("jobs")
     answers: list[dict[str, Any]] = []
@@ -89,6 +100,18 @@ def test_a_page_that_knows_the_list_of_an_ended_server_is_told_everything(browse
     job = finished(cli, "true")
     found = browser.call("jobs", after=999, list="01J00000000000000000000000")
     assert [one["job_id"] for one in found["jobs"]] == [job]
+
+
+def test_the_runs_of_a_command_are_told_with_their_times(browser: Browser, cli: Cli, work: Path) -> None:
+    jobs = [finished(cli, "cat code; exit `cat code`")]  # fails: there is no such file
+    for code in (0, 3):
+        (work / "code").write_text(str(code))
+        jobs.append(finished(cli, "cat code; exit `cat code`"))
+    finished(cli, "true")  # another command
+    found = browser.call("runs", job_id=jobs[0])["runs"]
+    assert [one["job_id"] for one in found] == jobs
+    assert [one["exit_code"] for one in found][1:] == [0, 3]
+    assert all(one["started_at"] <= one["finished_at"] for one in found)
 
 
 def test_a_page_that_looks_is_told_what_running_jobs_use(browser: Browser, cli: Cli) -> None:

@@ -33,7 +33,7 @@ def test_the_page_asks_a_stranger_for_a_token(served: Served) -> None:
     with http.client() as client:
         assert client.get(f"{served.base}/ui").headers["location"] == "/ui/"
         page = client.get(f"{served.base}/ui/")
-        assert page.status_code == 200 and 'content="token"' in page.text
+        assert page.status_code == 200 and 'data-login="token"' in page.text
         assert 'src="/ui/static/app.js"' in page.text
         assert client.get(f"{served.base}/ui/static/app.js").status_code == 200
         assert client.post(f"{served.base}/ui/api/enter", json={}).status_code == 404, "there are no links"

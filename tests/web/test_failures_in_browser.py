@@ -45,6 +45,32 @@ def test_a_failed_job_opens_at_the_line_that_says_why_and_lists_the_others(tab: 
     until(lambda: page.locator(".found").is_hidden())
 
 
+def test_a_job_that_fails_while_one_looks_jumps_there_unless_one_has_scrolled(tab: Tab, ui: Ui, cli: Cli) -> None:
+    page = tab.page
+    for has_scrolled in (False, True):
+        job = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", f"seq 1 500; read x; {BUILD}")["job_id"]
+        tab.open(f"{ui.page}/job/{job}")
+        page.locator(".line", has_text="500").wait_for()
+        if has_scrolled:
+            page.keyboard.press("Home")
+            until(lambda: page.locator("#output .line .text").first.text_content() == "1")
+        cli.ok("write", job, "--data", "go\n")
+        page.locator("h1 ~ .state", has_text="exit 2").wait_for()
+        if has_scrolled:
+            page.locator(".bars a, .events .finished").first.wait_for()
+            assert target(tab) == [] and page.locator("#output .line .text").first.text_content() == "1"
+        else:
+            until(lambda: target(tab) == ["src/a.c:3:5: error: no such thing"])
+
+
+def test_events_of_one_kind_are_one(tab: Tab, ui: Ui, cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "--watch", "tick", "for i in 1 2 3 4; do echo tick; done")["job_id"]
+    page = tab.page
+    tab.open(f"{ui.page}/job/{job}")
+    until(lambda: page.locator(".event .same").all_text_contents() == ["× 4"])
+    assert page.locator(".event", has_text="tick").count() == 1
+
+
 def test_a_place_in_the_address_comes_before_the_failure(tab: Tab, ui: Ui, cli: Cli) -> None:
     job = cli.ok("run", "--wait", BUILD)["job_id"]
     tab.open(f"{ui.page}/job/{job}#seq=0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -43,14 +44,31 @@ def test_columns_are_sorted_by_a_click_and_by_keys_and_stay_so(tab: Tab, ui: Ui,
     until(lambda: names(tab) == ["a", "b", "c"])
 
 
-def test_words_filter_by_result_time_and_session(tab: Tab, cli: Cli) -> None:
-    cli.ok("run", "--wait", "--title", "bad", "exit 3")
-    cli.ok("run", "--wait", "--title", "good", "true")
+def test_words_filter_by_result_time_session_directory_and_tag(tab: Tab, cli: Cli, work: Path) -> None:
+    (work / "below").mkdir()
+    words = ("--cwd", str(work / "below"), "--tag", "ci.build")
+    agents = [
+        {"OUTLIVE_OWNER": "claude-code", "CLAUDE_CODE_SESSION_ID": f"{name}-0000"} for name in ("first", "second")
+    ]
+    cli.ok("run", "--wait", "--title", "bad", *words, "exit 3", env=agents[0])
+    cli.ok("run", "--wait", "--title", "good", "true", env=agents[1])
     page = tab.page
     until(lambda: len(names(tab)) == 2)
-    for words, left in (("exit:3", ["bad"]), ("exit:0", ["good"]), ("since:1h", ["good", "bad"]), ("since:0m", [])):
-        page.locator("#filter").fill(words)
+    for text, left in (
+        ("exit:3", ["bad"]),
+        ("exit:0", ["good"]),
+        ("since:1h", ["good", "bad"]),
+        ("since:0m", []),
+        ("cwd:/below", ["bad"]),
+        ("tag:ci", ["bad"]),
+        ("owner:claude-code exit:0", ["good"]),
+    ):
+        page.locator("#filter").fill(text)
         until(lambda left=left: names(tab) == left)
+    page.locator("#filter").fill("")
+    page.locator(".row", has_text="bad").locator(".who .tag").click()  # the session that started it
+    until(lambda: names(tab) == ["bad"])
+    assert (page.locator("#filter").input_value()).startswith("session:")
 
 
 def test_a_window_of_a_laptop_shows_twenty_jobs_and_says_how_long_they_took(tab: Tab, cli: Cli) -> None:

@@ -237,6 +237,7 @@ class PortHolder(Part):
     command: str = field("Its command line; its name alone for a caller who is limited.")
     job_id: str | None = optional("Its job, if it is another job of outlive.")
     name: str | None = optional("The name of that job.")
+    owner: str | None = optional("Whose that job is, if it is not the caller's.")
 
 
 HELD_BY = optional("Another program that has the port or the server of `until`: it did not come true.")

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from outlive.cli import stdio
-from outlive.cli.person import open_context
+from outlive.cli.live import terminal_context
 from outlive.core.ids import short_id
 from outlive.core.records import FINISHED, Terminal
 from outlive.core.units import seconds_of
@@ -56,7 +56,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
             "attach joins a terminal to a job, and stdin or stdout is none",
             hint="In a script use write, send-keys and screen.",
         )
-    ctx = open_context(options, "attach")
+    ctx = terminal_context.opened(options, "attach")
     with contextlib.closing(ctx.store), lookup.open_job(ctx, values["job"]) as job:
         inspection = adoption.inspect_and_adopt(ctx, job)
         if inspection.definition.approval is not None:

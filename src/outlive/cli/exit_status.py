@@ -5,17 +5,9 @@ from __future__ import annotations
 import errno
 from collections.abc import Mapping
 
-from outlive.errors import invalid
+from outlive.system.signals import number_of
 
 _NOTHING_RAN = 1  # as of every call that failed
-
-
-def check_propagate(values: Mapping[str, object], *, follow: bool) -> None:
-    """Raise invalid_argument if the call may answer before the job has an exit code."""
-    if not follow and not values.get("wait"):
-        flag = "--wait" if "wait" in values else "--follow"
-        hint = f"Without {flag} the job may have no exit code yet; add {flag}."
-        raise invalid("propagate", f"--propagate needs {flag}", hint=hint, usage=True)
 
 
 def of_job(result: Mapping[str, object]) -> int:
@@ -31,8 +23,6 @@ def of_job(result: Mapping[str, object]) -> int:
 
 
 def _signal_number(name: str) -> int:
-    from outlive.system.signals import number_of
-
     base, _, above = name.partition("+")  # SIGRTMIN+3
     if not above and base[3:].isdigit():  # SIG42: a signal without a name
         return int(base[3:])

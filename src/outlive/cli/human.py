@@ -6,15 +6,20 @@ Output and names of jobs reach the terminal without control characters.
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 from itertools import groupby
 
 from outlive import verbs
-from outlive.cli import summary, usage
+from outlive.cli import stdio, summary, usage
+from outlive.cli.live import questions
 from outlive.cli.text import Style, duration, line, size, table
+from outlive.config import state_directory
 from outlive.core import quoted
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.units import seconds_of
+from outlive.render import events
 from outlive.render.plain_text import readable
 
 _STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
@@ -23,6 +28,8 @@ _WHOSE_HEAD = ("OWNER", "DIRECTORY")  # with -v, or where they differ
 
 # What the face adds to an answer; of these the hint and the last lines of `status` stand below
 _ADDED = frozenset({"schema_version", "ok", "type", "hint", "snippet"})
+_HINT_GIVEN = "human-hint"  # an empty file: the hint was given
+_HINT = "outlive: --human shows this for reading; OUTLIVE_HUMAN=1 makes it the default on a terminal.\n"
 _TEXT_ONLY = frozenset({"log", "tail"})  # asked for to be read, so nothing stands above it
 
 
@@ -36,8 +43,6 @@ def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) ->
     if answer["type"] == "events":
         return _events(answer, style)
     if answer["type"] == "inbox":
-        from outlive.cli.live import questions  # late, as it is asked for
-
         return questions.text(answer, style)
     if answer["type"] == "doctor":
         return _checks(answer, style)
@@ -160,8 +165,6 @@ def _client(answer: dict[str, object]) -> str:
 
 
 def _events(answer: dict[str, object], style: Style) -> str:
-    from outlive.render import events
-
     rows = []
     for _, alike in groupby(entries_of(answer, "events"), key=lambda event: (event["type"], events.about(event))):
         *others, last = alike  # of one kind, one after the other: a row
@@ -346,3 +349,23 @@ def _age(stamp: str | None, now: float) -> str:
         return "now"
     number, unit = duration(ms).split(" ")[:2]
     return f"{float(number):.0f}{unit}"
+
+
+def hint_once(env: Mapping[str, str]) -> None:
+    """Give the hint on stderr if a person has typed this call, and none was ever given to this user.
+
+    An interactive shell gives each command that is typed a process group of its own, a script does
+    not. A program that has a terminal is told nothing either: a job of ours, a build. Where it
+    cannot be recorded that the hint was given, it is not given.
+    """
+    typed = os.isatty(0) and os.isatty(2) and os.getpgrp() == os.getpid()
+    if not typed or any(name in env for name in ("OUTLIVE_HUMAN", "OUTLIVE_JOB_ID", "CI")):
+        return
+    place = state_directory(env)
+    try:
+        os.makedirs(place, mode=0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        os.close(os.open(os.path.join(place, _HINT_GIVEN), flags, 0o600))
+    except OSError:
+        return
+    stdio.note(_HINT)

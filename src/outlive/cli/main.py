@@ -7,6 +7,7 @@ as long as a bare Python.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import time
 from collections.abc import Callable
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
 from outlive.cli import parse, person, stdio
+from outlive.cli.call import ERROR, Call
 from outlive.core.ids import short_id
-from outlive.errors import OutliveError, from_os, invalid
+from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
+ANSWERED, INTERRUPTED = 0, 130
 
 # Verbs that take over the process: `module:function`, called with the verb's arguments and the
 # global options; it returns the exit status.
@@ -61,58 +63,26 @@ _LONG = frozenset("gc log kill remove clear doctor".split()) | {"host setup", "h
 _NAMED = 5  # jobs that the message about ^C names
 
 
-class _Call:
-    """What is known of the call so far; error answers and ^C need it wherever the call stopped."""
-
-    __slots__ = ("argv", "context", "cwd", "env", "launcher", "options", "started", "values", "verb")
-
-    def __init__(self, argv: list[str], launcher: Launcher | None) -> None:
-        self.argv = argv
-        self.started = time.monotonic()
-        self.env = dict(os.environ)
-        self.cwd = _cwd()
-        self.options = GlobalOptions()
-        self.verb: Verb | None = None
-        self.values: dict[str, Any] = {}
-        self.context: Context | None = None
-        self.launcher = launcher or _LateLauncher()
-
-    def log(self, level: int, text: str) -> None:
-        if stdio.level(self.options.verbose, self.env) >= level:
-            stdio.note(f"outlive: {text}\n")
-
-
 def main(argv: list[str], launcher: Launcher | None = None) -> int:
     """Run one command line and return the exit status.
 
     `launcher`: the launcher that is already starting a pair, if any.
     """
     stdio.open_standard_fds()
-    call = _Call(argv, launcher)
+    call = Call(argv, launcher)
     try:
         status = _dispatch(argv, call)
     except KeyboardInterrupt:
         return _interrupted(call)
-    except OutliveError as error:
-        status = _failed(call, error)
-    except OSError as error:  # of a system call that no verb expects to fail: a full disk, no more descriptors
-        _trace(call)
-        status = _failed(call, from_os(_doing(call), error, on="store"))
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an error object
-        _trace(call)
-        status = _failed(call, OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
+        from outlive.cli import refusal  # late: 3 ms, the help and what makes sentences of an object
+
+        status = refusal.told(call, error)
     call.log(stdio.INFO, _summary(call, status))
     return status
 
 
-_BUG = "This is a bug in outlive; the same call with -v shows where. The job, if there is one, is not affected."
-
-
-def _doing(call: _Call) -> str:
-    return f"running outlive {call.verb.name}" if call.verb else "starting outlive"
-
-
-def _dispatch(argv: list[str], call: _Call) -> int:
+def _dispatch(argv: list[str], call: Call) -> int:
     options = call.options
     if call.env.get("OUTLIVE_HUMAN", "0").lower() not in _OFF and os.isatty(1):
         options.human = True
@@ -126,7 +96,7 @@ def _dispatch(argv: list[str], call: _Call) -> int:
     return _verb(words, call)
 
 
-def _verb(words: list[str], call: _Call) -> int:
+def _verb(words: list[str], call: Call) -> int:
     if len(words) < 3 and parse.asks_about_several(words, call.options):
         return _help(words[0])
     name, words = parse.verb_name(words)
@@ -144,9 +114,7 @@ def _verb(words: list[str], call: _Call) -> int:
         return _version()
     follow = bool(call.values.get("follow")) or person.is_asked(verb.name)
     if call.values.get("propagate"):
-        from outlive.cli import exit_status
-
-        exit_status.check_propagate(call.values, follow=follow)
+        parse.check_propagate(call.values, follow=follow)
     if verb.program:
         return _program(verb, call)
     if follow:
@@ -163,27 +131,27 @@ def _verb(words: list[str], call: _Call) -> int:
     if not call.values.get("propagate"):
         return ANSWERED
 
-    from outlive.cli import exit_status
+    from outlive.cli import exit_status  # late: the signals, 0.6 ms
 
     return exit_status.of_job(result)
 
 
-def _tell(call: _Call, ctx: Context, result: dict[str, object], answer: dict[str, object]) -> None:
+def _tell(call: Call, ctx: Context, result: dict[str, object], answer: dict[str, object]) -> None:
     """Print the answer, and note what the caller's session was told, where there is one."""
     written = False
     try:
-        _print(call, answer)
+        call.print(answer)
         written = True
     finally:
         if ctx.sent is not None:
             ctx.sent(written)
         if ctx.inbox is not None and written:
-            from outlive.jobs.news import session
+            from outlive.jobs.news import session  # late: for the shell of an agent
 
             session.answered(ctx, result)
 
 
-def _follow(verb: Verb, call: _Call) -> int:
+def _follow(verb: Verb, call: Call) -> int:
     """Show what comes until nothing can come any more: one JSON object a line, or for a person."""
     values = {name: value for name, value in call.values.items() if name not in ("follow", "detail")}
     if verb.follow is not None:
@@ -203,7 +171,7 @@ def _print_line(answer: dict[str, object]) -> None:
         raise SystemExit(ERROR) from None
 
 
-def _run(verb: Verb, call: _Call, start: Callable[[Context], _T], detail: str = FULL) -> _T:
+def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = FULL) -> _T:
     """Return what `start` makes of the context of this call."""
     configuration = _configuration(verb, call)
     call.log(stdio.DEBUG, f"config={configuration.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
@@ -239,13 +207,13 @@ def _run(verb: Verb, call: _Call, start: Callable[[Context], _T], detail: str = 
             store.close()
 
 
-def _progress(verb: Verb, call: _Call, ctx: Context) -> ProgressLine | None:
+def _progress(verb: Verb, call: Call, ctx: Context) -> ProgressLine | None:
     """Return the line that tells a person how far this call is, if it may take long and there is a
     terminal for it."""
     long = verb.name in _LONG or (verb.name == "list" and not call.values.get("limit"))
     if not long or call.values.get("follow") or not os.isatty(2) or call.env.get("TERM") == "dumb":
         return None
-    from outlive.cli.live import progress
+    from outlive.cli.live import progress  # late: for a person at a terminal
 
     return progress.ProgressLine(ctx, verb.name)
 
@@ -258,7 +226,7 @@ def _tell_who_approves(definition: Definition) -> bool:
     return False
 
 
-def _configuration(verb: Verb, call: _Call) -> Config:
+def _configuration(verb: Verb, call: Call) -> Config:
     try:
         loaded = config.load(call.env, call.options.config)
         for line in loaded.ignored:
@@ -270,7 +238,7 @@ def _configuration(verb: Verb, call: _Call) -> Config:
         return config.Config({}, None)
 
 
-def _open_store(verb: Verb, call: _Call) -> Any:
+def _open_store(verb: Verb, call: Call) -> Any:
     """Return the store; None for a verb that needs none."""
     if verb.name in _STORELESS and not call.values.get("history"):
         return None
@@ -279,26 +247,7 @@ def _open_store(verb: Verb, call: _Call) -> Any:
     return Store.open(call.options.root, call.env)
 
 
-class _LateLauncher:
-    """A launcher that is loaded at its first use: most verbs start nothing, and it is 4 % of `status`."""
-
-    def __init__(self) -> None:
-        self._loaded: Launcher | None = None
-
-    def prepare(self) -> None:
-        self._load().prepare()
-
-    def send(self, files: dict[str, int]) -> None:
-        self._load().send(files)
-
-    def _load(self) -> Launcher:
-        from outlive.launch.from_cli import Launcher
-
-        self._loaded = self._loaded or Launcher()
-        return self._loaded
-
-
-def _program(verb: Verb, call: _Call) -> int:
+def _program(verb: Verb, call: Call) -> int:
     run: Callable[[dict[str, Any], GlobalOptions], int] = _imported(PROGRAMS[verb.name])
     _collect_again()
     return run(call.values, call.options)
@@ -306,8 +255,6 @@ def _program(verb: Verb, call: _Call) -> int:
 
 def _imported(place: str) -> Callable[..., Any]:
     """Return the function that `module:function` names."""
-    import importlib
-
     module, _, function = place.partition(":")
     program: Callable[..., Any] = getattr(importlib.import_module(module), function)
     return program
@@ -320,51 +267,6 @@ def _collect_again() -> None:
         gc.enable()
 
 
-# --- answers -------------------------------------------------------------------------------------
-
-
-def _print(call: _Call, answer: dict[str, object]) -> None:
-    try:
-        if call.options.human:
-            from outlive.cli import human, text
-
-            verbose = call.options.verbose > 0
-            stdio.text(human.answer(answer, text.Style.of_stdout(call.env), verbose=verbose))
-        else:
-            stdio.json_line(envelope.encoded(answer))
-            if os.isatty(1):
-                from outlive.cli import human_hint
-
-                human_hint.give_once(call.env)
-    except OSError as error:  # stdout may be on a full disk: the caller sees half an object, so say why
-        stdio.note(f"outlive: while writing the answer: {error.strerror}\n")
-        raise SystemExit(ERROR) from None
-
-
-def _failed(call: _Call, error: OutliveError) -> int:
-    from outlive.verbs import spelling
-
-    error = spelling.spelled(error, spelling.CLI, (*parse.GLOBALS, *(call.verb.args if call.verb else ())))
-    # The mistake may stand before the flag, which was not read then
-    sentences = call.options.human or (error.usage and "--human" in call.argv)
-    sentences = sentences or person.reads_sentences(call.verb.name if call.verb else "", call.argv)
-    if sentences:
-        from outlive.cli import human
-
-        stdio.note(human.error(error.to_dict()))
-    elif call.verb and call.verb.name == "mcp" and not error.usage:  # a client takes every line of stdout for a message
-        stdio.note(" ".join(filter(None, (f"outlive mcp: {error.code}: {error.message}.", error.hint))) + "\n")
-    else:
-        _print(call, envelope.failure(error))
-    if not error.usage:
-        return ERROR
-    from outlive.cli import help as help_
-
-    hinted = sentences and "--help`" in (error.hint or "")
-    stdio.note(help_.short_usage(call.verb).splitlines(keepends=True)[0] if hinted else help_.short_usage(call.verb))
-    return USAGE
-
-
 def _version() -> int:
     stdio.text(f"outlive {__version__}\n")
     return ANSWERED
@@ -372,13 +274,13 @@ def _version() -> int:
 
 def _help(about: Verb | str | None) -> int:
     """Show the help of a verb, of the verbs that begin with a word, or of all."""
-    from outlive.cli import help as help_
+    from outlive.cli import help as help_  # late: most calls ask for none
 
     stdio.text(help_.of(about))
     return ANSWERED
 
 
-def _interrupted(call: _Call) -> int:
+def _interrupted(call: Call) -> int:
     """Report ^C.
 
     The verb's generator is closed by now and has given back what it held; the job goes on.
@@ -396,22 +298,8 @@ def _interrupted(call: _Call) -> int:
     return INTERRUPTED
 
 
-def _trace(call: _Call) -> None:
-    if stdio.level(call.options.verbose, call.env) >= stdio.INFO:
-        import traceback
-
-        stdio.note(traceback.format_exc())
-
-
-def _summary(call: _Call, status: int) -> str:
+def _summary(call: Call, status: int) -> str:
     verb = call.verb.name if call.verb else "-"
     root = getattr(getattr(call.context, "store", None), "path", None) or call.options.root
     took_ms = (time.monotonic() - call.started) * 1000
     return f"root={root or '-'}, verb={verb}, status={status}, took {took_ms:.1f} ms"
-
-
-def _cwd() -> str | None:
-    try:
-        return os.getcwd()
-    except OSError:  # deleted under us, or a parent that may not be searched
-        return None

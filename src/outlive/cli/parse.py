@@ -13,10 +13,12 @@ forgotten. The first word of a command ends our options, and `--` ends them anyw
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from outlive import verbs
 from outlive.cli import values
+from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, invalid
 from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, PATH, STRS, WORDS, Arg, GlobalOptions, check_texts
 
@@ -69,7 +71,7 @@ def verb_name(words: list[str]) -> tuple[str, list[str]]:
         whole = [f"{words[0]} {one}" for one in second]
         hint = f"Verbs: {', '.join(whole)}." if len(whole) > 1 else f"Did you mean {whole[0]}?"
         raise invalid("verb", said, hint=hint, usage=True)
-    from outlive.verbs import meaning  # late, as in every error
+    from outlive.verbs import meaning  # late, as below: for a mistake alone
 
     near = meaning.verb(words[0], [*verbs.names(), *verbs.ALIASES])
     known = f"`outlive --help` lists the verbs; to run a command: outlive run {words[0]} …"
@@ -183,7 +185,8 @@ class _Reader:
             self.options.verbose += count
             return at + 1
         name, equals, value = words[at].partition("=")
-        arg = self.flags.get(name)
+        # A hint names an argument as MCP has it: since_seq=120
+        arg = self.flags.get(name) or self.flags.get(name.replace("_", "-"))
         if arg is None:
             raise self._unknown(name)
         if arg.kind == BOOL:
@@ -233,20 +236,18 @@ class _Reader:
         return invalid(flag, f"unknown option{of}: {flag}", hint=self._advice(flag), usage=True)
 
     def _advice(self, flag: str) -> str:
-        from outlive.verbs import meaning  # late, as in every error
-
         if flag == "--json":
             return "Leave it out: the answer is JSON already."
         # A flag may be called as over MCP, or by another name for the same thing
         names = {arg.mcp or arg.name: arg for arg in self.args if arg.cli and arg.hidden is not True}
         word = flag.lstrip("-").replace("-", "_")
+        from outlive.verbs import meaning
+
         meant = names.get(meaning.argument(word, names, spelling=False) or word)
         if meant is not None:
             return f"Did you mean {meant.cli}?" if meant.cli in self.flags else f"Write it without a flag: {meant.cli}."
         if not self.before_verb and (owners := _owners(flag)):  # a correct name, given to the wrong verb
             return f"It belongs to {', '.join(f'outlive {name}' for name in owners)}."
-        from outlive.core.nearest import nearest  # late: for a mistake alone
-
         near = nearest(flag, [name for name, arg in self.flags.items() if arg.hidden is not True])
         if near:
             return f"Did you mean {near}?"
@@ -304,3 +305,11 @@ def _verbosity(word: str) -> int:
 def _fresh(default: object) -> object:
     # Every call of this process shares the declaration, but each needs a list of its own
     return default.copy() if isinstance(default, (list, dict)) else default
+
+
+def check_propagate(values: Mapping[str, object], *, follow: bool) -> None:
+    """Raise invalid_argument if the call may answer before the job has an exit code."""
+    if not follow and not values.get("wait"):
+        flag = "--wait" if "wait" in values else "--follow"
+        hint = f"Without {flag} the job may have no exit code yet; add {flag}."
+        raise invalid("propagate", f"--propagate needs {flag}", hint=hint, usage=True)

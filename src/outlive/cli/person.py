@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from outlive.jobs.context import Context
+
 if TYPE_CHECKING:
     from outlive.answers import Answer
-    from outlive.jobs.context import Context
-    from outlive.verbs.spec import GlobalOptions, Verb
+    from outlive.verbs.spec import Verb
 
 
 # These print text, so their errors are sentences at a terminal without --human too
@@ -28,22 +29,6 @@ def reads_sentences(verb: str, argv: list[str]) -> bool:
     return (prints_text and os.isatty(2)) or is_asked(verb)
 
 
-def open_context(options: GlobalOptions, verb: str) -> Context:
-    """Return the context of a program that takes over this terminal; its caller closes the store. Errors: config_error,
-    store_unsafe, io_error."""
-    from outlive import config
-    from outlive.jobs.context import Context
-    from outlive.launch.from_cli import Launcher
-    from outlive.store.root import Store
-
-    env = dict(os.environ)
-    settings = config.load(env, options.config)
-    store = Store.open(options.root, env)
-    owner, wrapper = env.get("OUTLIVE_OWNER") or "cli", ("sh", "-lc")
-    how = {"face": "cli", "client": None, "cwd": None, "launcher": Launcher(), "verb": verb}
-    return Context(store, settings, owner=owner, env=env, shell=wrapper, **how)  # type: ignore[arg-type]
-
-
 def members(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Context], dict[str, Any]]:
     """Return what runs the verb and gives the members of its answer. A person gets more: the question of `approve` at
     a terminal, and with --human the last lines of the output with `status`."""
@@ -53,7 +38,7 @@ def members(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Con
         return answer.to_dict()
 
     if verb.name == "approve" and os.isatty(0) and os.isatty(2):
-        from outlive.cli import ask
+        from outlive.cli import ask  # late: 5 ms, for a person
 
         def asked(ctx: Context) -> dict[str, Any]:
             ask.before_approving(ctx, values["job"])
@@ -62,6 +47,6 @@ def members(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Con
         return asked
     if verb.name != "status" or not human:
         return plain
-    from outlive.cli import summary
+    from outlive.cli import summary  # late: for a person
 
     return lambda ctx: summary.with_last_lines(ctx, plain(ctx))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 from collections.abc import Mapping
 
 from outlive.core.quoted import in_json, visible
@@ -68,8 +69,6 @@ def open_standard_fds() -> None:
 
 
 def _until_writable(fd: int) -> None:
-    import select
-
     poller = select.poll()
     poller.register(fd, select.POLLOUT)
     poller.poll()

@@ -10,8 +10,11 @@ from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
+from outlive.jobs.interaction import shown_output
+from outlive.render.failures import other_run
+from outlive.reports import wording
 from outlive.store.output.merged import Output
 
 # Answers about one job of which a person wants to know these things, and the rest with -v
@@ -32,7 +35,7 @@ def with_last_lines(ctx: Context, answer: dict[str, object]) -> dict[str, object
     not show."""
     try:
         with lookup.open_known(ctx, text_of(answer, "job_id")) as job, Output(job) as output:
-            shown = job_answer.snippet(adoption.inspect_and_adopt(ctx, job), output) if output.end else ""
+            shown = shown_output.snippet(adoption.inspect_and_adopt(ctx, job), output) if output.end else ""
     except (OSError, OutliveError):  # removed meanwhile
         return answer
     return {**answer, "snippet": "\n".join(shown.splitlines()[-LINES:])}
@@ -65,8 +68,6 @@ def of(answer: dict[str, object], style: Style) -> str:
     lines.append(", ".join([f"{style.paint(state_of(answer), colour(answer))} {first}".rstrip(), *others]))
     lines += filter(None, (_place(answer), _fired(answer), _survivors(answer), _previous(answer)))
     if answer.get("tests") or answer.get("report_problem"):
-        from outlive.reports import wording  # late: few jobs have a report
-
         lines += map(line, wording.lines(answer))
     # What a person approves, or just did
     lines += [f"  {fact['label']}: {fact['value']}" for fact in entries_of(object_of(answer, "approval"), "facts")]
@@ -130,8 +131,6 @@ def _facts(answer: dict[str, object], now: float) -> list[str]:
 
 def _previous(answer: dict[str, object]) -> str:
     """Return what changed since the run before."""
-    from outlive.render.failures import other_run  # late: of jobs that failed alone
-
     said = other_run.previous(answer, duration) if answer.get("previous") else None
     return said or ""
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from outlive.core.nearest import nearest
+from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, invalid
 from outlive.verbs.spec import (
     BOOL,
@@ -62,8 +64,6 @@ def _is_size(arg: Arg) -> bool:
 def checked(arg: Arg, text: str, cwd: str | None) -> object:
     """Return the value of one word, checked against the choices and bounds of the argument."""
     if arg.choices and text not in arg.choices:
-        from outlive.core.nearest import nearest  # late: for a mistake alone
-
         near = nearest(text, list(arg.choices))
         hint = f"Did you mean {near}?" if near else None
         known = ", ".join(arg.choices)
@@ -107,8 +107,6 @@ def _float(arg: Arg, text: str) -> float:
 
 
 def _milliseconds(arg: Arg, text: str) -> int:
-    from outlive.core.units import duration_ms
-
     try:
         return duration_ms(text, arg.cli)
     except OutliveError as error:
@@ -126,8 +124,6 @@ _SECONDS_ELSEWHERE = ("--timeout", "--idle-timeout", "--kill-after")
 
 
 def _bytes(arg: Arg, text: str) -> int:
-    from outlive.core.units import byte_count
-
     try:
         return byte_count(text, arg.cli)
     except OutliveError as error:

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from outlive.client_config import jsonc, registry, toml, yaml
+from outlive.client_config import jsonc, registry
+from outlive.client_config.entries import Entries
 from outlive.client_config.jsonc import Misfit, Unreadable
 from outlive.client_config.registry import Client
 from outlive.client_config.safe_file import ConfigFile
 from outlive.errors import OutliveError
 
-Document = jsonc.Document | toml.Document | yaml.Document
+Document = jsonc.Document | Entries
 Entry = dict[str, object]
 
 ADDED, UPDATED, REMOVED, NONE = "added", "updated", "removed", "none"
@@ -134,17 +135,8 @@ class Change:
 
 def parsed(client: Client, data: bytes) -> Document:
     """Return the client's configuration as a document. Errors: Unreadable, Misfit."""
-    text = data.decode("utf-8", "surrogateescape")
-    if client.syntax == registry.TOML:
-        from outlive.client_config import toml  # late, as the next: TAB loads this module
-
-        return toml.Document(text)
-    if client.syntax == registry.YAML:
-        from outlive.client_config import yaml
-
-        return yaml.Document(text)
-    document = jsonc.Document(text, strict=client.syntax == registry.JSON)
-    if not isinstance(document.value, dict):
+    document = registry.document_of(client, data.decode("utf-8", "surrogateescape"))
+    if isinstance(document, jsonc.Document) and not isinstance(document.value, dict):
         raise Misfit("it holds no object")
     return document
 

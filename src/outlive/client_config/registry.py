@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from outlive import limits
 from outlive.client_config import jsonc
+from outlive.client_config.entries import Entries
 
 Entry = dict[str, Any]
 
@@ -379,23 +380,24 @@ def besides(client: Client, entry: Entry) -> list[dict[str, object]]:
 
 def fragment(client: Client, name: str, entry: Entry) -> str:
     """Return the text to merge into the client's file."""
-    if client.syntax == TOML:
-        from outlive.client_config import toml  # late, as the next: TAB loads this module
-
-        document = toml.Document("")
-        document.set((*client.keys, name), entry)
-        return document.text
-    if client.syntax == YAML:
-        from outlive.client_config import yaml
-
-        extensions = yaml.Document("")
-        extensions.set((*client.keys, name), entry)
-        return extensions.text
-    text = jsonc.Document("{}\n")
-    text.set((*client.keys, name), entry)
+    document = document_of(client, "{}\n" if client.syntax in (JSON, JSONC) else "")
+    document.set((*client.keys, name), entry)
     if uses_input(client, name, entry):
-        text.set(("inputs",), [token_input(name)])
-    return text.text
+        document.set(("inputs",), [token_input(name)])
+    return document.text
+
+
+def document_of(client: Client, text: str) -> jsonc.Document | Entries:
+    """Return the text of a client's configuration as a document. Errors: Unreadable, Misfit."""
+    if client.syntax == TOML:
+        from outlive.client_config import toml  # late: 25 ms, tomlkit's
+
+        return toml.Document(text)
+    if client.syntax == YAML:
+        from outlive.client_config import yaml  # late: 100 ms, ruamel.yaml's
+
+        return yaml.Document(text)
+    return jsonc.Document(text, strict=client.syntax == JSON)
 
 
 def has_no_token(entry: Entry) -> bool:

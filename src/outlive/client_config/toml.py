@@ -13,6 +13,8 @@ import re
 import tomllib
 from typing import Any
 
+import tomlkit
+
 from outlive.client_config.entries import Entries
 from outlive.client_config.jsonc import Unreadable
 
@@ -40,8 +42,6 @@ class Document(Entries):
         return _without_table(self.text, path)
 
     def changed(self, path: Path, value: object) -> str:
-        import tomlkit
-
         document: Any = tomlkit.parse(self.text)
         at = document
         for key in path[:-1]:
@@ -116,15 +116,11 @@ def _quoted(key: str) -> str:
 
 
 def _literal(value: object) -> str:
-    import tomlkit
-
     return str(tomlkit.item(_inline(value)).as_string())
 
 
 def _inline(value: object) -> object:
     """Return the value as tomlkit writes it; a table inside ours stands on one line."""
-    import tomlkit
-
     if not isinstance(value, dict):
         return value
     table = tomlkit.inline_table()

@@ -10,6 +10,9 @@ from __future__ import annotations
 from io import StringIO
 from typing import Any
 
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
 from outlive.client_config.entries import Entries
 from outlive.client_config.jsonc import Misfit, Unreadable
 
@@ -76,9 +79,6 @@ def _without_entry(text: str, path: Path) -> str:
 
 def _parsed(text: str) -> Any:
     """Errors: Unreadable, Misfit."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
     try:
         document = YAML().load(text.replace("\r\n", "\n"))
     except MarkedYAMLError as error:
@@ -94,8 +94,6 @@ def _parsed(text: str) -> Any:
 
 
 def _written(value: object) -> str:
-    from ruamel.yaml import YAML
-
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 1 << 20

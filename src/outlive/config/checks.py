@@ -13,6 +13,7 @@ from outlive.core.nearest import nearest
 from outlive.core.records import LOCAL
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError
+from outlive.policy.rules import DECISIONS
 
 _FOREVER_S = limits.MAX_DURATION_MS / 1000
 
@@ -85,8 +86,6 @@ def checked(section: str, key: str, value: Any, where: str) -> object:
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
         raise mistake(f"{where}: serve.workdir is an absolute path, not {value!r}")
     if (section, key) == ("policy", "default"):
-        from outlive.policy.rules import DECISIONS
-
         if value not in DECISIONS:
             raise mistake(f"{where}: policy.default is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}, not {value!r}")
     if (section, key) in (("gc", "older_than"), ("policy", "ask_timeout")) and (key, value) != ("ask_timeout", "0"):

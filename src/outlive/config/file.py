@@ -6,8 +6,11 @@ import tomllib
 
 from outlive.config import KEYS
 from outlive.config.checks import checked, mistake, unknown
+from outlive.core import host_settings
 from outlive.errors import OutliveError
+from outlive.matching import problem_matchers
 from outlive.matching.problem_matchers import Matcher
+from outlive.policy import rules
 from outlive.policy.rules import Rule
 
 
@@ -34,8 +37,6 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
                 values[section, key] = _matchers(value, path, written, where)
             elif section == "hosts":
                 where = _place(path, written, f"hosts.{key}")
-                from outlive.core import host_settings  # late: few people have one
-
                 values[section, key] = host_settings.checked(key, value, where)
             else:
                 _set(values, section, key, value, where)
@@ -51,8 +52,6 @@ def _set(values: dict[tuple[str, str], object], section: str, key: str, value: o
 
 def _rules(value: object, path: str, text: str, where: str) -> list[Rule]:
     """Return the rules of a policy. Errors: config_error."""
-    from outlive.policy import rules  # late: most people have none
-
     if not isinstance(value, list):
         raise mistake(f"{where}: policy.rule is an array of tables; write [[policy.rule]]")
     places = _places("[[policy.rule]]", len(value), path, text)
@@ -67,8 +66,6 @@ def _places(header: str, count: int, path: str, text: str) -> list[str]:
 
 def _matchers(value: object, path: str, text: str, where: str) -> tuple[Matcher, ...]:
     """Return problem matchers. Errors: config_error."""
-    from outlive.matching import problem_matchers  # late: most people have none
-
     if not isinstance(value, list):
         raise mistake(f"{where}: output.problem_matcher is an array of tables; write [[output.problem_matcher]]")
     matchers = []

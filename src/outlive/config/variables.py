@@ -4,6 +4,7 @@ module only if one of them is set.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 
 from outlive.config import KEYS, PATHS, STRINGS, TABLES
@@ -65,8 +66,6 @@ def _misspelt(env: Mapping[str, str]) -> list[str]:
 def _word(kind: str, text: str) -> object:
     """Return the value that the text of an environment variable means for a key of this kind."""
     if kind in (STRINGS, PATHS):
-        import shlex
-
         try:
             return shlex.split(text)
         except ValueError:  # an unclosed quote

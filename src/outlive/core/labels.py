@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.core import shell_string
 from outlive.core.quoted import one_line
 from outlive.errors import OutliveError
 
@@ -48,11 +49,15 @@ def name_of(command: list[str]) -> str:
     """Return a name for lists, made of the program and what it is told to do: `npm run build`,
     `pytest tests`."""
     words = command if len(command) > 1 else _words(command[0])
-    words = [word for word in words if word.strip()]
+    inside = shell_string.given_to_shell(words) if words else None
+    words = [word for word in (inside and _words(inside)) or words if word.strip()]
     if not words:
         return command[0][: limits.NAME_CHARS].strip() or "command"
     verb = words[0].rsplit("/", 1)[-1] or words[0]
-    text = one_line(" ".join([verb, *_told(words[1:])]))
+    told = words[1:]
+    if told[:1] == ["-m"] and len(told) > 1:  # python -m MODULE
+        verb, told = f"{verb} {told[1]}", told[2:]
+    text = one_line(" ".join([verb, *_told(told)]))
     if len(text) <= limits.NAME_CHARS:
         return text
     half = (limits.NAME_CHARS - 1) // 2
@@ -73,27 +78,17 @@ def _told(words: list[str]) -> list[str]:
 
 
 _TOLD_WORDS = 2
-_BEFORE = frozenset({"cd", "pushd", "export", "set", "source", "."})  # what they prepare says more
-_WORD = r"""(?:'[^']*'|"[^"]*"|[^\s'";&|()<>])+"""
-_ASSIGNMENT = r"[A-Za-z_][A-Za-z0-9_]*="
-_SPECIAL = frozenset("'\";&|()<>=\n")
+_NAMED_CHARS = 2_000  # of a string, in which the command that names it stands
+# What they prepare says more
+_BEFORE = frozenset("cd pushd export set shopt source . trap umask ulimit read test [ [[ true :".split())
+_SPECIAL = frozenset("'\"\\;&|()<>{}$`=!\n#")
+_KEYWORDS = ("if ", "for ", "while ", "until ", "case ", "select ", "time ", "[[ ")
 
 
 def _words(text: str) -> list[str]:
     """Return the words of the first simple command of a shell string that does not only prepare
-    another one; good enough for a name, not for execution."""
-    if not _SPECIAL.intersection(text):
+    another one."""
+    if not _SPECIAL.intersection(text) and not text.lstrip().startswith(_KEYWORDS):
         return one_line(text).split(" ")
-    import re
-
-    words: list[str] = []
-    end = 0
-    for match in re.finditer(_WORD, text, re.ASCII):
-        if words and re.search(r"[;&|)\n]", text[end : match.start()]):
-            if words[0] not in _BEFORE:
-                break
-            words = []
-        end = match.end()
-        if words or not re.match(_ASSIGNMENT, match[0]):
-            words.append(re.sub("['\"]", "", match[0]))
-    return [word for word in words if word]
+    simple = shell_string.simple_commands(text[:_NAMED_CHARS])
+    return next((words for words in simple if words[0] not in _BEFORE), simple[-1] if simple else [])

@@ -1,17 +1,22 @@
-"""The way from a job to the engine of its host. Nothing here is loaded for a job of this machine."""
+"""The way from a job to the engine of its host. No engine is loaded for a job of this machine."""
 
 from __future__ import annotations
 
+import importlib
+
 from outlive.answers.job import Place
 from outlive.config import Config
-from outlive.core.host_settings import HostSettings
 from outlive.core.nearest import nearest
 from outlive.core.records import LOCAL, Definition, EngineRecord
 from outlive.errors import OutliveError, argument, invalid
-from outlive.hosts.engine import Caller, Engine
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # a server that has started nothing yet keeps none of it
+    from outlive.core.host_settings import HostSettings
+    from outlive.hosts.engine import Caller, Engine
 
 _MODULES = {"slurm": "outlive.hosts.slurm.engine", "ssh": "outlive.hosts.ssh.engine"}
 
@@ -34,8 +39,6 @@ class Host:
 
 def of_kind(kind: str) -> Engine:
     """Return the engine for hosts of this kind. Errors: not_supported."""
-    import importlib
-
     try:
         engine: Engine = importlib.import_module(_MODULES[kind]).ENGINE
         return engine
@@ -64,7 +67,7 @@ def resumed(ctx: Caller, job: JobDir, inspection: Inspection) -> Inspection:
     """Return the inspection of a job on another host, with what its engine says."""
     engine = of_job(job, inspection.definition)
     if engine is None:
-        from outlive.hosts import abandoned  # late: an engine has most jobs
+        from outlive.hosts import abandoned  # late: an engine has most jobs, and this loads the sandboxes
 
         return abandoned.settled(ctx.store, job, inspection)
     if inspection.damage is not None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from outlive import fastjson, limits
+from outlive.core.digest import sha256
 from outlive.core.records import Script
 from outlive.errors import argument, from_os, invalid
 
@@ -57,9 +59,7 @@ def words_of(
 
 def described(script: bytes) -> Script:
     """Return what a definition says of a script."""
-    import hashlib  # late: few jobs have one
-
-    return Script(bytes=len(script), sha256=hashlib.sha256(script).hexdigest())
+    return Script(bytes=len(script), sha256=sha256(script))
 
 
 def lost_with_its_shell(ctx: Context, words: list[str], shell: list[str] | None) -> list[str]:
@@ -140,8 +140,7 @@ def _require_readable(script: bytes, wrapper: list[str]) -> None:
 def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
     if given is None:
         return ctx.shell
-    import shlex
-    import shutil
+    import shutil  # late: 0.5 ms, and few calls name a shell
 
     if len(given) > limits.MAX_SHELL_CHARS:  # shlex takes quadratic time, in which a server answers no call
         raise invalid("shell", f"the shell wrapper is longer than {limits.MAX_SHELL_CHARS:,} characters")

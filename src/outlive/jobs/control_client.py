@@ -7,6 +7,7 @@ from typing import Any
 
 from outlive import fastjson, limits
 from outlive.errors import OutliveError
+from outlive.hosts import engines
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.job_dir import JobDir
@@ -248,8 +249,6 @@ def _connected_elsewhere(job: JobDir) -> socket.socket | None:
     definition, state = job.read_meta(), job.read_state()
     if state is not None and state.finished:
         return None
-    from outlive.hosts import engines  # late: most jobs run on this machine
-
     engine = engines.of_job(job, definition)
     if engine is not None:
         sock: socket.socket = engine.connect(job)

@@ -18,8 +18,10 @@ from outlive.core.quoted import one_line
 from outlive.core.records import EXEC, LOCAL, Definition, Notification
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
+from outlive.hosts import engines
 from outlive.jobs import command as command_module
-from outlive.jobs import directory, ownership
+from outlive.jobs import directory, ownership, watch_spec
+from outlive.jobs.watch_spec import sink_file
 from outlive.system import machine
 
 if TYPE_CHECKING:
@@ -139,8 +141,6 @@ def host_of(ctx: Context, name: str | None) -> Host | None:
     wanted = ctx.config.get("exec", "host") if name is None else name
     if wanted == LOCAL:
         return None
-    from outlive.hosts import engines  # late, as everywhere: most jobs run on this machine
-
     return engines.host_of(ctx.config, wanted)
 
 
@@ -156,7 +156,7 @@ def _sandbox(ctx: Context, host: Host | None, cwd: str, args: dict[str, object])
     invalid_argument, sandbox_unavailable."""
     if not (ctx.config.uses("sandbox") or ctx.ceiling or args.get("sandbox") or args.get("network")):
         return None
-    from outlive.jobs.permission import boundary  # late: where no sandbox is configured it costs nothing
+    from outlive.jobs.permission import boundary  # late: 1 ms, and where no sandbox is configured it costs nothing
 
     return boundary.of_call(ctx, host, cwd, args)
 
@@ -173,7 +173,7 @@ def require_input(ctx: Context, definition: Definition) -> None:
     """Check that a caller over MCP writes into no job that may do more than its own jobs may, unless
     it is its own: that one was granted. Errors: denied, sandbox_unavailable."""
     if ctx.face == "mcp" and not ownership.is_own(ctx, definition) and (ctx.config.uses("sandbox") or ctx.ceiling):
-        from outlive.jobs.permission import boundary
+        from outlive.jobs.permission import boundary  # late: 1 ms, and where no sandbox is configured it costs nothing
 
         boundary.require(ctx, definition, "write into")
 
@@ -181,7 +181,7 @@ def require_input(ctx: Context, definition: Definition) -> None:
 def require_sinks(definition: Definition) -> None:
     """Check that a sandboxed job may write the files of its notifications. Errors: denied."""
     if definition.sandbox is not None and not definition.notification.is_empty:
-        from outlive.jobs.permission import boundary
+        from outlive.jobs.permission import boundary  # late: 1 ms, and where no sandbox is configured it costs nothing
 
         boundary.require_sinks(definition)
 
@@ -198,7 +198,7 @@ def require_sandbox(ctx: Context, definition: Definition, doing: str) -> None:
     """Check that a stored job is still within this caller's ceiling, and that its sandbox can be
     set up. Errors: denied, sandbox_unavailable, invalid_argument."""
     if ctx.config.uses("sandbox") or ctx.ceiling or definition.sandbox:
-        from outlive.jobs.permission import boundary
+        from outlive.jobs.permission import boundary  # late: 1 ms, and where no sandbox is configured it costs nothing
 
         boundary.require(ctx, definition, doing)
         boundary.require_usable(ctx, definition)
@@ -291,7 +291,8 @@ def reading_in(sandbox: Sandbox | None) -> Callable[[int, str, str], None] | Non
     without a sandbox."""
     if sandbox is None:
         return None
-    from outlive.sandbox import view
+
+    from outlive.sandbox import view  # late, as boundary
 
     def check(fd: int, path: str, field: str) -> None:
         real = os.readlink(f"/proc/self/fd/{fd}")
@@ -320,8 +321,6 @@ def _watches(ctx: Context, args: dict[str, object]) -> list[Watch] | None:
     """Return the watches of a job, None for a job without."""
     if not args.get("watch") and args.get("watch_command") is None and args.get("watch_file") is None:
         return None
-    from outlive.jobs import watch_spec  # late: few jobs have a watch
-
     return watch_spec.parsed(ctx, args, []) or None
 
 
@@ -367,8 +366,6 @@ def notification(
     if file is not None:
         if not file.strip():
             raise invalid(fields[1], "the notification file is empty")
-        from outlive.jobs.watch_spec import sink_file  # late, as above
-
         changed = Notification.replace(changed, notify_file=sink_file(ctx, file, fields[1]))
     return changed
 

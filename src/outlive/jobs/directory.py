@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 
 from outlive.errors import argument, invalid
@@ -51,8 +52,6 @@ def working_directory(ctx: Context, given: str | None) -> str:
 def _deleted() -> tuple[str, str]:
     """Say which current directory was deleted, and what can be done. A shell stays in the deleted one
     when another is made at its path."""
-    import shlex  # late: for a mistake alone
-
     path = os.readlink("/proc/self/cwd").removesuffix(" (deleted)")
     again = f"Another one is there now: cd {shlex.quote(path)}" if os.path.isdir(path) else _WHERE
     return f"the current one, {path}, was deleted", again

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
+from outlive.hosts import engines
 from outlive.jobs import adoption, auditing, ownership, processes
 from outlive.jobs.control_client import ControlClient, refused, unanswered
+from outlive.jobs.diagnosis import elsewhere
+from outlive.store.cleanup import delete as store_delete
+from outlive.store.cleanup.deletions import REMOVED, Deletions
 from outlive.system import process, signals
 from outlive.system.signals import signal
 from outlive.system.waiting import pause
@@ -77,8 +81,6 @@ def kill(
 def _cancelled(ctx: Context, job: JobDir, inspection: Inspection, number: int) -> Inspection:
     """Cancel a job that waits for its start on another host, if the signal would end it. Return what
     is true of it then: it may have started meanwhile. Errors: io_error."""
-    from outlive.hosts import engines  # late: most jobs run on this machine
-
     engine = engines.of_job(job, inspection.definition)
     if engine is None or not signals.ends(number):
         return inspection
@@ -162,10 +164,6 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> tuple[str, int
     its processes. Errors: invalid_state while a process of the job runs, job_not_found if another
     call deleted it first, io_error.
     """
-    from outlive.store.cleanup import (
-        delete as store_delete,  # late: it imports contextlib, which a call that only kills does without
-    )
-
     until = time.monotonic() + limits.DELETE_S
     while True:
         inspection = adoption.inspect_and_adopt(ctx, job)
@@ -192,7 +190,6 @@ def _note_of(ctx: Context, inspection: Inspection) -> Callable[[int], None] | No
     definition, state = inspection.definition, inspection.state.state
     if definition.session is None or (ownership.session_of(ctx) and ownership.is_own(ctx, definition)):
         return None
-    from outlive.store.cleanup.deletions import REMOVED, Deletions  # late: most jobs are removed by their own session
 
     def note(freed: int) -> None:
         with Deletions(ctx.store, ownership.actor(ctx, definition)) as deletions:
@@ -205,8 +202,6 @@ def _given_up(ctx: Context, job: JobDir, inspection: Inspection) -> None:
     """Have the engine of another host give a job up. Errors: invalid_state for a job that may still
     run on another machine."""
     if inspection.definition.host is not None:
-        from outlive.hosts import engines
-
         engine = engines.of_job(job, inspection.definition)
         if engine is not None:
             if inspection.state.state == "created":
@@ -214,8 +209,6 @@ def _given_up(ctx: Context, job: JobDir, inspection: Inspection) -> None:
             engine.forget(job)
         return
     if not inspection.state.finished and inspection.state.state != "created":
-        from outlive.jobs.diagnosis import elsewhere  # late: most jobs are on this machine
-
         name = elsewhere.machine_of(inspection)
         message = f"job {short_id(job.job_id)} cannot be deleted: its processes are on {name}, and may still run"
         hint = f"Repeat the call on {name}. If that machine is gone for good: rm -r {job.path}"

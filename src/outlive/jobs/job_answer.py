@@ -10,28 +10,26 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from outlive import limits
-from outlive.answers import ABSENT, sentences
+from outlive.answers import ABSENT
 from outlive.answers.job import Described, HowEnded, Losses, OtherRun, Outcome, Place, Prompt, Stopped
 from outlive.answers.testing import Reported
 from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.units import seconds_of
+from outlive.jobs.diagnosis import elsewhere, use
+from outlive.jobs.diagnosis import losses as losses_module
+from outlive.jobs.interaction import keyboard
+from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.store.output.merged import Output
 from outlive.system import process
 from outlive.system.waiting import checkpoint
 
 if TYPE_CHECKING:
-    from outlive.answers.output import Shown
     from outlive.jobs.context import Context
-    from outlive.render.view import View
     from outlive.store.inspection.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 
-# Above one of these an answer is made in a thread of the server
-_QUICK_BYTES = 32_768
-_QUICK_RUNS = 4_096  # of one stream without the other between
-_SIGNALLED = 128  # a shell adds it to the number of a signal
 _JOINING = "|;&\n"  # without one of these a string is one command
 
 
@@ -70,14 +68,11 @@ def place(inspection: Inspection, job: JobDir) -> Place | None:
     """Return where a job is; None for a job on this machine."""
     if not inspection.elsewhere:
         return None
-    from outlive.jobs.diagnosis import elsewhere
 
     return elsewhere.place(inspection, job)
 
 
 def _resources(inspection: Inspection) -> dict[str, object]:
-    from outlive.jobs.diagnosis import use
-
     return use.resources_of(inspection)
 
 
@@ -120,8 +115,6 @@ def _keyboard(inspection: Inspection, output: Output) -> dict[str, str] | None:
     """Return which person holds the keyboard of a terminal; None if no person does."""
     if inspection.state.finished or not output.job.has_keyboard():
         return None
-    from outlive.jobs.interaction import keyboard  # late: few terminals have a person
-
     return keyboard.holder(output.job)
 
 
@@ -130,18 +123,8 @@ def stopped(inspection: Inspection) -> Stopped | None:
     answered."""
     if not inspection.supervised:
         return None
-    from outlive.jobs.processes import stopped_supervisor
-
     pid = stopped_supervisor(inspection)
     return None if pid is None else Stopped(supervisor="unresponsive", supervisor_pid=pid)
-
-
-def _stopped_hint(pid: int) -> str:
-    """Return how to continue a stopped supervisor."""
-    return (
-        f"Its supervisor (pid {pid}) is stopped: output is not taken, its end is not seen, and write is not "
-        f"answered until it goes on. Nothing is lost. `kill -CONT {pid}` continues it; kill ends the job all the same."
-    )
 
 
 def advice(
@@ -151,60 +134,17 @@ def advice(
 
     `asks` and `supervisor` are what `waiting` and `stopped` say.
     """
-    if supervisor is not None:
-        return _stopped_hint(supervisor.supervisor_pid)
-    if asks.keyboard:
-        from outlive.jobs.interaction import keyboard
-
-        return keyboard.hint(asks.keyboard)
-    if asks.waiting_for_input:
-        from outlive.jobs.interaction import prompt
-
-        return prompt.hint(inspection, asks)
-    hint = None
-    if inspection.definition.approval is not None:
-        from outlive.jobs.permission import pending
-
-        hint = pending.hint(job, inspection)
-    if hint is None and inspection.elsewhere:
-        from outlive.jobs.diagnosis import elsewhere
-
-        hint = elsewhere.hint(inspection, job)
-    if hint:
-        return hint
+    definition, state = inspection.definition, inspection.state
+    told = supervisor is not None or asks.keyboard or asks.waiting_for_input or inspection.elsewhere
+    special = definition.approval is not None or definition.sandbox is not None
+    shell = definition.shell is not None and any(sign in definition.command[0] for sign in _JOINING)
     silent_ms = idle_ms(inspection, output)
-    if silent_ms is not None and silent_ms >= limits.SILENT_MS:
-        from outlive.jobs.diagnosis import silence
-
-        return silence.hint(inspection, job, output, silent_ms)
-    return _advice_at_end(ctx, inspection, output)
-
-
-def _advice_at_end(ctx: Context, inspection: Inspection, output: Output) -> str | None:
-    """Return why a job may have failed, or whose exit code it has; None for others."""
-    hint = None
-    if not inspection.state.finished or inspection.state.exit_code is None:
+    quiet = silent_ms is not None and silent_ms >= limits.SILENT_MS
+    if not (told or special or quiet or (state.finished and (state.exit_code or shell))):
         return None
-    if inspection.state.exit_code:
-        from outlive.jobs.diagnosis import failure
+    from outlive.jobs.diagnosis import advice as diagnosis  # late: 3 ms, and most jobs are well
 
-        hint = failure.hint(inspection, output)
-    if hint is None and inspection.definition.shell is not None:
-        text, code = inspection.definition.command[0], inspection.state.exit_code
-        if code > _SIGNALLED or any(sign in text for sign in _JOINING):
-            from outlive.jobs.diagnosis import exit_code  # late: most commands are one, whose code is its own
-
-            hint = exit_code.hint(ctx, inspection, output)
-            if hint is not None and exit_code.MAY_HAVE_FAILED in hint and inspection.definition.sandbox is not None:
-                from outlive.jobs.diagnosis import sandboxed  # late: of jobs in a sandbox
-
-                hint = sentences(hint, sandboxed.hint(inspection, output))
-    if inspection.definition.sandbox is not None and (hint is None or not inspection.state.exit_code):
-        from outlive.jobs.diagnosis import sandboxed  # late: of jobs in a sandbox
-
-        gone = sandboxed.gone(inspection.definition.sandbox, " ".join(inspection.definition.command))
-        hint = sentences(hint, gone)
-    return hint
+    return diagnosis.of(ctx, inspection, job, output, asks, supervisor, silent_ms)
 
 
 def reported(inspection: Inspection) -> Reported:
@@ -269,8 +209,6 @@ def usage(inspection: Inspection, job: JobDir, output: Output) -> dict[str, Any]
     """Return what a job uses; of an ended job, what was written down. None: nothing is known."""
     if not inspection.supervised:
         return None if inspection.state.usage is None else used(inspection)
-    from outlive.jobs.diagnosis import use  # late: of a job that has ended no process is looked at
-
     return use.of_job(inspection, job, output, used(inspection))
 
 
@@ -279,7 +217,6 @@ def looked_elsewhere(inspection: Inspection, job: JobDir, verb: str) -> dict[str
     Return {usage, descendants}, each only if it is known; nothing for a job of this machine."""
     if not inspection.elsewhere:
         return {}
-    from outlive.jobs.diagnosis import elsewhere
 
     return elsewhere.looked(inspection, job, verb)
 
@@ -299,51 +236,6 @@ def used(inspection: Inspection) -> dict[str, Any]:
     }
 
 
-def new_output(inspection: Inspection, job: JobDir, output: Output, since: int, view: View) -> Shown:
-    """Return the output from `since` on. While a program fills its terminal, this ends with the
-    screen, unless `raw`."""
-    from outlive.render import window
-
-    shown = None
-    if inspection.state.terminal and not view.raw:
-        from outlive.jobs.interaction import screen  # late: most jobs have no terminal
-
-        shown = screen.instead_of_output(inspection, job, output, since, view.max_bytes)
-    return shown or window.show(job, output, since, output.end, view, more=not inspection.state.finished)
-
-
-def takes_long(inspection: Inspection, output: Output, since: int, max_bytes: int) -> bool:
-    """Return whether `new_output` or `previous` may take more than some hundredths of a second."""
-    new = output.end - since
-    if new > max_bytes or inspection.state.ended_badly:  # lines are chosen, or runs compared
-        return True
-    return (output.end if inspection.state.terminal else new) > _QUICK_BYTES or output.runs > _QUICK_RUNS
-
-
-def snippet(inspection: Inspection, output: Output) -> str:
-    """Return the end of the output; while a program fills its terminal, the screen."""
-    from outlive.render import ends
-
-    if inspection.state.terminal:
-        from outlive.jobs.interaction import screen
-
-        if screen.alternate_since(inspection, output, output.end) is not None:
-            return screen.text(screen.drawn(inspection, output), limits.SNIPPET_BYTES)
-    return ends.snippet(output)
-
-
-def telling_line(ctx: Context, inspection: Inspection, output: Output) -> str | None:
-    """Return the line that says why, of a command that exited with another code than 0; of others the last line that is
-    not blank. None if there is none."""
-    if inspection.state.exit_code:
-        from outlive.render.failures import telling  # late: RE2, for failures alone
-
-        return telling.line(output, ctx.config.get("output", "problem_matcher") or ())
-    from outlive.render import ends
-
-    return ends.last_line(output)
-
-
 def damage(inspection: Inspection, output: Output) -> str | None:
     """Return what of the job's directory cannot be read, or not be written; None if all can."""
     return "; ".join(one for one in (inspection.damage, output.damage) if one) or None
@@ -356,20 +248,8 @@ def losses(inspection: Inspection, output: Output) -> Losses:
     hidden = output.hidden if inspection.state.finished and not inspection.supervised else 0
     lost = Losses(damage=damage(inspection, output))
     if output.missing_bytes or inspection.state.dropped_bytes or hidden:
-        from outlive.jobs.diagnosis import losses as diagnosis
-
-        diagnosis.add(lost, inspection, output, hidden)
+        losses_module.add(lost, inspection, output, hidden)
     return lost
-
-
-def not_utf_8(ctx: Context, output: Output) -> str | None:
-    """Return how to read output that is no UTF-8, if this answer shows any: once for each job and
-    session."""
-    if not output.not_utf_8:
-        return None
-    from outlive.jobs.diagnosis import encoding  # late: most output is UTF-8
-
-    return encoding.hint(ctx, output.job)
 
 
 def env_vars(inspection: Inspection) -> list[str]:
@@ -422,6 +302,4 @@ def living(inspection: Inspection, job: JobDir) -> int | None:
         return None
     if not inspection.supervised:
         return 0
-    from outlive.jobs.processes import descendants
-
     return len(descendants(inspection, job))

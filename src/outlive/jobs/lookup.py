@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 _LOOKING = frozenset({"status", "poll", "log", "tail", "wait", "events", "screen"})
+_SEARCHED = 200  # jobs, for one that may be meant by a part of its name, of at least so many characters:
+_LEAST_PART = 3
 _MOST_ORIGINS = 50_000  # jobs whose origin a server remembers, 15 MB
 
 
@@ -45,7 +47,7 @@ def open_job(ctx: Context, text: str) -> JobDir:
             raise
         job = _titled(ctx, text)
         if job is None:
-            raise
+            raise _of_part(ctx, text, error) from error
         return job
 
 
@@ -226,6 +228,22 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
     if foreign is not None:
         raise _not_own(ctx, text, *foreign)
     return None
+
+
+def _of_part(ctx: Context, text: str, error: OutliveError) -> OutliveError:
+    """Return the error for a name that no job has: it names the caller's newest job whose name has that part."""
+    part = text.strip().lower()
+    is_searched = len(part) >= _LEAST_PART and "deleted_at" not in (error.details or {})
+    for job_id in islice(job_ids(ctx), _SEARCHED if is_searched else 0):
+        known = definition(ctx.store, job_id)
+        if known is not None and part in known.name.lower() and ownership.is_own(ctx, known):
+            return OutliveError(
+                "job_not_found",
+                error.message,
+                hint=f"Did you mean {short_id(job_id)} ({known.name})?",
+                details={"candidates": [job_id]},
+            )
+    return error
 
 
 def _refuse_title(ctx: Context, text: str, verb: str, why: str) -> None:

@@ -59,7 +59,7 @@ def known_to_kernel(inspection: Inspection, job: JobDir) -> list[tree.Member]:
         below = tree.below(supervisor.pid)
         if any(one.pid == supervisor.pid for one in tree.supervisors_of(job.job_id, lock)):  # it has let go else
             known.update((member.pid, member) for member in below if not tree.is_sink(member.pid))
-    group = None if inspection.state.job_group is None else _group(inspection.state.job_group)
+    group = None if inspection.state.job_group is None else group_of(inspection.state.job_group)
     for pid in () if group is None else group.pids():
         fields = process.stat_fields(pid)
         if fields is not None and fields[0] not in (b"Z", b"X") and not tree.is_ours(pid):
@@ -67,7 +67,7 @@ def known_to_kernel(inspection: Inspection, job: JobDir) -> list[tree.Member]:
     return [known[pid] for pid in sorted(known)]
 
 
-def _group(recorded: OwnGroup) -> JobGroup | None:
+def group_of(recorded: OwnGroup) -> JobGroup | None:
     from outlive.system.job_group import JobGroup  # late: few jobs have one
 
     return JobGroup.of(recorded)

@@ -12,7 +12,9 @@ from contextlib import suppress
 
 from outlive.errors import OutliveError
 from outlive.jobs import ownership
+from outlive.render.sources import lines_of, text_of
 from outlive.store.job_dir import SEEN, JobDir
+from outlive.store.output.merged import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,10 +94,13 @@ def seen_here(ctx: Context, job: JobDir) -> int:
     return position if is_own else 0
 
 
-def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
-    """Remember that this answer ends at `next_seq`. A session without a record is at 0."""
+def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -> None:
+    """Remember that this answer ends at `next_seq`. A session without a record is at 0. `asks`: the answer tells that the
+    job waits for input, which a `wait` for any of several jobs does not tell again."""
     if _session(ctx) is None or not (next_seq or _record(ctx, job)):
         return
+    if asks:
+        mark_reported(ctx, job, "input", next_seq)
     with suppress(OSError):
         fd = _open(ctx, job)
         try:
@@ -151,8 +156,6 @@ def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, st
         return position, None if is_own or not position else _read_before(job, position)
     if not since_seq:
         return 0, None
-    from outlive.store.output.merged import Output
-
     with Output(job) as output:
         end = output.end
     return min(since_seq, end), beyond(since_seq, end)
@@ -160,9 +163,6 @@ def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, st
 
 def _read_before(job: JobDir, position: int) -> str:
     """Return the sentence about output that an earlier session has read."""
-    from outlive.render.sources import lines_of, text_of
-    from outlive.store.output.merged import Output
-
     with Output(job) as output:
         lines = lines_of(job, output, None, text_of(output, None))
         try:

@@ -11,6 +11,7 @@ from outlive import fastjson, limits
 from outlive.core.nearest import nearest
 from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX, Watch
 from outlive.errors import OutliveError, argument, invalid
+from outlive.store import own_files
 from outlive.store.output.patterns import Pattern, check_length
 
 if TYPE_CHECKING:
@@ -165,8 +166,6 @@ def without(watches: list[Watch], remove: Any) -> list[Watch]:
 
 def sink_file(ctx: Context, given: str, field: str) -> str:
     """Return the absolute path of a file that gets events. Errors: denied if it is outlive's own."""
-    from outlive.store import own_files
-
     path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
     try:
         owner = own_files.owner_of(path, [ctx.store.path, *ctx.config.own_paths(ctx.env)])

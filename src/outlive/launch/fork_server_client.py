@@ -14,6 +14,7 @@ import select
 import sys
 import threading
 import time
+from importlib.machinery import PathFinder
 
 from outlive import limits
 from outlive.supervisor.fork_protocol import LEND, Pair
@@ -205,8 +206,6 @@ def _libraries() -> str:
     """Return the directories of RE2 (for a job with a watch) and pyte (for a terminal that is asked
     for its cursor), joined as in PATH.
     """
-    from importlib.machinery import PathFinder
-
     places = []
     for name in ("re2", "pyte", "wcwidth"):
         spec = PathFinder.find_spec(name)

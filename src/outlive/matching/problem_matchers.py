@@ -16,6 +16,8 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from outlive.core import regular_expressions
+from outlive.core.regular_expressions import re2
 from outlive.errors import invalid
 from outlive.matching.built_in import MATCHERS
 
@@ -87,9 +89,7 @@ class _Each:
     def __init__(self, regexps: Sequence[tuple[int, str]]) -> None:
         self._numbers = [number for number, _ in regexps]
         self._any = _compiled("|".join(f"(?:{one})" for _, one in regexps))
-        import re2
-
-        self._set = re2.Set.SearchSet(_options(captures=False))
+        self._set = re2().Set.SearchSet(_options(captures=False))
         for _, one in regexps:
             self._set.Add(f"(?m){one}")
         self._set.Compile()
@@ -177,11 +177,9 @@ def _check_pattern(pattern: Any, field: str, *, last: bool) -> None:
             raise invalid(field, f"unknown key {name!r}", hint=f"known: regexp, loop, {', '.join(_GROUPS)}")
     if pattern.get("loop", False) not in (True, False) or (pattern.get("loop") and not last):
         raise invalid(field, "loop is true or false, and stands in the last pattern")
-    import re2
-
     try:
         groups = _compiled(pattern["regexp"], captures=True).groups
-    except re2.error as error:
+    except re2().error as error:
         text = error.args[0] if error.args else error
         text = (text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)).replace("(?m)", "", 1)
         raise invalid(
@@ -194,17 +192,11 @@ def _check_pattern(pattern: Any, field: str, *, last: bool) -> None:
 
 def _compiled(regexp: str, *, captures: bool = False) -> Any:
     """Return an RE2 pattern over the lines of a text. Raises re2.error."""
-    import re2  # late: 4 ms and a megabyte
-
-    return re2.compile(f"(?m){regexp}".encode(), _options(captures=captures))
+    return re2().compile(f"(?m){regexp}".encode(), _options(captures=captures))
 
 
 def _options(*, captures: bool) -> Any:
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
-    options.never_nl = True  # [^x] and \s stay inside their line
+    options = regular_expressions.options()
     options.never_capture = not captures
     options.max_mem = _MOST_MEMORY
     return options

@@ -3,12 +3,12 @@ kept."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from outlive.core.digest import sha256
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.core.rights import Rights
 
@@ -132,7 +132,7 @@ def _own(name: str) -> str:
 
 
 def _mark(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_CHARS]
+    return sha256(text.encode("utf-8", "surrogatepass"))[:_MARK_CHARS]
 
 
 def _plain(text: str) -> str:

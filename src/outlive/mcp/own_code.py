@@ -19,6 +19,7 @@ import anyio.to_thread
 from mcp.server.context import CallNext, HandlerResult
 
 import outlive
+from outlive.core.regular_expressions import re2
 from outlive.mcp.caller import Request
 from outlive.system import held_code
 
@@ -80,7 +81,7 @@ def _hold() -> None:
             held_code.serve(fd)
         finally:
             os.close(fd)
-        import re2  # noqa: F401 - an extension module cannot be held, only loaded
+        re2()  # an extension module cannot be held, only loaded
 
 
 def log_to_stderr(line: str) -> None:

@@ -27,6 +27,7 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
+from outlive.jobs.permission import facts
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.apps import declaration as apps
 from outlive.mcp.caller import Caller, CallerOf, Request, client_of, on_stdio
@@ -34,7 +35,7 @@ from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members, restored
 from outlive.mcp.masks.masker import Masker
 from outlive.mcp.masks.secrets import masked_answer
-from outlive.mcp.push import progress, task_requests, tasks
+from outlive.mcp.push import elicitation, progress, task_requests, tasks
 from outlive.mcp.push import subscriptions as subscriptions_module
 from outlive.mcp.push.channel import Channel
 from outlive.mcp.push.resources import Resources
@@ -50,7 +51,6 @@ from outlive.verbs.spec import BRIEF, FULL, Verb
 
 if TYPE_CHECKING:
     from outlive.mcp.apps.handlers import ViewRequests
-
 
 _LARGE_CHARS = 65_536  # of an answer that is rendered in a thread: it would keep all other calls waiting
 _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not affected."
@@ -217,9 +217,6 @@ class Handlers:
         """Return what asks the user of the client about a job; None if the client shows no forms."""
         if not self._config.has("policy") or not task_requests.can_ask(ctx) or not self._caller_of(ctx).rights.approves:
             return None
-        from outlive.jobs.permission import facts  # late, as the next: few servers have a policy
-        from outlive.mcp.push import elicitation
-
         if not elicitation.has_user():
             return None
         by_answer = elicitation.is_by_answer(ctx)
@@ -236,8 +233,6 @@ class Handlers:
 
     async def _gone_on(self, ctx: Request, params: types.CallToolRequestParams, caller: Caller) -> dict[str, object]:
         """Return the answer of a call that the client repeats with its user's answer."""
-        from outlive.mcp.push import elicitation
-
         said = elicitation.answer_of((params.input_responses or {}).get(elicitation.KEY))
         by = elicitation.by(caller.owner)
         try:
@@ -252,8 +247,6 @@ class Handlers:
         the question."""
         if not task_requests.is_pending(answer) or self._asks(ctx) is None:
             return None
-        from outlive.mcp.push import elicitation
-
         if not elicitation.is_by_answer(ctx):
             return None
         job_id = text_of(answer, "job_id")

@@ -7,11 +7,14 @@ takes back an approval of an earlier line.
 
 from __future__ import annotations
 
+import hmac
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from outlive import fastjson
+from outlive.core.digest import sha256
 from outlive.core.records import Definition
 
 Approvals = dict[str, dict[str, object]]  # by key
@@ -37,16 +40,12 @@ def key_of(
 
     `overrides`: the variables of the call and of its files, with the values of masked ones.
     """
-    import hashlib  # late, as the next: few jobs are asked about
-    import hmac
-    import json
-
     secret = _secret(directory)
     if secret is None:
         return None
     whole = definition.command if definition.script is None else definition.script.sha256
     bound: list[object] = [whole, definition.shell, definition.cwd, sorted(overrides.items())]
-    bound += [definition.stdin, definition.stdin_path, hashlib.sha256(stdin_data or b"").hexdigest(), definition.pty]
+    bound += [definition.stdin, definition.stdin_path, sha256(stdin_data or b""), definition.pty]
     stored = definition.to_dict()
     bound += [stored[name] for name in ("host", "resources", "systemd_scope", "notification", "sandbox", "elevated")]
     text = json.dumps(bound, sort_keys=True)

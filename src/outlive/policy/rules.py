@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -159,8 +160,6 @@ def program_paths(command: lexer.Command, place: Place) -> list[str]:
             return []
         program = os.path.normpath(os.path.join(place.cwd, name))
     else:
-        import shutil  # late: few rules name a program
-
         # A relative element of PATH depends on the directory, which the command may leave
         absolute = os.pathsep.join(one for one in place.path.split(os.pathsep) if os.path.isabs(one))
         program = shutil.which(name, path=absolute) or ""

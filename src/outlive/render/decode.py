@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 from outlive.render.escapes import MAX_SEQUENCE_BYTES, UNFINISHED
 
@@ -86,8 +87,6 @@ def _held(run: bytes) -> int:
     cut = trailing_cut(run)
     tail = run[-(MAX_SEQUENCE_BYTES + cut) :]
     if b"\x1b" in tail or b"\xc2" in tail:  # ESC, or the lead byte of the 8-bit introducers
-        import re  # late: most output has no such byte
-
         # surrogateescape counts every invalid byte as one, so the way back to a length in bytes is
         # exact
         unfinished = re.search(UNFINISHED, tail.decode("utf-8", "surrogateescape"))

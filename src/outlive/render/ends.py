@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlive import limits
 from outlive.render.decode import MAX_HELD_BYTES, decode
 from outlive.render.plain_text import readable
+from outlive.render.sources import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ def snippet(output: Output, since: int = 0) -> str:
 
 
 def last_line(output: Output) -> str | None:
-    """Return the last line that is not blank; None if there is none in the last KiB."""
+    """Return the last line that says something; None if there is none in the last KiB."""
     start = max(0, output.end - 1024 - MAX_HELD_BYTES)
     text = _end(output, start)
     lines = [line for line in readable(text).splitlines() if line.strip()]
+    lines = [line for line in lines if any(map(str.isalnum, line))] or lines  # no rule below a table
     return lines[-1].strip()[: limits.LAST_LINE_CHARS] if lines else None
 
 
@@ -43,8 +45,6 @@ def last_lines(output: Output, lines: int, max_bytes: int) -> str:
 def _end(output: Output, start: int) -> str:
     text, _ = decode(output.pieces(start, output.end), more=False)
     if "\0" in text or "\N{REPLACEMENT CHARACTER}" in text:
-        from outlive.render.sources import text_of  # late: most output is UTF-8
-
         marked = text_of(output, None)
         text = text if marked is None else marked.of(start, output.end, final=True)
     return text

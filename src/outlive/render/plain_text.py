@@ -3,6 +3,8 @@ reading, not for replay."""
 
 from __future__ import annotations
 
+import re
+
 from outlive.render.escapes import MOTION, NOISE
 
 # Controls besides tab and newline; bidirectional overrides and isolates, which make text read other
@@ -29,8 +31,6 @@ def readable(text: str) -> str:
     """
     if text.replace("\n", "").replace("\t", "").isprintable():  # most output is
         return text
-    import re  # late: half as long as Python itself takes to start
-
     plain = _ANY_ASCII if text.isascii() else _ANY
     if not re.search(plain, text):
         return text
@@ -59,8 +59,6 @@ class _Line:
 
     def replay(self, line: str) -> str:
         self.cells, self.column = [], 0
-        import re
-
         for token in re.finditer(_TOKEN, line):
             text = token[0]
             if token[2]:

@@ -87,7 +87,7 @@ def _answer(
     hints = []
     if at < lines.end:
         why = "" if stopped_after_s is None else f" after {stopped_after_s:g} s"
-        hints = [f"The search stopped{why} at line {lines.before(at)}: pass since_seq={at} to go on."]
+        hints = [f"The search stopped{why} at line {lines.before(at)}: since_seq={at} goes on."]
     hints = hints or ([] if matched.matches else [f"No line matches {pattern!r}."])
     hints += [f"{gap.bytes:,} bytes ({gap.lines:,} lines) are gone and were not searched." for gap in gaps]
     output = "\n".join(matched.rows) + ("\n" if matched.rows else "")

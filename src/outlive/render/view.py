@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive.core.records import PLAIN
+from outlive.render.encoded.encodings import asked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,5 @@ def asked_for(
     """Return the view of a call. Errors: invalid_argument (`encoding`)."""
     matchers, named = config.get("output", "problem_matcher") or (), None
     if encoding is not None:
-        from outlive.render.encoded.encodings import asked  # late: most output is UTF-8
-
         named = asked(encoding)
     return View(max_bytes, raw, show or config.get("output", "show"), matchers, named)

@@ -98,7 +98,7 @@ def can_work(configured: str | None) -> bool:
 
 def tried(path: str) -> str | None:
     """Return what bwrap complains of, None if it works."""
-    import subprocess
+    import subprocess  # late: 2 ms, which every job in a sandbox would pay
 
     words = [path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     try:

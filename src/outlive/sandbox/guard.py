@@ -32,7 +32,7 @@ class Guard:
     """What is kept from a job, and what was there before it."""
 
     def __init__(self, sandbox: Sandbox, entries: list[tuple[str, str]]) -> None:
-        """`entries`: what is in the writable directories, see `searched`. Errors: Unguarded."""
+        """`entries`: what is in the writable directories, see search.find. Errors: Unguarded."""
         self._roots: list[str] = sandbox.roots
         self._home: str = sandbox.home
         self._devices = {device for device, _ in sandbox.root_ids}
@@ -230,20 +230,6 @@ class Guard:
                 mounts.bind(path, self.repositories.get(path, [])[:2] or None)
 
 
-def searching(sandbox: Sandbox) -> search.Search:
-    """Return a search that runs in the writable directories of a sandbox, of nothing where git is not
-    kept. Errors: OSError."""
-    roots: dict[str, int] = {}
-    try:
-        if sandbox.git != "write":
-            for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
-                roots[root] = opened(root, identity)
-        return search.Search(roots)
-    finally:
-        for fd in roots.values():
-            os.close(fd)
-
-
 def likely(sandbox: Sandbox) -> Guard:
     """Return what is kept from a job if the writable directories have no repository but their own.
     Errors: Unguarded."""
@@ -252,9 +238,17 @@ def likely(sandbox: Sandbox) -> Guard:
 
 
 def guarded(sandbox: Sandbox) -> Guard:
-    """Return what is kept from a job that would start now. Errors: Unguarded, OSError."""
-    with searching(sandbox) as search:
-        return Guard(sandbox, search.result())
+    """Search, and return what is kept from a job that would start now: of git nothing where it may write
+    that. Errors: Unguarded, OSError."""
+    roots: dict[str, int] = {}
+    try:
+        if sandbox.git != "write":
+            for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
+                roots[root] = opened(root, identity)
+        return Guard(sandbox, search.find(roots))
+    finally:
+        for fd in roots.values():
+            os.close(fd)
 
 
 def changes(git: str) -> list[int]:

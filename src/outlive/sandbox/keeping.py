@@ -11,38 +11,31 @@ import os
 
 from outlive.core.records import Sandbox
 from outlive.sandbox.after import Before
-from outlive.sandbox.guard import Guard, likely, searching
+from outlive.sandbox.guard import Guard, guarded, likely
 from outlive.sandbox.mounts import Mounts
 
 _SEVERAL = ".several"  # in the cache of the sandbox, where no job writes: there was more than was supposed
 
 
 class Keeping:
-    """A search that runs, and what is kept. Errors of the start: OSError."""
+    """What is supposed to be kept, and what a search has shown."""
 
     def __init__(self, sandbox: Sandbox, folder: int | None) -> None:
         """`folder`: an fd of the directory of the job, for the record of what is there before it."""
         self._sandbox = sandbox
         self._folder = folder
         # outlive and what agents obey are kept with git=write too
-        self._search = searching(sandbox) if sandbox.mode == "workspace-write" else None
+        self._writes = sandbox.mode == "workspace-write"
         self._mark = os.path.join(sandbox.cache, _SEVERAL) if sandbox.cache else None
         self._supposed: Guard | None = None
         self._found: Guard | None = None
 
-    def __enter__(self) -> Keeping:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._search is not None:
-            self._search.__exit__(*error)
-
     def now(self) -> Guard | None:
         """Return what is kept as far as is known, None if nothing is. Errors: OSError."""
-        if self._search is None or self._found is not None or self._search.is_over():
-            return self.found()
+        if not self._writes or self._found is not None:
+            return self._found
         supposed = likely(self._sandbox)
-        if self._mark is None or not os.path.lexists(self._mark):
+        if self._mark is not None and not os.path.lexists(self._mark):
             self._supposed = supposed
             return supposed
         found = self.found()
@@ -51,15 +44,15 @@ class Keeping:
         return found
 
     def found(self) -> Guard | None:
-        """Wait for the search, and return what is kept. Errors: OSError."""
-        if self._search is not None and self._found is None:
-            self._found = Guard(self._sandbox, self._search.result())
+        """Search, once, and return what is kept. Errors: OSError."""
+        if self._writes and self._found is None:
+            self._found = guarded(self._sandbox)
             if self._folder is not None and self._sandbox.git != "write":
                 Before.of(self._found).write(self._folder)
         return self._found
 
     def is_in(self, mounts: Mounts) -> bool:
-        """Wait for the search, and return whether these mounts keep all of it. Errors: OSError."""
+        """Search, and return whether these mounts keep all of it. Errors: OSError."""
         found = self.found()
         if self._supposed is None or found is None:
             return True

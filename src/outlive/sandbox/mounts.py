@@ -310,10 +310,8 @@ def _has_place(sandbox: Sandbox, path: str) -> bool:
 def _to_hide(mounts: Mounts, sandbox: Sandbox, *, writable: bool) -> list[str]:
     """Return what is to be covered in something that is shown: a directory, and not what is in it,
     which is gone with it; something missing if the job could make it."""
-    from outlive.sandbox.view import visible
-
     covered: list[str] = []
-    areas = visible(sandbox, mounts.entries)
+    areas = shown.visible(sandbox, mounts.entries)
     shown_at = [os.path.join(sandbox.home, name) for name in mounts.entries]
     links = [(at, os.path.realpath(at)) for at in shown_at if os.path.islink(at)]
     for path in sorted({place for one in sandbox.hide for place in (one, *_at_links(links, one))}):

@@ -13,14 +13,13 @@ import binascii
 import errno
 import fcntl
 import os
-import select
 import stat
-import struct
 
 from outlive.annotations import Callable, Mapping, Sequence
 from outlive.core.records import Sandbox
 from outlive.sandbox import bubblewrap, syscalls
 from outlive.sandbox.guard import Guard
+from outlive.sandbox.inside import READY, START_S, STARTED, How, Inside, Unavailable, end_outer, heard
 from outlive.sandbox.keeping import Keeping
 from outlive.sandbox.mounts import Mounts
 from outlive.sandbox.mounts import add as add_mounts
@@ -37,50 +36,8 @@ _PROGRAM = "/dev/boxkeeper"  # a name that no `pkill` of an agent matches
 # command makes of it changes nothing: it is executed once, before the command
 _COPIED = ("--perms", "0555", "--file", str(_INIT), _PROGRAM)
 _FIRST_PROCESS = ("--as-pid-1", *_COPIED)
-_READY, _STARTED, _ENDED = 1, 2, 3
-_MESSAGE = struct.Struct("=ii")
-_CREDENTIALS = 2  # SCM_CREDENTIALS: pid, uid, gid
-_START_S = 20.0
 _TOLD_BYTES = 2000
 _SHELL = "/bin/sh"
-
-
-class Unavailable(spawn.BeforeExec):
-    """A sandbox that could not be set up: nothing ran."""
-
-
-class Inside:
-    """A command that runs in a sandbox, and the first process of the sandbox."""
-
-    __slots__ = ("command", "init")
-
-    def __init__(self, command: int, init: int) -> None:
-        self.command = command
-        self.init = init
-
-
-class How:
-    """In which directory a command starts, with which umask (None: ours), and whether its stdin is a
-    terminal. `folder`: an fd of the directory of its job, for the record of what is there before
-    it. `prepare`: see spawn.spawn."""
-
-    __slots__ = ("cwd", "folder", "prepare", "terminal", "umask")
-
-    def __init__(
-        self, cwd: str, umask: int | None, *, terminal: bool, folder: int, prepare: Callable[[], None] | None = None
-    ) -> None:
-        self.cwd = cwd
-        self.umask = umask
-        self.terminal = terminal
-        self.folder = folder
-        self.prepare = prepare
-
-
-def report_pair() -> tuple[socket.socket, socket.socket]:
-    """Return (the supervisor's end, the end in the sandbox) of the socket for reports."""
-    here, there = fds.pair()
-    here.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    return here, there
 
 
 def start(
@@ -109,8 +66,8 @@ def start(
     flag = "t" if how.terminal else "-"
 
     def run(words: list[str]) -> Inside:
-        with _keeping(sandbox, how.folder) as keeping:
-            return next(filter(None, (_tried(sandbox, words, env, files, how, here, keeping) for _ in range(2))))
+        keeping = Keeping(sandbox, how.folder)
+        return next(filter(None, (_tried(sandbox, words, env, files, how, here, keeping) for _ in range(2))))
 
     try:
         return run([flag, path, *argv])
@@ -182,13 +139,6 @@ def _tried(
             os.close(fd)
 
 
-def _keeping(sandbox: Sandbox, folder: int | None) -> Keeping:
-    try:
-        return Keeping(sandbox, folder)
-    except OSError as error:
-        raise _unavailable(error) from error
-
-
 def _mounts(sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard | None]) -> Mounts:
     """Return the file system of the sandbox. Errors: Unavailable."""
     mounts = Mounts(_COPIES)
@@ -243,7 +193,7 @@ def _tell(arguments: socket.socket, words: bytes) -> None:
     If this process is killed meanwhile, bwrap has a part of them. The program to be executed comes
     with the last ones: without it nothing runs.
     """
-    arguments.settimeout(_START_S)
+    arguments.settimeout(START_S)
     try:
         arguments.sendall(words, socket.MSG_NOSIGNAL)
     except OSError:  # bwrap has ended: what it complains of says more
@@ -280,12 +230,12 @@ def _met(here: socket.socket, told: int, outer: int) -> Inside:
     try:
         ended = process.open_pidfd(outer)
         while True:
-            kind, value, sender = _heard(here, ended)
-            if kind == _READY:
+            kind, value, sender = heard(here, ended)
+            if kind == READY:
                 command = sender
-            elif kind == _STARTED and value:
+            elif kind == STARTED and value:
                 raise OSError(value, os.strerror(value))
-            elif kind == _STARTED:
+            elif kind == STARTED:
                 return Inside(command, sender)
             else:  # bwrap gave up, or was killed
                 _end_all()
@@ -301,33 +251,6 @@ def _end_all() -> None:
         process.send_signal(member.pid, member.start, signal.SIGKILL)
 
 
-def end_outer(outer: int) -> None:
-    """Kill the bwrap outside, so that process 1 of the sandbox becomes our child."""
-    try:
-        os.kill(outer, signal.SIGKILL)
-        os.waitpid(outer, 0)
-    except (ProcessLookupError, ChildProcessError):
-        return
-
-
-def _heard(here: socket.socket, ended: int | None = None) -> tuple[int, int, int]:
-    """Return the next message as (kind, value, pid of the sender); (0, 0, 0) if none will come.
-    `ended` is readable when bwrap has ended: a message that it caused is there by then."""
-    poller = select.poll()
-    for fd in (here.fileno(), *(() if ended is None else (ended,))):
-        poller.register(fd, select.POLLIN)
-    poller.poll(int(_START_S * 1000))
-    here.setblocking(False)
-    try:
-        message, control, _, _ = here.recvmsg(_MESSAGE.size, socket.CMSG_SPACE(12))
-    except (BlockingIOError, ConnectionResetError):
-        return 0, 0, 0
-    if len(message) != _MESSAGE.size:
-        return 0, 0, 0
-    pids = [struct.unpack_from("=i", data)[0] for _, kind, data in control if kind == _CREDENTIALS]
-    return (*_MESSAGE.unpack(message), pids[0] if pids else 0)
-
-
 def _complaint(told: int) -> str:
     os.set_blocking(told, False)
     try:
@@ -335,52 +258,6 @@ def _complaint(told: int) -> str:
     except BlockingIOError:
         text = ""
     return " ".join(text.split()) or "bwrap ended without a word"
-
-
-def outcome(here: socket.socket) -> int | None:
-    """Return the wait status of the command, None if it was not reported: not yet, or never, if
-    process 1 was killed. The message stays in the socket for a successor."""
-    try:
-        message = here.recv(_MESSAGE.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    except (BlockingIOError, ConnectionResetError):
-        return None
-    if len(message) != _MESSAGE.size:
-        return None
-    kind, value = _MESSAGE.unpack(message)
-    return int(value) if kind == _ENDED else None
-
-
-def found_again(here: socket.socket) -> Inside | None:
-    """Return the command that a killed supervisor started and did not record, by the process tree
-    below this process; None if there is none.
-
-    Process 1 of the sandbox has made the command as its first child, so its number inside is 2.
-    """
-    for _ in range(2):
-        below = {member.pid: tree.number_inside(member.pid) for member in tree.below(os.getpid())}
-        command = next((pid for pid, number in below.items() if number == 2), 0)
-        init = next((pid for pid, number in below.items() if number == 1), 0)
-        if init and process.parent(init) != os.getpid():
-            end_outer(process.parent(init) or 0)
-        if command and init:
-            _skip_start(here)
-            return Inside(command, init)
-        kind, value, _ = _heard(here)
-        if kind == 0 or (kind == _STARTED and value):
-            return None
-    return None
-
-
-def _skip_start(here: socket.socket) -> None:
-    """Take the reports of the start out of the socket, as far as the killed supervisor did not."""
-    while True:
-        try:
-            message = here.recv(_MESSAGE.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except (BlockingIOError, ConnectionResetError):
-            return
-        if len(message) != _MESSAGE.size or _MESSAGE.unpack(message)[0] == _ENDED:
-            return
-        here.recv(_MESSAGE.size, socket.MSG_DONTWAIT)
 
 
 def start_sink(
@@ -394,8 +271,7 @@ def start_sink(
 ) -> int:
     """Start a notification command in a sandbox like that of its job, and return the pid to wait
     for. Errors: OSError."""
-    with _keeping(sandbox, None) as keeping:
-        mounts = _mounts(sandbox, cwd, keeping.found)
+    mounts = _mounts(sandbox, cwd, Keeping(sandbox, None).found)
     arguments = bubblewrap.arguments(sandbox, env, cwd, mounts.words, filter_fd=_FILTER, last=_COPIED)
     made = {_INIT: _init(), _FILTER: _filter(sandbox), _ARGS: fds.memory_file("args", arguments)}
     try:

@@ -30,7 +30,7 @@ ETC_FOLDERS = tuple(
 )
 ETC_FILES = tuple(
     "passwd group nsswitch.conf hosts host.conf hostname resolv.conf localtime timezone ld.so.cache protocols services gai.conf "
-    "mime.types shells os-release machine-id login.defs locale.conf inputrc manpath.config man_db.conf ssl/openssl.cnf pki/tls/cert.pem".split()
+    "mime.types os-release locale.conf inputrc manpath.config man_db.conf ssl/openssl.cnf pki/tls/cert.pem".split()
 )
 
 # Below the home directory: toolchains, which no job changes, because you run them too. Of a directory
@@ -147,6 +147,19 @@ def entries(sandbox: Sandbox) -> dict[str, str]:
         return {}
     names = (name for name in (*TOOLCHAINS, *STORES) if name.split("/")[0] in there)
     return {name: path for name in names if (path := at_home(sandbox, name)) is not None}
+
+
+def visible(sandbox: Sandbox, names: Iterable[str] | None = None) -> list[str]:
+    """Return the directories that a job sees with all that is in them, without links. `names`: of the
+    entries of the home, if they are known."""
+    at_home = [os.path.join(sandbox.home, name) for name in (entries(sandbox) if names is None else names)]
+    fixed = [path for path in sandbox.toolchains if is_fixed(path, sandbox.home)]
+    return [
+        *at_home,
+        *map(os.path.realpath, (*SYSTEM, *at_home, *fixed)),
+        *chosen(sandbox),
+        *sandbox.roots,
+    ]
 
 
 def toolchains(environment: Mapping[str, str], home: str) -> list[str]:

@@ -6,10 +6,10 @@ makes it true right before the start.
 
 from __future__ import annotations
 
-import hashlib
 import os
 
 from outlive.annotations import Any, Iterable, Mapping
+from outlive.core.digest import sha256
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError, argument, invalid
 from outlive.sandbox import shown
@@ -143,28 +143,14 @@ def _identity(path: str) -> list[int]:
 def _cache(home: str, roots: list[str]) -> str:
     """Return the directory for what tools cache in the sandboxes of a workspace. Jobs of another
     workspace have another one, since what is in it gets into what is built there."""
-    name = hashlib.sha256("\0".join(roots).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    name = sha256("\0".join(roots).encode("utf-8", "surrogateescape"))[:16]
     return os.path.join(os.path.realpath(f"{home}/.cache"), os.path.relpath(_CACHES, ".cache"), name)
-
-
-def visible(sandbox: Sandbox, entries: Iterable[str] | None = None) -> list[str]:
-    """Return the directories that a job sees with all that is in them, without links. `entries`: of
-    the home, if they are known (shown.entries)."""
-    names = shown.entries(sandbox) if entries is None else entries
-    at_home = [os.path.join(sandbox.home, name) for name in names]
-    fixed = [path for path in sandbox.toolchains if shown.is_fixed(path, sandbox.home)]
-    return [
-        *at_home,
-        *map(os.path.realpath, (*shown.SYSTEM, *at_home, *fixed)),
-        *shown.chosen(sandbox),
-        *sandbox.roots,
-    ]
 
 
 def require_visible(sandbox: Sandbox, path: str, field: str) -> None:
     """Errors: invalid_argument for a directory that the sandbox does not show."""
     real = os.path.realpath(path)
-    if real in ("/", sandbox.home) or (is_in(real, visible(sandbox)) and not is_in(real, sandbox.hide)):
+    if real in ("/", sandbox.home) or (is_in(real, shown.visible(sandbox)) and not is_in(real, sandbox.hide)):
         return
     hint = f"Start outlive in it, name it in [sandbox] write or show, or use another {argument(field)}."
     raise invalid(field, f"a job in the sandbox does not see {path}; nothing was run", hint=hint)
@@ -172,7 +158,7 @@ def require_visible(sandbox: Sandbox, path: str, field: str) -> None:
 
 def require_readable(sandbox: Sandbox, real: str, field: str) -> None:
     """Errors: denied for a file, named without links, that a job in the sandbox does not see."""
-    if not is_in(real, visible(sandbox)) or is_in(real, sandbox.hide):
+    if not is_in(real, shown.visible(sandbox)) or is_in(real, sandbox.hide):
         hint = "It lies behind a link, which a job may have made. If you mean it, name the file itself."
         details = {"field": field}
         raise OutliveError(

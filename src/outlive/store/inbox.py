@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 
 from outlive import limits
 from outlive.annotations import Callable, Iterator, Mapping
+from outlive.core.digest import sha256
 from outlive.core.ids import is_id
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.store import atomic_file
@@ -48,9 +49,8 @@ _TRY_S = 0.002
 
 def mark_of(client: str) -> str:
     """Return a client's name in a form that can be part of a file name."""
-    import hashlib
 
-    return hashlib.sha256(client.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return sha256(client.encode("utf-8", "surrogateescape"))[:16]
 
 
 def family_of(client: str, directory: str | None) -> str:

@@ -70,7 +70,7 @@ class NewJob:
         self.dir.close()
 
     def _remove(self) -> None:
-        from outlive.store.cleanup.delete import remove_tree
-
         self.store.unmark_live(self.job_id)
+        from outlive.store.cleanup.delete import remove_tree  # late: few starts fail
+
         remove_tree(self.store.fd, self.temporary)

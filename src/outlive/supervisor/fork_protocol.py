@@ -6,6 +6,8 @@ A command line loads this module, and not `guardian`, which it does not need.
 
 from __future__ import annotations
 
+import select
+
 from outlive.system import fault_points, fds
 from outlive.system.fds import socket
 
@@ -108,8 +110,6 @@ def ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:
     """Wait until there is something to receive. Return the fds of those sockets, none if the time
     is over.
     """
-    import select  # late: the pair of a command line has one job
-
     poller = select.poll()
     for sock in socks:
         poller.register(sock, select.POLLIN)

@@ -15,6 +15,7 @@ import os
 
 from outlive.annotations import Callable
 from outlive.store.job_dir import SUPERVISOR_BYTE, JobDir
+from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read
 from outlive.supervisor.preloading import preload
@@ -158,8 +159,6 @@ def _succeed(request: Request, files: dict[str, int], escrow: Escrow, stdin_escr
     locks.wait_for(lock, SUPERVISOR_BYTE)
     fault_points.at("takeover_locked")
     if job.is_in_place():
-        from outlive.supervisor import takeover  # late: few guardians take over
-
         takeover.take_over(job, request, files, escrow, stdin_escrow)
     return [lock]
 

@@ -3,6 +3,7 @@ the job of a request will need is held before its command is spawned."""
 
 from __future__ import annotations
 
+from outlive.core.regular_expressions import re2
 from outlive.supervisor.request import Request
 from outlive.system import held_code
 
@@ -33,7 +34,7 @@ def preload(request: Request) -> bool:
     is_watched = bool(definition.notification.every_watch)
     if is_watched:
         try:
-            import re2  # noqa: F401
+            re2()
         except ImportError:  # then the job runs without its watches, which an event says
             pass
     return bool(rooms) or is_watched

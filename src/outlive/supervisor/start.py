@@ -9,12 +9,14 @@ import time
 from outlive import fastjson
 from outlive.core.records import Definition, Identity, State, SupervisorId, Terminal
 from outlive.core.units import timestamp
+from outlive.sandbox import inside
 from outlive.store.job_dir import FIFOS, FULL, SCRIPT, STDIN_DATA, JobDir
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import ready
 from outlive.supervisor.job_fds import JobFds, open_readers
+from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import cgroup, fault_points, fds, machine, prctl, process, spawn, tree
@@ -23,7 +25,6 @@ from outlive.system.fds import socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.sandbox.session import How
     from outlive.supervisor.resources.apply import Limits
 
 
@@ -68,14 +69,10 @@ def start(
     limited: Limits | None = None
     try:
         if request.masked:  # first of all: without these files output is shown as it is
-            from outlive.supervisor.output.masking import Masking  # late: few jobs mask values
-
             Masking(job, request.masked).close()
         job_fds = JobFds.made(job, escrow, stdin_escrow, pty=definition.pty)
         if definition.sandbox is not None:
-            from outlive.sandbox import session
-
-            job_fds.report, job_fds.inside = session.report_pair()
+            job_fds.report, job_fds.inside = inside.report_pair()
             escrow.put({"report": job_fds.report.fileno()})
         if definition.pty or definition.stdin == "open":
             job_fds.data = _first_data(job)
@@ -179,9 +176,7 @@ def _refuse(
     if waiter is not None:
         refusal = {"failed": reason, "errno": error.errno or 0, "path": path}
         if definition.sandbox is not None:
-            from outlive.sandbox.session import Unavailable
-
-            refusal["sandbox"] = isinstance(error, Unavailable)
+            refusal["sandbox"] = isinstance(error, inside.Unavailable)
         fds.send(waiter, fastjson.dumps(refusal).encode())
 
 
@@ -265,9 +260,7 @@ def _spawn(
         if job_fds.inside is None:
             pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty, prepare=prepare)
         else:
-            from outlive.sandbox.session import How
-
-            how = How(definition.cwd, request.umask, terminal=tty is not None, folder=job.fd, prepare=prepare)
+            how = inside.How(definition.cwd, request.umask, terminal=tty is not None, folder=job.fd, prepare=prepare)
             pid, init = _spawn_inside(definition, argv, env, stdio, how, job_fds)
     except OSError as error:
         if isinstance(error, spawn.BeforeExec):
@@ -323,12 +316,12 @@ def _spawn_inside(
     argv: list[str],
     env: dict[str, str],
     stdio: dict[int, int],
-    how: How,
+    how: inside.How,
     job_fds: JobFds,
 ) -> tuple[int, Identity]:
     """Start the command in its sandbox. Return its pid, and the identity of the sandbox's process
     1."""
-    from outlive.sandbox import session
+    from outlive.sandbox import session  # late: few jobs have a sandbox
 
     assert definition.sandbox is not None
     assert job_fds.report is not None

@@ -12,7 +12,7 @@ import time
 from outlive import limits
 from outlive.annotations import Callable
 from outlive.core.records import State
-from outlive.store import history
+from outlive.store import history, root
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.control_requests import ControlRequest, GetState, Kill, Reload
 from outlive.supervisor.control_server import Connection, ControlServer
@@ -338,8 +338,6 @@ class Supervisor:
         self._loop.close()
 
     def _unmark_live(self, *, is_left: bool) -> None:
-        from outlive.store import root  # late: when a job is over, no caller waits any more
-
         self._is_left = is_left
         root.unmark_live(self._request.root, self._request.job_id, is_left=is_left)
 

@@ -12,6 +12,7 @@ import time
 from outlive.core.records import Identity, State
 from outlive.core.units import timestamp
 from outlive.errors import SCARCE
+from outlive.sandbox import inside as sandboxed
 from outlive.store import fault_report
 from outlive.store.inspection import adoptions
 from outlive.store.job_dir import JobDir
@@ -114,9 +115,7 @@ def _recover(
 
 def _found_inside(state: State, report: socket.socket) -> State:
     """Return the state with the command in the sandbox, if it was started."""
-    from outlive.sandbox import session
-
-    inside = session.found_again(report)
+    inside = sandboxed.found_again(report)
     if inside is None:
         return state
     identity = process.identity(inside.command)

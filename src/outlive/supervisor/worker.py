@@ -11,6 +11,10 @@ import gc
 import os
 
 from outlive.errors import OutliveError
+from outlive.store.cleanup import due
+from outlive.store.cleanup.policy import Bounds
+from outlive.store.root import Store
+from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow, adopt_socket
 from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read, ready
 from outlive.supervisor.preloading import preload
@@ -108,8 +112,6 @@ class Worker:
             self._tell_guardian(files["request"])
         # lock0 stays open until the job is over: that is the sign of life
         if request.mode == "adopt":
-            from outlive.supervisor import takeover  # late: few supervisors adopt a job
-
             takeover.adopt(request, waiter, self._escrow, self._stdin_escrow, files)
             return False
         return start(request, files.get("stdin"), waiter, self._escrow, self._stdin_escrow)
@@ -162,9 +164,6 @@ def is_time_to_collect(request: Request) -> bool:
     if request.bounds is None:
         return False
     try:
-        from outlive.store.cleanup import due  # late, as below: no caller waits for this
-        from outlive.store.cleanup.policy import Bounds
-
         return due.look(request.root, Bounds.of(request.bounds))
     except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others
         _report_collection(request, error)
@@ -176,9 +175,7 @@ def collect(request: Request) -> None:
     Never raises.
     """
     try:
-        from outlive.store.cleanup import automatic
-        from outlive.store.cleanup.policy import Bounds
-        from outlive.store.root import Store
+        from outlive.store.cleanup import automatic  # late: threads, and no caller waits for this
 
         assert request.bounds is not None
         os.nice(_GC_NICE)  # for good: only root may go back

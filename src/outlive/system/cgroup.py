@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from outlive.core import records
+from outlive.system import mounts
 
 _V2 = ""  # the name that stands for the one hierarchy of version 2
 _SYSTEMD = "name=systemd"
@@ -188,8 +189,6 @@ def directory(controller: str, path: str) -> str | None:
         directory = os.path.join(place, path.lstrip("/"))
         if os.path.exists(os.path.join(directory, "cgroup.procs")):
             return directory
-    from outlive.system import mounts  # late: the usual places are enough nearly everywhere
-
     kind = "cgroup2" if controller == _V2 else "cgroup"
     for mount in mounts.mounts():
         if mount.type != kind or (controller and controller not in mount.options):

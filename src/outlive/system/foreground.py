@@ -12,6 +12,7 @@ import os
 
 from outlive.annotations import Iterable
 from outlive.system import process
+from outlive.system.ports import numeric
 
 # What a process does. WAITING: the kernel does not say for what
 STOPPED, COMPUTING, DISK, TIMER, PIPE, FIFO, TERMINAL, LOCK, THREADS, FILES, WAITING = (
@@ -108,8 +109,6 @@ def sockets(pid: int) -> list[Socket]:
 
 
 def _in_table(path: str, inodes: set[str]) -> list[Socket]:
-    from outlive.system.ports import numeric
-
     sockets = []
     for line in _read(path, _MOST_BYTES).split(b"\n")[1:]:
         fields = line.split()

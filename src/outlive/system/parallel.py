@@ -7,8 +7,7 @@ kept busy: a single unlink(2) mostly waits for the journal.
 from __future__ import annotations
 
 from collections import deque
-from queue import SimpleQueue
-from threading import Thread
+from threading import Condition, Thread
 
 from outlive.annotations import Callable, Generator, Iterable, TypeVar
 
@@ -26,7 +25,8 @@ def each(work: Callable[[_T], _R], items: Iterable[_T]) -> Generator[tuple[_T, _
         yield from ((item, _done(work, item)) for item in wanted)
         return
     left = deque(enumerate(wanted))
-    results: SimpleQueue[tuple[int, _R | Exception]] = SimpleQueue()
+    ready: dict[int, _R | Exception] = {}
+    came = Condition()
 
     def work_on() -> None:
         # Not by futures of a thread pool: ten thousand of them cost as much as the deletion of as
@@ -36,18 +36,21 @@ def each(work: Callable[[_T], _R], items: Iterable[_T]) -> Generator[tuple[_T, _
                 at, item = left.popleft()
             except IndexError:  # another thread was faster
                 return
-            results.put((at, _done(work, item)))
+            result = _done(work, item)
+            with came:
+                ready[at] = result
+                came.notify()
 
     threads = [Thread(target=work_on) for _ in range(THREADS)]
-    ready: dict[int, _R | Exception] = {}
     try:
         for thread in threads:
             thread.start()
         for at, item in enumerate(wanted):
-            while at not in ready:
-                number, result = results.get()
-                ready[number] = result
-            yield item, ready.pop(at)
+            with came:
+                while at not in ready:
+                    came.wait()
+                result = ready.pop(at)
+            yield item, result
     finally:
         left.clear()
         for thread in threads:

@@ -7,6 +7,7 @@ and stdin are then as with `-c`.
 
 from __future__ import annotations
 
+import hashlib
 import os
 
 from outlive.system import fds, spawn
@@ -55,8 +56,6 @@ def reading(wrapper: list[str]) -> tuple[str, str]:
 def copied(source: int, size: int, sha256: str, end: str) -> int:
     """Return an fd of a copy in memory of the script behind `source`, with `end` behind it. Errors:
     spawn.BeforeExec if it is not the script with this size and digest; OSError."""
-    import hashlib  # late: few jobs have such a script
-
     if os.fstat(source).st_size != size:
         raise spawn.BeforeExec(0, CHANGED)
     digest = hashlib.sha256()

@@ -11,6 +11,7 @@ until it waits or ends: threads that compute would hold up every system call of 
 from __future__ import annotations
 
 import os
+import select
 import threading
 import time
 
@@ -89,8 +90,6 @@ class Call:
 def pause(fds: tuple[int, ...] = (), deadline: float | None = None) -> None:
     """Wait until one of `fds` is readable or `deadline` has passed (time.monotonic seconds; None:
     no limit). Errors: Cancelled."""
-    import select  # late: most calls wait for nothing
-
     call = _call()
     if call is not None:
         call.rest()

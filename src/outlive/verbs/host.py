@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlive.answers.administration import Host, HostChecked, Hosts
 from outlive.core.records import LOCAL
 from outlive.errors import argument, invalid
+from outlive.hosts import engines
 from outlive.verbs.spec import STR, Arg, Verb
 
 TYPE_CHECKING = False
@@ -48,8 +49,6 @@ def _findings(ctx: Context, name: str, *, setup: bool) -> HostChecked:
             "found": "It is this machine; `outlive doctor` checks it.",
         }
         return HostChecked(host=LOCAL, kind=LOCAL, healthy=True, checks=[here])
-    from outlive.hosts import engines  # late: a list needs no engine
-
     host = engines.host_of(ctx.config, name)
     checks = host.engine.checked(ctx, host, setup=setup)
     healthy = all(one["status"] != _FAIL for one in checks)

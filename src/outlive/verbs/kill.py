@@ -10,6 +10,7 @@ from outlive.core.nearest import nearest
 from outlive.core.records import CONTROL
 from outlive.errors import invalid
 from outlive.jobs import adoption, ending, job_answer, lookup, processes
+from outlive.render import ends
 from outlive.store.output.merged import Output
 from outlive.system import signals, tree
 from outlive.verbs.spec import JOB, MS, STR, Arg, Verb
@@ -53,8 +54,6 @@ def _printed(job: JobDir) -> int:
 
 def _last_words(job: JobDir, since: int) -> str:
     """Return the end of what the job printed from this position on: how it took the signal."""
-    from outlive.render import ends  # late: the signal is not kept waiting
-
     with Output(job) as output:
         return ends.snippet(output, since)
 

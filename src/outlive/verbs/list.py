@@ -7,15 +7,17 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.answers import ABSENT, sentences
 from outlive.answers.job import HowEnded
 from outlive.answers.listing import List, Listed
 from outlive.core.ids import short_id
+from outlive.core.labels import check_tag_pattern, tag_matches
 from outlive.core.records import LOCAL, READ, STATES
 from outlive.core.units import moment, seconds_of
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, ownership
+from outlive.jobs.interaction import shown_output
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, BUDGET, FULL, INT, PATH, STR, STRS, Arg, Verb
@@ -93,7 +95,6 @@ def list_jobs(
 
 def _shown_bytes(ctx: Context, entry: Listed) -> int:
     """Return how many bytes of the answer an entry takes."""
-    from outlive import fastjson
     from outlive.verbs import brief
 
     full = entry.to_dict()
@@ -309,9 +310,6 @@ def _tag_filter(patterns: list[str]) -> Callable[[list[str]], bool] | None:
     """
     if not patterns:
         return None
-    # Late: most lists name no tag
-    from outlive.core.labels import check_tag_pattern, tag_matches
-
     for pattern in patterns:
         check_tag_pattern(pattern)
     return lambda tags: all(tag_matches(pattern, tags) for pattern in patterns)
@@ -322,7 +320,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
     definition, state = inspection.definition, inspection.state
     try:
         with Output(job) as output:
-            last = job_answer.telling_line(ctx, inspection, output)
+            last = shown_output.telling_line(ctx, inspection, output)
             waits = job_answer.waiting(inspection, output).waiting_for_input
             used = job_answer.usage(inspection, job, output) if ctx.detail == FULL else None
     except OSError:

@@ -13,6 +13,7 @@ from outlive.answers.reading import Log, LogLines
 from outlive.core.records import READ
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, read_cursor
+from outlive.jobs.interaction import shown_output
 from outlive.render import truncate, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import asked
@@ -20,6 +21,7 @@ from outlive.render.sources import StreamLog, lines_of, text_of
 from outlive.render.view import View
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
+from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENCODING, INT, JOB, MAX_BYTES, RAW, RUN, SINCE_SEQ, STR, Arg, Verb
 
@@ -80,7 +82,7 @@ def log(
             finally:
                 reader.lines.close()
             losses = job_answer.losses(inspection, output)
-            unread = job_answer.not_utf_8(ctx, output)
+            unread = shown_output.not_utf_8(ctx, output)
         if stream == "both" and search is None and compare is None:
             read_cursor.mark_seen(ctx, job_dir, shown.shown.next_seq)
         return Log(
@@ -98,7 +100,6 @@ def _search(
 ) -> LogLines:
     """Search from `start` on, which is since_seq and offset; `how`: limit, max_bytes and raw."""
     from outlive.render.search import Matched, search
-    from outlive.store.output.patterns import Pattern
 
     wanted, lines = Pattern(pattern, field="search"), reader.lines
     lines.count()
@@ -213,7 +214,7 @@ class _Reader:
         first = max(0, total - count)
         hint = None
         if first and limit is None:
-            hint = f"Lines {first + 1} to {total} of {total} are shown; pass offset (from 0) and limit to see others."
+            hint = f"Lines {first + 1} to {total} of {total} are shown; offset (from 0) and limit show others."
         return (self.lines.start_of(first) if first < total else end), end, hint
 
     def _stop_of(self, line: int) -> int:
@@ -250,10 +251,14 @@ class _Reader:
 
     def _go_on(self, stop: int, by_position: bool) -> str:
         if by_position:
-            return f"More follows: pass since_seq={stop}."
+            return f"More follows: since_seq={stop} shows it."
         line = self.lines.before(stop)
         whole = self.lines.start_of(line) == stop
-        return f"More follows: pass offset={line}." if whole else f"More of this line follows: pass since_seq={stop}."
+        return (
+            f"More follows: offset={line} shows it."
+            if whole
+            else f"More of this line follows: since_seq={stop} shows it."
+        )
 
     def _nothing(self, total: int) -> str | None:
         return f"No line is here: there are {total:,} lines, and offset counts from 0." if total else None

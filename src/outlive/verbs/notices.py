@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from outlive.answers.reading import Notices
 from outlive.jobs.context import Context
+from outlive.jobs.news.session import News
 from outlive.verbs.spec import STR, Arg, Verb
 
 
 def notices(ctx: Context, *, session: str | None = None) -> Notices:
     """Return the notices that the session has not been told yet."""
-    from outlive.jobs.news.session import News  # late: TAB loads this module
-
     news = News(ctx, session)
     ctx.sent = news.sent
     return Notices(notices=news.notices)

@@ -8,6 +8,7 @@ from outlive.answers import sentences
 from outlive.answers.reading import Polled
 from outlive.core.records import READ
 from outlive.jobs import lookup, read_cursor
+from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import reading
 from outlive.render import view
 from outlive.verbs.spec import ENCODING, JOB, MAX_BYTES, MS, RAW, SHOW, SINCE_SEQ, Arg, Verb
@@ -39,8 +40,6 @@ def poll(
         since, beyond = read_cursor.beginning(ctx, job_dir, since_seq)
         control = None
         if timeout_ms:
-            from outlive.jobs.control_client import ControlClient
-
             control = ControlClient(job_dir, output=True)
         try:
             while True:
@@ -58,7 +57,8 @@ def poll(
         finally:
             if control is not None:
                 control.close()
-        read_cursor.mark_seen(ctx, job_dir, answer.reading.shown.next_seq)
+        asks = answer.reading.asks.waiting_for_input
+        read_cursor.mark_seen(ctx, job_dir, answer.reading.shown.next_seq, asks=asks)
         answer.since.hint = sentences(beyond, answer.since.hint)
         answer.waited_ms = round((time.monotonic() - began) * 1000)
         return answer

@@ -8,6 +8,7 @@ from outlive.answers.writing import Resized
 from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
 from outlive.jobs.control_client import ask
+from outlive.jobs.definition import require_input
 from outlive.jobs.interaction import stdin
 from outlive.verbs.spec import INT, JOB, Arg, Verb
 
@@ -25,8 +26,6 @@ def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Resized:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         stdin.require_pty(inspection)
         if ctx.face == "mcp":
-            from outlive.jobs.definition import require_input  # late: a command line is not limited
-
             require_input(ctx, inspection.definition)
         answer = ask(job_dir, {"op": "resize", "cols": cols, "rows": rows})
         state = adoption.inspect_and_adopt(ctx, job_dir).state.state

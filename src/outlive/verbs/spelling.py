@@ -7,6 +7,7 @@ through `spelled`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from outlive.errors import FACES, MARK, OutliveError
@@ -51,8 +52,6 @@ def _names(face: str, args: Iterable[Arg]) -> dict[str, str]:
 def _replaced(text: str, names: dict[str, str], face: str) -> str:
     if MARK[0] not in text:
         return text
-    import re
-
     named = re.sub(f"{MARK[0]}([a-z_]+){MARK[1]}", lambda mark: names.get(mark[1], mark[1]), text)
     texts = f"{MARK[0]}([^{MARK}]*){FACES}([^{MARK}]*){MARK[1]}"
     return re.sub(texts, lambda mark: mark[2 if face == MCP else 1], named)

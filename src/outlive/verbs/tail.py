@@ -8,6 +8,7 @@ from outlive.answers.job import Job
 from outlive.answers.reading import Tail
 from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.interaction import shown_output
 from outlive.render import window
 from outlive.render.encoded.encodings import asked
 from outlive.store.output.merged import Output
@@ -32,7 +33,7 @@ def tail(
                 output, tail_lines, max_bytes, _STREAMS[stream], wanted, more=not inspection.state.finished
             )
             lost = job_answer.losses(inspection, output)
-            unread = job_answer.not_utf_8(ctx, output)
+            unread = shown_output.not_utf_8(ctx, output)
         return Tail(
             job=Job(job_id=job_dir.job_id, state=inspection.state.state),
             ended=job_answer.how_ended(inspection, job_dir),

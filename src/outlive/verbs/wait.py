@@ -13,6 +13,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import CONTROL, READ
 from outlive.jobs import awaited, job_answer, read_cursor
 from outlive.jobs.conditions import job_wait, of_job, parse
+from outlive.jobs.interaction import shown_output
 from outlive.render import ends, view
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
@@ -123,16 +124,16 @@ class _WaitedJob:
         inspection = self.wait.found
         state = inspection.state
         with Output(self.job) as output:
-            if job_answer.takes_long(inspection, output, self._output_since, wanted.max_bytes):
+            if shown_output.takes_long(inspection, output, self._output_since, wanted.max_bytes):
                 checkpoint()
-            shown = job_answer.new_output(inspection, self.job, output, self._output_since, wanted)
+            shown = shown_output.new_output(inspection, self.job, output, self._output_since, wanted)
             quiet = job_answer.idle_ms(inspection, output)
             waiting = job_answer.waiting(inspection, output)
-            snippet = job_answer.snippet(inspection, output) if not shown.output and output.end else None
+            snippet = shown_output.snippet(inspection, output) if not shown.output and output.end else None
             lost = job_answer.losses(inspection, output)
             stopped = job_answer.stopped(inspection)
             advised = job_answer.advice(ctx, inspection, self.job, output, waiting, stopped)
-            unread = job_answer.not_utf_8(ctx, output)
+            unread = shown_output.not_utf_8(ctx, output)
             previous = job_answer.previous(ctx, inspection, output)
         reported = job_answer.reported(inspection)
         read_cursor.mark_seen(ctx, self.job, shown.next_seq)

@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -28,7 +29,7 @@ from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
 from outlive.web import terminal
 from outlive.web.keyboards import Keyboards
-from outlive.web.views import failures, questions, rows, samples
+from outlive.web.views import cleaning, facts, failures, groups, questions, rows, runs, samples
 from outlive.web.views.job_list import JobList
 
 Method = Callable[[Caller, dict[str, object]], Awaitable[dict[str, object]]]
@@ -54,9 +55,12 @@ class Api:
             "process": self._process,
             "jobs": self._jobs,
             "rows": self._rows,
-            "failures": self._failures,
+            "failures": self._reads(failures.failures),
+            "groups": self._reads(groups.groups),
+            "runs": self._reads(runs.runs),
             "answer": self._answer,
             "samples": self._samples,
+            "delete": self._delete,
             "terminal": self._terminal,
             "keyboard": self._keyboard,
             "type": self._type,
@@ -91,45 +95,69 @@ class Api:
     async def _process(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         """Run an action of the tool `process`, with the arguments and the answer of that tool."""
         verb, _ = self._calls.tools.read(PROCESS, given)
+        if verb.right == EXEC:
+            self._require_person(caller, "starts nothing", "outlive run")
         if verb.right == READ:  # without a read position: those belong to the clients of models
             args = {name: value for name, value in given.items() if name not in ("action", "detail")}
             answer = await self._calls.show(verb.name, caller, **args)
         else:
             answer = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller._replace(person=True))
         answer = envelope.sized(answer, "full")
+        if verb.name == "status":
+            answer["facts"] = facts.facts(answer)
         said = other_run.previous(answer, duration)
         return {**answer, "previous": {**object_of(answer, "previous"), "said": f"{said}."}} if said else answer
 
     async def _jobs(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
-        args = taken(given, {"after": int, "list": str, "wait_ms": int})
+        args = taken(given, {"after": int, "list": str, "wait_ms": int, "before": str})
         known, lock = self._lists.setdefault(caller.wall, (JobList(), anyio.Lock()))
         deadline = time.monotonic() + _wait_ms(args) / 1000
-        after = args.get("after", 0)
         while True:
             ctx = self._calls.observer(caller)
+
+            def look(ctx: Context = ctx) -> dict[str, object]:
+                known.look(ctx)
+                if args.get("list") != known.name:
+                    return known.begin(ctx)
+                before = args.get("before")
+                return known.changes(args.get("after", 0)) if before is None else known.older(ctx, before)
+
             async with lock:
-                await threads.run(partial(known.look, ctx), caller=caller.owner)
-                changes = known.changes(after, args.get("list"))
-            if changes["jobs"] or changes["removed"] or changes["more"] or time.monotonic() >= deadline:
-                return envelope.answer("ui.jobs", {"root": ctx.store.path, **changes})
-            if not after and not changes["total"]:  # an empty root: told at once the first time
-                if args.get("list") != changes["list"]:
-                    return envelope.answer("ui.jobs", {"root": ctx.store.path, **changes})
+                found = await threads.run(look, caller=caller.owner)
+            is_news = "next" not in found or args.get("list") != known.name or found["jobs"] or found["removed"]
+            if is_news or found["more"] or time.monotonic() >= deadline:
+                return envelope.answer("ui.jobs", {"root": ctx.store.path, **found})
             await anyio.sleep(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
 
     async def _rows(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
-        kinds = {"job_id": str, "row": int, "seq": int, "line": int, "count": int, "known": dict, "wait_ms": int}
+        kinds = {
+            "job_id": str,
+            "row": int,
+            "seq": int,
+            "line": int,
+            "count": int,
+            "times": bool,
+            "known": dict,
+            "wait_ms": int,
+        }
         args = taken(given, kinds, "job_id")
-        wanted = rows.Wanted(args.get("row"), args.get("seq"), args.get("line"), args.get("count", 200))
+        wanted = rows.Wanted(
+            args.get("row"), args.get("seq"), args.get("line"), args.get("count", 200), args.get("times", False)
+        )
         known, wait_ms = args.get("known"), _wait_ms(args)
         read = partial(rows.rows, self._calls.observer(caller), args["job_id"], wanted, known=known, wait_ms=wait_ms)
         answer = await threads.run(read, caller=caller.owner)
         return envelope.answer("ui.rows", answer)
 
-    async def _failures(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
-        args = taken(given, {"job_id": str}, "job_id")
-        read = partial(failures.failures, self._calls.observer(caller), **args)
-        return envelope.answer("ui.failures", await threads.run(read, caller=caller.owner))
+    def _reads(self, read: Callable[[Context, str], dict[str, Any]]) -> Method:
+        """Return a method that reads something of one job."""
+
+        async def method(caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
+            args = taken(given, {"job_id": str}, "job_id")
+            found = await threads.run(partial(read, self._calls.observer(caller), **args), caller=caller.owner)
+            return envelope.answer(f"ui.{read.__name__}", found)
+
+        return method
 
     async def _answer(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         """Write one line for one question: twice Enter does not answer the next one."""
@@ -154,6 +182,22 @@ class Api:
         args = taken(given, {"jobs": list}, "jobs")
         answer = await threads.run(partial(samples.samples, self._calls.observer(caller), **args), caller=caller.owner)
         return envelope.answer("ui.samples", answer)
+
+    async def _delete(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
+        """Delete those of these jobs that have ended, or say what that frees."""
+        args = taken(given, {"jobs": list, "dry_run": bool}, "jobs")
+        sizes = await threads.run(
+            partial(cleaning.ended, self._calls.observer(caller), args["jobs"]), caller=caller.owner
+        )
+        freed = deleted = 0
+        for job in () if args.get("dry_run") else sizes:
+            with suppress(OutliveError):  # it is another session's, or somebody has deleted it
+                remove = {"action": "remove", "job_id": job}
+                answer = await self._calls.run(PROCESS, remove, caller._replace(person=True))
+                deleted, freed = deleted + 1, freed + number_of(answer, "freed_bytes")
+        if args.get("dry_run"):
+            deleted, freed = len(sizes), sum(sizes.values())
+        return envelope.answer("ui.delete", {"deleted": deleted, "freed_bytes": freed})
 
     async def _terminal(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         kinds = {"job_id": str, "seq": int, "size": list, "keyboard": str, "tab": str, "wait_ms": int}
@@ -189,14 +233,17 @@ class Api:
         """Let go of what pages hold."""
         await self._keyboards.close()
 
+    def _require_person(self, caller: Caller, may_not: str, command: str) -> None:
+        if not self._may_approve(caller):
+            raise OutliveError(
+                "denied",
+                f"this browser came with a token, or with a link that a job made: it {may_not}",
+                hint=f"A person does that with `outlive ui` or `{command}` on the machine of the server.",
+            )
+
     def _person(self, name: str) -> Method:
         async def answer(caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
-            if not self._may_approve(caller):
-                raise OutliveError(
-                    "denied",
-                    "this browser came with a token, or with a link that a job made: it neither approves nor denies",
-                    hint="A person does that with `outlive ui` or `outlive approve` on the machine of the server.",
-                )
+            self._require_person(caller, "neither approves nor denies", "outlive approve")
             verb = verbs.load(name)
             args = self._persons[name].read(given)
             args.pop("detail", None)

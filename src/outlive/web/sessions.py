@@ -20,6 +20,8 @@ from typing import NamedTuple
 from outlive import fastjson
 from outlive.web.sealing import NONCE_BYTES, Numbers, Seal, id_of, key_of
 
+HOSTS = ("127.0.0.1", "::1")  # a name below localhost may mean either, so no other program may listen on one of them
+ASK_S = 10.0  # for the process that gives a new link, or wants one
 LINK_S = 600  # a one-time link is good for this long
 _MOST = 64  # links, and sessions, that are kept; the oldest go first
 _MOST_TABS = 256  # the tab that has been quiet for longest goes first, and asks for a new key

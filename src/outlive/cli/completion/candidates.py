@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from itertools import islice
 
 from outlive import verbs
 from outlive.cli.parse import GLOBALS, is_positional, second_words
-from outlive.core.records import Definition
 from outlive.verbs.spec import BOOL, WORDS, Arg, Verb
-
-_JOBS = 50  # that are offered: the running ones, and the newest
-_ALIVE = frozenset({"kill", "write", "send-keys", "submit", "paste", "resize", "attach"})  # for running jobs alone
-_BY_ID = frozenset({"remove", "clear", "approve", "deny"})  # take no titles
 
 
 def of(words: list[str], env: Mapping[str, str], *, described: bool) -> list[tuple[str, str]]:
@@ -28,7 +21,9 @@ def of(words: list[str], env: Mapping[str, str], *, described: bool) -> list[tup
     if word.startswith("-") and not place.ended:
         return _starting(_flags((*place.verb.args, *GLOBALS)), word)
     if place.slot is not None and place.slot.cli == "JOB":
-        return _jobs(place.verb.name, word, place.root, env)
+        from outlive.cli.completion import jobs  # late: most places take no job, and need no store
+
+        return jobs.of(place.verb.name, word, place.root, env)
     return []
 
 
@@ -119,60 +114,3 @@ def _flags(args: tuple[Arg, ...]) -> list[tuple[str, str]]:
 
 def _starting(candidates: list[tuple[str, str]], word: str) -> list[tuple[str, str]]:
     return [(value, about) for value, about in dict(candidates).items() if value.startswith(word)]
-
-
-# --- jobs ----------------------------------------------------------------------------------------
-
-
-def _jobs(verb: str, word: str, root: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return titles and short ids of the jobs that the verb can be about, and the whole id where
-    that was begun."""
-    from outlive.cli.text import line  # late, as the next: most places take no job
-    from outlive.core.ids import short_id
-
-    names: dict[str, str] = {}
-    for job_id, definition, state in _newest(root, env):
-        if verb in _ALIVE and state != "running":
-            continue
-        about = f"{state}, {line(definition.name)}"
-        title = definition.title
-        if title and verb not in _BY_ID and title.isprintable() and title.startswith(word):
-            names.setdefault(title, f"{state}, {short_id(job_id)}")  # the newest comes first
-        for name in (short_id(job_id), job_id):
-            if name.startswith(word.upper()) and (word or name != job_id):
-                names.setdefault(name, about)
-                break
-    return [*names.items()]
-
-
-def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Definition, str]]:
-    """Return id, definition and state of the newest jobs. What cannot be read is left out: this is
-    for a hint while a line is typed."""
-    from outlive.config import Config
-    from outlive.errors import OutliveError
-    from outlive.jobs import lookup
-    from outlive.jobs.context import Context
-    from outlive.store.root import Store, default_path
-
-    jobs = []
-    try:
-        store = Store.existing(os.path.realpath(os.path.expanduser(root) or default_path(env)))
-    except (OSError, OutliveError):
-        return []
-    try:
-        ctx = Context(
-            store, Config({}, None), face="cli", owner="cli", client=None, cwd=None, env={}, launcher=None, shell=()
-        )
-        live = list(islice(lookup.live_ids(ctx), _JOBS))
-        for job_id in dict.fromkeys([*live, *islice(lookup.job_ids(ctx), _JOBS)]):
-            try:
-                with lookup.open_known(ctx, job_id) as job:
-                    definition, state = job.read_meta(), job.read_state()
-            except (OSError, OutliveError):
-                continue
-            jobs.append((job_id, definition, state.state if state else "created"))
-    except OSError:
-        pass
-    finally:
-        store.close()
-    return jobs

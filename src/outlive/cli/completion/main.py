@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any
 
 from outlive.cli import stdio
+from outlive.cli.completion import candidates, scripts
+from outlive.cli.completion.install import install
 from outlive.errors import invalid
 from outlive.verbs.spec import GlobalOptions
 
@@ -17,19 +20,13 @@ def main(values: dict[str, Any], _options: GlobalOptions) -> int:
     """Print the script of a shell, or the candidates for the last of the words."""
     shell, words = values["shell"], values["words"]
     if values["install"]:
-        from outlive.cli.completion.install import install
-
         stdio.text(install(shell, os.environ))
         return 0
     if shell is None:
         raise invalid("shell", "name the shell: bash, zsh or fish", usage=True)
     if not words:
-        from outlive.cli.completion import scripts
-
         stdio.text(scripts.of(shell))
         return 0
-    from outlive.cli.completion import candidates
-
     if shell == "bash":
         words = _joined(words)
     offered = candidates.of(words, dict(os.environ), described=shell != "bash")
@@ -56,8 +53,6 @@ def _joined(words: list[str]) -> list[str]:
 
 def _unquoted(word: str) -> str:
     """Return a word of a command line without its quotes, of which the last may be open."""
-    import shlex
-
     for end in ("", "'", '"'):
         try:
             return "".join(shlex.split(word + end))

@@ -18,6 +18,7 @@ from outlive.errors import invalid
 from outlive.jobs import adoption, ending, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
+from outlive.jobs.interaction import screen
 from outlive.render.encoded.encodings import Encoding, asked
 from outlive.render.encoded.text import Text
 from outlive.render.sources import lines_of, text_of
@@ -25,6 +26,7 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
+from outlive.store.output.patterns import Pattern
 from outlive.system import waiting
 from outlive.verbs.spec import GlobalOptions, Verb
 
@@ -142,8 +144,6 @@ def _printer(ctx: Context, *, raw: bool, search: str | None = None) -> Printer:
 def _wanted(pattern: str | None) -> Callable[[str], bool] | None:
     if pattern is None:
         return None
-    from outlive.store.output.patterns import Pattern  # late: it loads RE2
-
     compiled = Pattern(pattern, field="search")
     return lambda line: any(True for _ in compiled.hits(f"{line}\n".encode("utf-8", "replace")))
 
@@ -160,8 +160,6 @@ def _fills_its_terminal(ctx: Context, job: JobDir) -> bool:
     inspection = adoption.inspect_and_adopt(ctx, job)
     if not inspection.state.terminal:
         return False
-    from outlive.jobs.interaction import screen  # late: most jobs have no terminal
-
     with Output(job) as output:
         return screen.alternate_since(inspection, output, output.end) is not None
 

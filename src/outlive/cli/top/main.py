@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import Any
 
-from outlive.cli import person
+from outlive.cli.live import terminal_context
 from outlive.errors import OutliveError
 from outlive.verbs.spec import GlobalOptions
 
@@ -29,7 +29,7 @@ def main(_values: dict[str, Any], options: GlobalOptions) -> int:
             raise
         hint = f"Install it with `pip install 'outlive[top]'`. {_INSTEAD}"
         raise OutliveError("invalid_state", "top needs the package urwid, which is not installed", hint=hint) from None
-    ctx = person.open_context(options, "top")
+    ctx = terminal_context.opened(options, "top")
     with contextlib.closing(ctx.store):
         Screen(ctx).run()
     return 0

@@ -7,6 +7,7 @@ Slurm's order to end the job: before the time limit, or because it was cancelled
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 
@@ -17,6 +18,7 @@ from outlive.core.records import Definition, EngineState, Sandbox
 from outlive.errors import OutliveError, invalid
 from outlive.hosts.slurm import verdict
 from outlive.hosts.slurm.record import NAME, SlurmRecord
+from outlive.sandbox import bubblewrap, shown
 from outlive.store import history
 from outlive.store.inspection import engine_record
 from outlive.store.job_dir import CONTROL, JobDir, Locks
@@ -159,8 +161,6 @@ def _with_sandbox(definition: Definition) -> Definition:
     """Return the definition with a bwrap that this node has. Errors: sandbox_unavailable."""
     if definition.sandbox is None or os.access(definition.sandbox.bwrap, os.X_OK):
         return definition
-    from outlive.sandbox import bubblewrap
-
     sandbox = Sandbox.replace(definition.sandbox, bwrap=bubblewrap.find(None))
     return Definition.replace(definition, sandbox=sandbox)
 
@@ -169,8 +169,6 @@ def _inherited(definition: Definition) -> dict[str, str]:
     environment = dict(os.environ)
     if definition.sandbox is None:
         return environment
-    from outlive.sandbox import shown
-
     return shown.filtered(environment, definition.sandbox.environment)
 
 
@@ -251,8 +249,6 @@ def _learn_end() -> None:
 
 def _squeue(format: str) -> str:
     """Return what Slurm says of this job, "" if it does not answer."""
-    import subprocess
-
     words = ["squeue", "--noheader", "--states=all", "--jobs", os.environ.get("SLURM_JOB_ID", ""), format]
     env = {**os.environ, "SLURM_TIME_FORMAT": "%s"}
     try:

@@ -20,7 +20,7 @@ from outlive.core.units import seconds_of, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.hosts.engine import Caller, Engine, Host, Start
 from outlive.hosts.findings import Finding
-from outlive.hosts.slurm import accounting, programs, refusal, snapshot, verdict
+from outlive.hosts.slurm import accounting, checks, programs, refusal, snapshot, verdict
 from outlive.hosts.slurm.record import NAME, SlurmRecord
 from outlive.store import history
 from outlive.store.inspection import engine_record
@@ -204,8 +204,6 @@ class SlurmEngine(Engine):
 
     def checked(self, caller: Caller, host: Host, *, setup: bool = False) -> list[Finding]:
         """Return what is found about the cluster. There is nothing to put there: `setup` checks too."""
-        from outlive.hosts.slurm import checks
-
         return checks.run(caller, host)
 
     def advice(self, reason: str | None) -> str | None:

@@ -33,3 +33,14 @@ class Probe(ABC):
 
     def close(self) -> None:
         return
+
+
+class Answered:
+    """What a server answered: the status, a sentence about it, and the address that it answered at."""
+
+    __slots__ = ("address", "sentence", "status")
+
+    def __init__(self, sentence: str, status: int | None = None, address: str | None = None) -> None:
+        self.sentence = sentence
+        self.status = status
+        self.address = address

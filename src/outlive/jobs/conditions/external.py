@@ -7,14 +7,14 @@ import threading
 import time
 from abc import abstractmethod
 from typing import Any
-from urllib.parse import SplitResult
+from urllib.parse import urlsplit
 
 from outlive import limits
 from outlive.core.units import seconds_of
 from outlive.errors import invalid
 from outlive.jobs import processes
 from outlive.jobs.conditions import port_owner
-from outlive.jobs.conditions.condition import Fired, Probe
+from outlive.jobs.conditions.condition import Answered, Fired, Probe
 from outlive.jobs.conditions.parse import Condition
 from outlive.jobs.conditions.port_owner import Owner
 from outlive.jobs.context import Context
@@ -22,14 +22,10 @@ from outlive.jobs.permission.reach import Reach
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import ports
-from outlive.system.fds import socket
 from outlive.system.waiting import Looks
 
 _PROBE_S = (0.02, 0.25)  # how often ports are probed
 _CLOCK_TICK_S = 0.01  # file times are cut to a tick of the kernel's clock: 4 ms at 250 Hz, 10 ms at 100 Hz
-
-
-_PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as it is
 
 
 class File(Probe):
@@ -255,8 +251,6 @@ class Http(_OnPort):
     from 200 to 399."""
 
     def __init__(self, condition: Condition, ctx: Context, job: JobDir) -> None:
-        from urllib.parse import urlsplit
-
         self._url = condition.value
         parts = urlsplit(self._url)
         super().__init__(condition, ctx, job, parts.port or (443 if parts.scheme == "https" else 80))
@@ -293,90 +287,7 @@ class Http(_OnPort):
     def _is_wanted(self, status: int) -> bool:
         return status == self._wanted if self._wanted else 200 <= status < 400
 
-    def _question(self) -> _Answered:
-        return _status_of(self._url)
+    def _question(self) -> Answered:
+        from outlive.jobs.conditions import http_get  # late: 40 ms, h11's
 
-
-class _Answered:
-    """What a server answered: the status, a sentence about it, and the address that it answered at."""
-
-    __slots__ = ("address", "sentence", "status")
-
-    def __init__(self, sentence: str, status: int | None = None, address: str | None = None) -> None:
-        self.sentence = sentence
-        self.status = status
-        self.address = address
-
-
-def _status_of(url: str) -> _Answered:
-    """Return what one GET was answered.
-
-    No redirect is followed, no proxy used and no certificate checked, because only the status
-    counts.
-    """
-    import h11  # http.client has a time-out for each byte only: a server that drips would keep the thread for ever
-
-    try:
-        status, address = _get(url, time.monotonic() + limits.HTTP_S)
-    except (OSError, h11.ProtocolError, ValueError) as error:
-        return _Answered(f"{url}: {error or type(error).__name__}")
-    return _Answered(f"{url} answered with status {status}", status, address)
-
-
-def _get(url: str, until: float) -> tuple[int, str]:
-    """Return the status of the first final answer (not 1xx), and the address of the server.
-
-    Errors: OSError, h11.ProtocolError, ValueError.
-    """
-    from urllib.parse import quote, urlsplit
-
-    import h11
-
-    parts = urlsplit(url)
-    target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_PRINTABLE)
-    host = parts.netloc.rpartition("@")[2]
-    host = host if host.isascii() else host.encode("idna").decode("ascii")
-    headers = [("Host", host), ("User-Agent", "outlive"), ("Accept", "*/*"), ("Connection", "close")]
-    talk = h11.Connection(our_role=h11.CLIENT)
-    question = talk.send(h11.Request(method="GET", target=target, headers=headers)) or b""
-    question += talk.send(h11.EndOfMessage()) or b""
-    with _connected(parts, until) as sock:
-        sock.sendall(question)
-        while True:
-            event = talk.next_event()
-            if isinstance(event, h11.Response):
-                return int(event.status_code), ports.peer_of(sock)
-            if event is h11.NEED_DATA:
-                sock.settimeout(_left(until))
-                talk.receive_data(sock.recv(65_536))
-            elif not isinstance(event, h11.InformationalResponse):
-                raise ConnectionError("it closed the connection without an answer")
-            _left(until)
-
-
-def _connected(parts: SplitResult, until: float) -> socket.socket:
-    import socket
-
-    secure = parts.scheme == "https"
-    sock = socket.create_connection((parts.hostname or "", parts.port or (443 if secure else 80)), _left(until))
-    if not secure:
-        return sock
-    import ssl
-
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    try:
-        sock.settimeout(_left(until))
-        return context.wrap_socket(sock, server_hostname=parts.hostname)
-    except BaseException:
-        sock.close()
-        raise
-
-
-def _left(until: float) -> float:
-    """Return the seconds left. Errors: TimeoutError."""
-    left = until - time.monotonic()
-    if left <= 0:
-        raise TimeoutError("timed out")
-    return left
+        return http_get.status_of(self._url)

@@ -51,6 +51,7 @@ class JobWait:
         self.fired: dict[str, Any] | None = None
         self.held_by: PortHolder | None = None
         self.in_vain = False
+        self.still_asks = False  # what the client was told of
         self._names = {condition.name for condition in wanted}
         self.found: Inspection = adoption.inspect_and_adopt(ctx, job)
         self.probes: list[Probe] = of_job.probes_for(
@@ -69,8 +70,10 @@ class JobWait:
         inspection = self.found = adoption.inspect_and_adopt(ctx, self.job)
         adoption.require_in_place(self.job)
         over = of_job.is_over(inspection) and not self._serves(inspection)
+        self.still_asks = False
         for probe in self.probes:
             fired = probe.check(inspection)
+            self.still_asks = self.still_asks or (fired is not None and fired["condition"] == "input")
             if fired and not self._is_told(fired):
                 if not inspection.state.started_at:  # it has since: what it did was seen
                     self.found = adoption.inspect_and_adopt(ctx, self.job)
@@ -162,7 +165,7 @@ def wait_for(ctx: Context, jobs: list[JobWait], *, began: float, limit: float | 
     while True:
         for one in jobs:
             one.check(ctx)
-        if all(one.spent and not one.is_over for one in jobs):  # there is nothing else to wait for
+        if all((one.spent or one.still_asks) and not one.is_over for one in jobs):  # there is nothing else to wait for
             for one in jobs:
                 one.forget_told()
             continue

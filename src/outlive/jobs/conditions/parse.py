@@ -175,13 +175,13 @@ def _object_of(name: str) -> str:
 
 def _pattern(name: str) -> Callable[[object, dict[str, object]], Condition]:
     def check(value: object, more: dict[str, object]) -> Condition:
-        from outlive.store.output.patterns import Pattern
-
         if not isinstance(value, str):
             raise invalid("until", f"{name} is an RE2 pattern (a string)")
         stream = more.get("stream", "both")
         if stream not in _STREAMS:
             raise invalid("until", f"stream is one of {', '.join(_STREAMS)}, not {stream!r}")
+        from outlive.store.output.patterns import Pattern  # late: few starts wait for a line
+
         return Condition(name, Pattern(value, field="until"), {"stream": stream})
 
     return check

@@ -10,7 +10,7 @@ from outlive.answers.job import PortHolder
 from outlive.core.ids import is_id
 from outlive.core.records import EXEC, Definition
 from outlive.errors import OutliveError
-from outlive.jobs import lookup, processes
+from outlive.jobs import lookup, ownership, processes
 from outlive.jobs.context import Context
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -124,6 +124,7 @@ class PortOwner:
         holder = PortHolder(port=self._port, address=address, pid=pid, command=command)
         if definition is not None:
             holder.job_id, holder.name = definition.job_id, definition.name
+            holder.owner = ownership.whose(self._ctx, definition)
         return holder
 
     def _job_of(self, pid: int) -> Definition | None:
@@ -155,9 +156,11 @@ def sentence(holder: PortHolder) -> str:
     """Return who has the port, and what to do about it."""
     command = f" ({holder.command})" if holder.command else ""
     whose = f" of job {holder.job_id} ({holder.name})" if holder.job_id else ""
+    belongs = f"belongs to {holder.owner}" if holder.owner else "is not this job's"
     instead = f"kill job {holder.job_id}" if holder.job_id else "end that process"
+    instead = "ask before that job is ended" if holder.owner else instead
     return (
-        f"Port {holder.port} is held by pid {holder.pid}{command}{whose}, which is not this job's. Give the job another "
+        f"Port {holder.port} is held by pid {holder.pid}{command}{whose}, which {belongs}. Give the job another "
         f'port, or {instead}; "any": true in the condition waits for anybody\'s.'
     )
 

@@ -6,6 +6,7 @@ The same are command, directory, host and sandbox. Only jobs that ended and that
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from itertools import islice
 
 from outlive import fastjson
@@ -15,6 +16,7 @@ from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
+from outlive.render.failures import changes
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -30,8 +32,6 @@ def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun |
     job = find(ctx, inspection.definition)
     if job is None:
         return None
-    from outlive.render.failures import changes  # late: RE2, where there is a run before
-
     with job, Output(job) as before:
         run = described(job.job_id, job.read_state())
         counted = changes.of_failures(before, output, ctx.config.get("output", "problem_matcher") or ())
@@ -44,13 +44,18 @@ def find(ctx: Context, definition: Definition, *, passed: bool = False) -> JobDi
     """Return the last run before the job with this definition, or with `passed` the last that ended with 0. The caller
     closes it."""
     before = (job_id for job_id in ctx.store.newest_ids() if job_id < definition.job_id)
-    command, cwd = (fastjson.dumps(one, separators=(",", ":")) for one in (definition.command, definition.cwd))
+    return next(runs_among(ctx, definition, before, passed=passed), None)
+
+
+def runs_among(ctx: Context, wanted: Definition, job_ids: Iterator[str], *, passed: bool = False) -> Iterator[JobDir]:
+    """Yield those of the first of these jobs that are a run of the same; the caller closes them."""
+    command, cwd = (fastjson.dumps(one, separators=(",", ":")) for one in (wanted.command, wanted.cwd))
     parts = (f'"command":{command}'.encode(), f'"cwd":{cwd}'.encode())
-    for job in lookup.defined_with(ctx, islice(before, _SEARCHED_JOBS), *parts):
-        if _is_run_of(definition, job, passed=passed):
-            return job
-        job.close()
-    return None
+    for job in lookup.defined_with(ctx, islice(job_ids, _SEARCHED_JOBS), *parts):
+        if _is_run_of(wanted, job, passed=passed):
+            yield job
+        else:
+            job.close()
 
 
 def named(ctx: Context, definition: Definition, text: str) -> JobDir | None:

@@ -6,8 +6,13 @@ that reports a failure is shown beside it. The code itself is never changed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from outlive.core import shell_string
+from outlive.core.shell_string import Command
 from outlive.jobs.context import Context
-from outlive.jobs.pipelines import form, stages
+from outlive.jobs.pipelines import stages
+from outlive.render.failures import telling
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 from outlive.system import signals
@@ -37,44 +42,158 @@ _SIGNALLED = 128
 _PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
 # Last commands that say or hide something: a caller does not want their code
 _SAYING = frozenset({"echo", "printf", "true", ":"})
+_LEAVING = frozenset({"exit", "exec", "return"})
+_SHELL = "the shell"
 _PIPEFAIL = "`set -o pipefail` (bash) makes each stage count."
+_ASSIGNED = "`x=$(…)` alone keeps its code."
+_MOST_DEPTH = 20  # of groups, and of functions, which may call themselves
 
 
 class Masked:
-    """A command whose exit code is that of `last`, whatever became of `first`; "": of any command before it."""
+    """Commands whose own code is not that of the string.
 
-    __slots__ = ("advice", "first", "last")
+    `first`: which; "" for any before the last. `last`: whose code it is; "" if that is not known, and then `why` says what
+    hides the code of `first`. `advice`: what keeps it. `is_doubtful`: mostly nobody asks for that code, so it is worth a
+    word only if the output reports a failure.
+    """
 
-    def __init__(self, first: str, last: str, advice: str) -> None:
-        self.first, self.last, self.advice = first, last, advice
+    __slots__ = ("advice", "first", "is_doubtful", "last", "why")
+
+    def __init__(self, first: str, advice: str, *, last: str = "", why: str = "", is_doubtful: bool = False) -> None:
+        self.first, self.last, self.why = first, last, why
+        self.advice, self.is_doubtful = advice, is_doubtful
 
 
-def masked(text: str) -> Masked | None:
-    """Return how a shell string hides a failure; None if it does not, or if that is not clear: only simple commands joined
-    by operators are."""
-    commands = form.commands(text)
-    if not commands:
+class _Script:
+    """What holds for a whole string."""
+
+    def __init__(self, text: str, options: list[str]) -> None:
+        self.commands = shell_string.commands(text)
+        each = shell_string.every(self.commands)
+        self.functions = {one.defines: one.inside for one in each if one.defines}
+        sets = [word for one in each if one.name == "set" for word in one.words[1:]]
+        # -e, -eu, errexit: with it a failure in a list ends the string
+        self.stops = "errexit" in sets or any(word[:1] == "-" and "e" in word[1:] for word in [*sets, *options])
+        self.counts_stages = any("pipefail" in word for word in (text, *options)) or "PIPESTATUS" in text
+        self.leaves = any(one.name in _LEAVING for one in each)
+
+    def inside(self, command: Command) -> list[Command]:
+        """Return the commands that a command stands for."""
+        text = shell_string.given_to_shell(command.words)
+        if text is not None:
+            try:
+                return shell_string.commands(text)
+            except shell_string.Unclear:
+                return []
+        return command.inside or self.functions.get(command.name, [])
+
+
+def masked(text: str, options: Sequence[str] = ()) -> Masked | None:
+    """Return how a shell string hides a failure; None if it does not, or if that is not clear. `options`: of the shell."""
+    try:
+        script = _Script(text, list(options))
+    except shell_string.Unclear:
         return None
-    words, operator = commands[-1]
-    if operator == "&":
-        return Masked(words[0], "the shell", "Without `&` its own code is reported.")
-    pipeline = form.pipelines(commands)[-1]
+    joined = [one for one in script.commands if not one.defines]
+    if not joined:
+        return None
+    last = joined[-1]
+    if last.operator == "&":
+        return Masked(_code(last), "Without `&` its own code is reported.", last=_SHELL)
+    *others, pipeline = shell_string.pipelines(joined)
     if len(pipeline) > 1:
-        if any(one.words[:1] == ["set"] and "pipefail" in one.words for one in commands) or pipeline[0][0] in _SAYING:
-            return None
-        return Masked(pipeline[0][0], words[0], _PIPEFAIL)
-    if len(commands) < 2 or words[0] not in _SAYING or all(one.words[0] in _SAYING for one in commands):
+        return _of_pipeline(script, pipeline, last=_code(last))
+    if last.name in _SAYING and others:
+        found = _said_last(script, others, last)
+        if found is not None or others[-1][-1].operator != "&&":
+            return found
+    if last.words == ["wait"] and any(one.operator == "&" for one in joined):
+        first = next(one for one in joined if one.operator == "&")
+        return Masked(_code(first), "`wait PID` gives its code.", last="`wait`")
+    chain = next((at for at in range(len(others), 0, -1) if others[at - 1][-1].operator not in ("&&", "||")), 0)
+    deciding = [one for stages in [*others, pipeline][chain:] for one in stages]
+    found = _lost(script, deciding, _MOST_DEPTH)
+    background = next((one for one in joined if one.operator == "&"), None)
+    if found is None and background is not None and not any(one.name == "wait" for one in joined):
+        return Masked(_code(background), "", is_doubtful=True)
+    return found
+
+
+def _of_pipeline(script: _Script, stages: list[Command], *, last: str = "") -> Masked | None:
+    first = stages[0]
+    if script.counts_stages or _says(first) or first.is_negated:
         return None
-    if any("$?" in word for word in words):  # it tells the code itself
-        return None
-    before, operator = commands[-2]
+    why = "" if last else f"{_code(stages[1], '| ')} hides its code"
+    return Masked(_code(first), _PIPEFAIL, last=last, why=why)
+
+
+def _said_last(script: _Script, others: list[list[Command]], last: Command) -> Masked | None:
+    """Return what a last command hides that only says something, or nothing."""
+    before = others[-1]
+    operator = before[-1].operator
     if operator == "||":
-        chained = len(commands) > 2 and commands[-3].operator in ("&&", "||", "|")
-        return Masked("" if chained else before[0], words[0], f"Without `|| {words[0]}` its own code is reported.")
-    if operator in (";", "\n"):
-        first = before[0] if len(commands) == 2 else ""  # of several it may be any
-        return Masked(first, words[0], f"With `&&` in place of `;` a failure ends it before `{words[0]}`.")
+        chained = len(others) > 1 and others[-2][-1].operator in ("&&", "||")
+        return _swallowed(script, None if chained or len(before) > 1 else before[0], last)
+    if operator not in (";", "\n") or script.stops or script.leaves:
+        return None
+    if any("$?" in word for word in last.words):  # it tells the code itself, if it is that of the command
+        hidden = _of_pipeline(script, before) if len(before) > 1 else None
+        if hidden is not None:
+            hidden.last = f"{_code(last)}, and `$?` that of {_code(before[-1])}"
+        return hidden
+    if all(_says(one) for stages in others for one in stages):
+        return None
+    advice = f"With `&&` in place of `;` a failure ends it before {_code(last)}."
+    return Masked(_code(before[0]) if len(others) == len(before) == 1 else "", advice, last=_code(last))
+
+
+def _swallowed(script: _Script, first: Command | None, last: Command) -> Masked:
+    """Return the form `FIRST || true`. `first`: None for any of several commands."""
+    swallows = _code(last, "|| ")
+    why = f"{swallows} hides its code"
+    if script.stops and first is not None and first.name in script.functions:
+        why += ", and in it `set -e` has no effect"
+    return Masked("" if first is None else _code(first), f"Without {swallows} its own code is reported.", why=why)
+
+
+def _lost(script: _Script, joined: list[Command], depth: int) -> Masked | None:
+    """Return the first command among these, and those inside them, whose code is lost."""
+    each = shell_string.pipelines(joined) if depth else []
+    for at, those in enumerate(each):
+        found = _of_pipeline(script, those) if len(those) > 1 else None
+        following = each[at + 1][0] if at + 1 < len(each) else None
+        if found is None and those[-1].operator == "||" and following is not None and following.name in _SAYING:
+            found = _swallowed(script, None if len(those) > 1 else those[0], following)
+        for one in those if found is None and len(those) == 1 else ():
+            found = _lost(script, script.inside(one), depth - 1) or _lost_rounds(script, one)
+            if found is None and one.substituted and not one.is_setting:
+                found = Masked(_code(one.substituted[0]), _ASSIGNED, is_doubtful=True)
+        if found is not None:
+            return found
     return None
+
+
+def _lost_rounds(script: _Script, loop: Command) -> Masked | None:
+    """Return that a loop ends with the code of its last round; None where its form says that a failure ends it, or where
+    its rounds have no code of interest."""
+    if loop.kind != "for" or script.stops or loop.is_negated:
+        return None
+    each = shell_string.every(loop.inside)
+    if any(one.operator == "||" or one.name in _LEAVING or one.name == "break" or one.is_setting for one in each):
+        return None
+    if all(_says(one) or one.name in ("sleep", "wait") for one in each):
+        return None
+    return Masked("the rounds of its loop but the last", "`|| exit 1` in the loop ends it at a failure.")
+
+
+def _says(command: Command) -> bool:
+    """Return whether nobody asks for the code of a command: it says something, or sets variables."""
+    return command.name in _SAYING or (command.is_setting and not command.substituted)
+
+
+def _code(command: Command, before: str = "") -> str:
+    named = command.substituted[0] if command.is_setting and command.substituted else command
+    return f"`{before}{named.name}`"
 
 
 def hint(ctx: Context, inspection: Inspection, output: Output) -> str | None:
@@ -89,28 +208,34 @@ def hint(ctx: Context, inspection: Inspection, output: Output) -> str | None:
         name = signals.name_of(code - _SIGNALLED)
         closed = ": what read its output closed early, as head does" if name == "SIGPIPE" else ""
         return f"{code} is what a shell returns when {name} ended its last command (128 + {code - _SIGNALLED}){closed}."
-    if codes is not None:
+    if codes is not None or not shell_string.is_shell(definition.shell[0]):
         return told
-    how = masked(definition.command[0])
-    if how is None or (code and how.advice is not _PIPEFAIL):
+    how = masked(definition.command[0], definition.shell[1:])
+    if how is None or (code and not (how.last and how.advice is _PIPEFAIL)):
         return None
-    line = None if code else _reported(ctx, output)
-    last = how.last if how.last == "the shell" else f"`{how.last}`"
-    first = f"`{how.first}`" if how.first else "a command before it"
+    return _worded(how, code, None if code else _reported(ctx, output))
+
+
+def _worded(how: Masked, code: int, line: str | None) -> str | None:
+    """Return the sentence. `line`: of the output, which reports a failure."""
     if line is not None:
-        return f'Exit code 0 is that of {last}; {first} {MAY_HAVE_FAILED}: the output has "{line}". {how.advice}'
-    if last == how.last:
-        return f"Exit code {code} is that of the shell, which did not wait for {first}."
-    return f"Exit code {code} is that of {last}, not of {first if how.first else 'the commands before it'}."
+        first = how.first or "a command before it"
+        start = f"is that of {how.last}; {first}" if how.last else f"says nothing of {first}, which"
+        return f'Exit code {code} {start} {MAY_HAVE_FAILED}: the output has "{line}". {how.advice}'.rstrip()
+    if how.is_doubtful:
+        return None
+    first = how.first or "the commands before it"
+    if not how.last:
+        return f"Exit code {code} says nothing of {first}{f': {how.why}' if how.why else ''}."
+    return f"Exit code {code} is that of {how.last}, {'which did not wait for' if how.last == _SHELL else 'not of'} {first}."
 
 
-def _of_stages(pipeline: list[list[str]], codes: list[int], code: int) -> str | None:
+def _of_stages(names: list[str], codes: list[int], code: int) -> str | None:
     """Return whose code a pipeline ended with and what the other stages came to; None if all is well."""
     owner = max(place for place, one in enumerate(codes) if one == code)
     others = [place for place, one in enumerate(codes) if place != owner and (code or one not in (0, _PIPE_CLOSED))]
     if not others:
         return None
-    names = [words[0] for words in pipeline]
     if len(set(names)) < len(names):
         return f"Exit code {code} is that of stage {owner + 1}; the stages exited {', '.join(map(str, codes))}."
     rest = ", ".join(f"`{names[place]}` exited {codes[place]}" for place in others)
@@ -122,6 +247,4 @@ def _reported(ctx: Context, output: Output) -> str | None:
     end = output.read(max(0, output.end - _SEARCHED_BYTES), output.end)
     if not any(sign in end for sign in _SIGNS):
         return None
-    from outlive.render.failures import telling
-
     return telling.reported(output, ctx.config.get("output", "problem_matcher") or ())

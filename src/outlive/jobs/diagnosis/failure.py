@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from outlive.jobs.diagnosis import person
+from outlive.jobs.diagnosis import person, sandboxed
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 
@@ -60,8 +60,6 @@ def hint(inspection: Inspection, output: Output) -> str | None:
     if definition.shell is not None and "\r\n" in definition.command[0]:
         return _LINE_ENDS
     if definition.sandbox is not None:
-        from outlive.jobs.diagnosis import sandboxed  # late: of jobs in a sandbox
-
         said = sandboxed.hint(inspection, output)
         if said:
             return said

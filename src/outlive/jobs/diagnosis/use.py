@@ -68,9 +68,7 @@ def _add_group(inspection: Inspection, answer: dict[str, object], sources: dict[
     """Take the figures of the job's own control group. Return whether it has them all."""
     if inspection.state.job_group is None:
         return False
-    from outlive.system.job_group import JobGroup  # late: few jobs have one
-
-    group = JobGroup.of(inspection.state.job_group)
+    group = processes.group_of(inspection.state.job_group)
     times, peak = (None, None) if group is None else (group.times_us(), group.peak_bytes())
     if times is None or peak is None:
         return False

@@ -42,7 +42,9 @@ def _try(place: Place, entries: list[dict[str, Any]]) -> None:
     if not entries:
         return
     starts = [trial.start_of(CLIENTS[one["client"]], one["command"], one["env"], place.env) for one in entries]
-    answers = trial.tools(starts, place.cwd)
+    from outlive.client_config import asking  # late: a second, the SDK's
+
+    answers = asking.tools(starts, place.cwd)
     for one, start in zip(entries, starts, strict=True):
         answer = answers[start]
         if isinstance(answer, str):

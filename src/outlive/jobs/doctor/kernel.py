@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import shutil
@@ -61,8 +62,6 @@ def _of_processes() -> dict[str, bool]:
 
 
 def _has_close_range() -> bool:
-    import ctypes
-
     try:  # an empty range: first above last is EINVAL, no such call is ENOSYS (close_range(2))
         libc = ctypes.CDLL(None, use_errno=True)
         libc.syscall(436, ctypes.c_uint(2), ctypes.c_uint(1), 0)

@@ -6,6 +6,7 @@ from outlive import limits
 from outlive.answers.job import Prompt
 from outlive.core.ids import short_id
 from outlive.core.quoted import escape, visible
+from outlive.jobs.interaction import screen
 from outlive.render.decode import decode
 from outlive.render.plain_text import readable
 from outlive.store.inspection.inspect import Inspection
@@ -15,8 +16,6 @@ from outlive.store.output.merged import Output
 def text(inspection: Inspection, output: Output) -> str:
     """Return the unfinished last line; empty for a program that fills the screen."""
     if inspection.state.terminal:
-        from outlive.jobs.interaction import screen  # late: most jobs have no terminal
-
         if screen.alternate_since(inspection, output, output.end) is not None or screen.is_painted(inspection, output):
             return ""
     shown, _ = decode(output.pieces(max(0, output.end - limits.PROMPT_BYTES), output.end), more=False)

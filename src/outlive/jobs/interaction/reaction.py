@@ -10,6 +10,7 @@ from outlive.answers.reading import Polled, Reading
 from outlive.jobs import adoption, job_answer, read_cursor
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
+from outlive.jobs.interaction import screen
 from outlive.jobs.interaction.reading import read
 from outlive.render import view
 from outlive.render.plain_text import readable
@@ -70,7 +71,8 @@ class Reaction:
         """Return the new output and the job's state, and move the client's read position."""
         answer = read(self._ctx, self._job, self._since, self._view)
         reading, since = answer.reading, answer.since
-        read_cursor.mark_seen(self._ctx, self._job, reading.shown.next_seq)
+        asks = reading.asks.waiting_for_input
+        read_cursor.mark_seen(self._ctx, self._job, reading.shown.next_seq, asks=asks)
         known = reading.asks.waiting_for_input and reading.asks.echo is not False
         if known and not (reading.stopped or since.losses.dropped_bytes or since.losses.missing_bytes):
             since.hint = None  # how to answer a prompt, which the caller has just done
@@ -109,8 +111,6 @@ def _asks(waiting: Prompt, inspection: Inspection, output: Output) -> bool:
     record = inspection.state.waiting
     if not waiting.waiting_for_input or waiting.prompt or record is None or record.canonical is not False:
         return waiting.waiting_for_input
-    from outlive.jobs.interaction import screen  # late: a poll of a job without a terminal does without
-
     return screen.alternate_since(inspection, output, output.end) is not None
 
 

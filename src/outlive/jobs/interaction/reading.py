@@ -6,6 +6,7 @@ from outlive.answers import ABSENT, sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Polled, Reading, Since
 from outlive.jobs import adoption, job_answer
+from outlive.jobs.interaction import shown_output
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 
@@ -22,21 +23,21 @@ def read(ctx: Context, job: JobDir, since: int, view: View) -> Polled:
     inspection = adoption.inspect_and_adopt(ctx, job)
     state = inspection.state
     with Output(job) as output:
-        if job_answer.takes_long(inspection, output, since, view.max_bytes):
+        if shown_output.takes_long(inspection, output, since, view.max_bytes):
             checkpoint()
         reading = Reading(
             job=Job(job_id=job.job_id, state=state.state),
-            shown=job_answer.new_output(inspection, job, output, since, view),
+            shown=shown_output.new_output(inspection, job, output, since, view),
             asks=job_answer.waiting(inspection, output),
             stopped=job_answer.stopped(inspection),
             place=job_answer.place(inspection, job),
             idle_ms=job_answer.idle_ms(inspection, output),
         )
         retry_after_ms = job_answer.retry_after_ms(inspection, output)
-        snippet = job_answer.snippet(inspection, output) if not reading.shown.output and output.end else None
+        snippet = shown_output.snippet(inspection, output) if not reading.shown.output and output.end else None
         lost = job_answer.losses(inspection, output)
         advised = job_answer.advice(ctx, inspection, job, output, reading.asks, reading.stopped)
-        unread = job_answer.not_utf_8(ctx, output)
+        unread = shown_output.not_utf_8(ctx, output)
         previous = job_answer.previous(ctx, inspection, output)
     reported = job_answer.reported(inspection)
     became = Since(

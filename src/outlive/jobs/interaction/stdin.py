@@ -11,6 +11,9 @@ from outlive.answers.writing import Written
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, auditing
 from outlive.jobs.control_client import ask
+from outlive.jobs.definition import require_input
+from outlive.jobs.interaction import keyboard
+from outlive.jobs.interaction.reaction import Reaction
 from outlive.system import fds
 
 if TYPE_CHECKING:
@@ -39,8 +42,6 @@ def deliver(
     inspection = require_writable(ctx, job, len(data), eof=eof, field=field)
     reaction = None
     if wait_ms:
-        from outlive.jobs.interaction.reaction import Reaction  # late: a call that only writes shows no output
-
         reaction = Reaction(ctx, job, wait_ms, max_bytes)
     try:
         answer = put(job, data, timeout_ms=timeout_ms, eof=eof)
@@ -77,8 +78,6 @@ def require_writable(ctx: Context, job: JobDir, count: int, *, eof: bool = False
     inspection = adoption.inspect_and_adopt(ctx, job)
     require_open(inspection)
     if ctx.face == "mcp":
-        from outlive.jobs.definition import require_input  # late: a command line is not limited
-
         require_input(ctx, inspection.definition)
     auditing.note(ctx, ctx.verb or "write", job.job_id, bytes=count, eof=eof or None)
     return inspection
@@ -150,7 +149,5 @@ def warnings_of(job: JobDir, inspection: Inspection, written: int, wanted: int, 
             f"the job read {written} of {wanted} bytes in time{lost}: write the rest, from byte {written} on, later"
         ]
     if inspection.definition.pty and job.has_keyboard():
-        from outlive.jobs.interaction import keyboard  # late: few terminals have a person
-
         warnings += keyboard.warning(job)
     return warnings

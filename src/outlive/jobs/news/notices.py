@@ -16,7 +16,10 @@ from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup, ownership, read_cursor
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import deleted
+from outlive.jobs.interaction import shown_output
 from outlive.store import history
+from outlive.store.cleanup import deletions
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Progress
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -142,9 +145,6 @@ def _collected(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> lis
 def _removed(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
     """Return the notice about a job that is gone, if another session or a person removed it, or its
     directory was deleted while it ran."""
-    from outlive.jobs.diagnosis import deleted
-    from outlive.store.cleanup import deletions  # late: few jobs are removed before their end is told
-
     deletion = deletions.find(ctx.store, job_id, ctx.wall)
     claim = inbox.claim(job_id)
     if claim is None:
@@ -291,7 +291,7 @@ def _end(ctx: Context, job: JobDir, inspection: Inspection) -> list[Notice]:
 
 def _state_of(ctx: Context, job: JobDir, inspection: Inspection, event: str) -> Notice:
     with Output(job) as output:
-        last = job_answer.telling_line(ctx, inspection, output)
+        last = shown_output.telling_line(ctx, inspection, output)
     at = inspection.state.finished_at or inspection.state.started_at
     return {**_about(job, inspection), "last_line": last, "at": at, "event": event}
 

@@ -11,6 +11,7 @@ import os
 import time
 from functools import partial
 
+from outlive.config import state_directory
 from outlive.core.ids import short_id
 from outlive.core.records import Decision, Definition
 from outlive.core.units import timestamp
@@ -20,6 +21,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
 from outlive.jobs.permission import pending
 from outlive.jobs.permission.person import require_person
+from outlive.policy import always
 from outlive.store import approval
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -144,9 +146,6 @@ def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None
 
 def remember(definition: Definition, by: str) -> None:
     """Approve the same command, with everything that decides what it does, from now on. Errors: io_error."""
-    from outlive.config import state_directory
-    from outlive.policy import always
-
     directory = state_directory(os.environ)
     key = None if definition.approval is None else definition.approval.key
     if key is None:

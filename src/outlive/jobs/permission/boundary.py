@@ -1,8 +1,4 @@
-"""The sandbox of a caller's jobs: what a call gets, and what a stored job may still have.
-
-Nothing here is loaded where neither the configuration, nor the caller's rights, nor the call names a
-sandbox.
-"""
+"""The sandbox of a caller's jobs: what a call gets, and what a stored job may still have."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ from typing import Any
 from outlive.config import default_path
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
+from outlive.hosts import engines
 from outlive.hosts.engines import Host
 from outlive.jobs.context import Context
 from outlive.sandbox import bubblewrap, modes, shown, view
@@ -135,8 +132,6 @@ def _is_apart(ctx: Context, definition: Definition) -> bool:
     """Return whether a job runs on a host that does not share our files."""
     if definition.host is None:
         return False
-    from outlive.hosts import engines
-
     return not engines.host_of(ctx.config, definition.host).engine.shares_files
 
 

@@ -6,6 +6,7 @@ Imported only where a policy is configured.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -14,14 +15,16 @@ from weakref import WeakSet
 
 from outlive import limits
 from outlive.config import state_directory
+from outlive.core.digest import sha256
 from outlive.core.records import Approval, Definition, GivenInput, Notification
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import auditing
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
+from outlive.jobs.permission.facts import decides
 from outlive.jobs.permission.person import namespaces
-from outlive.policy import decide
+from outlive.policy import always, decide
 from outlive.policy.decide import Decision, Policy
 from outlive.policy.rules import ASK, DENY, Place
 
@@ -72,8 +75,6 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
         return
     policy = ctx.config.policy()
     assert policy is not None
-    from outlive.policy import always  # late, as the next: the policy asks about few jobs
-
     directory = state_directory(os.environ)
     key = always.key_of(directory, plan.definition, plan.overrides, plan.stdin_data)
     if not always.has(directory, key):
@@ -86,8 +87,6 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
 def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan) -> Approval:
     """Return what is asked, until when, and what a person is shown of the job that its definition
     does not hold: its input, and the variables of its files."""
-    from outlive.jobs.permission.facts import decides
-
     now, definition = time.time(), plan.definition
     called = {*definition.env, *definition.masked_env}
     of_files = {
@@ -112,18 +111,13 @@ def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan) -> 
 
 
 def _shown_input(data: bytes) -> GivenInput:
-    import hashlib
-
     text = data.decode("utf-8", "surrogateescape") if len(data) <= limits.FORM_CHARS else None
-    return GivenInput(bytes=len(data), sha256=hashlib.sha256(data).hexdigest(), text=text)
+    return GivenInput(bytes=len(data), sha256=sha256(data), text=text)
 
 
 def digest(variables: Mapping[str, str]) -> str:
     """Return a digest of variables, by which a process that starts the job later finds them changed."""
-    import hashlib
-    import json
-
-    return hashlib.sha256(json.dumps(sorted(variables.items())).encode()).hexdigest()
+    return sha256(json.dumps(sorted(variables.items())).encode())
 
 
 def _take_room(plan: Plan) -> None:

@@ -7,10 +7,12 @@ it hides these. A process that was moved out of all of them is not known.
 from __future__ import annotations
 
 import os
+import pwd
 
 from outlive.core.ids import is_id
 from outlive.core.records import Definition, Namespaces
 from outlive.errors import OutliveError
+from outlive.jobs import lookup
 from outlive.store.root import Store
 from outlive.system import cgroup, process, tree
 
@@ -21,8 +23,6 @@ _FIRST_PID, _FIRST_CGROUP = "pid:[4026531836]", "cgroup:[4026531835]"
 
 def person(way: str) -> str:
     """Return the name of the person who answers by this way."""
-    import pwd
-
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -106,8 +106,6 @@ def _hidden_in(store: Store, definition: Definition | None) -> str | None:
 
 
 def _of_live_jobs(store: Store) -> list[Namespaces]:
-    from outlive.jobs import lookup  # late: in a namespace of its own alone
-
     return [
         Namespaces(
             boot=state.identity.boot_id,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from outlive.core import shell_string
 from outlive.core.records import Definition
-from outlive.jobs.pipelines import form
 from outlive.store import atomic_file
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import STAGES, JobDir
@@ -25,19 +25,25 @@ _LEAVING = frozenset({"set", "exit", "exec", "return", "logout"})  # the string 
 _MOST_BYTES = 4_096
 
 
-def of(definition: Definition) -> list[list[str]]:
-    """Return the words of each stage of the pipeline that a shell string ends with; nothing if it ends with none, or if
+def of(definition: Definition) -> list[str]:
+    """Return the name of each stage of the pipeline that a shell string ends with; nothing if it ends with none, or if
     another pipeline of the string might be taken for it."""
     if definition.shell is None or "|" not in definition.command[0]:
         return []
-    joined = form.commands(definition.command[0])
+    try:
+        joined = shell_string.commands(definition.command[0])
+    except shell_string.Unclear:
+        return []
     if not joined or joined[-1].operator == "&":
         return []
-    *others, last = form.pipelines(joined)
+    *others, last = shell_string.pipelines(joined)
     before = joined[-len(last) - 1].operator if others else ""
-    is_reached = before in (";", "\n", "&") and not any(one.words[0] in _LEAVING for one in joined)
-    is_alike = not is_reached and any(len(one) == len(last) for one in others)
-    return [] if len(last) < 2 or is_alike else last
+    around = shell_string.every([one for stages in others for one in stages])
+    if len(last) < 2 or last[0].is_negated or any(one.defines for one in around):
+        return []
+    is_reached = before in (";", "\n", "&") and not any(one.name in _LEAVING for one in around)
+    is_alike = not is_reached and any(len(one) == len(last) or one[0].kind for one in others)
+    return [] if is_alike else [one.name for one in last]
 
 
 def variables(definition: Definition, environment: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,9 @@ from outlive.answers.job import Job
 from outlive.answers.starting import Started
 from outlive.core.ids import short_id
 from outlive.core.units import timestamp
-from outlive.jobs import job_answer
+from outlive.jobs import job_answer, read_cursor
+from outlive.jobs.diagnosis import use
+from outlive.jobs.interaction import shown_output
 from outlive.render import view, window
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
@@ -43,10 +45,10 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
     with Output(job) as output:
         budget = None if max_bytes else _budget(ctx)
         room = max_bytes or budget or limits.SHOWN_BYTES
-        if job_answer.takes_long(inspection, output, 0, room):
+        if shown_output.takes_long(inspection, output, 0, room):
             checkpoint()
         shape = view.asked_for(ctx.config, room, raw=wanted.raw, show=wanted.show)
-        shown = job_answer.new_output(inspection, job, output, 0, shape)
+        shown = shown_output.new_output(inspection, job, output, 0, shape)
         left = max(0, (budget or 0) - len(shown.output.encode("utf-8", "replace"))) // 2
         most = max_bytes or (limits.TAIL_BYTES if budget is None else left)
         snapshot = window.tails(output, wanted.tail_lines, most, more=not inspection.state.finished)
@@ -54,17 +56,13 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
         asks = job_answer.waiting(inspection, output)
         described = job_answer.describe(inspection, job, output, asks)
         advised = job_answer.advice(ctx, inspection, job, output, asks, described.stopped)
-        unread = job_answer.not_utf_8(ctx, output)
+        unread = shown_output.not_utf_8(ctx, output)
         previous = job_answer.previous(ctx, inspection, output)
     reported = job_answer.reported(inspection)
     if ctx.client is not None:
-        from outlive.jobs import read_cursor
-
-        read_cursor.mark_seen(ctx, job, shown.next_seq)
+        read_cursor.mark_seen(ctx, job, shown.next_seq, asks=asks.waiting_for_input)
     hint = lost.hint or advised or next_step(inspection, others) or shell_hint(inspection, snapshot)
     if inspection.definition.resources is not None:
-        from outlive.jobs.diagnosis import use  # late: most jobs have no resources
-
         hint = sentences(use.not_limited(inspection), hint)
     return Started(
         job=Job(job_id=job.job_id, state=inspection.state.state),

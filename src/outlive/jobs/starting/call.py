@@ -12,8 +12,11 @@ from outlive import limits
 from outlive.answers import sentences
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, job_answer, lookup
+from outlive.jobs.conditions import of_job, parse
+from outlive.jobs.conditions.job_wait import JobWait, wait_for
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.starting import answer, making
+from outlive.store import approval
 from outlive.store.output.merged import Output
 from outlive.system.fds import socket
 from outlive.system.waiting import Cancelled
@@ -89,8 +92,6 @@ class StartCall:
     def check(self, ctx: Context, definition: Definition) -> None:
         """Check, before anything is started, what the conditions of the answer ask for. Errors: denied."""
         if self.conditions:
-            from outlive.jobs.conditions import of_job
-
             reach = of_job.reach_of(ctx, self.conditions)
             if reach is not None:
                 reach.require(definition, self.conditions)
@@ -145,8 +146,6 @@ class StartCall:
 
     def _ask(self, ctx: Context, plan: Plan, new: NewJob) -> Started:
         """Wait for the approval of a job that was just made, start it, and answer."""
-        from outlive.store import approval  # late, as below: few jobs are asked about
-
         job = lookup.open_known(ctx, plan.definition.job_id)
         holder = approval.hold(new.dir)  # before the locks go: from here on it holds the job's environment
         new.close()
@@ -206,8 +205,6 @@ class StartCall:
 
     def _answer_on_condition(self, ctx: Context, job: JobDir) -> Started:
         """Wait as the verb `wait` does, from the start of the job on, and answer."""
-        from outlive.jobs.conditions.job_wait import JobWait, wait_for
-
         waited = JobWait(ctx, job, self.conditions, output_since=0, match_since=0)
         try:
             done = wait_for(ctx, [waited], began=self.began, limit=self.deadline)
@@ -221,8 +218,6 @@ class StartCall:
 
 def _conditions(until: Iterable[object], *, stop_at_prompts: bool) -> list[Condition]:
     """Return the checked conditions, before anything is started. Errors: invalid_argument."""
-    from outlive.jobs.conditions import parse
-
     conditions = parse.parsed(until)
     asks = stop_at_prompts and all(one.name != "input" for one in conditions)
     return [*conditions, parse.Condition("input")] if asks else conditions

@@ -13,9 +13,12 @@ from outlive import fastjson, limits
 from outlive.core.env_files import read_env_files
 from outlive.core.records import LOCAL, State
 from outlive.errors import OutliveError, argument, from_os
+from outlive.hosts import engines
 from outlive.jobs import auditing, lookup
+from outlive.jobs import definition as definition_module
 from outlive.jobs.control_client import refused
-from outlive.store import atomic_file
+from outlive.jobs.definition import masked_lines
+from outlive.store import approval, atomic_file
 from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request, of_caller
@@ -59,8 +62,6 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
             new.dir.reserve()  # a supervisor does it for a job that it starts now
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
         if request is not None:
-            from outlive.store import approval
-
             approval.record_asked(new.dir, request)
         if ctx.inbox is not None:
             watched = bool(plan.definition.notification.every_watch)
@@ -97,8 +98,6 @@ def begin(
     definition = plan.definition
     doing = "start" if created else "restart" if definition.restarted_from else "run"
     if definition.host is not None:
-        from outlive.hosts import engines
-
         if engines.of_job(job, definition) is not None:  # another process has handed it over
             return None
         auditing.note_start(ctx, doing, plan)
@@ -170,7 +169,7 @@ def _make_logs(job: JobDir) -> None:
 def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
     if definition.sandbox is None:
         return ctx.env
-    from outlive.jobs.permission import boundary
+    from outlive.jobs.permission import boundary  # late: 1 ms, and where no sandbox is configured it costs nothing
 
     return boundary.inherited(definition, ctx.env)
 
@@ -223,8 +222,6 @@ def _without_scope(ctx: Context) -> str:
 
 
 def _masked(ctx: Context, plan: Plan) -> list[str]:
-    from outlive.jobs.definition import masked_lines
-
     return masked_lines(plan.definition.mask, {**ctx.env, **plan.overrides})
 
 
@@ -252,7 +249,9 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
             if "error" in failed:  # on another host
                 raise refused(failed["error"])
             if failed.get("sandbox"):
-                from outlive.jobs.permission import boundary
+                from outlive.jobs.permission import (
+                    boundary,  # late: 1 ms, and where no sandbox is configured it costs nothing
+                )
 
                 raise boundary.not_set_up(failed["failed"])
             error = OSError(failed["errno"], failed["failed"], failed.get("path"))
@@ -282,8 +281,6 @@ def _goes_on(job: JobDir) -> bool:
 def plan_of_created(ctx: Context, job: JobDir) -> Plan:
     """Return the plan of a job that is started later than it was made, with the variables and the
     input that are on disk. Errors: invalid_argument, io_error."""
-    from outlive.jobs import definition as definition_module
-
     definition = job.read_meta()
     host = definition_module.host_of(ctx, definition.host or LOCAL)
     definition_module.directory_on(ctx, host, definition.cwd)

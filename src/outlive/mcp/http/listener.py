@@ -8,12 +8,17 @@ import os
 import resource
 import socket
 import stat
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from outlive import limits
 from outlive.errors import OutliveError, invalid
+from outlive.verbs.spec import GlobalOptions
 
+Beside = Callable[
+    ..., Any
+]  # an ASGI application of the one for MCP, calls, store, tokens, hosts, and whether TLS is used
 _OPEN_FILES = 8_192  # what the server asks for as its limit of open files
 
 _HINTS = {
@@ -38,6 +43,21 @@ class Address(NamedTuple):
     socket: str | None = None
     certfile: str | None = None
     plaintext: bool = False  # other machines may connect without TLS
+
+
+class Settings(NamedTuple):
+    """What a server is started with. `beside` puts another application beside the one for MCP."""
+
+    address: Address
+    keyfile: str | None
+    allow_host: Sequence[str]
+    prefix: str
+    workdir: str | None
+    tools: frozenset[str]
+    answers: str | None
+    stateless: bool
+    options: GlobalOptions
+    beside: Beside | None
 
 
 def listen(wanted: Address) -> socket.socket:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
+from outlive.core.regular_expressions import re2
 from outlive.mcp.masks.values import is_reference, is_secret
 
 # Where a word begins: also behind an escape sequence, and behind a line break in JSON
@@ -89,12 +90,10 @@ class Secret(NamedTuple):
 
 @cache
 def _compiled() -> Any:
-    import re2  # late: a server that masks no shapes does not need it
-
-    options = re2.Options()
+    options = re2().Options()
     options.log_errors = False
-    options.encoding = re2.Options.Encoding.LATIN1  # bytes: a broken character ends no match
-    return re2.compile(("(?m)" + "|".join(shape.pattern for shape in _SHAPES)).encode(), options)
+    options.encoding = re2().Options.Encoding.LATIN1  # bytes: a broken character ends no match
+    return re2().compile(("(?m)" + "|".join(shape.pattern for shape in _SHAPES)).encode(), options)
 
 
 def secrets_in(text: bytes) -> Iterator[Secret]:

@@ -28,6 +28,7 @@ from outlive.core.units import duration_ms, seconds_of, timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
+from outlive.jobs.permission import pending
 from outlive.jobs.starting import answer as start_answer
 from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.text import answers
@@ -156,8 +157,6 @@ def _of_prompt(inspection: Inspection, output: Output) -> dict[str, object]:
 def _message(inspection: Inspection, job: JobDir, status: str, last: str | None, *, waits: bool) -> str | None:
     """Return the status message: how the job ended, and its last line. "Completed" says nothing of success."""
     if is_unapproved(inspection):
-        from outlive.jobs.permission import pending
-
         return pending.hint(job, inspection)
     if status == FAILED:
         return str(inspection.state.message)[:_MESSAGE_CHARS]

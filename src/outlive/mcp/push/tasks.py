@@ -49,7 +49,7 @@ from outlive.jobs.interaction import stdin
 from outlive.mcp import threads
 from outlive.mcp.caller import CallerOf, Request, client_of
 from outlive.mcp.introduction import TASKS
-from outlive.mcp.push import follow
+from outlive.mcp.push import elicitation, follow
 from outlive.mcp.push.task_requests import can_ask, check, is_pending, is_task, require, wakes
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, is_unapproved, questions
 from outlive.mcp.push.waits import WAIT, Wait, Waits, is_wait, job_of
@@ -202,8 +202,6 @@ class Tasks(Extension):
         return {}
 
     async def _decide(self, ctx: Request, task_id: str, response: object) -> None:
-        from outlive.mcp.push import elicitation  # late: few jobs are asked about
-
         said, caller = elicitation.answer_to_task(response), self._caller_of(ctx)
         if said is None:
             return

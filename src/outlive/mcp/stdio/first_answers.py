@@ -8,6 +8,7 @@ clients do not send exactly so, is left to the SDK.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -261,8 +262,6 @@ def refusal(line: bytes, message: str) -> bytes:
 def id_in(line: TooLong) -> int | str | None:
     """Return the id of a request of which the beginning and the end are known; None if neither
     has it. Some clients write it first, some last."""
-    import re  # late: few lines are that long
-
     text, string = line.decode("utf-8", "replace"), r'"(?:[^"\\]|\\.)*"'
     number = rf'"id"\s*:\s*(-?\d+|{string})'
     others = rf'(?:"(?:jsonrpc|method)"\s*:\s*{string}\s*,\s*)*'

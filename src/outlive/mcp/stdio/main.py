@@ -7,9 +7,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from outlive import config
 from outlive.mcp.stdio.session import Session, Settings
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
+from outlive.system import pid1
 from outlive.system.signals import signal
 
 if TYPE_CHECKING:
@@ -25,9 +27,6 @@ _GONE = (
 def main(values: dict[str, Any], options: GlobalOptions) -> int:
     """Serve until the client closes stdin, and return 0. `values` are the arguments of the verb,
     `options` the global ones. Errors: invalid_argument, config_error, io_error."""
-    from outlive import config
-    from outlive.system import pid1
-
     names = ("channel", "isolate", "answers")
     settings = Settings(offered(values["tools"]), options.root, **{name: values[name] for name in names})
     configuration = config.load(os.environ, options.config)

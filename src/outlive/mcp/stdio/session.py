@@ -13,11 +13,20 @@ from contextlib import closing
 from itertools import islice
 from typing import NamedTuple
 
+from outlive import verbs
+from outlive.core.ids import new_id
+from outlive.errors import OutliveError
+from outlive.jobs import context, lookup
+from outlive.launch.fork_server_client import start
 from outlive.mcp import shown
 from outlive.mcp.introduction import Introduction, in_plugin
+from outlive.mcp.job_environment import JobEnvironment, job_directory
 from outlive.mcp.stdio import first_answers
 from outlive.mcp.stdio.wire import Wire
+from outlive.mcp.tools import listing, offer
 from outlive.mcp.tools.offer import EXEC, PROCESS
+from outlive.store.inbox import Inbox
+from outlive.store.root import Store
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
@@ -25,7 +34,6 @@ if TYPE_CHECKING:
     from outlive.answers.listing import List
     from outlive.config import Config
     from outlive.launch.fork_server_client import Launcher
-    from outlive.mcp.job_environment import JobEnvironment
 
 _TOGETHER_MS = 20  # a client that asks for tools soon after something else does so within this time
 _MANY = 100  # requests that wait for the SDK; a client that sends so many has asked for the tools or never will
@@ -116,11 +124,7 @@ class Session:
         """Start the fork server and the login shell, which the first call needs."""
         if self.launcher is not None:
             return
-        from outlive.launch.fork_server_client import start
-
         self.launcher = start()
-        from outlive.mcp.job_environment import JobEnvironment
-
         self.environment = JobEnvironment(os.environ)
         self.environment.start()
 
@@ -136,9 +140,6 @@ class Session:
             self.wire.read()
 
     def _tools(self, client: str | None, view: bool) -> list[dict[str, object]]:
-        from outlive import verbs
-        from outlive.mcp.tools import listing, offer
-
         offers = self.settings.tools
         process = offer.process_verbs() if PROCESS in offers else {}
         schema = shown.has_output_schema(client, self.settings.answers)
@@ -148,14 +149,7 @@ class Session:
     def _has_jobs(self, client: str | None) -> bool:
         """Return whether this client may have a job to list. It has one if that is not quickly
         found out."""
-        from outlive import verbs
-        from outlive.core.ids import new_id
-        from outlive.errors import OutliveError
-        from outlive.jobs import context, lookup
         from outlive.mcp.caller import on_stdio
-        from outlive.mcp.job_environment import job_directory
-        from outlive.store.inbox import Inbox
-        from outlive.store.root import Store
 
         caller = on_stdio(client, os.environ, isolate=self.settings.isolate)
         try:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from outlive.errors import OutliveError, invalid
 from outlive.mcp.tools import values
 from outlive.mcp.tools.offer import accepted, default_of
+from outlive.verbs import meaning
 from outlive.verbs.spec import Arg, Verb, check_texts
 from outlive.verbs.spelling import MCP, spelled
 
@@ -131,8 +132,6 @@ class Reader:
         return invalid(names[0], f"{listed} are not arguments of {self.shown}", hint=hint)
 
     def _advice(self, name: str) -> str:
-        from outlive.verbs import meaning  # late, as in every error
-
         names = [arg.mcp for arg in self._args.values() if arg.hidden is not True]
         near = meaning.argument(name, names, spelling=False)
         owners = self._elsewhere.get(fold(name), [])

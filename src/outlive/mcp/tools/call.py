@@ -23,6 +23,7 @@ from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.news import notices
+from outlive.jobs.permission import approval
 from outlive.jobs.permission.approval import Given
 from outlive.jobs.starting.answer import Wanted
 from outlive.jobs.starting.call import StartCall
@@ -36,6 +37,7 @@ from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
 from outlive.system.host_process import Host
+from outlive.verbs import meaning
 from outlive.verbs.envelope import answer
 from outlive.verbs.spec import BRIEF, DETAIL, FULL, Verb
 from outlive.verbs.spelling import MCP, spelled
@@ -155,8 +157,6 @@ class Tools:
 
     def _advice(self, given: str, wanted: str) -> str:
         """Return what to send instead of an unknown action; all names only if they are asked for."""
-        from outlive.verbs import meaning  # late, as in every error
-
         known = [*self.process, RUN] if EXEC in self.offers else self._allowed()
         near = RUN if wanted == EXEC else meaning.verb(given[:60], known)
         if near == RUN and EXEC in self.offers:
@@ -275,8 +275,6 @@ class Calls:
     async def decide(self, caller: Caller, job_id: str, said: Given, by: str) -> None:
         """Take the answer of the client's user about a job that waits for approval. Errors:
         OutliveError."""
-        from outlive.jobs.permission import approval  # late: few calls are asked about
-
         ctx = self._context(caller, await self._environment.get(), EXEC_RIGHT, "an approval")
         ctx.verb = RUN
         await threads.run(partial(approval.take_and_start, ctx, job_id, said, by))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 
 from outlive.render.decode import MAX_HELD_BYTES, heads
 from outlive.render.encoded.encodings import Encoding, of_head
@@ -124,8 +125,6 @@ def _begun(text: str) -> int:
     """Return how many characters at the end may go on: an escape sequence, or a CR."""
     end = text[-MAX_SEQUENCE_BYTES:]
     if "\x1b" in end or "\x9b" in end:
-        import re  # late: most output has no such character
-
         unfinished = re.search(UNFINISHED, end)
         if unfinished:
             return len(unfinished[0])

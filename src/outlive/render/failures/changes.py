@@ -135,7 +135,7 @@ def lines(
     rows = [*shown.values(), *below]
     hints = [] if new else ["It printed no kind of line that the other run did not print."]
     if len(shown) < len(new):
-        hints.append(f"{len(new) - len(shown):,} more kinds of lines are new: pass a larger max_bytes or limit.")
+        hints.append(f"{len(new) - len(shown):,} more kinds of lines are new: a larger max_bytes or limit shows them.")
     if now.start or before.start:
         hints.append(f"Compared are the last {COMPARED_BYTES >> 20} MiB of each output.")
     return LogLines(

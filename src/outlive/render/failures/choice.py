@@ -23,6 +23,7 @@ _TAIL, _HEAD = 0.25, 0.06  # shares of the budget
 _BEFORE, _AFTER = 2, 6  # lines of context
 _MOST_OF_A_KIND = 2
 _RARE = 5  # a line that may report a failure counts if there are at most so many of its kind
+_FULL = 0.5  # of the budget
 _NUMBERS = b"0123456789abcdefABCDEF"
 _TIMES = re.compile(rb"\d+(?:\.\d+)? ?m?s\b|\d+:\d\d(?::\d\d(?:[.,]\d+)?)?|0x[0-9a-f]+|\d{4}-\d\d-\d\d")
 
@@ -135,7 +136,9 @@ class Choice:
             if made.has(number):
                 made.take(self._around(number))
         made.take(self.doubtful)
-        made.take(reversed(numbers), folded=False)
+        made.take(reversed(numbers))
+        if made.used < budget * _FULL:  # of lines of few kinds, such as rows of a table, more are worth a look
+            made.take(reversed(numbers), folded=False)
         return made
 
     def _around(self, number: int) -> list[int]:

@@ -19,7 +19,7 @@ from outlive.render.view import View
 # With more, an answer takes longer and no more of the causes in benchmarks/causes is found
 HEAD_BYTES = 256 * 1024
 TAIL_BYTES = 1024**2
-_LEAST_BYTES = 1_024  # with less room, gaps would take most of it
+_LEAST_BYTES = 256  # with less room, gaps would take all of it
 
 
 def chosen(source: Merged, since: int, stop: int, view: View) -> Shown | None:

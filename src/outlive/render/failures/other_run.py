@@ -27,16 +27,16 @@ def how(run: dict[str, object], duration: Callable[[float], str]) -> str:
 
 
 def is_same(run: dict[str, object]) -> bool:
-    """Return whether both runs report the same failures."""
-    return run.get("gone") == run.get("new") == 0
+    """Return whether both runs failed and report the same failures."""
+    return run.get("gone") == run.get("new") == 0 and run["exit_code"] != 0
 
 
 def _changes(run: dict[str, object]) -> str:
     gone, new = run.get("gone"), run.get("new")
     if gone is None or new is None:
         return ""
-    if is_same(run):
-        return ": the same failures"
+    if not gone and not new:  # a run that ended with 0 may report failures, but none that made it fail
+        return ": the same failures" if is_same(run) else ""
     failures = "failure" if (gone or new) == 1 else "failures"
     if not gone:
         return f": {new:,} new {failures}"

@@ -12,6 +12,7 @@ from outlive.core.ids import id_time_ms
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
+from outlive.store.inspection import rebuilt
 from outlive.store.job_dir import META, STATE
 from outlive.system import machine
 
@@ -123,8 +124,6 @@ def _definition(job: JobDir) -> tuple[Definition, str | None]:
 
 def _in_memory(job: JobDir, definition: Definition, damage: str | None) -> Inspection | None:
     """Inspect a job by what its supervisor has in memory; return None if it does not answer."""
-    from outlive.store.inspection import rebuilt  # rare
-
     answer = rebuilt.in_memory(job)
     if answer is None:
         return None
@@ -138,8 +137,6 @@ def _in_memory(job: JobDir, definition: Definition, damage: str | None) -> Inspe
 def _rebuilt(store: Store, job: JobDir, definition: Definition, damage: str) -> Inspection:
     """Inspect a job whose state cannot be read: by its supervisor, its history, its reserve and the
     mark of live jobs. It is `unknown` only if none of them says anything."""
-    from outlive.store.inspection import rebuilt  # rare
-
     if _is_supervised(job):
         held = _in_memory(job, definition, damage)
         if held is not None:

@@ -224,6 +224,15 @@ class Output:
         """Return the number of the record of `order` whose run holds the byte at `seq`."""
         return self._physical(self._run_at(seq))
 
+    def run_at(self, seq: int) -> tuple[int, int]:
+        """Return where the run that holds `seq` starts, and when it began, in Unix ns."""
+
+        def read() -> tuple[int, int]:
+            start, _, _, when = self._record(self._run_at(seq))
+            return start, when
+
+        return self._sure(read)
+
     def last_time(self) -> float | None:
         """Return when the newest output came (Unix seconds), or None if there is no output."""
         if not self.end:

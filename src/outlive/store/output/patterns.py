@@ -14,6 +14,7 @@ import re
 from outlive import limits
 from outlive.annotations import Any, Iterator
 from outlive.core.records import CONTAINS, REGEX
+from outlive.core.regular_expressions import options, re2
 from outlive.errors import invalid
 
 _MULTI_LINE = "(?m)"
@@ -146,15 +147,10 @@ def check_length(pattern: str, field: str) -> None:
 
 def compiled(pattern: str, field: str) -> Any:
     """Return an RE2 pattern over bytes. Errors: invalid_argument."""
-    import re2  # late: 4 ms and a megabyte, for searches alone
-
     check_length(pattern, field)
-    options = re2.Options()
-    options.log_errors = False
-    options.never_nl = True  # [^x] and \s stay inside their line
     try:
-        return re2.compile((_MULTI_LINE + _of_a_line(pattern)).encode("utf-8", "surrogateescape"), options)
-    except re2.error as error:
+        return re2().compile((_MULTI_LINE + _of_a_line(pattern)).encode("utf-8", "surrogateescape"), options())
+    except re2().error as error:
         text = error.args[0] if error.args else error
         text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         raise invalid(

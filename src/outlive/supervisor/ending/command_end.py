@@ -6,6 +6,7 @@ import time
 
 from outlive.annotations import Callable
 from outlive.core.records import State
+from outlive.sandbox import inside
 from outlive.supervisor.ending import oom_verdict, outcome
 from outlive.supervisor.ending.members import Reaper
 from outlive.supervisor.event_loop import EventLoop
@@ -76,9 +77,7 @@ class CommandEnd:
         """Return the wait(2) status of the command; None if it is not known yet; a sentence if it
         never will be."""
         if self._fds.report is not None:
-            from outlive.sandbox import session
-
-            reported = session.outcome(self._fds.report)
+            reported = inside.outcome(self._fds.report)
             return (
                 self._status_of_kernel(state, "the first process of its sandbox was") if reported is None else reported
             )

@@ -10,7 +10,8 @@ import os
 
 from outlive.annotations import Any, Callable
 from outlive.core.records import Definition, State
-from outlive.store import history
+from outlive.store import fault_report, history
+from outlive.store.inspection import adoptions
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.sinks import Sinks
@@ -73,8 +74,6 @@ class EventRecorder:
         self._adopted = bool(state.adopted)
         known = set()
         if self._adopted:
-            from outlive.store.inspection import adoptions  # late: few jobs are adopted
-
             events, _ = history.read(self._job, kinds=(history.STARTED, history.FINISHED))
             known = {event["type"] for event in events}
         if state.pid is not None and history.STARTED not in known:
@@ -87,8 +86,6 @@ class EventRecorder:
 
     def fault(self, error: Exception) -> None:
         """Record an exception that did not end this process."""
-        from outlive.store import fault_report
-
         fault_report.write(self._job, "supervisor", error)
         self.tell_faults()
 
@@ -96,8 +93,6 @@ class EventRecorder:
         """Add an event for each traceback in the directory that the history does not have yet."""
         if not self._job.fault_names():
             return
-        from outlive.store import fault_report  # late: it is hardly ever needed
-
         for content in fault_report.untold(self._job):
             self.tell(history.FAULT, **content)
 
@@ -126,15 +121,14 @@ class EventRecorder:
             return
         if not self._watchers:
             try:  # late: most jobs have no watch
-                from outlive.supervisor.events.delivery import HitDelivery
-                from outlive.supervisor.events.hits import HitReporter
+                from outlive.supervisor.events import delivery, hits
             except ImportError as error:
                 self.tell(history.WATCH_FAILED, message=str(error))
                 return
             how = {"tell": self.tell, "on_done": self._on_idle}
             self._watchers = [
-                HitDelivery(self._job, self._loop, sinks=self.sinks, definition=definition, **how),
-                HitReporter(self._job, self._loop, **how),
+                delivery.HitDelivery(self._job, self._loop, sinks=self.sinks, definition=definition, **how),
+                hits.HitReporter(self._job, self._loop, **how),
             ]
         for watcher in self._watchers:
             try:
@@ -171,7 +165,7 @@ class EventRecorder:
         """Add the end to the audit record. If that fails, its readers find the outcome in the job."""
         if self._target is None:
             return
-        from outlive.store.audit import record
+        from outlive.store.audit import record  # late: few people have it, and each job would keep contextlib
 
         facts = {"state": state.state, "exit_code": state.exit_code, "signal": state.signal, "reason": state.reason}
         facts |= {"finished_at": state.finished_at, "duration_ms": state.duration_ms}
@@ -194,6 +188,4 @@ class EventRecorder:
         """Close the history: the work is done."""
         self._history.close()
         if self._adopted:
-            from outlive.store.inspection import adoptions
-
             adoptions.survived(self._job)

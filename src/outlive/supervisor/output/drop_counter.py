@@ -12,6 +12,7 @@ import os
 from outlive.annotations import Callable
 from outlive.supervisor.job_fds import JobFds
 from outlive.system import splice
+from outlive.system.hole_punch import punch
 
 _HELD_BYTES = 1 << 20  # of memory, before they are given back
 
@@ -72,8 +73,6 @@ class DropCounter:
 
     def _give_back(self, counter: int, end: int) -> None:
         try:
-            from outlive.system.hole_punch import punch  # late: few disks are full
-
             punch(counter, self._given_back, end)
             self._given_back = end
         except OSError:

@@ -16,13 +16,9 @@ from outlive.supervisor.job_fds import FifoSource, TerminalSource
 from outlive.supervisor.output.batching import Batching
 from outlive.supervisor.output.drop_counter import DropCounter
 from outlive.supervisor.output.log_files import LogFiles
+from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.output.quota import Quota
 from outlive.system import fds, splice
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.supervisor.output.masking import Masking
-
 
 _PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after this long without output
 
@@ -159,8 +155,6 @@ class Pump:
         if not masked:
             return
         try:
-            from outlive.supervisor.output.masking import Masking  # late: few jobs mask values
-
             self._masking = Masking(self._job, masked)
         except OSError:  # readers then show nothing of what comes
             return

@@ -14,7 +14,7 @@ from outlive.store import history
 from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output.gap import NO_GAP, Gap, GapFile, GapWriter, Hole
 from outlive.store.output.merged import Output
-from outlive.system import fault_points
+from outlive.system import fault_points, hole_punch
 
 _QUOTA_HEAD = 4  # the first quarter of the quota is for the head, the rest for the tail
 _QUOTA_STEP = 16  # beyond the quota, output is given back in steps of a sixteenth of it, ...
@@ -109,8 +109,6 @@ class Quota:
         """Asked where nothing is lost by it: behind the end of our own file."""
         if self._gap is not NO_GAP:
             return True
-        from outlive.system import hole_punch  # late: few jobs reach their quota
-
         assert self._writer is not None
         try:
             hole_punch.punch(self._writer.fd, _BLOCK, 2 * _BLOCK)
@@ -186,8 +184,6 @@ class Quota:
         """What is in the gap, and was not yet the last time. The last block was kept as a whole
         then: that one again.
         """
-        from outlive.system import hole_punch
-
         old = self._punched
         for stream, hole in enumerate(self._gap.streams):
             hole_punch.punch(self._fds[stream], max(hole.start, old.streams[stream].stop - _BLOCK), hole.stop)

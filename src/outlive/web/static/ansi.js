@@ -128,10 +128,6 @@ function marked(element, text, marks) {
   element.append(text.slice(at));
 }
 
-export function plain(runs) {
-  return parts(runs, { style: null }).map((part) => part.text ?? "").join("");
-}
-
 // What marks the matches of an RE2 pattern
 export function expression(pattern) {
   try {

@@ -1,7 +1,7 @@
-// Around everything: header, addresses, keys, light and dark.
+// Around everything: header, addresses, actions and their keys, light and dark.
 
 import { base, begin, call, connected, forget, login, onConnection } from "./api.js";
-import { byId, fill, h, named, patch, toast } from "./dom.js";
+import { byId, fill, h, made, named, on, patch, toast } from "./dom.js";
 import { about, begin as beginJobs, groups, jobs, onJobs } from "./jobs.js";
 import { notify } from "./questions.js";
 import { show as showList } from "./list.js";
@@ -10,12 +10,13 @@ import { show as showTimeline } from "./timeline.js";
 
 const main = byId("main");
 let control = new AbortController();
-let keys = {};
-let help = null;
-const byToken = document.querySelector('meta[name="outlive-login"]').content === "token";
+let shown = ""; // the page, as its template is called
+let actions = {};
+let when = {}; // whether an action is one now, by its name
+const { whole: help, ...keys } = made("keys");
+const way = document.body.dataset.login;
 
 const page = {
-  base,
   go(path, { replace = false } = {}) {
     const address = base + path;
     if (page.place && !replace) history.replaceState(page.place(), "");
@@ -23,78 +24,61 @@ const page = {
     else history.pushState(null, "", address);
     if (!replace) route();
   },
-  link,
   list: "", // the address of the list as it was left
   place: null, // what the address does not say of the place on this page
-  keys(found) { keys = found; },
+  does(found, conditions = {}) { actions = found; when = conditions; },
   stranger,
 };
 
 function route() {
   control.abort();
   control = new AbortController();
-  keys = {};
+  page.does({});
   page.place = null;
   const path = location.pathname.slice(base.length);
   const [, job] = /^job\/([0-9A-Za-z]+)$/.exec(path) ?? [];
-  if (job) showJob(main, control.signal, page, job.toUpperCase());
-  else if (path === "timeline") showTimeline(main, control.signal, page);
-  else showList(main, control.signal, page);
-  header();
-}
-
-function header() {
-  const path = location.pathname.slice(base.length);
-  const tab = (to, text, here) => link("a", to, { "aria-current": here ? "page" : null }, text);
-  patch(byId("top"),
-    link("a.brand", "", { "aria-label": "outlive: all jobs" }, h("img", { src: `${base}static/icon.svg`, alt: "", width: 22, height: 22 }), "outlive"),
-    h("nav", { "aria-label": "Pages" }, tab("", "Jobs", path !== "timeline"), tab("timeline", "Timeline", path === "timeline")),
-    h("span.grow"),
-    h("span", { id: "connection", role: "status" }),
-    h("span", { id: "counts" }),
-    h("button.quiet", { id: "theme", title: "Light or dark (t)", "aria-label": "Light or dark", onclick: turnTheme }, "◐"),
-    h("button.quiet", { id: "help", title: "Keys (?)", "aria-label": "Keys", onclick: showHelp }, "?"));
-  showConnection();
-  showCounts();
-}
-
-// A link to a place of this page: a plain click loads no new one
-function link(what, to, more, ...children) {
-  const onclick = (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-    event.preventDefault();
-    page.go(to);
-  };
-  return h(what, { href: base + to, onclick, ...more }, ...children);
+  shown = job ? "job" : path === "timeline" ? path : "list";
+  const { whole, ...parts } = made(shown);
+  fill(main, whole);
+  ({ job: showJob, timeline: showTimeline, list: showList })[shown](parts, control.signal, page, job?.toUpperCase());
+  for (const link of byId("top").querySelectorAll("nav a")) {
+    if (link.pathname.endsWith("timeline") === (shown === "timeline")) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+  }
 }
 
 function showConnection() {
   const place = byId("connection");
-  if (place) {
-    place.textContent = connected ? "" : `no connection to the server: trying again${byToken ? "" : "; if it has ended, run outlive ui"}`;
-    place.className = connected ? "" : "lost-connection";
-  }
+  place.textContent = connected ? "" : `no connection to the server: trying again${way === "token" ? "" : "; if it has ended, run outlive ui"}`;
+  place.className = connected ? "" : "lost-connection";
   document.body.classList.toggle("offline", !connected);
 }
 
 function showCounts() {
-  const place = byId("counts");
-  if (!place) return;
   const [running, asks] = [groups.running, groups.asks].map((test) => [...jobs.values()].filter(test).length);
-  patch(place, running ? h("span.runs", `${running} running`) : "", asks ? h("span.asks", `${asks} waiting`, h("span.long", " for you")) : "");
+  patch(byId("counts"), running ? h("span.runs", `${running} running`) : "", asks ? h("span.asks", `${asks} waiting`, h("span.long", " for you")) : "");
 }
 
-// --- keys ---
+// --- actions, by a click or by a key ---
 
-const common = {
-  "?": ["this help", showHelp],
-  t: ["light or dark", turnTheme],
-  g: ["all jobs", () => page.go("")],
-  l: ["timeline", () => page.go("timeline")],
-};
+const common = { help: showHelp, theme: turnTheme, jobs: () => page.go(""), time: () => page.go("timeline"), leave, back: () => page.go(page.list) };
+
+function act(name, event) {
+  if (!(when[name]?.() ?? true)) return;
+  (actions[name] ?? common[name])?.(event);
+}
+
+on(document, "click", (event) => {
+  const { target } = event, what = target.closest("button[data-do]"), link = target.closest("a[href]");
+  if (what) return act(what.dataset.do, event);
+  // A link to a place of this page: a plain click loads no new one
+  if (event.defaultPrevented || !link?.pathname.startsWith(base) || link.hasAttribute("download") || link.hash === "#main") return;
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  page.go(link.pathname.slice(base.length) + link.search);
+});
 
 addEventListener("keydown", (event) => {
-  if (help?.open) {
+  if (help.open) {
     if (event.key === "Escape" || event.key === "?") { help.close(); event.preventDefault(); }
     return;
   }
@@ -102,25 +86,19 @@ addEventListener("keydown", (event) => {
   const where = event.target;
   if (where.closest?.(".xterm, dialog") || /^(INPUT|TEXTAREA|SELECT)$/.test(where.tagName)) return;
   if (where.closest?.("button, a") && (event.key === "Enter" || event.key === " ")) return;
-  const found = keys[event.key] ?? common[event.key];
-  if (!found) return;
+  const of = (list) => [...list?.querySelectorAll("kbd") ?? []].find((one) => (one.dataset.key ?? one.textContent) === event.key);
+  const key = of(keys[shown]) ?? of(keys.common);
+  if (!key) return;
   event.preventDefault();
-  found[1](event);
+  act(key.closest("[data-do]").dataset.do, event);
 });
 
-const SHOWN = { ArrowLeft: "←", ArrowRight: "→", Escape: "Esc", " ": "Space" };
-
 function showHelp() {
-  if (help) return;
-  const rows = (found) => Object.entries(found).filter(([, [text]]) => text)
-    .map(([key, [text]]) => h("div", h("dt", h("kbd", SHOWN[key] ?? key)), h("dd", text)));
-  help = h("dialog.help", { "aria-labelledby": "help-title", onclose: () => { help.remove(); help = null; } },
-    h("h2", { id: "help-title" }, "Keys"),
-    h("dl", rows(keys), rows(common)),
-    h("form", { method: "dialog" }, h("button.quiet", { type: "button", onclick: leave }, "Log this browser out"), h("button", { autofocus: true }, "Close")));
   document.body.append(help);
+  for (const list of ["list", "job", "timeline"]) if (list !== shown) keys[list].remove(); else keys.common.before(keys[list]);
   help.showModal();
 }
+on(help, "close", () => help.remove());
 
 async function leave() {
   try { await call("logout"); } catch { /* it has ended already */ }
@@ -141,19 +119,17 @@ function turnTheme() {
 
 function stranger(error) {
   document.title = "outlive";
-  if (byToken && error.code === "denied" && crypto.subtle) return askToken();
-  const ended = error.code === "ended";
-  return fill(main, h("div.empty.stranger", h("h1", ended ? "The server of this page has ended" : "This browser has not been let in"),
-    h("p", byToken ? "Load this page again to give a token of the server." : "Run this on the machine whose jobs you want to see; it opens the page with a new one-time link:"),
-    byToken ? null : h("p", h("code", "outlive ui")),
-    ended ? h("p.dim", "If it still runs, another program has taken its place at this address. It learned nothing from this page.") : null,
-    error.code === "denied" && error.message ? h("p.dim", `${named(error.message)}. ${named(error.hint ?? "")}`) : null));
+  if (way === "token" && error.code === "denied" && crypto.subtle) return askToken();
+  const { whole, heading, ended, why } = made("stranger");
+  if (error.code === "ended") heading.textContent = "The server of this page has ended"; else ended.remove();
+  if (error.code === "denied" && error.message) why.textContent = `${named(error.message)}. ${named(error.hint ?? "")}`;
+  for (const one of whole.querySelectorAll("[data-login]")) one.hidden = one.dataset.login !== way;
+  return fill(main, whole);
 }
 
 function askToken() {
-  const token = h("input", { type: "password", name: "token", required: true, autocomplete: "current-password", "aria-label": "Token" });
-  const said = h("p.lost-connection", { role: "alert" });
-  const enter = async (event) => {
+  const { whole, token, said } = made("login");
+  on(whole, "submit", async (event) => {
     event.preventDefault();
     try {
       await login(token.value.trim());
@@ -161,9 +137,8 @@ function askToken() {
     } catch (error) {
       said.textContent = error.message === "busy" ? "Too many wrong tokens. Try again in a minute." : error.message;
     }
-  };
-  fill(main, h("form.empty.stranger", { onsubmit: enter }, h("h1", "Give a token of this server"), token, said,
-    h("button", "Enter"), h("p.dim", "On the machine of the server, ", h("code", "outlive token add NAME"), " makes one. This page has its rights.")));
+  });
+  fill(main, whole);
   token.focus();
 }
 
@@ -176,7 +151,6 @@ addEventListener("ended", () => { control.abort(); stranger({ code: "ended" }); 
 onConnection((now) => { showConnection(); if (now) toast("Connected again", "good"); });
 const refused = await begin().then(() => null, (error) => error);
 if (refused) {
-  header();
   stranger(refused.error ?? { code: "ended" });
 } else {
   addEventListener("popstate", route);

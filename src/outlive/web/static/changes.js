@@ -1,13 +1,13 @@
 // What changed since the run before.
 
-import { run } from "./api.js";
-import { h, named, number, patch, visible } from "./dom.js";
+import { base, run } from "./api.js";
+import { ago, begun, clock, condition, duration, h, lasted, named, number, patch, visible } from "./dom.js";
 
 const kinds = (count) => `${number(count)} ${count === 1 ? "kind" : "kinds"} of lines`;
 
 // What the server says of the run before, with a link to it and a button that compares
-export function previousRun({ previous }, page, compare) {
-  return [named(previous.said), " ", h("button", { onclick: compare }, "Compare"), " ", page.link("a", `job/${previous.job_id}`, {}, "Open it")];
+export function previousRun({ previous }) {
+  return [named(previous.said), " ", h("button", { "data-do": "compare" }, "Compare"), " ", h("button", { "data-do": "comparePassed" }, "With the last good one"), " ", h("a", { href: `${base}job/${previous.job_id}` }, "Open it")];
 }
 
 // Show lines [number, text] beside the output; a click picks one by its place among them
@@ -20,16 +20,23 @@ export function showPane(pane, title, lines, pick, { now = -1, more = null, clos
 
 const texts = ([line, text]) => [h("span.number", Number.isFinite(line) ? number(line) : line), h("span.text", visible(text).slice(0, 300))];
 
-// The lines that are new, each of which leads to its place, and those that are gone
-export async function showChanges(pane, id, toLine, signal) {
-  const { output, compared, hint } = await run("log", { job_id: id, compare: true, max_bytes: 262144 }, signal);
+// The lines that are new since another run, each of which leads to its place, and those that are gone
+export async function showChanges(pane, id, compare, toLine, signal) {
+  const { output, compared, hint } = await run("log", { job_id: id, compare, max_bytes: 262144 }, signal);
   const lines = compared ? output.split("\n").filter(Boolean) : [];
   const border = lines.findIndex((line) => line.startsWith("[")); // the others begin with their number
   const rows = (some) => some.map((line) => [Number.parseInt(line, 10), line.slice(line.indexOf(":") + 1)]);
   const fresh = rows(border < 0 ? lines : lines.slice(0, border));
   const gone = border < 0 ? [] : rows(lines.slice(border + 1));
   showPane(pane, `New: ${kinds(compared?.new ?? 0)}`, fresh, (at) => toLine(fresh[at][0]), {
-    more: hint && h("p.dim", named(hint)),
+    more: [compared && h("p.dim", "since ", h("a", { href: `${base}job/${compared.job_id}` }, `the run ${ago(Date.now() - compared.ago_ms)}`)), hint && h("p.dim", named(hint))],
     after: compared?.gone && [h("h2", `Gone: ${kinds(compared.gone)}`), h("ol.gone", gone.map((line) => h("li", texts(line))))],
   });
+}
+
+// A bar for each run of the command, as high as it took long
+export function runBars(runs, id) {
+  const longest = Math.max(1, ...runs.map(lasted));
+  return runs.map((run) => h(`a.${condition(run).kind}`, { href: `${base}job/${run.job_id}`, "aria-current": run.job_id === id ? "true" : null, title: `${clock(Date.parse(begun(run)))}: ${condition(run).text}, took ${duration(lasted(run))}`, "aria-label": `${condition(run).text}, took ${duration(lasted(run))}` },
+    h("span", { style: { height: `${Math.max(4, (100 * lasted(run)) / longest)}%` } })));
 }

@@ -30,8 +30,14 @@ export const press = (button, on) => button.setAttribute("aria-pressed", String(
 // Do this when the signal comes
 export const over = (signal, act) => on(signal, "abort", act, { once: true });
 
-// The same under several keys, of which the help names the first
-export const same = (help, act, ...keys) => Object.fromEntries(keys.map((key, at) => [key, [at ? "" : help, act]]));
+// Do this again and again until the signal comes
+export const every = (ms, act, signal) => { const timer = setInterval(act, ms); over(signal, () => clearInterval(timer)); };
+
+// A copy of a template of page.html, and what scripts fill in it, by its names
+export function made(id) {
+  const whole = byId(id).content.firstElementChild.cloneNode(true);
+  return { whole, ...Object.fromEntries([...whole.querySelectorAll("[data-part]")].map((one) => [one.dataset.part, one])) };
+}
 
 const PROPERTIES = { value: 1, checked: 1, disabled: 1, hidden: 1, tabIndex: 1 };
 
@@ -149,7 +155,15 @@ export function shell(command) {
 
 function word(text) {
   if (text.search(UNSEEN) >= 0) return `$'${name(text.replace(/[\\']/g, "\\$&"))}'`;
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
+  return quoted(text);
+}
+
+const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
+
+// The same to be changed and run: with nothing shown in place of what is not seen
+export function plainWords(command) {
+  const words = [command ?? ""].flat();
+  return words.length > 1 ? words.map(quoted).join(" ") : words[0];
 }
 
 export function bytes(count) {
@@ -235,26 +249,34 @@ export function toast(text, kind = "") {
 // An error in words, with the server's hint
 export const told = (error) => (error.error?.hint ? `${error.message}. ${error.error.hint}` : error.message);
 
-// Ask in a dialog → what its fields hold by their names, or null
-export function ask(heading, fields, label, kind = "") {
-  return new Promise((resolve) => {
-    let answer = null;
-    const dialog = h("dialog", { "aria-label": heading, onclose: () => { dialog.remove(); resolve(answer); } },
-      h("form", { method: "dialog", onsubmit: () => { answer = Object.fromEntries([...dialog.querySelectorAll("[name]")].map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value])); } },
-        h("h2", heading), fields,
-        h("div.buttons", h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"), h("button", { class: kind }, label))));
-    dialog.onkeydown = (event) => { // Enter sends; with Shift it is a new line
-      if (event.key !== "Enter" || event.shiftKey || event.target.tagName !== "TEXTAREA") return;
-      event.preventDefault();
-      dialog.querySelector("form").requestSubmit();
-    };
-    document.body.append(dialog);
-    dialog.showModal();
-  });
+// What this returns, or null after an error, which is told
+export async function tried(act, tell = (error) => toast(told(error), "bad")) {
+  try {
+    return await act();
+  } catch (error) {
+    tell(error);
+    return null;
+  }
 }
 
-export const field = (label, more, tag = "input") => h("label", label, h(tag, { spellcheck: "false", ...more }));
-export const check = (label, name, checked = false) => h("label.check", h("input", { type: "checkbox", name, checked }), label);
+// Ask in a dialog of page.html, with these texts and values → what its fields hold by their names, or null
+export function ask(id, given) {
+  const { whole: dialog, ...parts } = made(`ask-${id}`), { elements } = dialog.querySelector("form");
+  for (const [name, value] of Object.entries(given)) if (parts[name]) parts[name].textContent = value; else elements[name][elements[name].type === "checkbox" ? "checked" : "value"] = value;
+  dialog.querySelector("[type=button]").onclick = () => dialog.close();
+  dialog.onkeydown = (event) => { // Enter sends; with Shift it is a new line
+    if (event.key !== "Enter" || event.shiftKey || event.target.tagName !== "TEXTAREA") return;
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  };
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    let answer = null;
+    on(dialog, "submit", () => { answer = Object.fromEntries([...elements].filter((one) => one.name).map((one) => [one.name, one.type === "checkbox" ? one.checked : one.value])); });
+    on(dialog, "close", () => { dialog.remove(); resolve(answer); });
+  });
+}
 
 export async function copy(text, done) {
   try {

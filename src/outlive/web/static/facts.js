@@ -1,24 +1,15 @@
-// What stands beside the output of a job: [name, value], without what is not known.
+// What stands beside the output of a job.
 
-import { OVER, age, begun, bytes, clock, duration, number, one } from "./dom.js";
+import { age, bytes, clock, duration, number, one } from "./dom.js";
 
-const at = (time) => time && clock(Date.parse(time));
-const words = (...parts) => parts.filter(Boolean).join(" · ");
+const KINDS = { at: (time) => clock(Date.parse(time)), ms: duration, bytes };
 
+// [name, value]
 export function factsOf(job, end, lines) {
-  const { engine, queue, sandbox, usage } = job;
-  return [
-    ["exit code", job.exit_code], ["signal", job.signal], ["reason", job.reason], ["pid", job.state === "running" ? job.pid : null],
-    ["started", at(begun(job))], [begun(job) ? "ended" : "given up", at(job.finished_at)], ["took", job.finished_at && age(job)],
-    ["host", job.host ?? job.machine], ["engine", engine && words(engine.name, engine.job_id, engine.state)],
-    ["queue", queue && !OVER.has(job.state) && words(queue.state, queue.reason)], ["may start", at(queue?.estimated_start)],
-    ["out of reach", job.reachable === false && job.unreachable_since && `since ${at(job.unreachable_since)}`],
-    ["sandbox", sandbox && `${sandbox.mode}, network ${sandbox.network}`],
-    ["owner", job.owner], ["time limit", job.timeout_ms && duration(job.timeout_ms)],
-    ["CPU time", usage && duration((usage.user_ms ?? 0) + (usage.system_ms ?? 0))], ["most memory", usage?.peak_memory_bytes && bytes(usage.peak_memory_bytes)],
-    ["output", end === undefined ? null : bytes(end)], ["lines", lines && number(lines)],
-    ["restarted from", job.restarted_from?.slice(-8).toLowerCase()],
-  ].filter(([name, value]) => value || (value === 0 && name === "exit code"));
+  const found = (job.facts ?? []).map(([name, value, kind]) => [name, KINDS[kind]?.(value) ?? value]);
+  if (job.finished_at) found.push(["took", age(job)]);
+  if (end !== undefined) found.push(["output", bytes(end)]);
+  return lines ? [...found, ["lines", number(lines)]] : found;
 }
 
 // An event in one line

@@ -1,94 +1,48 @@
 // One job: its output, what happened to it, and what can be done with it.
 
 import { base, call, run } from "./api.js";
-import { expression, plain } from "./ansi.js";
-import { OVER, age, ask, badge, byId, bytes, check, clock, condition, copy, cut, field, fill, h, isPressed, name, named, number, on, one, over, patch, press, same, shell, toast, told } from "./dom.js";
-import { previousRun, showChanges, showPane } from "./changes.js";
+import { expression } from "./ansi.js";
+import { OVER, age, ask, badge, byId, bytes, clock, condition, copy, cut, every, fill, h, isPressed, made, name, named, number, on, one, over, patch, press, shell, toast, told, tried } from "./dom.js";
+import { previousRun, runBars, showChanges, showPane } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
 import { Refused, forever } from "./polling.js";
 import { askedFacts, commandForm, ends, lineForm, turnEnd } from "./questions.js";
 import { Rows } from "./rows.js";
+import { deleteJobs, startCommand } from "./start.js";
 import { Terminal } from "./terminal.js"; // nothing is loaded later on: another program may listen then
-import { CPU, Curves, MEMORY, OUTPUT, rates, watchUsage } from "./usage.js";
+import { curvesOf, watchUsage } from "./usage.js";
 
 const MOST_MATCHES = 20_000;
-export function show(main, signal, page, id) {
+const MOST_LOOKED = 100_000_000; // bytes in which groups are looked for unasked
+
+export function show(parts, signal, page, id) {
+  const { actions, back, body, counting, details, empty, events: happenings, facts, follow, found, hits, notice, place, search, state, strict, tabs, tell, title, tools, wrap } = parts;
   const job = { ...(jobs.get(id) ?? { job_id: id, state: "unknown", name: id }) };
   let view = "output";
+  let times = false; // whether lines say when they were printed
   let terminal = null;
   const runs = () => job.state === "running", isAsked = () => job.approval?.state === "pending", isOver = () => OVER.has(job.state);
   const mine = (method, given) => call(method, { job_id: id, ...given }, signal);
   const verb = (action, given) => mine("process", { action, ...given });
-  const keys = {};
-  const titled = (help, key) => `${help} (${key})`;
-  // A button, and the key that does the same
-  const tool = (key, word, help, act, kind = ".quiet", more = {}) => {
-    keys[key] = [help, act];
-    return h(`button${kind}`, { title: titled(help, key), onclick: act, ...more }, word);
-  };
-  const toggle = (key, word, help, act, on = false) => tool(key, word, help, act, ".toggle", { "aria-pressed": String(on) });
-
-  // --- the parts of the page ---
-
-  const title = h("h1");
-  const state = h("span.state");
-  const facts = h("p.facts");
-  const actions = h("div.actions", { role: "group", "aria-label": "Actions" });
-  const notice = h("div.notice", { hidden: true });
-  const search = h("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search the output", title: "RE2", spellcheck: "false", autocomplete: "off" });
-  keys["/"] = ["search the output", () => { search.focus(); search.select(); }];
-  const hits = h("span.hits", { role: "status" });
-  const strict = toggle("C", "Aa", "tell capitals apart", () => { press(strict, !isPressed(strict)); find(); });
-  const found = h("aside.found", { hidden: true, "aria-label": "Matches" });
-  const side = h("aside.side", { "aria-label": "What happened" });
-  const counting = h("div.counting", { hidden: true, role: "status" });
-  const empty = h("p.empty", { hidden: true });
-  const tabs = h("div.tabs", { role: "tablist", "aria-label": "Views", hidden: true });
   const rows = new Rows({
-    load: (row, count, signal) => mine("rows", { row, count }),
+    load: (row, count) => mine("rows", { row, count, times }),
     link: (seq) => `${base}job/${id}#seq=${seq}`,
     onMove: () => press(follow, rows.atEnd),
   });
   rows.element.id = "output";
-  const place = h("div.place", rows.element, empty);
-  const follow = toggle("f", "Follow", "follow the output", turnFollow, true);
-  const wrap = toggle("w", "Wrap", "wrap long lines", () => {
-    press(wrap, rows.wrap = !rows.wrap);
-    rows.element.classList.toggle("wrap", rows.wrap);
-    rows.measure();
-  });
-  const tools = h("div.tools", h("div.search", search, strict,
-    tool("N", "↑", "previous match", () => step(-1), ".quiet", { "aria-label": "Previous match" }),
-    tool("n", "↓", "next match", () => step(1), ".quiet", { "aria-label": "Next match" }), hits),
-    tool("e", "Failures", "next line that reports a failure", () => stepFailure(1), ""),
-    h("span.grow"), follow,
-    wrap,
-    tool("d", "Download", "download the whole output", download),
-    tool("s", "Events", "events and details", () => { side.parentElement.classList.toggle("turned"); rows.measure(); }));
-  const curves = new Curves({
-    parts: [CPU, MEMORY, OUTPUT], label: "What it uses, over time",
-    pieces: (part) => rates(id).map((one) => ({ ...one, value: one[part.name.toLowerCase()] })),
-    // What was printed at a time is where the output ended at that look
-    picked: (time) => { const one = rates(id).find((piece) => time <= piece.to); if (one?.end) jump(one.end - 1); },
-  });
-  curves.element.hidden = true;
-  fill(main, h("div.job-page",
-    h("div.head",
-      h("div.who", page.link("a.back", page.list, { "aria-label": "All jobs" }, "←"), title, state),
-      actions, facts),
-    notice, tabs, curves.element,
-    h("div.body", h("div.out", tools, counting, h("div.panes", place, found)), side)));
+  place.prepend(rows.element);
+  back.href = base + page.list;
+  const showCurves = curvesOf(parts.curves, id, (seq) => jump(seq));
 
   // --- what is known of the job ---
 
-  async function learn() {
-    try {
-      Object.assign(job, await verb("status"));
-      showHead();
-      showSide();
-    } catch (error) { refused(error); }
-  }
+  const asked = (act) => tried(act, refused);
+  const learn = () => asked(async () => {
+    Object.assign(job, await verb("status"));
+    showHead();
+    showSide();
+  });
 
   function showHead() {
     title.textContent = one(job.title || job.name || id);
@@ -99,9 +53,10 @@ export function show(main, signal, page, id) {
       h("code.command", { title: command }, cut(command, 5000)),
       h("span", { id: "age" }, age(job)),
       job.cwd ? h("span", { title: "Directory" }, name(job.cwd)) : null,
-      h("button.quiet.id", { title: "Copy the id", onclick: copyId }, id.slice(-8).toLowerCase()),
+      h("button.quiet.id", { title: "Copy the id", "data-do": "copy" }, id.slice(-8).toLowerCase()),
       (job.tags ?? []).map((tag) => h("span.tag", one(tag))));
-    patch(actions, acts.map(([key, help, act, when, word, kind]) => word && when() && h(`button${kind}`, { title: titled(help, key), onclick: act, "aria-pressed": act === notify ? String(ends.has(id)) : null }, word)));
+    for (const one of actions.children) one.hidden = !(when[one.dataset.do]?.() ?? true);
+    press(tell, ends.has(id));
     document.title = `${condition(job).icon} ${one(job.name)} · outlive`;
     showNotice();
     showTabs();
@@ -111,26 +66,16 @@ export function show(main, signal, page, id) {
     const parts = [];
     if (isAsked()) parts.push(h("strong", "This command waits for your approval. "), named(job.approval.reason ?? ""), askedFacts(job), commandForm(job));
     else if (job.waiting_for_input && view !== "terminal") parts.push( // that shows it, and its size must not change with it
-      h("strong", "It waits for input"), job.prompt ? [": ", h("code", one(job.prompt))] : ". ", job.pty && h("button", { onclick: () => showView("terminal") }, "Open the terminal"), lineForm(job));
+      h("strong", "It waits for input"), job.prompt ? [": ", h("code", one(job.prompt))] : ". ", job.pty && h("button", { "data-do": "view" }, "Open the terminal"), lineForm(job));
     else if (job.message && isOver()) parts.push(named(job.message));
     else if (job.hint && (job.dropped_bytes || job.missing_bytes)) parts.push(named(job.hint));
-    if (job.previous && isOver()) parts.push(h("p.previous", previousRun(job, page, compare)));
+    if (job.previous && isOver()) parts.push(h("p.previous", previousRun(job)));
     notice.hidden = !parts.length;
     notice.className = `notice ${isAsked() || job.waiting_for_input ? "asks" : "bad"}`;
     patch(notice, parts);
   }
 
-  function copyId() {
-    copy(id, "The id was copied");
-  }
-
   // --- beside the output ---
-
-  function showCurves() {
-    const found = rates(id);
-    curves.element.hidden = found.length < 2;
-    if (found.length >= 2) curves.draw(found[0].from, found.at(-1).to);
-  }
 
   let events = [];
   let lastEvent = 0;
@@ -151,19 +96,16 @@ export function show(main, signal, page, id) {
   }
 
   function showSide() {
-    const open = side.querySelector("details")?.open ?? true;
     const kinds = []; // events, those of one kind that follow each other as one
     for (const event of events) {
       const last = kinds.at(-1), text = said(event);
       if (last && (last.text === text || (last.event.type === event.type && !event.line))) Object.assign(last, { event, text, times: last.times + 1 });
       else kinds.push({ event, text, times: 1 });
     }
-    patch(side,
-      h("h2", "Events"),
-      kinds.length ? h("ol.events", kinds.slice(-300).map(({ event, text, times }) => h("li", { class: `event ${event.type}` },
-        h("button.quiet", { title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
-          h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span.type", text, times > 1 ? h("span.same", `× ${number(times)}`) : null))))) : h("p.dim", "Nothing yet."),
-      h("details", { open }, h("summary", "Details"), h("dl", factsOf(job, known?.end, lines).map(([name, value]) => h("div", h("dt", name), h("dd", named(value)))))));
+    if (kinds.length) patch(happenings, kinds.slice(-300).map(({ event, text, times }) => h("li", { class: `event ${event.type}` },
+      h("button.quiet", { title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
+        h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span.type", text, times > 1 ? h("span.same", `× ${number(times)}`) : null)))));
+    patch(details, factsOf(job, known?.end, lines).map(([name, value]) => h("div", h("dt", name), h("dd", named(value)))));
   }
 
   // --- the output ---
@@ -172,8 +114,9 @@ export function show(main, signal, page, id) {
   let lines = 0;
   function live() {
     forever(async () => {
-      const first = known === null;
+      const first = known === null, timed = times;
       const answer = await mine("rows", {
+        times,
         count: rows.atEnd || first ? 200 : 1,
         ...(first || rows.tail ? {} : { known, wait_ms: 20000 }),
       });
@@ -181,7 +124,7 @@ export function show(main, signal, page, id) {
       const before = known ?? {};
       known = { end, state: now, events: happened, gaps: JSON.stringify(answer.gaps) };
       if (!first && known.gaps !== before.gaps) rows.clear();
-      rows.take(answer);
+      rows.take(timed === times ? answer : { ...answer, rows: [] });
       lines = answer.total_lines ?? lines;
       if (end !== before.end) showSide();
       showCounting(answer);
@@ -190,8 +133,12 @@ export function show(main, signal, page, id) {
       showTabs();
       if (first && job.pty && runs() && !location.hash) showView("terminal");
       if (now !== before.state || happened !== before.events) { learn(); learnEvents(); }
+      if (answer.over) learnRuns();
+      if (answer.over && answer.end < MOST_LOOKED) learnGroups(false);
+      const hasFailed = answer.over && (answer.state !== "exited" || answer.exit_code);
       if (first && location.hash.startsWith("#seq=")) jump(Number(location.hash.slice(5)));
-      else if (first && answer.over && (answer.state !== "exited" || answer.exit_code) && await learnFailures()) fail(failures.first);
+      // Who has scrolled or selected something stays there
+      else if (hasFailed && (first || (rows.atEnd && view === "output")) && await learnFailures()) fail(failures.first);
       else if (failures?.tests) showFailures();
       return !answer.over || answer.total_rows === null;
     }, signal, (error) => { refused(error); return error.status >= 500; });
@@ -203,16 +150,12 @@ export function show(main, signal, page, id) {
     empty.hidden = answer.end > 0;
     empty.textContent = OVER.has(answer.state) ? "It printed nothing." : "Nothing printed yet.";
   }
-  function turnFollow() {
-    if (rows.atEnd) { rows.atEnd = false; rows.by(-1); } else rows.toEnd();
-    press(follow, rows.atEnd);
-  }
 
   // Go to the row with { seq } or { line }
   async function goTo(wanted) {
     showView("output");
     try {
-      const answer = await mine("rows", { ...wanted, count: 200 });
+      const answer = await mine("rows", { ...wanted, times, count: 200 });
       if (answer.total_rows === null) return void setTimeout(() => { if (!signal.aborted) goTo(wanted); }, 300);
       rows.take({ ...answer, total_rows: Math.max(answer.total_rows, rows.total) });
       rows.toRow(answer.row, { point: true });
@@ -249,7 +192,7 @@ export function show(main, signal, page, id) {
         const begun = matches.length;
         for (const text of answer.output.split("\n")) {
           const [, line, shown] = /^(\d+):(.*)$/.exec(text) ?? [];
-          if (line) matches.push([Number(line), plain([0, shown])]);
+          if (line) matches.push([Number(line), shown]);
         }
         done = answer.next_seq <= from || answer.next_seq >= (known?.end ?? 0) || matches.length >= MOST_MATCHES;
         from = answer.next_seq;
@@ -277,13 +220,11 @@ export function show(main, signal, page, id) {
 
   // The lines that say why, as the matchers of the server find them, in their order
   let failures = null;
-  async function learnFailures() {
-    try {
-      const { failures: all, total, tests } = await mine("failures");
-      failures = { total, tests, first: all[0]?.[0], lines: all.sort((a, b) => a[0] - b[0]) };
-    } catch (error) { refused(error); }
-    return failures?.lines.length;
-  }
+  const learnFailures = () => asked(async () => {
+    const { failures: all, total, tests } = await mine("failures");
+    failures = { total, tests, first: all[0]?.[0], lines: all.sort((a, b) => a[0] - b[0]) };
+    return all.length;
+  });
 
   function showFailures() {
     const { lines, total, tests, first } = failures;
@@ -306,15 +247,28 @@ export function show(main, signal, page, id) {
 
   // What the report of its tests says
   function testTable({ passed, failed, skipped, failures: some }) {
-    return [h("p.dim", `Tests: ${number(passed)} passed, ${number(failed)} failed, ${number(skipped)} skipped`),
-      some.length ? h("table", h("thead", h("tr", h("th", "Test"), h("th", "Place"), h("th", "What it said"))),
-        h("tbody", some.map((test) => h("tr", h("td", one(test.name)), h("td", one(test.place)), h("td", one(test.message)))))) : null];
+    const { whole, count, table, rows } = made("tests");
+    count.textContent = `Tests: ${number(passed)} passed, ${number(failed)} failed, ${number(skipped)} skipped`;
+    rows.append(...some.map((test) => h("tr", h("td", one(test.name)), h("td", one(test.place)), h("td", one(test.message)))));
+    table.hidden = !some.length;
+    return whole;
   }
 
-  async function compare() {
+  function compare(run) {
     showView("output");
-    try { await showChanges(found, id, toLine, signal); } catch (error) { refused(error); }
+    asked(() => showChanges(found, id, run, toLine, signal));
   }
+
+  const learnGroups = (folded) => asked(async () => {
+    const { groups } = await mine("groups");
+    if (groups.length) rows.group(groups, folded); else if (folded) toast("No line begins a group (::group::, section_start)");
+  });
+
+  const learnRuns = () => asked(async () => {
+    const { runs } = await mine("runs");
+    parts.runs.hidden = runs.length < 2;
+    patch(parts.bars, runBars(runs, id));
+  });
 
   let typing = 0;
   on(search, "input", () => { clearTimeout(typing); typing = setTimeout(find, 250); });
@@ -330,41 +284,47 @@ export function show(main, signal, page, id) {
   function refused(error) {
     if (signal.aborted || error.name === "AbortError" || error.error?.code === "ended") return undefined;
     if (error instanceof Refused && error.status === 404) {
-      return void fill(main, h("div.empty", h("h1", "This job is gone"), h("p", named(error.message)), h("button", { onclick: () => page.go("") }, "All jobs")));
+      const { whole, said } = made("gone");
+      said.textContent = named(error.message);
+      return void fill(byId("main"), whole);
     }
     return void toast(told(error), "bad");
   }
 
-  async function act(what, done) {
-    try {
-      const answer = await what();
-      if (done) toast(done, "good");
-      learn();
-      return answer;
-    } catch (error) {
-      refused(error);
-      return null;
-    }
-  }
+  const act = (what, done) => asked(async () => {
+    const answer = await what();
+    if (done) toast(done, "good");
+    learn();
+    return answer;
+  });
 
   async function kill() {
-    const answer = await ask("End this job?", [h("p", one(job.name)), field("Grace before SIGKILL, in seconds ", { name: "grace", type: "number", min: 0, max: 3600, step: "any", value: "5" })], "Kill", "bad");
+    const answer = await ask("kill", { name: one(job.name) });
     if (answer) act(() => verb("kill", { grace_ms: Math.round(Number(answer.grace) * 1000), wait_ms: 0 }), "It is being ended");
   }
 
   async function restart() {
-    if (!await ask("Run this command again?", [h("pre", shell(job.command)), job.cwd ? h("p.dim", "in ", name(job.cwd)) : null], "Run again")) return;
+    if (!await ask("restart", { command: shell(job.command), cwd: job.cwd ? `in ${name(job.cwd)}` : "" })) return;
     const answer = await act(() => verb("restart", { background: true }));
     if (answer) page.go(`job/${answer.job_id}`);
   }
 
+  async function edit() {
+    const started = await startCommand({ ...jobs.get(id), ...job });
+    if (started) page.go(`job/${started}`);
+  }
+
+  async function remove() {
+    if (await deleteJobs([id], one(job.name))) page.go(page.list);
+  }
+
   async function write() {
-    const answer = await ask("Write into its input", [field("Text; Enter sends it, Shift+Enter begins a line", { name: "data", rows: 3 }, "textarea"), check("Enter at the end", "newline", true), check("End of input after it", "eof")], "Write");
+    const answer = await ask("write", {});
     if (answer) act(() => verb("write", { data: answer.data + (answer.newline ? "\n" : ""), eof: answer.eof, wait_ms: 0 }), "Written");
   }
 
   async function tag() {
-    const answer = await ask("Tags", field("Words separated by spaces", { name: "tags", value: (job.tags ?? []).join(" ") }), "Set");
+    const answer = await ask("tags", { tags: (job.tags ?? []).join(" ") });
     if (answer) act(() => verb("tag_set", { tags: answer.tags.split(/[\s,]+/).filter(Boolean) }));
   }
 
@@ -413,35 +373,43 @@ export function show(main, signal, page, id) {
 
   // --- keys ---
 
-  // Key, help, action, when; as a button of the head its word and kind
-  const acts = [
-    ["a", "approve", () => notice.querySelector(".good").focus(), isAsked], ["D", "deny", () => notice.querySelector("input").focus(), isAsked],
-    ["x", "kill", kill, runs, "Kill…", ".bad"], ["R", "run again", restart, isOver, "Run again", ""], ["i", "write into its input", write, runs, "Write…", ""],
-    ["T", "tags", tag, () => true, "Tags…", ".quiet"],
-    ["b", "tell me of its end", notify, () => runs() && "Notification" in window, "Tell me", ".quiet.toggle"],
-    ["p", "compare with the run before", compare, () => job.previous && isOver()],
-    ["m", "take the keyboard", () => terminal.take(), () => terminal && !terminal.over],
-    ["v", "output or terminal", () => showView(view === "output" ? "terminal" : "output"), () => job.pty],
-  ];
-  for (const [key, help, act, when] of acts) keys[key] = [help, () => { if (when()) act(); }];
-  page.keys({
-    ...keys,
-    y: ["copy the id", copyId], E: ["previous failure", () => stepFailure(-1)],
-    ...same("down", () => rows.by(1), "j", "ArrowDown"), ...same("up", () => rows.by(-1), "k", "ArrowUp"),
-    ...same("a page down", () => rows.by(rows.seen - 1), " ", "PageDown"), ...same("", () => rows.by(1 - rows.seen), "PageUp"),
-    ...same("", () => rows.toRow(0), "Home"), ...same("the end", () => rows.toEnd(), "G", "End"),
-    Escape: ["all jobs", () => page.go(page.list)],
-  });
+  const when = { approve: isAsked, deny: isAsked, kill: runs, restart: isOver, edit: isOver, remove: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: isOver, comparePassed: isOver, keyboard: () => terminal && !terminal.over, view: () => job.pty };
+  page.does({
+    approve: () => notice.querySelector(".good").focus(), deny: () => notice.querySelector("input").focus(),
+    kill, restart, edit, remove, write, tag, notify, download,
+    compare: () => compare("previous"), comparePassed: () => compare("passed"), copy: () => copy(id, "The id was copied"),
+    keyboard: () => terminal.take(), view: () => showView(view === "output" ? "terminal" : "output"),
+    search() { search.focus(); search.select(); },
+    strict() { press(strict, !isPressed(strict)); find(); },
+    before: () => step(-1), after: () => step(1), failure: () => stepFailure(1), failureBefore: () => stepFailure(-1),
+    follow() {
+      if (rows.atEnd) { rows.atEnd = false; rows.by(-1); } else rows.toEnd();
+      press(follow, rows.atEnd);
+    },
+    wrap() {
+      press(wrap, rows.wrap = !rows.wrap);
+      rows.element.classList.toggle("wrap", rows.wrap);
+      rows.measure();
+    },
+    fold: () => learnGroups(!rows.folded.size),
+    times() {
+      press(parts.times, times = !times);
+      rows.clear();
+      rows.draw();
+    },
+    events() { body.classList.toggle("turned"); rows.measure(); },
+    down: () => rows.by(1), up: () => rows.by(-1), pageDown: () => rows.by(rows.seen - 1), pageUp: () => rows.by(1 - rows.seen), first: () => rows.toRow(0), last: () => rows.toEnd(),
+  }, when);
 
   let seconds = 0;
-  const timer = setInterval(() => {
+  every(1000, () => {
     const shown = byId("age");
     if (!shown || job.state !== "running") return;
     shown.textContent = age(job);
     seconds += 1;
     if (seconds % 5 === 0 && !document.hidden) learn(); // what it used so far
-  }, 1000);
-  over(signal, () => { clearInterval(timer); rows.close(); terminal?.close(); looking?.abort(); });
+  }, signal);
+  over(signal, () => { rows.close(); terminal?.close(); looking?.abort(); });
   on(place, "click", (event) => {
     const link = event.target.closest("a.number");
     if (!link) return;

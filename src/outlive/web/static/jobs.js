@@ -1,13 +1,17 @@
-// The jobs as the page knows them: kept up to date by one long poll, for whatever is shown.
+// The jobs as the page knows them: kept up to date by one long poll, for whatever is shown. The newest and those
+// that run are known at once, older ones as far as somebody wants them.
 
 import { call } from "./api.js";
 import { forever } from "./polling.js";
 
 export const jobs = new Map();
-export const about = { root: "", total: 0, loaded: false, refused: null };
+export const about = { root: "", total: 0, oldest: "", left: 0, loaded: false, refused: null }; // left: older ones that were not read
 const listeners = new Set();
+const AT_ONCE = 10_000;
+let wanted = AT_ONCE;
 let list = "";
 let next = 0;
+let reading = false;
 
 export function onJobs(listener, signal) {
   listeners.add(listener);
@@ -19,6 +23,7 @@ export function begin() {
   forever(async () => {
     const found = await call("jobs", { after: next, list, wait_ms: about.loaded ? 25000 : 0 }, signal);
     take(found);
+    readOlder();
   }, signal, (error) => {
     if (error.status !== 401) return true;
     about.refused = error.error;
@@ -27,25 +32,41 @@ export function begin() {
   });
 }
 
+// Read older jobs until so many are known
+export function want(count) {
+  wanted = Math.max(wanted, count);
+  readOlder();
+}
+
+async function readOlder() {
+  if (reading || document.hidden) return;
+  reading = true;
+  try {
+    while (about.left && jobs.size < wanted) take(await call("jobs", { list, before: about.oldest }));
+  } catch { /* the long poll sees to it */ }
+  reading = false;
+}
+
 function take(found) {
-  if (found.list !== list) {
+  const changes = [], first = found.list !== list;
+  if (first) {
     jobs.clear();
     list = found.list;
   }
-  const changes = [];
   for (const job of found.jobs) {
     const before = jobs.get(job.job_id);
+    if (before && found.next === undefined) continue; // what the long poll said of it is newer
     job.text = searched(job);
     jobs.set(job.job_id, job);
-    changes.push([before, job]);
+    if (!first && found.next !== undefined) changes.push([before, job]);
   }
-  for (const id of found.removed) jobs.delete(id);
-  next = found.next;
+  for (const id of found.removed ?? []) jobs.delete(id);
+  next = found.next ?? next;
   about.root = found.root;
   about.total = found.total;
-  const first = !about.loaded;
-  about.loaded ||= !found.more;
-  tell(first ? [] : changes);
+  about.loaded = true;
+  if (found.oldest !== undefined) Object.assign(about, { oldest: found.oldest, left: found.left });
+  tell(changes);
 }
 
 function tell(changes) {

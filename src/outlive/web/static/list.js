@@ -1,8 +1,10 @@
 // All jobs: what runs, what waits for a person, what ended how.
 
-import { about, filter, groups, jobs, onJobs, sorted } from "./jobs.js";
-import { age, ago, badge, begun, condition, fill, h, lasted, number, on, one, over, patch, same, shell } from "./dom.js";
+import { about, filter, groups, jobs, onJobs, sorted, want } from "./jobs.js";
+import { base } from "./api.js";
+import { OVER, age, ago, badge, begun, condition, every, h, lasted, made, number, on, one, over, patch, shell } from "./dom.js";
 import { inbox, nextQuestion, notifier } from "./questions.js";
+import { deleteJobs, startCommand } from "./start.js";
 import { small, watchUsage } from "./usage.js";
 
 const ROW = 34;
@@ -16,7 +18,7 @@ const NAMES = { all: "All", running: "Running", asks: "Waiting for you", failed:
 const AIMING_MS = 1500; // that the order holds after the pointer moved over the list
 const kept = { text: "", group: "all", sort: "", scroll: 0, chosen: null };
 
-export function show(main, signal, page) {
+export function show({ input, chips, count, notify, inbox: asked, heads, scroller, space }, signal, page) {
   let found = [];
   const address = new URLSearchParams(location.search);
   kept.text = address.get("q") ?? "";
@@ -24,24 +26,15 @@ export function show(main, signal, page) {
   kept.sort = address.get("sort") ?? "";
   Object.assign(kept, history.state);
   let toScroll = kept.scroll;
-  const input = h("input", {
-    type: "search", id: "filter", placeholder: "Filter: words, state:running, tag:ci, host:…", "aria-label": "Filter jobs",
-    value: kept.text, autocomplete: "off", spellcheck: "false",
-    oninput: () => { kept.text = input.value; anew(); },
-  });
-  const chips = h("div.chips", { role: "group", "aria-label": "Which jobs" });
-  const count = h("p.count", { role: "status" });
-  const heads = h("div.heads", { role: "group", "aria-label": "Sort by" });
-  const notify = notifier();
-  const space = h("div.space");
-  const scroller = h("div.scroller", { tabIndex: 0, role: "list", "aria-label": "Jobs", id: "jobs" }, space);
-  fill(main, h("div.list-page", h("h1.for-readers", "Jobs"),
-    h("div.bar", input, chips, count, notify), inbox(page, signal), heads, scroller));
+  input.value = kept.text;
+  on(input, "input", () => { kept.text = input.value; anew(); });
+  inbox(asked, signal);
+  const turnNotify = notifier(notify);
 
   function anew() {
     const said = new URLSearchParams({ ...(kept.text && { q: kept.text }), ...(kept.group !== "all" && { show: kept.group }), ...(kept.sort && { sort: kept.sort }) });
     page.list = said.size ? `?${said}` : "";
-    history.replaceState(null, "", page.base + page.list);
+    history.replaceState(null, "", base + page.list);
     scroller.scrollTop = toScroll = 0;
     refresh();
   }
@@ -64,6 +57,7 @@ export function show(main, signal, page) {
   }
 
   let pressed = false, pointed = 0, late = 0;
+  let isAll = true, lines = 0; // rows, those of jobs that were not read too
   on(scroller, "pointermove", () => { pointed = Date.now(); }, { passive: true });
   on(scroller, "pointerdown", () => { pressed = true; });
   on(scroller, "click", (event) => {
@@ -77,13 +71,15 @@ export function show(main, signal, page) {
   // What a person aims at stays where it is: others wait
   function refresh(arrived = false) {
     const all = [...jobs.values()];
-    const wanted = filter(kept.text);
-    const typed = all.filter(wanted);
+    const typed = all.filter(filter(kept.text));
     clearTimeout(late);
     if (arrived && (pressed || Date.now() < pointed + AIMING_MS)) {
       found = found.map((job) => jobs.get(job.job_id) ?? job);
       late = setTimeout(() => refresh(true), AIMING_MS / 5);
     } else found = ordered(typed.filter(groups[kept.group]));
+    isAll = !kept.text && kept.group === "all" && !kept.sort;
+    if (!isAll) want(Infinity); // any of those that were not read may belong here
+    lines = isAll ? Math.max(found.length, about.total) : found.length;
     patch(heads, Object.entries(COLUMNS).map(([id, [text, , first]]) => {
       const now = kept.sort === id ? first : kept.sort === `-${id}` ? -first : 0;
       return h(`button.quiet.${id}`, { "aria-pressed": String(now !== 0), onclick: () => sort(now === first ? `-${id}` : now ? "" : id) }, text, now ? (now > 0 ? " ↑" : " ↓") : "");
@@ -91,9 +87,9 @@ export function show(main, signal, page) {
     patch(chips, Object.keys(NAMES).map((name) => h("button", {
       class: `chip ${name}`, "aria-pressed": String(kept.group === name),
       onclick: () => pick(name),
-    }, NAMES[name], h("span.n", number(typed.filter(groups[name]).length)))));
-    count.textContent = about.loaded ? "" : `${number(jobs.size)} of ${number(about.total)} jobs read…`;
-    space.style.height = `${found.length * ROW}px`;
+    }, NAMES[name], h("span.n", name === "all" && !kept.text ? number(about.total) : `${number(typed.filter(groups[name]).length)}${about.left ? "+" : ""}`))));
+    count.textContent = about.left ? `${number(jobs.size)} of ${number(about.total)} jobs read` : "";
+    space.style.height = `${lines * ROW}px`;
     if (toScroll && about.loaded) { scroller.scrollTop = toScroll; toScroll = 0; }
     draw();
   }
@@ -108,27 +104,31 @@ export function show(main, signal, page) {
     const where = found.findIndex((job) => job.job_id === focused);
     drawn = found.slice(first, last).map((job, offset) => [job, first + offset]);
     if (where >= 0 && (where < first || where >= last)) drawn.push([found[where], where]);
-    return void patch(space, drawn.map(([job, at]) => row(job, at)));
+    const unread = [];
+    for (let at = Math.max(first, found.length); at < Math.min(last, lines); at += 1) unread.push(h("div.row", { "data-key": at, role: "listitem", style: { top: `${at * ROW}px` } }, h("div.title", "…")));
+    if (unread.length) want(last);
+    return void patch(space, drawn.map(([job, at]) => row(job, at)), unread);
   }
 
   function nothing() {
     if (!about.loaded) return h("p.empty", "Reading jobs…");
-    if (jobs.size) return h("div.empty", h("p", "No job matches."), h("button", { onclick: () => { type(""); pick("all"); } }, "Show all"));
-    return h("div.empty", h("p", "No jobs yet."), h("p", "Start one: ", h("code", "outlive run -- make test")), h("p.dim", `Jobs of ${about.root} appear here by themselves.`));
+    const { whole, root } = made(jobs.size ? "no-match" : "no-jobs");
+    root?.append(about.root);
+    return whole;
   }
 
   function row(job, at) {
     const command = shell(job.command), name = one(job.name);
     return h("div", {
       class: `row ${condition(job).kind}${job.job_id === kept.chosen ? " chosen" : ""}`, id: `job-${job.job_id}`, "data-job": job.job_id,
-      role: "listitem", "aria-posinset": at + 1, "aria-setsize": found.length,
+      role: "listitem", "aria-posinset": at + 1, "aria-setsize": lines,
       style: { top: `${at * ROW}px` },
     },
-    h("div.title", page.link("a.name", `job/${job.job_id}`, { tabIndex: job.job_id === kept.chosen ? 0 : -1, draggable: "false" }, name), command !== name && h("span.command", command),
+    h("div.title", h("a.name", { href: `${base}job/${job.job_id}`, tabIndex: job.job_id === kept.chosen ? 0 : -1, draggable: "false" }, name), command !== name && h("span.command", command),
       job.host && only("host", job.host, `on ${one(job.host)}`), job.sandbox && h("span.tag", one(job.sandbox.mode)),
       (job.tags ?? []).slice(0, 4).map((tag) => only("tag", tag, one(tag))), h("span.last", one(job.last_line))),
     small(job),
-    h("div.who", job.owner && job.owner !== "cli" ? one(job.owner) : ""), h("div.how", badge(job)),
+    h("div.who", h("span", job.owner && job.owner !== "cli" ? one(job.owner) : ""), job.session && only("session", job.session, one(job.session).slice(-4))), h("div.how", badge(job)),
     h("span.when", job.finished_at ? ago(Date.parse(job.finished_at)) : ""), h("span.took", job.finished_at && begun(job) ? `took ${age(job)}` : age(job)));
   }
 
@@ -149,17 +149,22 @@ export function show(main, signal, page) {
     document.querySelector(`#job-${kept.chosen} .name`)?.focus({ preventScroll: true });
   }
 
-  page.keys({
-    "/": ["filter", () => input.focus()],
-    ...same("next job", () => choose(1), "j", "ArrowDown"), ...same("previous job", () => choose(-1), "k", "ArrowUp"),
-    ...same("", () => choose(0, 0), "Home"), ...same("", () => choose(0, found.length - 1), "End"),
-    ...same("", () => choose(Math.floor(scroller.clientHeight / ROW)), "PageDown"), ...same("", () => choose(-Math.floor(scroller.clientHeight / ROW)), "PageUp"),
-    o: ["sort by the next column", () => { const ids = ["", ...Object.keys(COLUMNS)]; sort(ids[(ids.indexOf(kept.sort.replace("-", "")) + 1) % ids.length]); }],
-    u: ["the next question", nextQuestion], b: ["notify me of questions", () => notify?.click()],
-    Enter: ["open the job", () => { if (kept.chosen) page.go(`job/${kept.chosen}`); }],
-    ...Object.fromEntries(Object.entries(NAMES).map(([group, name], at) => [at + 1, [name.toLowerCase(), () => pick(group)]])),
-  });
   const pick = (name) => { kept.group = name; anew(); };
+  const seen = () => Math.floor(scroller.clientHeight / ROW);
+  page.does({
+    filter: () => input.focus(),
+    next: () => choose(1), previous: () => choose(-1), first: () => choose(0, 0), last() { if (lines > found.length) scroller.scrollTop = lines * ROW; else choose(0, lines - 1); }, pageDown: () => choose(seen()), pageUp: () => choose(-seen()),
+    sort() { const ids = ["", ...Object.keys(COLUMNS)]; sort(ids[(ids.indexOf(kept.sort.replace("-", "")) + 1) % ids.length]); },
+    async new() {
+      const id = await startCommand();
+      if (id) page.go(`job/${id}`);
+    },
+    clean: () => deleteJobs(found.filter((job) => OVER.has(job.state)).map((job) => job.job_id), `Those of ${isAll ? "all jobs" : "the jobs that this list shows"} that have ended, with their output`),
+    question: nextQuestion, notify: turnNotify,
+    open() { if (kept.chosen) page.go(`job/${kept.chosen}`); },
+    ...Object.fromEntries(Object.keys(NAMES).map((group) => [group, () => pick(group)])),
+    everything() { type(""); pick("all"); },
+  });
   on(input, "keydown", (event) => {
     if (event.key === "Escape") { if (input.value) type(""); else scroller.focus(); event.stopPropagation(); }
     if (event.key === "ArrowDown" || event.key === "Enter") { scroller.focus(); choose(0); event.preventDefault(); event.stopPropagation(); if (event.key === "Enter" && found.length === 1) page.go(`job/${found[0].job_id}`); }
@@ -170,8 +175,8 @@ export function show(main, signal, page) {
   onJobs(() => refresh(true), signal);
   watchUsage(() => drawn.map(([job]) => job.job_id).filter((id) => jobs.get(id)?.state === "running" && !jobs.get(id).host), draw, signal);
   addEventListener("resize", draw, { signal });
-  const timer = setInterval(draw, 1000);
-  over(signal, () => { clearInterval(timer); clearTimeout(late); });
+  every(1000, draw, signal);
+  over(signal, () => clearTimeout(late));
   page.list = location.search;
   page.place = () => ({ scroll: kept.scroll = scroller.scrollTop, chosen: kept.chosen });
   document.title = "outlive";

@@ -1,7 +1,7 @@
 // What jobs ask a person, answered in place: a line for a prompt, yes or no for a command.
 
-import { call } from "./api.js";
-import { OVER, ago, byId, condition, fill, h, named, number, on, one, over, patch, press, shell, toast, told, visible } from "./dom.js";
+import { base, call } from "./api.js";
+import { OVER, ago, byId, condition, every, fill, h, named, made, number, on, one, patch, press, shell, toast, told, visible } from "./dom.js";
 import { groups, jobs, onJobs } from "./jobs.js";
 import { watchHidden } from "./polling.js";
 
@@ -38,31 +38,31 @@ function offered(prompt = "") {
 
 // Enter sends one line, once: what is asked next is another question, with a form of its own
 export function lineForm(job) {
-  const field = h("input", { type: job.echo === false ? "password" : "text", "aria-label": `Answer ${one(job.name)}`, placeholder: "One line, and Enter", autocomplete: "off", spellcheck: "false" });
+  const { whole: form, field } = made("answer-line");
   const send = async (line) => {
     if (form.inert) return;
     form.inert = true;
     if (await answer(job, "answer", { line }, "Sent")) field.value = "";
     form.inert = false;
   };
-  const form = h("form.answer", { "data-key": keyOf(job), onsubmit: (event) => { event.preventDefault(); send(field.value); } },
-    field, h("button", "Send"), offered(job.prompt).map((word) => h("button.quiet", { type: "button", "data-word": word[0], onclick: () => send(word) }, word)));
+  form.dataset.key = keyOf(job);
+  form.onsubmit = (event) => { event.preventDefault(); send(field.value); };
+  field.type = job.echo === false ? "password" : "text";
+  field.ariaLabel = `Answer ${one(job.name)}`;
+  form.append(...offered(job.prompt).map((word) => h("button.quiet", { type: "button", "data-word": word[0], onclick: () => send(word) }, word)));
   return form;
 }
 
 export function commandForm(job) {
-  const reason = h("input", { "aria-label": `Why not ${one(job.name)}`, placeholder: "Why not (its caller is told)", autocomplete: "off" });
-  const deny = () => answer(job, "deny", reason.value ? { reason: reason.value } : {}, "Denied");
-  const approve = (always) => answer(job, "approve", { always }, "Approved");
-  return h("form.answer", { onsubmit: (event) => { event.preventDefault(); deny(); } },
-    h("button.good", { type: "button", "data-word": "a", title: "Approve (a)", onclick: () => approve(false) }, "Approve"),
-    h("button", { type: "button", "data-word": "A", title: "Approve exactly this from now on (A)", onclick: () => approve(true) }, "Always"),
-    h("button.bad", { "data-word": "D", title: "Deny (D)" }, "Deny"), reason);
+  const { whole: form, yes, always, reason } = made("answer-command");
+  form.onsubmit = (event) => { event.preventDefault(); answer(job, "deny", reason.value ? { reason: reason.value } : {}, "Denied"); };
+  for (const button of [yes, always]) button.onclick = () => answer(job, "approve", { always: button === always }, "Approved");
+  reason.ariaLabel = `Why not ${one(job.name)}`;
+  return form;
 }
 
 // All questions, the oldest first. Keys in one: those of its buttons, and x, which picks it
-export function inbox(page, signal) {
-  const place = h("section.inbox", { "aria-label": "Waiting for you", hidden: true });
+export function inbox(place, signal) {
   const draw = () => {
     const asked = [...jobs.values()].filter(groups.asks).sort((a, b) => (a.job_id < b.job_id ? -1 : 1));
     for (const id of picked) if (!asked.some((job) => job.job_id === id)) picked.delete(id);
@@ -76,7 +76,7 @@ export function inbox(page, signal) {
     const id = job.job_id, command = isCommand(job);
     const pick = h("input", { type: "checkbox", title: "Answer together with others (x)", "aria-label": `Pick ${one(job.name)}`, checked: picked.has(id), onchange: () => { picked[pick.checked ? "add" : "delete"](id); draw(); } });
     return h("li.question", { "data-key": keyOf(job), tabIndex: -1 },
-      h("div.title", pick, page.link("a.name", `job/${id}`, {}, one(job.name)), h("span.dim", `${job.owner === "cli" ? "" : `${one(job.owner ?? "")} · `}${ago(Date.parse(job.asked_at ?? job.created_at))}`),
+      h("div.title", pick, h("a.name", { href: `${base}job/${id}` }, one(job.name)), h("span.dim", `${job.owner === "cli" ? "" : `${one(job.owner ?? "")} · `}${ago(Date.parse(job.asked_at ?? job.created_at))}`),
         command || h("code.command", shell(job.command))),
       command ? [named(job.approval.reason ?? ""), askedFacts(job), commandForm(job)] : [h("code.prompt", visible(job.prompt ?? "") || "It reads its input"), lineForm(job)]);
   };
@@ -93,10 +93,8 @@ export function inbox(page, signal) {
     event.stopPropagation();
   });
   onJobs(draw, signal);
-  const timer = setInterval(() => { if (!place.hidden && !document.hidden) draw(); }, 5000);
-  over(signal, () => clearInterval(timer));
+  every(5000, () => { if (!place.hidden && !document.hidden) draw(); }, signal);
   draw();
-  return place;
 }
 
 // To the field of the next question, or to a command as a whole
@@ -119,16 +117,16 @@ export async function turnEnd(id) {
   }
 }
 
-export function notifier() {
-  const button = h("button.toggle.quiet", { "aria-pressed": String(tells), title: "A notification of the desktop for each question (b)", onclick: () => turnNotify(button) }, "Notify me");
-  return "Notification" in window ? button : null;
-}
-
-async function turnNotify(button) {
-  if (!tells && await isAllowed() !== true) return;
-  setTells(!tells);
-  localStorage.setItem(STORED, tells ? "on" : "");
+// The button of questions → what it does
+export function notifier(button) {
+  button.hidden = !("Notification" in window);
   press(button, tells);
+  return async () => {
+    if (button.hidden || (!tells && await isAllowed() !== true)) return;
+    setTells(!tells);
+    localStorage.setItem(STORED, tells ? "on" : "");
+    press(button, tells);
+  };
 }
 
 function setTells(now) {

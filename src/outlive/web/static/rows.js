@@ -4,7 +4,7 @@
 // scroll bar is a scale: a large movement goes to its place on it, a small one moves by rows.
 
 import { parts, show as showParts } from "./ansi.js";
-import { h, number, on, patch } from "./dom.js";
+import { clock, h, number, on, patch } from "./dom.js";
 
 const HIGHEST = 6_000_000; // pixels; Firefox draws nothing beyond 17 million
 const CHUNK = 200;
@@ -14,7 +14,7 @@ export class Rows {
   // load(row, count, signal) → an answer of the server; link(seq) → the address of a row, or null;
   // whole: what has the whole of a line that is too long to be shown
   constructor({ load, link, whole = "Download has them all", onMove = () => {} }) {
-    Object.assign(this, { load, link, whole, onMove, total: 0, top: 0, last: 0, atEnd: true, wrap: false, marks: null });
+    Object.assign(this, { load, link, whole, onMove, total: 0, top: 0, last: 0, atEnd: true, wrap: false, marks: null, groups: new Map(), folded: new Set(), folds: [] });
     this.target = null; // the row that is pointed at
     this.kept = new Map();
     this.asked = new Map(); // chunk → AbortController
@@ -82,17 +82,42 @@ export class Rows {
   }
 
   drop() {
-    for (const row of this.kept.keys()) if (Math.abs(row - this.top) > 2000 && row < this.total - 1000) this.kept.delete(row);
+    for (const row of this.kept.keys()) if (Math.abs(row - this.rowAt(this.top)) > 2000 && row < this.total - 1000) this.kept.delete(row);
   }
 
   measure() {
-    const whole = this.total * this.rowHeight;
+    const whole = this.count * this.rowHeight;
     const digits = String(this.total).length;
     this.element.style.setProperty("--digits", Math.max(4, digits + Math.floor((digits - 1) / 3)));
     this.space.style.height = `${Math.min(whole, HIGHEST)}px`;
     if (this.pressed) return;
     if (this.atEnd) this.toEnd();
     else this.draw();
+  }
+
+  // --- groups, of which some are folded: only their first row is shown, and `top` counts only what is ---
+
+  // Groups [first row, last row]: all folded, or none
+  group(groups, folded) {
+    this.groups = new Map(groups);
+    this.folded = new Set(folded ? this.groups.keys() : []);
+    this.fold();
+  }
+
+  fold() {
+    this.folds = [];
+    for (const [head, last] of this.groups) if (this.folded.has(head) && head > (this.folds.at(-1)?.[1] ?? -1)) this.folds.push([head + 1, last]);
+    this.measure();
+  }
+
+  get count() {
+    return this.folds.reduce((left, [from, to]) => left - (to - from + 1), this.total);
+  }
+
+  rowAt(place) {
+    let row = place;
+    for (const [from, to] of this.folds) if (row >= from) row += to - from + 1; else break;
+    return row;
   }
 
   // --- moving ---
@@ -102,7 +127,7 @@ export class Rows {
   }
 
   get lastTop() {
-    return Math.max(0, this.total - this.seen);
+    return Math.max(0, this.count - this.seen);
   }
 
   toEnd() {
@@ -114,7 +139,11 @@ export class Rows {
 
   toRow(row, { point = false } = {}) {
     if (point) this.target = row;
-    this.to(row - Math.floor(this.seen / 3));
+    const folded = this.folded.size;
+    for (const [head, last] of this.groups) if (row > head && row <= last) this.folded.delete(head);
+    if (folded !== this.folded.size) this.fold();
+    const above = this.folds.reduce((hidden, [from, to]) => (row > to ? hidden + to - from + 1 : hidden), 0);
+    this.to(row - above - Math.floor(this.seen / 3));
   }
 
   by(rows) {
@@ -144,7 +173,7 @@ export class Rows {
     const moved = now - this.last;
     if (Math.abs(moved) < 0.5) return;
     this.last = now;
-    const exact = this.total * this.rowHeight <= HIGHEST;
+    const exact = this.count * this.rowHeight <= HIGHEST;
     if (now <= 0) this.top = 0;
     else if (exact || Math.abs(moved) > 3 * this.element.clientHeight) this.top = this.range ? (now / this.range) * this.lastTop : 0;
     else this.top = this.within(this.top + moved / this.rowHeight);
@@ -166,12 +195,12 @@ export class Rows {
       this.layer.style.transform = `translateY(${Math.min(0, this.element.clientHeight - this.layer.offsetHeight)}px)`;
       return;
     }
-    const first = Math.floor(this.atEnd ? Math.max(0, this.total - this.seen - 1) : this.top);
-    const wanted = Math.ceil(this.seen) + 2;
-    this.need(first, first + wanted);
-    const found = [];
+    const first = Math.floor(this.atEnd ? Math.max(0, this.count - this.seen - 1) : this.top);
+    const shown = [];
+    for (let at = first; at < Math.min(this.count, first + this.seen + 2); at += 1) shown.push(this.rowAt(at));
+    this.need(shown);
     const style = { style: null };
-    for (let row = first; row < this.total && found.length < wanted; row += 1) found.push(this.row(this.kept.get(row), row, style));
+    const found = shown.map((row) => this.row(this.kept.get(row), row, style));
     patch(this.layer, found);
     const height = this.layer.offsetHeight;
     const scroll = this.element.scrollTop;
@@ -186,21 +215,22 @@ export class Rows {
       return h("div.line.gap", { role: "note" }, h("span.number", "⋯"),
         h("span.text", `${number(data.gap.lines)} lines (${number(data.gap.bytes)} bytes) are gone: the job printed more than its quota keeps`));
     }
-    const [line, seq, runs, length] = data;
+    const [line, seq, runs, length, time, isExact] = data;
     const text = h("span.text");
+    if (this.groups.has(row)) {
+      const isFolded = this.folded.has(row);
+      text.append(h("button.quiet.fold", { "aria-expanded": String(!isFolded), "aria-label": "Lines of this group", onclick: () => { this.folded[isFolded ? "delete" : "add"](row); this.fold(); } }, isFolded ? "▸" : "▾"));
+    }
     showParts(text, parts(runs, style), this.marks);
     if (length) text.append(h("span.cut", ` … ${number(length)} bytes in this line; ${this.whole}`));
     const errors = runs.some((value, at) => at % 2 === 0 && value === 1);
     return h("div", { class: `line${errors ? " stderr" : ""}${row !== null && row === this.target ? " target" : ""}`, "data-seq": seq, "data-key": seq },
-      h("a.number", { href: this.link(seq), tabIndex: -1, title: errors ? "stderr; link to this line" : "link to this line" }, line === null ? "" : number(line).replaceAll(",", "\u2009")), text);
+      h("a.number", { href: this.link(seq), tabIndex: -1, title: errors ? "stderr; link to this line" : "link to this line" }, line === null ? "" : number(line).replaceAll(",", "\u2009")),
+      time && h("time", { title: isExact ? "when its first byte was printed" : "not before this time: when exactly is not recorded" }, `${isExact ? "" : "≥ "}${clock(time)}.${String(time % 1000).padStart(3, "0")}`), text);
   }
 
-  need(from, to) {
-    const wanted = new Set();
-    for (let chunk = Math.floor(Math.max(0, from) / CHUNK); chunk * CHUNK < Math.min(to, this.total); chunk += 1) {
-      const start = chunk * CHUNK;
-      for (let row = Math.max(start, from); row < Math.min(start + CHUNK, this.total, to); row += 1) if (!this.kept.has(row)) wanted.add(chunk);
-    }
+  need(rows) {
+    const wanted = new Set(rows.filter((row) => !this.kept.has(row)).map((row) => Math.floor(row / CHUNK)));
     for (const [chunk, one] of this.asked) if (!wanted.has(chunk) && this.asked.size > 3) { one.abort(); this.asked.delete(chunk); }
     for (const chunk of wanted) if (!this.asked.has(chunk)) this.ask(chunk);
   }

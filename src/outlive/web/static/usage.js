@@ -76,33 +76,31 @@ export function small(job) {
   return h("div.use", canvas, h("span", `${percent(now.cpu)} · ${bytes(now.memory)}`));
 }
 
-// Curves below each other, over one axis of time; `parts`: [{ name, colour, shown, least }]
-export class Curves {
-  // pieces(part) → [{ from, to, value }]; picked(time) is called for a click
-  constructor({ parts, pieces, picked, label }) {
-    this.parts = parts.map((part) => ({ ...part, canvas: h("canvas", { role: "img", "aria-label": part.name }), value: h("span.value") }));
-    this.pieces = pieces;
-    this.element = h("div.curves.picks", { role: "group", "aria-label": label },
-      this.parts.map((part) => h("div.curve", part.canvas, h("div.name", `${part.name} `, part.value))));
-    on(this.element, "click", (event) => picked(this.timeAt(event.clientX)));
-  }
+const CURVES = [
+  { name: "CPU", colour: "--accent", shown: percent, least: 0.1 },
+  { name: "memory", colour: "--runs", shown: bytes, least: 1 },
+  { name: "output", colour: "--asks", shown: (rate) => `${bytes(Math.round(rate))}/s`, least: 1 },
+];
 
-  timeAt(x) {
-    const box = this.parts[0].canvas.getBoundingClientRect();
-    return this.start + ((x - box.left) / box.width) * (this.end - this.start);
-  }
-
-  draw(start, end) {
-    this.start = start;
-    this.end = end;
-    for (const part of this.parts) {
-      const drawn = this.pieces(part).filter((one) => one.to >= start && one.from <= end);
-      draw(part.canvas, drawn, { start, end, most: Math.max(part.least, ...drawn.map((one) => one.value)), colour: part.colour });
-      part.value.textContent = drawn.length ? part.shown(drawn.at(-1).value) : "–";
+// The curves of a job, below each other, over one axis of time → what draws them. A click calls picked(seq), with where
+// its output ended then
+export function curvesOf(element, id, picked) {
+  const parts = CURVES.map((part) => ({ ...part, canvas: h("canvas", { role: "img", "aria-label": part.name }), value: h("span.value") }));
+  element.append(...parts.map((part) => h("div.curve", part.canvas, h("div.name", `${part.name} `, part.value))));
+  on(element, "click", ({ clientX }) => {
+    const box = parts[0].canvas.getBoundingClientRect(), pieces = rates(id), start = pieces[0].from;
+    const time = start + ((clientX - box.left) / box.width) * (pieces.at(-1).to - start);
+    const end = pieces.find((piece) => time <= piece.to)?.end;
+    if (end) picked(end - 1);
+  });
+  return () => {
+    const pieces = rates(id);
+    element.hidden = pieces.length < 2;
+    if (element.hidden) return;
+    for (const { name, colour, shown, least, canvas, value } of parts) {
+      const drawn = pieces.map((one) => ({ ...one, value: one[name.toLowerCase()] }));
+      draw(canvas, drawn, { start: pieces[0].from, end: pieces.at(-1).to, most: Math.max(least, ...drawn.map((one) => one.value)), colour });
+      value.textContent = shown(drawn.at(-1).value);
     }
-  }
+  };
 }
-
-export const CPU = { name: "CPU", colour: "--accent", shown: percent, least: 0.1 };
-export const MEMORY = { name: "memory", colour: "--runs", shown: bytes, least: 1 };
-export const OUTPUT = { name: "output", colour: "--asks", shown: (rate) => `${bytes(Math.round(rate))}/s`, least: 1 };

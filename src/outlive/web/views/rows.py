@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
@@ -39,6 +39,7 @@ class Wanted(NamedTuple):
     seq: int | None = None
     line: int | None = None
     most: int = 200
+    times: bool = False  # say when each was printed
 
 
 def rows(
@@ -54,7 +55,7 @@ def rows(
             _changed(ctx, job, known, time.monotonic() + wait_ms / 1000)
         inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
-            page = _Page(job, output)
+            page = Page(job, output)
             try:
                 page.count(whole=wanted.row is not None or wanted.line is not None)
                 answer = output.steady(page.read, wanted)
@@ -104,7 +105,7 @@ def _changed(ctx: Context, job: JobDir, known: Mapping[str, object], deadline: f
         control.close()
 
 
-class _Page:
+class Page:
     """Rows of one snapshot of the output."""
 
     def __init__(self, job: JobDir, output: Output) -> None:
@@ -118,18 +119,27 @@ class _Page:
         self.counted = self.lines.count(None if whole else time.monotonic() + _COUNT_S)
 
     def read(self, wanted: Wanted) -> dict[str, object]:
-        row, seq, line, most = wanted
+        row, seq, line, most, _ = wanted
         count = max(1, min(most, MOST_ROWS))
         if not self.counted:
             return self._uncounted(seq, count)
         total = self._total()
-        around = self._row_at(seq) if seq is not None else None if line is None else self._row_of(line - 1)
+        around = self.row_at(seq) if seq is not None else None if line is None else self._row_of(line - 1)
         if around is not None:
             row = max(0, around - count // 4)
         first = max(0, total - count) if row is None else max(0, min(row, total))
         shown = self._rows(first, min(count, total - first))
+        if wanted.times:
+            shown = [self._timed(one) if isinstance(one, list) else one for one in shown]
         answer = {"total_rows": total, "total_lines": self.lines.total(), "first_row": first, "rows": shown}
         return answer if around is None else {**answer, "row": around}
+
+    def _timed(self, row: list[Any]) -> list[Any]:
+        """Return a row with the time in ms from which on it was printed, and whether that is when. Only the beginning of
+        a run has a time."""
+        line, seq, runs, *length = row
+        start, when = self._output.run_at(seq)
+        return [line, seq, runs, length[0] if length else 0, when // 1_000_000, start == seq]
 
     def _uncounted(self, seq: int | None, count: int) -> dict[str, object]:
         """Return rows without their numbers, for the time until all lines are counted."""
@@ -161,7 +171,7 @@ class _Page:
             return max(0, line)
         return edges[0] if line < edges[1] else edges[0] + 1 + line - edges[1]
 
-    def _row_at(self, seq: int) -> int:
+    def row_at(self, seq: int) -> int:
         edges, hole = self._edges(), self.lines.hole
         seq = min(seq, max(0, self.lines.end - 1))
         if edges is not None and hole.holds(seq):

@@ -1,6 +1,6 @@
 """Record what a caller does, before it is done ([audit] of the configuration).
 
-A caller that changes nothing is not recorded. Without [audit] nothing is loaded.
+A caller that changes nothing is not recorded.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from outlive.core.records import AuditTarget, Definition
 from outlive.errors import OutliveError, from_os
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
-from outlive.store.audit import record
 
 
 def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) -> None:
@@ -32,7 +31,7 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) ->
     }
     told = {name: value for name, value in {**about, **facts}.items() if value is not None}
     try:
-        record.append(target, verb, **told)
+        _append(target, verb, **told)
     except OSError as error:
         why = from_os("writing the audit record", error)
         if target.required:
@@ -44,12 +43,16 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) ->
 
 
 def note_start(ctx: Context, verb: str, plan: Plan) -> AuditTarget | None:
-    """Record that a job is about to be started or defined, and return where its end is recorded."""
+    """Record that a job is about to be started or defined. Return where its supervisor records its
+    end, None if nothing is recorded. Errors: io_error, as `note`."""
+    target = ctx.config.audit(ctx.env)
+    if target is None:
+        return None
     facts = _defined(plan.definition, {**ctx.env, **plan.overrides})
     asked = plan.definition.approval  # another process may have decided that a person is asked
     decided = ctx.decision or ({"decision": "ask", "rule": str(asked.rule)} if asked else {})
     note(ctx, verb, plan.definition.job_id, **facts, **decided)
-    return ctx.config.audit(ctx.env)
+    return target
 
 
 def _defined(definition: Definition, values: dict[str, str]) -> dict[str, object]:
@@ -85,6 +88,13 @@ def note_unstarted(ctx: Context, job_id: str, error: OutliveError) -> None:
     if target is None:
         return
     try:
-        record.append(target, record.END, job_id=job_id, state="failed", reason="launch", message=error.message)
+        _append(target, None, job_id=job_id, state="failed", reason="launch", message=error.message)
     except OSError as why:
         ctx.warnings.append(f"This is not in the audit record: {why.strerror}.")
+
+
+def _append(target: AuditTarget, verb: str | None, **facts: object) -> None:
+    """Append an entry; without `verb` that of an end. Errors: OSError."""
+    from outlive.store.audit import record  # late: 0.4 ms, and few people keep a record
+
+    record.append(target, verb or record.END, **facts)

@@ -1,0 +1,81 @@
+"""One call of the command line."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from outlive.cli import stdio
+from outlive.jobs.context import Context
+from outlive.verbs import envelope
+from outlive.verbs.spec import GlobalOptions, Verb
+
+if TYPE_CHECKING:
+    from outlive.launch.from_cli import Launcher
+
+ERROR = 1  # the exit status of a call that failed
+
+
+class Call:
+    """What is known of the call so far; error answers and ^C need it wherever the call stopped."""
+
+    __slots__ = ("argv", "context", "cwd", "env", "launcher", "options", "started", "values", "verb")
+
+    def __init__(self, argv: list[str], launcher: Launcher | None) -> None:
+        self.argv = argv
+        self.started = time.monotonic()
+        self.env = dict(os.environ)
+        self.cwd = _cwd()
+        self.options = GlobalOptions()
+        self.verb: Verb | None = None
+        self.values: dict[str, Any] = {}
+        self.context: Context | None = None
+        self.launcher = launcher or LateLauncher()
+
+    def log(self, level: int, text: str) -> None:
+        if stdio.level(self.options.verbose, self.env) >= level:
+            stdio.note(f"outlive: {text}\n")
+
+    def print(self, answer: dict[str, object]) -> None:
+        """Print an answer. Errors: SystemExit if it cannot be written."""
+        try:
+            if self.options.human or os.isatty(1):
+                from outlive.cli import human, text  # late: for a person
+
+            if self.options.human:
+                verbose = self.options.verbose > 0
+                stdio.text(human.answer(answer, text.Style.of_stdout(self.env), verbose=verbose))
+            else:
+                stdio.json_line(envelope.encoded(answer))
+                if os.isatty(1):
+                    human.hint_once(self.env)
+        except OSError as error:  # stdout may be on a full disk: the caller sees half an object, so say why
+            stdio.note(f"outlive: while writing the answer: {error.strerror}\n")
+            raise SystemExit(ERROR) from None
+
+
+class LateLauncher:
+    """A launcher that is loaded at its first use: most verbs start nothing, and it is 4 % of `status`."""
+
+    def __init__(self) -> None:
+        self._loaded: Launcher | None = None
+
+    def prepare(self) -> None:
+        self._load().prepare()
+
+    def send(self, files: dict[str, int]) -> None:
+        self._load().send(files)
+
+    def _load(self) -> Launcher:
+        from outlive.launch.from_cli import Launcher
+
+        self._loaded = self._loaded or Launcher()
+        return self._loaded
+
+
+def _cwd() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # deleted under us, or a parent that may not be searched
+        return None

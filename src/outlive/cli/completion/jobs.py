@@ -1,0 +1,65 @@
+"""Titles and ids of jobs that may stand in a place of a command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from itertools import islice
+
+from outlive.cli.text import line
+from outlive.config import Config
+from outlive.core.ids import short_id
+from outlive.core.records import Definition
+from outlive.errors import OutliveError
+from outlive.jobs import lookup
+from outlive.jobs.context import Context
+from outlive.store.root import Store, default_path
+
+_JOBS = 50  # that are offered: the running ones, and the newest
+_ALIVE = frozenset({"kill", "write", "send-keys", "submit", "paste", "resize", "attach"})  # for running jobs alone
+_BY_ID = frozenset({"remove", "clear", "approve", "deny"})  # take no titles
+
+
+def of(verb: str, word: str, root: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return titles and short ids of the jobs that the verb can be about, and the whole id where
+    that was begun."""
+    names: dict[str, str] = {}
+    for job_id, definition, state in _newest(root, env):
+        if verb in _ALIVE and state != "running":
+            continue
+        about = f"{state}, {line(definition.name)}"
+        title = definition.title
+        if title and verb not in _BY_ID and title.isprintable() and title.startswith(word):
+            names.setdefault(title, f"{state}, {short_id(job_id)}")  # the newest comes first
+        for name in (short_id(job_id), job_id):
+            if name.startswith(word.upper()) and (word or name != job_id):
+                names.setdefault(name, about)
+                break
+    return [*names.items()]
+
+
+def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Definition, str]]:
+    """Return id, definition and state of the newest jobs. What cannot be read is left out: this is
+    for a hint while a line is typed."""
+    jobs = []
+    try:
+        store = Store.existing(os.path.realpath(os.path.expanduser(root) or default_path(env)))
+    except (OSError, OutliveError):
+        return []
+    try:
+        ctx = Context(
+            store, Config({}, None), face="cli", owner="cli", client=None, cwd=None, env={}, launcher=None, shell=()
+        )
+        live = list(islice(lookup.live_ids(ctx), _JOBS))
+        for job_id in dict.fromkeys([*live, *islice(lookup.job_ids(ctx), _JOBS)]):
+            try:
+                with lookup.open_known(ctx, job_id) as job:
+                    definition, state = job.read_meta(), job.read_state()
+            except (OSError, OutliveError):
+                continue
+            jobs.append((job_id, definition, state.state if state else "created"))
+    except OSError:
+        pass
+    finally:
+        store.close()
+    return jobs

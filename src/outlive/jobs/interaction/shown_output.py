@@ -1,0 +1,61 @@
+"""The output of a job as answers show it."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.answers.output import Shown
+from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import encoding
+from outlive.jobs.interaction import screen
+from outlive.render import ends, window
+from outlive.render.view import View
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+from outlive.store.output.merged import Output
+
+# Above one of these an answer is made in a thread of the server
+_QUICK_BYTES = 32_768
+_QUICK_RUNS = 4_096  # of one stream without the other between
+
+
+def new_output(inspection: Inspection, job: JobDir, output: Output, since: int, view: View) -> Shown:
+    """Return the output from `since` on. While a program fills its terminal, this ends with the
+    screen, unless `raw`."""
+    shown = None
+    if inspection.state.terminal and not view.raw:
+        shown = screen.instead_of_output(inspection, job, output, since, view.max_bytes)
+    return shown or window.show(job, output, since, output.end, view, more=not inspection.state.finished)
+
+
+def takes_long(inspection: Inspection, output: Output, since: int, max_bytes: int) -> bool:
+    """Return whether `new_output` or `previous` may take more than some hundredths of a second."""
+    new = output.end - since
+    if new > max_bytes or inspection.state.ended_badly:  # lines are chosen, or runs compared
+        return True
+    return (output.end if inspection.state.terminal else new) > _QUICK_BYTES or output.runs > _QUICK_RUNS
+
+
+def snippet(inspection: Inspection, output: Output) -> str:
+    """Return the end of the output; while a program fills its terminal, the screen."""
+    if inspection.state.terminal:
+        if screen.alternate_since(inspection, output, output.end) is not None:
+            return screen.text(screen.drawn(inspection, output), limits.SNIPPET_BYTES)
+    return ends.snippet(output)
+
+
+def telling_line(ctx: Context, inspection: Inspection, output: Output) -> str | None:
+    """Return the line that says why, of a command that exited with another code than 0; of others the last line that is
+    not blank. None if there is none."""
+    if inspection.state.exit_code:
+        from outlive.render.failures import telling  # late: RE2, for failures alone
+
+        return telling.line(output, ctx.config.get("output", "problem_matcher") or ())
+    return ends.last_line(output)
+
+
+def not_utf_8(ctx: Context, output: Output) -> str | None:
+    """Return how to read output that is no UTF-8, if this answer shows any: once for each job and
+    session."""
+    if not output.not_utf_8:
+        return None
+    return encoding.hint(ctx, output.job)

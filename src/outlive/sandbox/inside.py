@@ -1,0 +1,131 @@
+"""What the first process of a sandbox reports: that the command started, and how it ended.
+
+This is all that a supervisor needs of a sandbox once the command runs; what starts one is in session.py.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import struct
+
+from outlive.annotations import Callable
+from outlive.system import fds, process, spawn, tree
+from outlive.system.fds import socket
+from outlive.system.signals import signal
+
+READY, STARTED, _ENDED = 1, 2, 3
+_MESSAGE = struct.Struct("=ii")
+_CREDENTIALS = 2  # SCM_CREDENTIALS: pid, uid, gid
+START_S = 20.0
+
+
+class Unavailable(spawn.BeforeExec):
+    """A sandbox that could not be set up: nothing ran."""
+
+
+class Inside:
+    """A command that runs in a sandbox, and the first process of the sandbox."""
+
+    __slots__ = ("command", "init")
+
+    def __init__(self, command: int, init: int) -> None:
+        self.command = command
+        self.init = init
+
+
+class How:
+    """In which directory a command starts, with which umask (None: ours), and whether its stdin is a
+    terminal. `folder`: an fd of the directory of its job, for the record of what is there before
+    it. `prepare`: see spawn.spawn."""
+
+    __slots__ = ("cwd", "folder", "prepare", "terminal", "umask")
+
+    def __init__(
+        self, cwd: str, umask: int | None, *, terminal: bool, folder: int, prepare: Callable[[], None] | None = None
+    ) -> None:
+        self.cwd = cwd
+        self.umask = umask
+        self.terminal = terminal
+        self.folder = folder
+        self.prepare = prepare
+
+
+def report_pair() -> tuple[socket.socket, socket.socket]:
+    """Return (the supervisor's end, the end in the sandbox) of the socket for reports."""
+    here, there = fds.pair()
+    here.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return here, there
+
+
+def end_outer(outer: int) -> None:
+    """Kill the bwrap outside, so that process 1 of the sandbox becomes our child."""
+    try:
+        os.kill(outer, signal.SIGKILL)
+        os.waitpid(outer, 0)
+    except (ProcessLookupError, ChildProcessError):
+        return
+
+
+def heard(here: socket.socket, ended: int | None = None) -> tuple[int, int, int]:
+    """Return the next message as (kind, value, pid of the sender); (0, 0, 0) if none will come.
+    `ended` is readable when bwrap has ended: a message that it caused is there by then."""
+    poller = select.poll()
+    for fd in (here.fileno(), *(() if ended is None else (ended,))):
+        poller.register(fd, select.POLLIN)
+    poller.poll(int(START_S * 1000))
+    here.setblocking(False)
+    try:
+        message, control, _, _ = here.recvmsg(_MESSAGE.size, socket.CMSG_SPACE(12))
+    except (BlockingIOError, ConnectionResetError):
+        return 0, 0, 0
+    if len(message) != _MESSAGE.size:
+        return 0, 0, 0
+    pids = [struct.unpack_from("=i", data)[0] for _, kind, data in control if kind == _CREDENTIALS]
+    return (*_MESSAGE.unpack(message), pids[0] if pids else 0)
+
+
+def outcome(here: socket.socket) -> int | None:
+    """Return the wait status of the command, None if it was not reported: not yet, or never, if
+    process 1 was killed. The message stays in the socket for a successor."""
+    try:
+        message = here.recv(_MESSAGE.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except (BlockingIOError, ConnectionResetError):
+        return None
+    if len(message) != _MESSAGE.size:
+        return None
+    kind, value = _MESSAGE.unpack(message)
+    return int(value) if kind == _ENDED else None
+
+
+def found_again(here: socket.socket) -> Inside | None:
+    """Return the command that a killed supervisor started and did not record, by the process tree
+    below this process; None if there is none.
+
+    Process 1 of the sandbox has made the command as its first child, so its number inside is 2.
+    """
+    for _ in range(2):
+        below = {member.pid: tree.number_inside(member.pid) for member in tree.below(os.getpid())}
+        command = next((pid for pid, number in below.items() if number == 2), 0)
+        init = next((pid for pid, number in below.items() if number == 1), 0)
+        if init and process.parent(init) != os.getpid():
+            end_outer(process.parent(init) or 0)
+        if command and init:
+            _skip_start(here)
+            return Inside(command, init)
+        kind, value, _ = heard(here)
+        if kind == 0 or (kind == STARTED and value):
+            return None
+    return None
+
+
+def _skip_start(here: socket.socket) -> None:
+    """Take the reports of the start out of the socket, as far as the killed supervisor did not."""
+    while True:
+        try:
+            message = here.recv(_MESSAGE.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except (BlockingIOError, ConnectionResetError):
+            return
+        if len(message) != _MESSAGE.size or _MESSAGE.unpack(message)[0] == _ENDED:
+            return
+        here.recv(_MESSAGE.size, socket.MSG_DONTWAIT)

@@ -1,0 +1,103 @@
+"""What `outlive ui` does once it listens: serve the page. Loading this loads the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from contextlib import closing, suppress
+
+import anyio
+from starlette.requests import Request
+
+from outlive import verbs
+from outlive.cli import stdio
+from outlive.config import Config
+from outlive.launch.fork_server_client import Launcher
+from outlive.mcp.caller import Caller
+from outlive.mcp.http import logging, runner
+from outlive.mcp.http.allowed_hosts import AllowedHosts
+from outlive.mcp.http.connections import Server
+from outlive.mcp.job_environment import JobEnvironment
+from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.offer import PROCESS, RUN, process_verbs
+from outlive.system import ports
+from outlive.web.api import Api
+from outlive.web.application import Page
+from outlive.web.sessions import ASK_S, HOSTS, LinkKind, Sessions
+
+
+def serve(
+    configuration: Config,
+    listeners: list[socket.socket],
+    door: socket.socket,
+    kind: LinkKind,
+    tell: Callable[[str], None],
+    launcher: Launcher,
+    root: str | None,
+) -> int | None:
+    """Serve until a signal comes, and return its number. `door` is the socket that gives links; `tell` is
+    called with the first one, of this `kind`."""
+    environment = JobEnvironment(os.environ)  # the person's own: no login shell is asked
+    tools = Tools(verbs.load(RUN), process_verbs(), frozenset({PROCESS, "exec"}), configuration)
+    calls = Calls(tools, configuration, environment, root=root, launcher=launcher)
+    me = _person()
+    job = me._replace(client="ui-job", program="ui-job")  # a link that a job made for itself
+    name = f"{secrets.token_hex(8)}.localhost"
+    address = f"http://{name}:{listeners[0].getsockname()[1]}/#link="
+    # The number is for programs and for browsers that do not know names below localhost
+    hosts = AllowedHosts([name, HOSTS[0]])
+    api = Api(calls, may_approve=lambda caller: caller is me)
+    sessions = Sessions()
+    page = Page(api, sessions, hosts, caller_of=lambda session: me if session.person else job, is_own=_is_own)
+    logging.keep_mistakes(_log)
+    server = runner.server(page.app, lifespan=False)
+    calls.is_stopping = lambda: server.should_exit
+    gc.freeze()
+    tell(address + sessions.new_link(kind))
+    try:
+        anyio.run(_until_stopped, server, listeners, api, door, lambda kind: address + sessions.new_link(kind))
+    finally:
+        calls.close()
+        launcher.close()
+    return server.ended_by
+
+
+async def _until_stopped(
+    server: Server, listeners: list[socket.socket], api: Api, door: socket.socket, link: Callable[[LinkKind], str]
+) -> None:
+
+    async def give(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Give a new link to a process that may open the root."""
+        with closing(writer), suppress(OSError, ValueError, TimeoutError):
+            asked = json.loads(await asyncio.wait_for(reader.readline(), ASK_S))
+            kind = LinkKind(person=asked.get("person") is True, own=asked.get("own") is not False)
+            writer.write(link(kind).encode() + b"\n")
+            await writer.drain()
+
+    giving = await asyncio.start_unix_server(give, sock=door)
+    await server.serve(sockets=listeners)
+    giving.close()
+    await api.close()
+
+
+def _is_own(request: Request) -> bool:
+    """Return whether the other end of a connection is a process of this user, or of root."""
+    here, there = request.scope.get("server"), request.scope.get("client")
+    if not here or not there:
+        return False
+    return ports.user_at((there[0], there[1]), (here[0], here[1])) in (os.geteuid(), 0)
+
+
+def _person() -> Caller:
+    """Return the user of the page as a caller: with all rights, as at a terminal."""
+    owner = os.environ.get("OUTLIVE_OWNER") or "cli"
+    return Caller(owner, "ui", "ui", program="ui")
+
+
+def _log(line: str) -> None:
+    stdio.note(f"outlive ui: {line}\n")
