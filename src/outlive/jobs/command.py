@@ -127,7 +127,7 @@ def _require_readable(script: bytes, wrapper: list[str]) -> None:
             f"the shell string is longer than {limits.MAX_SCRIPT_BYTES:,} bytes (8 MiB)",
             hint="Put it into a file, and run that.",
         )
-    from outlive.system import scripts
+    from outlive.system import scripts  # late: 1 ms, and few jobs have such a script
 
     if not scripts.can_read(wrapper):
         raise invalid(

@@ -23,7 +23,7 @@ def main(_values: dict[str, Any], options: GlobalOptions) -> int:
         message = "top draws on your terminal, which cannot be drawn on: TERM is dumb"
         raise OutliveError("invalid_argument", message, hint=_INSTEAD)
     try:
-        from outlive.cli.top.screen import Screen
+        from outlive.cli.top.screen import Screen  # late: 60 ms, of urwid, which may be missing
     except ModuleNotFoundError as error:
         if error.name != "urwid":
             raise
