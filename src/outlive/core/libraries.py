@@ -18,10 +18,3 @@ def line_options() -> Any:
     chosen.log_errors = False
     chosen.never_nl = True  # [^x] and \s stay inside their line
     return chosen
-
-
-def sha256(data: bytes) -> str:
-    """Return the SHA-256 of `data` in hexadecimal."""
-    import hashlib  # late: it loads OpenSSL, 4 MB
-
-    return hashlib.sha256(data).hexdigest()

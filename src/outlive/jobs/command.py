@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from outlive import fastjson, limits
-from outlive.core.libraries import sha256
+from outlive.core.ids import sha256
 from outlive.core.records import Script
 from outlive.errors import argument, from_os, invalid
 

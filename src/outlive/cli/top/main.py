@@ -31,5 +31,5 @@ def main(_values: dict[str, Any], options: GlobalOptions) -> int:
         raise OutliveError("invalid_state", "top needs the package urwid, which is not installed", hint=hint) from None
     ctx = terminal_context.opened(options, "top")
     with contextlib.closing(ctx.store):
-        Screen(ctx).run()
+        Screen(ctx, options).run()
     return 0
