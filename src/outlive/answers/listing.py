@@ -52,7 +52,7 @@ class Listed(Part):  # without a docstring, which would be the description of ea
     message: str | None = optional("One sentence about an end that was not a good one, where there is more to say.")
     descendants: int | None = optional("Of a job that ended: its processes that live, if any do. It counts as running.")
     others: bool | None = optional(
-        "It is another session's, or (CLI, only in brief) another directory's: brief names owner and directory of such alone."
+        "Only in brief, which else names neither owner nor directory: it is another session's, or (CLI) another directory's."
     )
     stopped: Stopped | None = part(Stopped)
     place: Place | None = part(Place)

@@ -350,7 +350,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
         last_line=last,
         message=(state.message or None) if state.ended_badly else None,
         descendants=living(inspection, job),
-        others=(_is_of_others(ctx, definition) or None) if ctx.face == "mcp" or ctx.detail != FULL else None,
+        others=(_is_of_others(ctx, definition) or None) if ctx.detail != FULL else None,
         stopped=job_answer.stopped(inspection),
         place=job_answer.place(inspection, job),
         approval=job_answer.approval_of(inspection, job) or None,
