@@ -164,7 +164,8 @@ def _lost(script: _Script, joined: list[Command], depth: int) -> Masked | None:
         if found is None and those[-1].operator == "||" and following is not None and following.name in _SAYING:
             found = _swallowed(script, None if len(those) > 1 else those[0], following)
         for one in those if found is None and len(those) == 1 else ():
-            found = _lost(script, script.inside(one), depth - 1) or _lost_rounds(script, one)
+            inside = one.substituted if one.is_setting else script.inside(one)
+            found = _lost(script, inside, depth - 1) or _lost_rounds(script, one)
             if found is None and one.substituted and not one.is_setting:
                 found = Masked(_code(one.substituted[0]), _ASSIGNED, is_doubtful=True)
         if found is not None:
