@@ -331,7 +331,9 @@ def test_list_is_lines_in_the_order_of_the_answer() -> None:
         for place in ("/a", "/b")
     ]
     assert said("list", jobs=own).splitlines()[2:] == ["AB  running  x  [in /a]", "AB  running  x  [in /b]"]
-    own[1] |= {"others": True, "owner": "two"}
+    own[1] |= {"session": "cd"}  # which has ended, and left it to the caller
+    assert said("list", jobs=own).splitlines()[3] == "AB  running  x  [in /b]"
+    own[1] |= {"session": "ab", "others": True, "owner": "two"}
     assert said("list", jobs=own).splitlines()[2:] == ["AB  running  x", "AB  running  x  [of two, session ab, in /b]"]
     assert said("list", jobs=[], hint="None of yours.") == "None of yours."
     assert said("list", jobs=[]) == "There is no job to list."

@@ -113,6 +113,16 @@ def test_jobs_of_other_scopes_do_not_exist(served: Served, work: Path) -> None:
         assert visitor.refused("process", action="log", job_id=job)[0] == 404
 
 
+def test_nobody_starts_anything_from_the_page_of_a_token(served: Served, work: Path) -> None:
+    job = job_of(served, served.tokens["tests"], "echo hello", work)
+    with Visitor(served.base, served.tokens["tests"]) as visitor:
+        for given in ({"action": "spawn", "command": "true"}, {"action": "restart", "job_id": job}):
+            status, error = visitor.refused("process", **given)
+            assert (status, error["code"]) == (403, "denied"), given
+            assert "starts nothing" in error["message"]
+        assert len(visitor.call("jobs")["jobs"]) == 1
+
+
 def test_nobody_approves_with_a_token(served: Served) -> None:
     with Visitor(served.base, served.tokens["tests"]) as visitor:
         status, error = visitor.refused("approve", job_id="01J00000000000000000000000")

@@ -241,7 +241,7 @@ class _Reader:
         # A flag may be called as over MCP, or by another name for the same thing
         names = {arg.mcp or arg.name: arg for arg in self.args if arg.cli and arg.hidden is not True}
         word = flag.lstrip("-").replace("-", "_")
-        from outlive.verbs import meaning
+        from outlive.verbs import meaning  # late: for a mistake alone
 
         meant = names.get(meaning.argument(word, names, spelling=False) or word)
         if meant is not None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlive import limits
+from outlive.core import resources
 from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.labels import check_tags, name_of
 from outlive.core.quoted import one_line
@@ -164,8 +165,6 @@ def _sandbox(ctx: Context, host: Host | None, cwd: str, args: dict[str, object])
 def _resources(given: dict[str, object] | None) -> Resources | None:
     if not given:
         return None
-    from outlive.core import resources  # late: few jobs name any
-
     return resources.parsed(given)
 
 

@@ -59,7 +59,7 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
         adopted=state.adopted or None,
         restarted_from=definition.restarted_from,
         approval=approval_of(inspection, job),
-        resources=_resources(inspection) if definition.resources is not None else None,
+        resources=use.resources_of(inspection) if definition.resources is not None else None,
         sandbox=None if definition.sandbox is None else {**definition.sandbox.shown},
     )
 
@@ -72,23 +72,14 @@ def place(inspection: Inspection, job: JobDir) -> Place | None:
     return elsewhere.place(inspection, job)
 
 
-def _resources(inspection: Inspection) -> dict[str, object]:
-    return use.resources_of(inspection)
-
-
 def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None:
     """Return what became of the approval of a job, and what a person is shown of it as long as it is
     pending; None if none was asked for."""
     if inspection.definition.approval is None:
         return None
-    from outlive.store import approval
+    from outlive.jobs.permission import facts  # late: 0.5 ms, and few jobs are asked about
 
-    answer = approval.shown(job, inspection.definition)
-    if answer["state"] == approval.PENDING:
-        from outlive.jobs.permission import facts
-
-        answer["facts"] = facts.shown(inspection.definition)
-    return answer
+    return facts.of_approval(job, inspection.definition)
 
 
 def waiting(inspection: Inspection, output: Output) -> Prompt:
@@ -104,7 +95,7 @@ def waiting(inspection: Inspection, output: Output) -> Prompt:
         or output.end != record.seq
     ):
         return Prompt(waiting_for_input=False, keyboard=held)
-    from outlive.jobs.interaction import prompt
+    from outlive.jobs.interaction import prompt  # late: 1 ms, and few jobs ask
 
     # A program that reads key by key shows what is typed itself (an editor, a shell)
     echo = None if record.echo is None else record.echo or not record.canonical

@@ -95,7 +95,7 @@ def list_jobs(
 
 def _shown_bytes(ctx: Context, entry: Listed) -> int:
     """Return how many bytes of the answer an entry takes."""
-    from outlive.verbs import brief
+    from outlive.verbs import brief  # late: over MCP alone
 
     full = entry.to_dict()
     return len(fastjson.dumps(full if ctx.detail == FULL else brief.of_entry(full, Listed)))

@@ -17,6 +17,7 @@ from outlive.jobs.interaction import shown_output
 from outlive.render import truncate, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import asked
+from outlive.render.search import Matched, search
 from outlive.render.sources import StreamLog, lines_of, text_of
 from outlive.render.view import View
 from outlive.store.output.line_index import Lines
@@ -99,8 +100,6 @@ def _search(
     ctx: Context, reader: _Reader, pattern: str, start: tuple[int | None, int | None], context: int | None, **how: Any
 ) -> LogLines:
     """Search from `start` on, which is since_seq and offset; `how`: limit, max_bytes and raw."""
-    from outlive.render.search import Matched, search
-
     wanted, lines = Pattern(pattern, field="search"), reader.lines
     lines.count()
     since_seq, offset = start
@@ -124,7 +123,7 @@ def _refuse_beside_compare(**given: object) -> None:
 def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, **how: Any) -> LogLines:
     """Return the lines that another run did not print; without such a run, the end of the output. `how`: limit, max_bytes
     and raw."""
-    from outlive.jobs.diagnosis import earlier_runs
+    from outlive.jobs.diagnosis import earlier_runs  # late: 2 ms, for what reports failures
 
     run = earlier_runs.named(ctx, definition, text)
     reader.lines.count()
@@ -134,7 +133,7 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
         none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; a job can be named."
         shown.hint = sentences(none, shown.hint)
         return shown
-    from outlive.render.failures import changes  # late: RE2
+    from outlive.render.failures import changes  # late, as above
 
     added = ctx.config.get("output", "problem_matcher") or ()
     with run, Output(run) as output:

@@ -9,6 +9,7 @@ from outlive.core.ids import new_id
 from outlive.jobs import definition, lookup
 from outlive.jobs.starting import making
 from outlive.jobs.starting.call import StartCall
+from outlive.jobs.starting.dedupe import Deduplication
 from outlive.verbs import shared_args
 from outlive.verbs.spec import Verb
 
@@ -23,8 +24,6 @@ def run(ctx: Context, **args: Any) -> Started:
     if plan.definition.dedupe_key is None:
         return call.run(ctx, plan)
     call.check(ctx, plan.definition)
-    from outlive.jobs.starting.dedupe import Deduplication
-
     keyed = Deduplication(ctx)
     try:
         keyed.acquire()

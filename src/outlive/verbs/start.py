@@ -87,10 +87,7 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
     plan = making.plan_of_created(ctx, job)
     definition_module.require_sandbox(ctx, plan.definition, "start")
     if plan.definition.approval is None:
-        if ctx.config.has("policy"):
-            from outlive.jobs.permission import commands  # late: most people have no policy
-
-            commands.require(ctx, plan, ask=True)
+        making.require_allowed(ctx, plan, ask=True)
     elif not approval.is_approved(job):
         raise _pending(job)
     return plan

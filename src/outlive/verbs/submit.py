@@ -10,6 +10,7 @@ from outlive.core.records import CONTROL
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.interaction import stdin
+from outlive.jobs.interaction.exchange import Exchange
 from outlive.verbs.shared_args import TEXT_FIRST, WRITING
 from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
 
@@ -38,8 +39,6 @@ def submit(
         raise invalid("texts", f"give {argument('text')} or {argument('texts')}, not both")
     with lookup.open_job(ctx, job) as job_dir:
         if texts:
-            from outlive.jobs.interaction.exchange import Exchange  # late: few calls have several texts
-
             exchange = Exchange(ctx, job_dir, texts, expect, wait_ms)
             return exchange.run(timeout_ms=timeout_ms, max_bytes=max_bytes)
         enter = b"\r" if adoption.inspect_and_adopt(ctx, job_dir).definition.pty else b"\n"

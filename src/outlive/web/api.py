@@ -96,7 +96,7 @@ class Api:
         """Run an action of the tool `process`, with the arguments and the answer of that tool."""
         verb, _ = self._calls.tools.read(PROCESS, given)
         if verb.right == EXEC:
-            self._require_person(caller, "starts nothing", "outlive run")
+            self._require_person(caller, "starts nothing")
         if verb.right == READ:  # without a read position: those belong to the clients of models
             args = {name: value for name, value in given.items() if name not in ("action", "detail")}
             answer = await self._calls.show(verb.name, caller, **args)
@@ -233,17 +233,17 @@ class Api:
         """Let go of what pages hold."""
         await self._keyboards.close()
 
-    def _require_person(self, caller: Caller, may_not: str, command: str) -> None:
+    def _require_person(self, caller: Caller, may_not: str) -> None:
         if not self._may_approve(caller):
             raise OutliveError(
                 "denied",
                 f"this browser came with a token, or with a link that a job made: it {may_not}",
-                hint=f"A person does that with `outlive ui` or `{command}` on the machine of the server.",
+                hint="A person does that with `outlive ui`, `outlive approve` or `outlive run` on the machine of the server.",
             )
 
     def _person(self, name: str) -> Method:
         async def answer(caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
-            self._require_person(caller, "neither approves nor denies", "outlive approve")
+            self._require_person(caller, "neither approves nor denies")
             verb = verbs.load(name)
             args = self._persons[name].read(given)
             args.pop("detail", None)

@@ -216,7 +216,7 @@ def reach_of(ctx: Context, conditions: list[Condition]) -> Reach | None:
     external = ctx.face == "mcp" and any(one.name in EXTERNAL for one in conditions)
     if not external or not (ctx.config.uses("sandbox") or ctx.ceiling):
         return None
-    from outlive.jobs.permission import reach
+    from outlive.jobs.permission import reach  # late: 2 ms, and few callers are limited
 
     return reach.of(ctx)
 

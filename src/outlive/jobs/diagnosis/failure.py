@@ -43,10 +43,10 @@ def sentence(stdin: str, last: str, command: str = "") -> str | None:
         why = "its stdin is closed" if stdin == "closed" else "stdin_data ends there"
         way = person.way_of_command(command)
         if way:
-            return f"{what}: {why}. Run it again with pty and write, or {way}."
+            return f"{what}: {why}. Run it again with pty and submit, or {way}."
         return (
             f"{what}: {why}. Run it again with the option that answers for you (such as -y), with stdin_data, "
-            "or with pty and write."
+            "or with pty and submit."
         )
     if _NO_TERMINAL.search(last):
         way = person.way_of_command(command)

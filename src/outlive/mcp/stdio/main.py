@@ -56,7 +56,7 @@ def _serve_rest(session: Session) -> None:
     session.prepare()
     gc.disable()  # the imports make half a million objects and keep them: collecting in between costs 50 ms
     try:
-        from outlive.mcp.stdio import serving
+        from outlive.mcp.stdio import serving  # late: half a second, the SDK
     except Exception as error:  # noqa: BLE001 - files that are being replaced: whatever comes of that
         session.refuse(_GONE.format(f"{type(error).__name__}: {error}"))
     else:

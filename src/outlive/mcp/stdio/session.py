@@ -19,6 +19,7 @@ from outlive.errors import OutliveError
 from outlive.jobs import context, lookup
 from outlive.launch.fork_server_client import start
 from outlive.mcp import shown
+from outlive.mcp.caller import on_stdio
 from outlive.mcp.introduction import Introduction, in_plugin
 from outlive.mcp.job_environment import JobEnvironment, job_directory
 from outlive.mcp.stdio import first_answers
@@ -149,7 +150,6 @@ class Session:
     def _has_jobs(self, client: str | None) -> bool:
         """Return whether this client may have a job to list. It has one if that is not quickly
         found out."""
-        from outlive.mcp.caller import on_stdio
 
         caller = on_stdio(client, os.environ, isolate=self.settings.isolate)
         try:

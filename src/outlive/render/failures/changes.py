@@ -18,7 +18,7 @@ from outlive.answers.reading import LogLines
 from outlive.core.ids import short_id
 from outlive.matching.problem_matchers import Matcher
 from outlive.render.decode import decode_exact
-from outlive.render.failures.choice import Lines, best
+from outlive.render.failures.choice import SAYS, Lines, best
 from outlive.render.failures.looked import compiled, shortened
 from outlive.render.plain_text import readable
 from outlive.render.truncate import cut_tail
@@ -32,8 +32,6 @@ _GONE_SHARE = 4  # ... this part of the room
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 # Addresses; hashes; numbers, with the unit of a time
 _MASKED = re.compile(rb"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{7,}\b|\d+(?:[.,:]\d+)*(?: ?(?:[mnu]|\xc2\xb5)?s\b)?")
-
-_SAYS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 
 
 class Counts(NamedTuple):
@@ -111,7 +109,7 @@ class Printed:
         counts = Counter(kind for kind in self.kinds if kind not in known)
         for number in range(len(self.lines)):
             kind = self.kinds[number]
-            if kind in counts and kind not in first and _SAYS.search(self.lines.text(number)):
+            if kind in counts and kind not in first and SAYS.search(self.lines.text(number)):
                 first[kind] = number
         return {number: counts[kind] for kind, number in first.items()}
 

@@ -25,6 +25,7 @@ _MOST_OF_A_KIND = 2
 _RARE = 5  # a line that may report a failure counts if there are at most so many of its kind
 _FULL = 0.5  # of the budget
 _NUMBERS = b"0123456789abcdefABCDEF"
+SAYS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 _TIMES = re.compile(rb"\d+(?:\.\d+)? ?m?s\b|\d+:\d\d(?::\d\d(?:[.,]\d+)?)?|0x[0-9a-f]+|\d{4}-\d\d-\d\d")
 
 
@@ -136,7 +137,7 @@ class Choice:
             if made.has(number):
                 made.take(self._around(number))
         made.take(self.doubtful)
-        made.take(reversed(numbers))
+        made.take(reversed(numbers), saying=True)
         if made.used < budget * _FULL:  # of lines of few kinds, such as rows of a table, more are worth a look
             made.take(reversed(numbers), folded=False)
         return made
@@ -159,14 +160,15 @@ class Made:
     def has(self, number: int) -> bool:
         return bool(self._kept[number])
 
-    def take(self, numbers: Iterable[int], *, share: float = 1, folded: bool = True) -> None:
-        """Choose lines while they fit into a share of the budget, beside what was chosen before."""
+    def take(self, numbers: Iterable[int], *, share: float = 1, folded: bool = True, saying: bool = False) -> None:
+        """Choose lines while they fit into a share of the budget, beside what was chosen before. `saying`: only those with
+        a letter or a digit."""
         kept, lines = self._kept, self._choice.lines
         limit = min(self._budget, self.used + self._budget * share)
         for number in numbers:
             kind = self._choice.kind(number)
             common = self._of_kind[kind] >= _MOST_OF_A_KIND and (folded or number in self._choice.hits)
-            if kept[number] or common:
+            if kept[number] or common or (saying and not SAYS.search(lines.text(number))):
                 continue
             cost = lines.size(number) + GAP_BYTES * (1 - kept[number - 1] - kept[number + 1])
             if self.used + cost <= limit:
