@@ -79,7 +79,11 @@ def test_a_hidden_page_asks_for_nothing_but_the_questions_it_promised_to_tell(ta
     page.reload()
     page.get_by_text("No jobs yet").wait_for()
     calls: list[Any] = []
-    page.on("requestfinished", lambda one: calls.append(one))
+
+    def finished(request: Any) -> None:
+        calls.append(request)
+
+    page.on("requestfinished", finished)
     page.evaluate("hide(true)")
     page.wait_for_timeout(1500)  # what was under way ends
     asked = len(tab.asked)
@@ -88,8 +92,8 @@ def test_a_hidden_page_asks_for_nothing_but_the_questions_it_promised_to_tell(ta
         calls.clear()
         begun = time.monotonic()
         page.wait_for_timeout(1000 * seconds)
-        sizes = [sum(one.sizes().values()) for one in calls]
-        return round(60 * sum(sizes) / (time.monotonic() - begun))
+        total: int = sum(sum(one.sizes().values()) for one in calls)
+        return round(60 * total / (time.monotonic() - begun))
 
     window = float(os.environ.get("TEST_FIGURES_S", "3"))
     page.wait_for_timeout(2000)
