@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.core.base_directories import base_directory
+from outlive.core.host_settings import HostSettings
 from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES, AuditTarget
 from outlive.core.units import duration_ms
 
 if TYPE_CHECKING:
-    from outlive.core.host_settings import HostSettings
-    from outlive.policy.decide import Policy  # late: 1 ms, and most people have no policy
+    from outlive.policy.decide import Policy
 
 
 STRINGS = "array of strings"

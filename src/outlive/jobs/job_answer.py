@@ -7,7 +7,7 @@ where it is found.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.answers import ABSENT
@@ -16,19 +16,16 @@ from outlive.answers.testing import Reported
 from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.units import seconds_of
+from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere, use
 from outlive.jobs.diagnosis import losses as losses_module
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process
 from outlive.system.waiting import checkpoint
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-
 
 _JOINING = "|;&\n"  # without one of these a string is one command
 

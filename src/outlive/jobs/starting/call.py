@@ -6,31 +6,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.answers import sentences
+from outlive.answers.starting import Started
+from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, job_answer, lookup
 from outlive.jobs.conditions import of_job, parse
 from outlive.jobs.conditions.job_wait import JobWait, wait_for
+from outlive.jobs.conditions.parse import Condition
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
+from outlive.jobs.definition import Plan
 from outlive.jobs.starting import answer, making
 from outlive.store import approval
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+from outlive.store.new_job import NewJob
 from outlive.store.output.merged import Output
 from outlive.system.fds import socket
 from outlive.system.waiting import Cancelled
-
-if TYPE_CHECKING:
-    from outlive.answers.starting import Started
-    from outlive.core.records import Definition
-    from outlive.jobs.conditions.parse import Condition
-    from outlive.jobs.context import Context
-    from outlive.jobs.definition import Plan
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-    from outlive.store.new_job import NewJob
-
 
 _LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a job without a terminal
 

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from outlive import fastjson, limits
 from outlive.core.env_files import read_env_files
-from outlive.core.records import LOCAL, State
+from outlive.core.records import LOCAL, Definition, State
 from outlive.errors import OutliveError, argument, from_os
 from outlive.hosts import engines
 from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import refused
-from outlive.jobs.definition import masked_lines
+from outlive.jobs.definition import Plan, masked_lines
 from outlive.store import approval, atomic_file
-from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, Locks
+from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request, of_caller
 from outlive.system import fault_points, fds, process
@@ -27,11 +28,7 @@ from outlive.system.fds import socket
 from outlive.system.waiting import pause
 
 if TYPE_CHECKING:
-    from outlive.core.records import Definition
-    from outlive.jobs.context import Context
-    from outlive.jobs.definition import Plan
-    from outlive.launch import systemd_scope as scope_launch  # late: 1 ms, and few jobs get a scope
-    from outlive.store.job_dir import JobDir
+    from outlive.launch import systemd_scope as scope_launch
 
 
 def require_allowed(ctx: Context, plan: Plan, *, ask: bool) -> None:
