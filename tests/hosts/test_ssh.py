@@ -378,17 +378,8 @@ def test_a_mirror_that_was_killed_after_the_end_is_started_to_give_the_copy_ther
 
 
 def test_while_the_host_is_out_of_reach_answers_say_so_and_requests_can_be_repeated(cli: Cli, box: FakeSsh) -> None:
-    words = (
-        "--host",
-        "box",
-        "--stdin",
-        "open",
-        "--snapshot-after",
-        "5000",
-        "--",
-        "echo before; read x; echo after $x; exit 6",
-    )
-    job = cli.ok("run", *words)["job_id"]
+    words = ("--host", "box", "--stdin", "open", "--snapshot-after", "0", "--")
+    job = cli.ok("run", *words, "echo before; read x; echo after $x; exit 6")["job_id"]
     cli.ok("wait", job, "--until", "regex=before")
     box.down()
     found = until(lambda: (one := cli.ok("status", job)).get("reachable") is False and one, what="it is out of reach")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from outlive.jobs.diagnosis.exit_code import masked
@@ -128,6 +132,9 @@ def test_a_code_that_few_ask_for_is_worth_a_word_if_the_output_reports_a_failure
         "for i in 1; do make | tail",
         "| tail",
         "",
+        "until [ -e go ]; do sleep 0.1; done; echo done",
+        "while ! test -e go; do sleep 1; done; printf x",
+        "sleep 2; echo done",
     ],
 )
 def test_what_hides_nothing_or_is_no_script_is_not_spoken_of(text: str) -> None:
@@ -138,3 +145,53 @@ def test_the_options_of_the_shell_count() -> None:
     assert masked("make | tail", ["-o", "pipefail", "-c"]) is None
     assert masked("make; echo done", ["-ec"]) is None
     assert masked("make; echo done", ["-lc"]) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "make | tail",
+        "make; echo done",
+        "make || true",
+        "make && true || echo failed",
+        "(make || true) && true",
+        "make &",
+        "make & true & wait",
+        "make | tail -1 && echo ok",
+        "(make | tail)",
+        "{ make 2>&1 | tail; } >/dev/null",
+        "for i in 1 2; do make $i | tail; done",
+        "for i in 1 2; do make $i; test $i; done",
+        "while read -r f; do make $f | head -1; done </etc/hostname",
+        "if true; then make | tail; fi",
+        "if make | tail; then echo ok; fi",
+        "case a in a|b) make | tail ;; *) false ;; esac",
+        "f() { make | tail; }; f",
+        "set -e; f() { make; echo on; }; f || echo off",
+        "bash -c 'make | tail'",
+        'eval "make | tail"',
+        'make | tail -3; echo "exit: $?"',
+        "x=$(make); echo $x",
+        "x=$(make | tail)",
+        "echo it is $(make)",
+        "export V=$(make)",
+        "while read l; do echo $l; done < <(make)",
+        "(make; true) | tail",
+        "make <<E | tail\nmake | tail\nE",
+        "time make | tail",
+    ],
+)
+def test_the_code_is_the_same_whatever_becomes_of_what_it_is_said_to_say_nothing_of(tmp_path: Path, text: str) -> None:
+    (tmp_path / "make").write_text("#!/bin/sh\nexit $MADE\n")
+    (tmp_path / "make").chmod(0o755)
+    codes = {
+        subprocess.run(
+            ["bash", "-c", text],
+            env={"PATH": f"{tmp_path}{os.pathsep}{os.defpath}", "MADE": made},
+            capture_output=True,
+            check=False,
+        ).returncode
+        for made in ("0", "1", "77")
+    }
+    assert codes == {0}
+    assert masked(text) is not None

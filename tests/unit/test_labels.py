@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlive import limits
-from outlive.core import labels, shell_string
+from outlive.core import labels
 from outlive.errors import OutliveError
+from outlive.jobs.pipelines import form, naming
 
 
 class TestTags:
@@ -90,10 +91,10 @@ class TestNames:
         ],
     )
     def test_a_job_is_called_as_a_person_would_call_it(self, command: list[str], name: str) -> None:
-        assert labels.name_of(command) == name
+        assert naming.name_of(command) == name
 
     def test_a_long_name_keeps_both_ends(self) -> None:
-        name = labels.name_of(["cat", "a" * 100 + ".log"])
+        name = naming.name_of(["cat", "a" * 100 + ".log"])
         assert len(name) <= limits.NAME_CHARS
         assert name.startswith("cat a") and name.endswith(".log")
 
@@ -105,12 +106,12 @@ class TestNames:
     )
     def test_a_string_of_any_form_has_a_name_and_commands_or_none(self, parts: list[str]) -> None:
         text = "".join(parts)
-        assert labels.name_of([text]) or not text.strip()
-        with suppress(shell_string.Unclear):
-            shell_string.every(shell_string.commands(text))
+        assert naming.name_of([text]) or not text.strip()
+        with suppress(form.Unclear):
+            form.every(form.commands(text))
 
     @given(st.lists(st.text(), min_size=1, max_size=4))
     def test_every_command_has_a_short_name_of_one_line(self, command: list[str]) -> None:
-        name = labels.name_of(command)
+        name = naming.name_of(command)
         assert 0 < len(name) <= limits.NAME_CHARS
         assert "\n" not in name

@@ -14,7 +14,7 @@ from typing import Any
 from outlive import limits
 from outlive.core import resources
 from outlive.core.env_files import check_env, is_env_name, read_env_files
-from outlive.core.labels import check_tags, name_of
+from outlive.core.labels import check_tags
 from outlive.core.quoted import one_line
 from outlive.core.records import EXEC, LOCAL, Definition, Notification, Resources, Sandbox, Watch
 from outlive.core.units import timestamp
@@ -24,6 +24,7 @@ from outlive.hosts.engines import Host
 from outlive.jobs import command as command_module
 from outlive.jobs import directory, ownership, watch_spec
 from outlive.jobs.context import Context
+from outlive.jobs.pipelines.naming import name_of
 from outlive.jobs.watch_spec import sink_file
 from outlive.system import machine
 

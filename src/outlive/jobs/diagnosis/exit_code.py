@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from outlive.core import shell_string
-from outlive.core.shell_string import Command
 from outlive.jobs.context import Context
-from outlive.jobs.pipelines import stages
+from outlive.jobs.pipelines import form, stages
+from outlive.jobs.pipelines.form import Command
 from outlive.render.failures import telling
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
@@ -42,6 +41,8 @@ _SIGNALLED = 128
 _PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
 # Last commands that say or hide something: a caller does not want their code
 _SAYING = frozenset({"echo", "printf", "true", ":"})
+_WAITING = frozenset({"sleep", "wait"})
+_TESTING = frozenset({"[", "[[", "test"})  # in the header of a loop that waits
 _LEAVING = frozenset({"exit", "exec", "return"})
 _SHELL = "the shell"
 _PIPEFAIL = "`set -o pipefail` (bash) makes each stage count."
@@ -68,8 +69,8 @@ class _Script:
     """What holds for a whole string."""
 
     def __init__(self, text: str, options: list[str]) -> None:
-        self.commands = shell_string.commands(text)
-        each = shell_string.every(self.commands)
+        self.commands = form.commands(text)
+        each = form.every(self.commands)
         self.functions = {one.defines: one.inside for one in each if one.defines}
         sets = [word for one in each if one.name == "set" for word in one.words[1:]]
         # -e, -eu, errexit: with it a failure in a list ends the string
@@ -79,11 +80,11 @@ class _Script:
 
     def inside(self, command: Command) -> list[Command]:
         """Return the commands that a command stands for."""
-        text = shell_string.given_to_shell(command.words)
+        text = form.given_to_shell(command.words)
         if text is not None:
             try:
-                return shell_string.commands(text)
-            except shell_string.Unclear:
+                return form.commands(text)
+            except form.Unclear:
                 return []
         return command.inside or self.functions.get(command.name, [])
 
@@ -92,7 +93,7 @@ def masked(text: str, options: Sequence[str] = ()) -> Masked | None:
     """Return how a shell string hides a failure; None if it does not, or if that is not clear. `options`: of the shell."""
     try:
         script = _Script(text, list(options))
-    except shell_string.Unclear:
+    except form.Unclear:
         return None
     joined = [one for one in script.commands if not one.defines]
     if not joined:
@@ -100,7 +101,7 @@ def masked(text: str, options: Sequence[str] = ()) -> Masked | None:
     last = joined[-1]
     if last.operator == "&":
         return Masked(_code(last), "Without `&` its own code is reported.", last=_SHELL)
-    *others, pipeline = shell_string.pipelines(joined)
+    *others, pipeline = form.pipelines(joined)
     if len(pipeline) > 1:
         return _of_pipeline(script, pipeline, last=_code(last))
     if last.name in _SAYING and others:
@@ -141,7 +142,7 @@ def _said_last(script: _Script, others: list[list[Command]], last: Command) -> M
         if hidden is not None:
             hidden.last = f"{_code(last)}, and `$?` that of {_code(before[-1])}"
         return hidden
-    if all(_says(one) for stages in others for one in stages):
+    if all(_says(one) or _waits(one) for stages in others for one in stages):
         return None
     advice = f"With `&&` in place of `;` a failure ends it before {_code(last)}."
     return Masked(_code(before[0]) if len(others) == len(before) == 1 else "", advice, last=_code(last))
@@ -158,14 +159,15 @@ def _swallowed(script: _Script, first: Command | None, last: Command) -> Masked:
 
 def _lost(script: _Script, joined: list[Command], depth: int) -> Masked | None:
     """Return the first command among these, and those inside them, whose code is lost."""
-    each = shell_string.pipelines(joined) if depth else []
+    each = form.pipelines(joined) if depth else []
     for at, those in enumerate(each):
         found = _of_pipeline(script, those) if len(those) > 1 else None
         following = each[at + 1][0] if at + 1 < len(each) else None
         if found is None and those[-1].operator == "||" and following is not None and following.name in _SAYING:
             found = _swallowed(script, None if len(those) > 1 else those[0], following)
         for one in those if found is None and len(those) == 1 else ():
-            found = _lost(script, script.inside(one), depth - 1) or _lost_rounds(script, one)
+            inside = one.substituted if one.is_setting else script.inside(one)
+            found = _lost(script, inside, depth - 1) or _lost_rounds(script, one)
             if found is None and one.substituted and not one.is_setting:
                 found = Masked(_code(one.substituted[0]), _ASSIGNED, is_doubtful=True)
         if found is not None:
@@ -178,10 +180,10 @@ def _lost_rounds(script: _Script, loop: Command) -> Masked | None:
     its rounds have no code of interest."""
     if loop.kind != "for" or script.stops or loop.is_negated:
         return None
-    each = shell_string.every(loop.inside)
+    each = form.every(loop.inside)
     if any(one.operator == "||" or one.name in _LEAVING or one.name == "break" or one.is_setting for one in each):
         return None
-    if all(_says(one) or one.name in ("sleep", "wait") for one in each):
+    if all(_says(one) or _waits(one) for one in each):
         return None
     return Masked("the rounds of its loop but the last", "`|| exit 1` in the loop ends it at a failure.")
 
@@ -189,6 +191,13 @@ def _lost_rounds(script: _Script, loop: Command) -> Masked | None:
 def _says(command: Command) -> bool:
     """Return whether nobody asks for the code of a command: it says something, or sets variables."""
     return command.name in _SAYING or (command.is_setting and not command.substituted)
+
+
+def _waits(command: Command) -> bool:
+    """Return whether a command only waits: `sleep`, or a loop that tests and sleeps."""
+    inside = command.inside if command.kind in ("until", "while") else []
+    waits = all(_says(one) or one.name in _TESTING or _waits(one) for one in inside)
+    return command.name in _WAITING or (bool(inside) and waits)
 
 
 def _code(command: Command, before: str = "") -> str:
@@ -208,7 +217,7 @@ def hint(ctx: Context, inspection: Inspection, output: Output) -> str | None:
         name = signals.name_of(code - _SIGNALLED)
         closed = ": what read its output closed early, as head does" if name == "SIGPIPE" else ""
         return f"{code} is what a shell returns when {name} ended its last command (128 + {code - _SIGNALLED}){closed}."
-    if codes is not None or not shell_string.is_shell(definition.shell[0]):
+    if codes is not None or not form.is_shell(definition.shell[0]):
         return told
     how = masked(definition.command[0], definition.shell[1:])
     if how is None or (code and not (how.last and how.advice is _PIPEFAIL)):

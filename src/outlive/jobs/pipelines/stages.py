@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from outlive.core import shell_string
 from outlive.core.records import Definition
+from outlive.jobs.pipelines import form
 from outlive.store import atomic_file
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import STAGES, JobDir
@@ -31,14 +31,14 @@ def of(definition: Definition) -> list[str]:
     if definition.shell is None or "|" not in definition.command[0]:
         return []
     try:
-        joined = shell_string.commands(definition.command[0])
-    except shell_string.Unclear:
+        joined = form.commands(definition.command[0])
+    except form.Unclear:
         return []
     if not joined or joined[-1].operator == "&":
         return []
-    *others, last = shell_string.pipelines(joined)
+    *others, last = form.pipelines(joined)
     before = joined[-len(last) - 1].operator if others else ""
-    around = shell_string.every([one for stages in others for one in stages])
+    around = form.every([one for stages in others for one in stages])
     if len(last) < 2 or last[0].is_negated or any(one.defines for one in around):
         return []
     is_reached = before in (";", "\n", "&") and not any(one.name in _LEAVING for one in around)

@@ -19,7 +19,8 @@ from outlive.render.view import View
 # With more, an answer takes longer and no more of the causes in benchmarks/causes is found
 HEAD_BYTES = 256 * 1024
 TAIL_BYTES = 1024**2
-_LEAST_BYTES = 256  # with less room, gaps would take all of it
+_LEAST_BYTES = 256  # with less room, gaps would take all of it ...
+_FEW_BYTES = 1_024  # ... and of this much room most of it: only failures are worth that
 
 
 def chosen(source: Merged, since: int, stop: int, view: View) -> Shown | None:
@@ -32,6 +33,8 @@ def chosen(source: Merged, since: int, stop: int, view: View) -> Shown | None:
         return None
     looked = _Looked(source, since, min(stop, source.end), matchers)
     room = view.max_bytes
+    if room < _FEW_BYTES and not looked.choice.failures:
+        return None
     while not looked.endless:
         made = looked.choice.made(room)
         if made.used < room // 2:

@@ -259,7 +259,7 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
         return "", sentences.hint(answer) or ["There is no job to list."]
     running = sum(job.get("state") == "running" for job in jobs)
     told = sentences.counted(len(jobs), "job") + (f", {running} running" if running else "")
-    # Where none is marked as another's: the jobs of the session and of those that it goes on for, or all for a person
+    # Where none is marked as another's: a brief list of the session's own jobs, or a full one
     unmarked = not any(job.get("others") for job in jobs)
     owners = unmarked and len({job.get("owner") for job in jobs}) > 1
     places = unmarked and len({job.get("cwd") for job in jobs}) > 1
