@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from outlive import limits
-from outlive.core import resources
 from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.labels import check_tags
 from outlive.core.quoted import one_line
@@ -22,10 +21,9 @@ from outlive.errors import OutliveError, argument, from_os, invalid, shortened
 from outlive.hosts import engines
 from outlive.hosts.engines import Host
 from outlive.jobs import command as command_module
-from outlive.jobs import directory, ownership, watch_spec
+from outlive.jobs import directory, ownership
 from outlive.jobs.context import Context
 from outlive.jobs.pipelines.naming import name_of
-from outlive.jobs.watch_spec import sink_file
 from outlive.system import machine
 
 
@@ -163,6 +161,8 @@ def _sandbox(ctx: Context, host: Host | None, cwd: str, args: dict[str, object])
 def _resources(given: dict[str, object] | None) -> Resources | None:
     if not given:
         return None
+    from outlive.core import resources  # late: few jobs name any
+
     return resources.parsed(given)
 
 
@@ -318,6 +318,8 @@ def _watches(ctx: Context, args: dict[str, object]) -> list[Watch] | None:
     """Return the watches of a job, None for a job without."""
     if not args.get("watch") and args.get("watch_command") is None and args.get("watch_file") is None:
         return None
+    from outlive.jobs import watch_spec  # late: 1 ms, and few jobs have a watch
+
     return watch_spec.parsed(ctx, args, []) or None
 
 
@@ -363,6 +365,8 @@ def notification(
     if file is not None:
         if not file.strip():
             raise invalid(fields[1], "the notification file is empty")
+        from outlive.jobs.watch_spec import sink_file  # late, as above
+
         changed = Notification.replace(changed, notify_file=sink_file(ctx, file, fields[1]))
     return changed
 

@@ -14,9 +14,6 @@ from outlive.answers.starting import Started
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, job_answer, lookup
-from outlive.jobs.conditions import of_job, parse
-from outlive.jobs.conditions.job_wait import JobWait, wait_for
-from outlive.jobs.conditions.parse import Condition
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.definition import Plan
@@ -28,6 +25,10 @@ from outlive.store.new_job import NewJob
 from outlive.store.output.merged import Output
 from outlive.system.fds import socket
 from outlive.system.waiting import Cancelled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.jobs.conditions.parse import Condition
 
 _LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a job without a terminal
 
@@ -88,6 +89,8 @@ class StartCall:
     def check(self, ctx: Context, definition: Definition) -> None:
         """Check, before anything is started, what the conditions of the answer ask for. Errors: denied."""
         if self.conditions:
+            from outlive.jobs.conditions import of_job  # late, as below: 1 ms, and few starts name a condition
+
             reach = of_job.reach_of(ctx, self.conditions)
             if reach is not None:
                 reach.require(definition, self.conditions)
@@ -190,6 +193,8 @@ class StartCall:
 
     def _answer_on_condition(self, ctx: Context, job: JobDir) -> Started:
         """Wait as the verb `wait` does, from the start of the job on, and answer."""
+        from outlive.jobs.conditions.job_wait import JobWait, wait_for  # late, as above
+
         waited = JobWait(ctx, job, self.conditions, output_since=0, match_since=0)
         try:
             done = wait_for(ctx, [waited], began=self.began, limit=self.deadline)
@@ -203,6 +208,8 @@ class StartCall:
 
 def _conditions(until: Iterable[object], *, stop_at_prompts: bool) -> list[Condition]:
     """Return the checked conditions, before anything is started. Errors: invalid_argument."""
+    from outlive.jobs.conditions import parse  # late, as above
+
     conditions = parse.parsed(until)
     asks = stop_at_prompts and all(one.name != "input" for one in conditions)
     return [*conditions, parse.Condition("input")] if asks else conditions
