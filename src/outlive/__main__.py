@@ -8,7 +8,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.launch.from_cli import Launcher
+    from outlive.launch.from_cli import Launcher  # late: few verbs start anything
 
 
 def main() -> int:
@@ -21,7 +21,7 @@ def main() -> int:
     gc.disable()
     try:
         launcher = _prepared(sys.argv[1:])
-        from outlive.cli.main import main as cli
+        from outlive.cli.main import main as cli  # late: the pair is forked before
 
         return _leave(cli(sys.argv[1:], launcher))
     except KeyboardInterrupt:  # while importing; later ones are answered by the CLI itself
@@ -43,10 +43,10 @@ def _prepared(argv: list[str]) -> Launcher | None:
     code that reads the arguments."""
     if argv[:1] not in (["run"], ["exec"]) or argv[1:2] in (["--help"], ["-h"]):
         return None
-    from outlive.cli import stdio
+    from outlive.cli import stdio  # late: other systems have none of it
 
     stdio.open_standard_fds()  # else a socket of ours would get one of their numbers
-    from outlive.launch.from_cli import Launcher
+    from outlive.launch.from_cli import Launcher  # late: few verbs start anything
 
     launcher = Launcher()
     launcher.prepare()

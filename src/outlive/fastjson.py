@@ -70,7 +70,7 @@ def _library() -> Any:
     the Python that it was started with.
     """
     try:
-        import json
+        import json  # late: see above
     except ImportError as error:
         raise ValueError("not plain JSON") from error
     return json

@@ -91,6 +91,30 @@ def test_an_open_job_is_followed_until_one_moves_up(cli: Cli, jobs: Jobs) -> Non
     jobs.end()
 
 
+@pytest.mark.parametrize("key", [b"t", b"a"], ids=["attach", "answer"])
+def test_a_key_attaches_to_a_terminal_and_the_list_comes_back(cli: Cli, jobs: Jobs, key: bytes) -> None:
+    started(cli, "talks", "--pty", "--", "sh", "-c", "echo ready; while :; do sleep 600; done")  # asks nothing
+    with top() as screen:
+        screen.until_row("ready")
+        screen.type(key)
+        gone(screen, KEYS)
+        screen.type(b"typed")
+        screen.until_row("typed")  # as the terminal of the job echoes it
+        screen.type(b"\x1dd")
+        screen.until_row(KEYS)
+        screen.until_row("talks")
+    jobs.end()
+
+
+def test_what_has_no_terminal_is_not_attached_to(cli: Cli, jobs: Jobs) -> None:
+    started(cli, "plain", "--", "sleep", "1000")
+    with top() as screen:
+        screen.type(b"t")
+        screen.until_row("runs without a terminal")
+        screen.until_row("plain")
+    jobs.end()
+
+
 def test_kill_asks_first(cli: Cli, jobs: Jobs) -> None:
     job = started(cli, "long", "--", "sleep", "1000")
     with top() as screen:

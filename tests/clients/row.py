@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -26,13 +27,20 @@ def measured(name: str, place: Path, *options: str, run_s: float) -> dict[str, A
     """Return the row of a client; skip the test if the client is not installed."""
     found = place / "measured.json"
     command = [sys.executable, str(Path(__file__).parent), name, *options, "--json", str(found)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=run_s, check=False)
-    if done.returncode == NOT_INSTALLED:
-        pytest.skip(done.stderr.strip())
-    assert found.exists(), done.stderr
+    ran_with_clients(command, run_s)
     row: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))[0]
     assert list(row["shown"]) == [step.name for step in STEPS], "the client did not come to the end"
     return row
+
+
+def ran_with_clients(command: list[str], run_s: float) -> str:
+    """Return what a script of this folder prints. A test has another home, but the clients that are installed."""
+    env = {**os.environ, "OUTLIVE_TEST_CACHE": str(npm.CACHE)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=run_s, check=False)
+    if done.returncode == NOT_INSTALLED:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 class Host:

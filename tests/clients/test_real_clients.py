@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clients.__main__ import NOT_INSTALLED
-from clients.row import measured
+from clients.row import measured, ran_with_clients
 from clients.script import SCRIPTS
 from outlive import config, verbs
 from outlive.client_config.registry import CLIENTS
@@ -34,10 +32,7 @@ def told(name: str, sessions: str, place: Path) -> dict[str, dict[str, str]]:
     """Return what the model was shown in these sessions, by script and step."""
     found = place / "told.json"
     command = [sys.executable, str(Path(__file__).parent), name, "--sessions", sessions, "--json", str(found)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * RUN_S, check=False)
-    if done.returncode == NOT_INSTALLED:
-        pytest.skip(done.stderr.strip())
-    assert found.exists(), done.stderr
+    ran_with_clients(command, 2 * RUN_S)
     row: dict[str, dict[str, str]] = json.loads(found.read_text(encoding="utf-8"))[0]
     for script in sessions.replace("+", "/").split("/"):
         assert list(row[script]) == [step.name for step in SCRIPTS[script]], "the client did not come to the end"
@@ -99,11 +94,8 @@ def test_an_end_a_port_and_a_question_are_waited_for_in_one_call(name: str) -> N
     words = [sys.executable, str(Path(__file__).with_name("waiting.py")), name, "--part", "0.05"]
     cases = ("job", "port", "prompt")
     alone = [word for case in cases for word in ("--case", case)]
-    done = subprocess.run([*words, *alone], capture_output=True, text=True, timeout=2 * RUN_S, check=False)
-    if done.returncode == NOT_INSTALLED:
-        pytest.skip(done.stderr.strip())
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+    printed = ran_with_clients([*words, *alone], 2 * RUN_S)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines()[2:]]
     assert [row[:4] for row in rows] == [[name, case, "1", "0"] for case in cases]
     for *_, characters, sent, late in rows:
         assert int(sent.replace(",", "")) > int(characters.replace(",", "")), "an answer is sent to the model once"
@@ -121,9 +113,6 @@ def test_a_server_gets_the_variables_that_the_page_of_the_client_says(name: str,
 def test_what_the_page_of_a_client_gives_to_try_it_leads_to_a_job(name: str, place: Path) -> None:
     words = [sys.executable, str(Path(__file__).parent), name, "--page"]
     found = place / "told.json"
-    done = subprocess.run([*words, "--json", str(found)], capture_output=True, text=True, timeout=RUN_S, check=False)
-    if done.returncode == NOT_INSTALLED:
-        pytest.skip(done.stderr.strip())
-    assert found.exists(), done.stderr
+    ran_with_clients([*words, "--json", str(found)], RUN_S)
     shown = json.loads(found.read_text(encoding="utf-8"))[0]["page"]
     assert re.search(r"(?:\\n|\b)done\b", shown["wait"]), shown  # some show JSON

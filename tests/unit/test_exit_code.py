@@ -132,6 +132,9 @@ def test_a_code_that_few_ask_for_is_worth_a_word_if_the_output_reports_a_failure
         "for i in 1; do make | tail",
         "| tail",
         "",
+        "until [ -e go ]; do sleep 0.1; done; echo done",
+        "while ! test -e go; do sleep 1; done; printf x",
+        "sleep 2; echo done",
     ],
 )
 def test_what_hides_nothing_or_is_no_script_is_not_spoken_of(text: str) -> None:

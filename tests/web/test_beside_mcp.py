@@ -33,7 +33,7 @@ def test_the_page_asks_a_stranger_for_a_token(served: Served) -> None:
     with http.client() as client:
         assert client.get(f"{served.base}/ui").headers["location"] == "/ui/"
         page = client.get(f"{served.base}/ui/")
-        assert page.status_code == 200 and 'content="token"' in page.text
+        assert page.status_code == 200 and 'data-login="token"' in page.text
         assert 'src="/ui/static/app.js"' in page.text
         assert client.get(f"{served.base}/ui/static/app.js").status_code == 200
         assert client.post(f"{served.base}/ui/api/enter", json={}).status_code == 404, "there are no links"
@@ -111,6 +111,16 @@ def test_jobs_of_other_scopes_do_not_exist(served: Served, work: Path) -> None:
         for method in ("rows", "terminal", "ticket"):
             assert visitor.refused(method, job_id=job)[0] == 404
         assert visitor.refused("process", action="log", job_id=job)[0] == 404
+
+
+def test_nobody_starts_anything_from_the_page_of_a_token(served: Served, work: Path) -> None:
+    job = job_of(served, served.tokens["tests"], "echo hello", work)
+    with Visitor(served.base, served.tokens["tests"]) as visitor:
+        for given in ({"action": "spawn", "command": "true"}, {"action": "restart", "job_id": job}):
+            status, error = visitor.refused("process", **given)
+            assert (status, error["code"]) == (403, "denied"), given
+            assert "starts nothing" in error["message"]
+        assert len(visitor.call("jobs")["jobs"]) == 1
 
 
 def test_nobody_approves_with_a_token(served: Served) -> None:

@@ -38,6 +38,7 @@ def own_ui(place: Path) -> Iterator[Ui]:
 
 def test_ten_windows_on_jobs_load_and_a_kill_is_answered(tab: Tab, ui: Ui, cli: Cli) -> None:
     jobs = [cli.ok("run", "--snapshot-after", "0", f"echo job {n}; sleep 600")["job_id"] for n in range(WINDOWS)]
+    tab.context.set_default_navigation_timeout(180_000)
     pages = [tab.page, *(tab.context.new_page() for _ in range(WINDOWS - 1))]
     for number, (page, job) in enumerate(zip(pages, jobs, strict=True)):
         page.goto(f"{ui.page}/job/{job}")
@@ -59,6 +60,59 @@ def test_ten_windows_on_jobs_load_and_a_kill_is_answered(tab: Tab, ui: Ui, cli: 
             file.write(json.dumps({**figures, "load": os.getloadavg()[0]}) + "\n")
     for number, page in enumerate(pages[:-1]):  # all of them are live
         assert page.locator("#output .line", has_text=f"job {number}").count() == 1
+
+
+HIDDEN = """
+  let hides = false;
+  Object.defineProperty(document, "hidden", { get: () => hides });
+  window.hide = (now) => { hides = now; document.dispatchEvent(new Event("visibilitychange")); };
+  window.Notification = class {};
+  Notification.permission = "granted";
+  Notification.requestPermission = async () => "granted";
+"""
+
+
+def test_a_hidden_page_asks_for_nothing_but_the_questions_it_promised_to_tell(tab: Tab, ui: Ui, cli: Cli) -> None:
+    """Measured: the bytes that it asks and is told in a minute, on a quiet root and on a lively one."""
+    page = tab.page
+    page.add_init_script(HIDDEN)
+    page.reload()
+    page.get_by_text("No jobs yet").wait_for()
+    calls: list[Any] = []
+
+    def finished(request: Any) -> None:
+        calls.append(request)
+
+    page.on("requestfinished", finished)
+    page.evaluate("hide(true)")
+    page.wait_for_timeout(1500)  # what was under way ends
+    asked = len(tab.asked)
+
+    def per_minute(seconds: float) -> int:
+        calls.clear()
+        begun = time.monotonic()
+        page.wait_for_timeout(1000 * seconds)
+        total: int = sum(sum(one.sizes().values()) for one in calls)
+        return round(60 * total / (time.monotonic() - begun))
+
+    window = float(os.environ.get("TEST_FIGURES_S", "3"))
+    page.wait_for_timeout(2000)
+    assert len(tab.asked) == asked, "it promised nothing"
+    page.evaluate("hide(false)")
+    page.get_by_role("button", name="Notify me").click()
+    page.evaluate("hide(true)")
+    quiet = per_minute(window)
+    line = "i=0; while :; do i=$((i+1)); echo line $i; sleep 0.3; done"
+    jobs = [cli.ok("run", "--snapshot-after", "0", line)["job_id"] for _ in range(5)]
+    lively = per_minute(window)
+    assert len(tab.asked) > asked
+    for job in jobs:
+        cli.ok("kill", job, "--grace-ms", "0")
+    page.evaluate("hide(false)")
+    until(lambda: page.locator(".row", has_text="killed").count() == 5)  # it takes up what it left
+    if os.environ.get("TEST_FIGURES"):
+        with open(os.environ["TEST_FIGURES"], "a", encoding="utf-8") as file:
+            file.write(json.dumps({"what": "a hidden page", "quiet_bytes": quiet, "lively_bytes": lively}) + "\n")
 
 
 def test_calls_that_wait_leave_connections_free(tab: Tab, ui: Ui, cli: Cli) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from outlive.answers import BELOW, FULL_ONLY, HIDDEN, LAST, READABLE, Part, field, optional
 from outlive.answers.job import GAPS
-
-if TYPE_CHECKING:
-    from outlive.answers.spans import Cursor, Cut, Gap
-
+from outlive.answers.spans import Cursor, Cut, Gap
 
 OUTPUT = (
     "Both streams in the order of arrival, rendered for reading unless raw; with cursor it ends with the screen. "

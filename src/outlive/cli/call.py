@@ -12,7 +12,7 @@ from outlive.verbs import envelope
 from outlive.verbs.spec import GlobalOptions, Verb
 
 if TYPE_CHECKING:
-    from outlive.launch.from_cli import Launcher
+    from outlive.launch.from_cli import Launcher  # late: see the class
 
 ERROR = 1  # the exit status of a call that failed
 
@@ -68,7 +68,7 @@ class LateLauncher:
         self._load().send(files)
 
     def _load(self) -> Launcher:
-        from outlive.launch.from_cli import Launcher
+        from outlive.launch.from_cli import Launcher  # late: see the class
 
         self._loaded = self._loaded or Launcher()
         return self._loaded

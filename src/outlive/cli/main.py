@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from outlive import __version__, config, verbs
 from outlive.cli import parse, person, stdio
 from outlive.cli.call import ERROR, Call
+from outlive.config import Config
 from outlive.core.ids import short_id
+from outlive.core.records import Definition
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
+from outlive.jobs.context import Context
 from outlive.verbs import envelope
-from outlive.verbs.spec import FULL, GlobalOptions
+from outlive.verbs.spec import FULL, GlobalOptions, Verb
 
 if TYPE_CHECKING:
     from outlive.cli.live.progress import ProgressLine
-    from outlive.config import Config
-    from outlive.core.records import Definition
-    from outlive.jobs.context import Context
     from outlive.launch.from_cli import Launcher
-    from outlive.verbs.spec import Verb
 
 _T = TypeVar("_T")
 

@@ -14,17 +14,13 @@ forgotten. The first word of a command ends our options, and `--` ends them anyw
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import verbs
 from outlive.cli import values
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, invalid
-from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, PATH, STRS, WORDS, Arg, GlobalOptions, check_texts
-
-if TYPE_CHECKING:
-    from outlive.verbs.spec import Verb
-
+from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, PATH, STRS, WORDS, Arg, GlobalOptions, Verb, check_texts
 
 GLOBALS = (
     Arg("root", PATH, "Job root, instead of OUTLIVE_ROOT or the default place."),
@@ -241,7 +237,7 @@ class _Reader:
         # A flag may be called as over MCP, or by another name for the same thing
         names = {arg.mcp or arg.name: arg for arg in self.args if arg.cli and arg.hidden is not True}
         word = flag.lstrip("-").replace("-", "_")
-        from outlive.verbs import meaning
+        from outlive.verbs import meaning  # late: for a mistake alone
 
         meant = names.get(meaning.argument(word, names, spelling=False) or word)
         if meant is not None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from outlive.answers import Answer
 from outlive.jobs.context import Context
-
-if TYPE_CHECKING:
-    from outlive.answers import Answer
-    from outlive.verbs.spec import Verb
-
+from outlive.verbs.spec import Verb
 
 # These print text, so their errors are sentences at a terminal without --human too
 _TEXTS = frozenset({"attach", "completion", "demo", "top", "ui"})

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.core.base_directories import base_directory
+from outlive.core.host_settings import HostSettings
 from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES, AuditTarget
 from outlive.core.units import duration_ms
 
 if TYPE_CHECKING:
-    from outlive.core.host_settings import HostSettings
     from outlive.policy.decide import Policy
 
 
@@ -164,7 +164,7 @@ class Config:
         """Return the policy for commands; None where none is configured."""
         if not self.has("policy"):
             return None
-        from outlive.policy.decide import Policy
+        from outlive.policy.decide import Policy  # late: 1 ms, and most people have no policy
 
         ask_timeout_ms = duration_ms(self.get("policy", "ask_timeout"), "policy.ask_timeout")
         return Policy(self.get("policy", "default"), ask_timeout_ms, self.get("policy", "rule") or ())
@@ -202,37 +202,17 @@ def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
     config_error."""
     asked = explicit or env.get("OUTLIVE_CONFIG")
     path = asked or default_path(env)
-    values: dict[tuple[str, str], object] = {}
-    ignored: list[str] = []
     given = [name for name in env if name.startswith(_PREFIXES) and name not in _OWN]
-    # The modules imported below are late: most people have neither a file nor a variable
-    if given:
-        from outlive.config import variables
+    if not (asked or given) and _is_missing(path):
+        return Config({}, None)
+    from outlive.config import loading  # late: 2 ms, and most people have neither a file nor a variable
 
-        values, ignored = variables.of_openclaw(env)
-    text = _text(path, must_exist=bool(asked))
-    if text is not None:
-        from outlive.config import file
-
-        values |= file.values_in(text, path)
-    if given:
-        values |= variables.of_ours(env, given)
-    config = Config(values, None if text is None else path, ignored)
-    if values:
-        from outlive.config import checks
-
-        checks.check_whole(config, path)
-    return config
+    return loading.load(env, path, given, must_exist=bool(asked))
 
 
-def _text(path: str, *, must_exist: bool) -> bytes | None:
-    """Return the content of the configuration file; None if there is none. Errors: config_error."""
+def _is_missing(path: str) -> bool:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        os.lstat(path)
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and not must_exist:
-            return None
-        from outlive.config.checks import unreadable
-
-        raise unreadable(path, error) from error
+        return isinstance(error, FileNotFoundError)
+    return False

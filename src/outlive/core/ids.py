@@ -1,5 +1,5 @@
 """Job ids are ULIDs (https://github.com/ulid/spec): 26 characters of Crockford base32 that hold 48
-bits of milliseconds and 80 random bits.
+bits of milliseconds and 80 random bits. What has no id of its own is named by a digest.
 """
 
 from __future__ import annotations
@@ -61,3 +61,10 @@ def id_time_ms(job_id: str) -> int:
 def short_id(job_id: str) -> str:
     """Return the end of an id, in which the ids of one day differ."""
     return job_id[-limits.SHORT_ID_CHARS :]
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of `data` in hexadecimal: a name for what it stands for."""
+    import hashlib  # late: it loads OpenSSL, 4 MB
+
+    return hashlib.sha256(data).hexdigest()

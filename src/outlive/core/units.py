@@ -17,7 +17,7 @@ def timestamp(seconds: float | None = None) -> str:
 
 def seconds_of(stamp: str) -> float:
     """Return the Unix seconds of an RFC 3339 time stamp. Errors: ValueError."""
-    from datetime import datetime
+    from datetime import datetime  # late: 1 ms and 0.2 MB, and a supervisor reads no time
 
     return datetime.fromisoformat(stamp).timestamp()
 
@@ -48,7 +48,7 @@ def duration_ms(text: str, field: str, *, bare_unit: str | None = "ms", hint: st
 
     Errors: invalid_argument.
     """
-    import re
+    import re  # late: a supervisor keeps none
 
     match = re.match(_DURATION, text.strip())
     if match:
@@ -72,7 +72,7 @@ def byte_count(text: str, field: str) -> int:
 
     Errors: invalid_argument.
     """
-    import re
+    import re  # late: a supervisor keeps none
 
     match = re.match(_SIZE, text.strip(), re.IGNORECASE)
     if not match or not text.isascii():

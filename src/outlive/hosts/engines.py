@@ -6,6 +6,7 @@ import importlib
 
 from outlive.answers.job import Place
 from outlive.config import Config
+from outlive.core.host_settings import HostSettings
 from outlive.core.nearest import nearest
 from outlive.core.records import LOCAL, Definition, EngineRecord
 from outlive.errors import OutliveError, argument, invalid
@@ -14,8 +15,7 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # a server that has started nothing yet keeps none of it
-    from outlive.core.host_settings import HostSettings
+if TYPE_CHECKING:
     from outlive.hosts.engine import Caller, Engine
 
 _MODULES = {"slurm": "outlive.hosts.slurm.engine", "ssh": "outlive.hosts.ssh.engine"}

@@ -5,14 +5,11 @@ from __future__ import annotations
 import time
 
 from outlive.hosts import engines
+from outlive.jobs.context import Context
 from outlive.jobs.processes import survivors
 from outlive.store.inspection import completion, engine_record, inspect
+from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
 
 _DELETED_TRIES, _DELETED_TRY_S = 20, 0.01
 

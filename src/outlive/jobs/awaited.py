@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError, per_face
 from outlive.jobs import adoption, lookup, ownership
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.job_dir import JobDir
-
+from outlive.jobs.context import Context
+from outlive.store.job_dir import JobDir
 
 _MOST = 200  # each costs some open files
 

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from outlive import fastjson, limits
-from outlive.core.digest import sha256
+from outlive.core.ids import sha256
 from outlive.core.records import Script
 from outlive.errors import argument, from_os, invalid
 
@@ -127,7 +127,7 @@ def _require_readable(script: bytes, wrapper: list[str]) -> None:
             f"the shell string is longer than {limits.MAX_SCRIPT_BYTES:,} bytes (8 MiB)",
             hint="Put it into a file, and run that.",
         )
-    from outlive.system import scripts
+    from outlive.system import scripts  # late: 1 ms, and few jobs have such a script
 
     if not scripts.can_read(wrapper):
         raise invalid(

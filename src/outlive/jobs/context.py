@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from outlive.config import Config
-    from outlive.core.records import Definition
-    from outlive.core.rights import Rights
+from outlive.config import Config
+from outlive.core.records import Definition
+from outlive.core.rights import Rights
+
+if TYPE_CHECKING:  # TAB loads this, and needs no store
     from outlive.store.inbox import Inbox
     from outlive.store.root import Store
 

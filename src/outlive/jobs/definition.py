@@ -9,26 +9,24 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
+from outlive.core import resources
 from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.labels import check_tags
 from outlive.core.quoted import one_line
-from outlive.core.records import EXEC, LOCAL, Definition, Notification
+from outlive.core.records import EXEC, LOCAL, Definition, Notification, Resources, Sandbox, Watch
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
 from outlive.hosts import engines
+from outlive.hosts.engines import Host
 from outlive.jobs import command as command_module
 from outlive.jobs import directory, ownership, watch_spec
+from outlive.jobs.context import Context
 from outlive.jobs.pipelines.naming import name_of
 from outlive.jobs.watch_spec import sink_file
 from outlive.system import machine
-
-if TYPE_CHECKING:
-    from outlive.core.records import Resources, Sandbox, Watch
-    from outlive.hosts.engines import Host
-    from outlive.jobs.context import Context
 
 
 class Plan:
@@ -165,8 +163,6 @@ def _sandbox(ctx: Context, host: Host | None, cwd: str, args: dict[str, object])
 def _resources(given: dict[str, object] | None) -> Resources | None:
     if not given:
         return None
-    from outlive.core import resources  # late: few jobs name any
-
     return resources.parsed(given)
 
 

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
 from outlive.hosts import engines
 from outlive.jobs import adoption, auditing, ownership, processes
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, refused, unanswered
 from outlive.jobs.diagnosis import elsewhere
 from outlive.store.cleanup import delete as store_delete
 from outlive.store.cleanup.deletions import REMOVED, Deletions
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.system import process, signals
 from outlive.system.signals import signal
 from outlive.system.waiting import pause
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-
 
 _CLEAN_LOOKS = 2  # in a row that found nothing: a fork can slip past one
 SURE = (signal.SIGTERM, signal.SIGKILL)  # the supervisor makes sure of the end; other signals are sent as they are

@@ -7,7 +7,7 @@ where it is found.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.answers import ABSENT
@@ -16,19 +16,16 @@ from outlive.answers.testing import Reported
 from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.units import seconds_of
+from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere, use
 from outlive.jobs.diagnosis import losses as losses_module
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process
 from outlive.system.waiting import checkpoint
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-
 
 _JOINING = "|;&\n"  # without one of these a string is one command
 
@@ -59,7 +56,7 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
         adopted=state.adopted or None,
         restarted_from=definition.restarted_from,
         approval=approval_of(inspection, job),
-        resources=_resources(inspection) if definition.resources is not None else None,
+        resources=use.resources_of(inspection) if definition.resources is not None else None,
         sandbox=None if definition.sandbox is None else {**definition.sandbox.shown},
     )
 
@@ -72,23 +69,14 @@ def place(inspection: Inspection, job: JobDir) -> Place | None:
     return elsewhere.place(inspection, job)
 
 
-def _resources(inspection: Inspection) -> dict[str, object]:
-    return use.resources_of(inspection)
-
-
 def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None:
     """Return what became of the approval of a job, and what a person is shown of it as long as it is
     pending; None if none was asked for."""
     if inspection.definition.approval is None:
         return None
-    from outlive.store import approval
+    from outlive.jobs.permission import facts  # late: 0.5 ms, and few jobs are asked about
 
-    answer = approval.shown(job, inspection.definition)
-    if answer["state"] == approval.PENDING:
-        from outlive.jobs.permission import facts
-
-        answer["facts"] = facts.shown(inspection.definition)
-    return answer
+    return facts.of_approval(job, inspection.definition)
 
 
 def waiting(inspection: Inspection, output: Output) -> Prompt:
@@ -104,7 +92,7 @@ def waiting(inspection: Inspection, output: Output) -> Prompt:
         or output.end != record.seq
     ):
         return Prompt(waiting_for_input=False, keyboard=held)
-    from outlive.jobs.interaction import prompt
+    from outlive.jobs.interaction import prompt  # late: 1 ms, and few jobs ask
 
     # A program that reads key by key shows what is typed itself (an editor, a shell)
     echo = None if record.echo is None else record.echo or not record.canonical

@@ -9,24 +9,18 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from sys import intern
-from typing import TYPE_CHECKING
 
 from outlive import fastjson, limits
 from outlive.core.ids import is_id, short_id
 from outlive.core.origin import Origin
 from outlive.core.quoted import one_line
-from outlive.core.records import State
+from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import ownership
+from outlive.jobs.context import Context
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
-from outlive.store.root import not_found
-
-if TYPE_CHECKING:
-    from outlive.core.records import Definition
-    from outlive.jobs.context import Context
-    from outlive.store.root import Store
-
+from outlive.store.root import Store, not_found
 
 _LOOKING = frozenset({"status", "poll", "log", "tail", "wait", "events", "screen"})
 _SEARCHED = 200  # jobs, for one that may be meant by a part of its name, of at least so many characters:

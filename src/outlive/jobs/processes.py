@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.core.records import OwnGroup
+from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 from outlive.system import process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.core.records import OwnGroup
-    from outlive.store.inspection.inspect import Inspection
     from outlive.system.job_group import JobGroup
 
 

@@ -51,7 +51,7 @@ class Launcher:
         """
         if self._early is not None and self._send_early(files):
             return
-        from outlive.supervisor.guardian import fork_pair
+        from outlive.supervisor.guardian import fork_pair  # late: 6 ms, which the pair spends
 
         pair = fork_pair(away=True)
         try:
@@ -105,8 +105,8 @@ def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
         os.setsid()
         fds.null_stdio()
         fds.close_others({sock.fileno(), supervisor_sock.fileno()})
-        from outlive.supervisor.guardian import fork_guardian
-        from outlive.system import daemonize, fault_points
+        from outlive.supervisor.guardian import fork_guardian  # late, as the next: the caller needs none of it
+        from outlive.system import daemonize, fault_points  # late
 
         gc.freeze()
         gc.enable()

@@ -16,8 +16,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from outlive.core import regular_expressions
-from outlive.core.regular_expressions import re2
+from outlive.core.libraries import line_options, re2
 from outlive.errors import invalid
 from outlive.matching.built_in import MATCHERS
 
@@ -196,7 +195,7 @@ def _compiled(regexp: str, *, captures: bool = False) -> Any:
 
 
 def _options(*, captures: bool) -> Any:
-    options = regular_expressions.options()
+    options = line_options()
     options.never_capture = not captures
     options.max_mem = _MOST_MEMORY
     return options

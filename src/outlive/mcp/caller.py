@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from outlive.core.digest import sha256
+from outlive.core.ids import sha256
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.core.rights import Rights
 

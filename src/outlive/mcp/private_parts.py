@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request as HttpRequest
     from starlette.routing import Route
     from starlette.types import Send
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+    from uvicorn.protocols.http.h11_impl import H11Protocol  # late: see above
 
 
 __all__ = (
@@ -111,6 +111,6 @@ if not TYPE_CHECKING:
         it and h11."""
         if name != "H11Protocol":
             raise AttributeError(name)
-        from uvicorn.protocols.http.h11_impl import H11Protocol
+        from uvicorn.protocols.http.h11_impl import H11Protocol  # late: see above
 
         return H11Protocol

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from outlive import fastjson
-from outlive.core.digest import sha256
+from outlive.core.ids import sha256
 from outlive.core.records import Definition
 
 Approvals = dict[str, dict[str, object]]  # by key

@@ -6,10 +6,7 @@ from outlive import limits
 from outlive.render.decode import MAX_HELD_BYTES, decode
 from outlive.render.plain_text import readable
 from outlive.render.sources import text_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.output.merged import Output
+from outlive.store.output.merged import Output
 
 
 def snippet(output: Output, since: int = 0) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from outlive.core.ids import short_id
 from outlive.render.decode import MARKS, decode, heads, hides_bytes, leading_cut
 from outlive.render.plain_text import readable
+from outlive.store.job_dir import JobDir
+from outlive.store.output.gap import Hole
 from outlive.store.output.line_index import Lines
+from outlive.store.output.merged import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.render.encoded.encodings import Encoding
     from outlive.render.encoded.text import Text
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.gap import Hole
-    from outlive.store.output.merged import Output
 
 _COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a poll
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from outlive.core.records import PLAIN
-from outlive.render.encoded.encodings import asked
+from outlive.render.encoded.encodings import Encoding, asked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.config import Config
     from outlive.matching.problem_matchers import Matcher
-    from outlive.render.encoded.encodings import Encoding
 
 
 class View:

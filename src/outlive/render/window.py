@@ -8,16 +8,12 @@ from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
 from outlive.render import truncate
 from outlive.render.decode import decode_exact, hides_bytes, leading_cut, trailing_cut
-from outlive.render.sources import Merged, text_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.render.encoded.encodings import Encoding
-    from outlive.render.encoded.text import Text
-    from outlive.render.sources import StreamLog
-    from outlive.render.view import View
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.merged import Output
+from outlive.render.encoded.encodings import Encoding
+from outlive.render.encoded.text import Text
+from outlive.render.sources import Merged, StreamLog, text_of
+from outlive.render.view import View
+from outlive.store.job_dir import JobDir
+from outlive.store.output.merged import Output
 
 
 def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more: bool) -> Shown:

@@ -6,13 +6,8 @@ import os
 import sys
 
 from outlive.annotations import Mapping
-from outlive.core.records import SandboxTrial
+from outlive.core.records import Sandbox, SandboxTrial
 from outlive.errors import OutliveError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Sandbox
-
 
 # Never along PATH: a directory of it may be one that a job can write
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")

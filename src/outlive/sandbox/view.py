@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Any, Iterable, Mapping
-from outlive.core.digest import sha256
+from outlive.core.ids import sha256
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError, argument, invalid
 from outlive.sandbox import shown

@@ -11,16 +11,11 @@ import os
 import time
 
 from outlive import fastjson
-from outlive.core.records import APPROVALS, Approval, Decision
+from outlive.core.records import APPROVALS, Approval, Decision, Definition
 from outlive.core.units import seconds_of, timestamp
 from outlive.store import atomic_file, history
+from outlive.store.job_dir import JobDir
 from outlive.system import fds, locks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Definition
-    from outlive.store.job_dir import JobDir
-
 
 FILE = "approval.json"
 PENDING, APPROVED, DENIED, EXPIRED, WITHDRAWN = APPROVALS

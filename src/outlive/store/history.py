@@ -18,14 +18,10 @@ import os
 
 from outlive import fastjson, limits
 from outlive.annotations import Any, Container
+from outlive.core.records import State
 from outlive.core.units import timestamp
-from outlive.store.job_dir import EVENTS
+from outlive.store.job_dir import EVENTS, JobDir
 from outlive.system import fds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import State
-    from outlive.store.job_dir import JobDir
 
 Event = dict[str, Any]
 

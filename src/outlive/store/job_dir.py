@@ -10,6 +10,7 @@ import time
 
 from outlive import limits
 from outlive.annotations import Any, Callable, Protocol, TypeVar
+from outlive.core.record import Record
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
@@ -17,11 +18,7 @@ from outlive.store import atomic_file
 from outlive.system import fault_points, fds, locks
 from outlive.system.fds import socket
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.record import Record
-
-    _R = TypeVar("_R", bound=Record)
+_R = TypeVar("_R", bound=Record)
 
 
 class Root(Protocol):

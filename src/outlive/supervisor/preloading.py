@@ -3,7 +3,7 @@ the job of a request will need is held before its command is spawned."""
 
 from __future__ import annotations
 
-from outlive.core.regular_expressions import re2
+from outlive.core.libraries import re2
 from outlive.supervisor.request import Request
 from outlive.system import held_code
 

@@ -77,7 +77,7 @@ def _last_words(error: BaseException) -> None:
     path = os.environ.get("OUTLIVE_DEBUG_FILE")
     if not path:
         return
-    import traceback
+    import traceback  # late: for a mistake of ours alone
 
     with open(path, "a", encoding="utf-8") as file:
         traceback.print_exception(error, file=file)

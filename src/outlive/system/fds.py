@@ -36,7 +36,7 @@ def _prctl() -> ModuleType:
     """
     global _loaded
     if _loaded is None:
-        from outlive.system import prctl
+        from outlive.system import prctl  # late: see above
 
         _loaded = prctl
     return _loaded
@@ -96,7 +96,7 @@ def memory_file(name: str, data: bytes) -> int:
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create(name, os.MFD_CLOEXEC)
     else:
-        import tempfile
+        import tempfile  # late: kernels without memfd_create(2) are rare
 
         fd, path = tempfile.mkstemp(prefix="outlive-")
         os.unlink(path)

@@ -31,7 +31,7 @@ _areas: tuple[int, ...] | None = None
 def _by_address() -> Callable[..., int]:
     """Return a function that calls libc's functions by their names. Errors: ImportError,
     AttributeError."""
-    from _ctypes import call_cdeclfunction, dlopen, dlsym
+    from _ctypes import call_cdeclfunction, dlopen, dlsym  # late: it may be missing
 
     library = dlopen(None, 0)  # type: ignore[arg-type]  # None: what is in this process
     addresses: dict[str, int] = {}
@@ -47,7 +47,7 @@ def _by_address() -> Callable[..., int]:
 
 
 def _by_ctypes() -> Callable[..., int]:
-    import ctypes
+    import ctypes  # late: 3 ms, where the C half is missing
 
     library = ctypes.CDLL(None)
 
@@ -130,7 +130,7 @@ def _overwrite(*pieces: tuple[int, bytes]) -> None:
         finally:
             os.close(fd)
     except OSError:  # some sandboxes do not let a process open it
-        import ctypes
+        import ctypes  # late: 3 ms, where the C half is missing
 
         for address, data in pieces:
             ctypes.memmove(address, data, len(data))

@@ -10,12 +10,8 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Iterable
+from outlive.core.records import Identity
 from outlive.system import process
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Identity
-
 
 COOKIE = "OUTLIVE_JOB_ID"
 SINK_MARK = "OUTLIVE_EVENT_TYPE"  # in the environment of a notification command, not of a job

@@ -6,11 +6,8 @@ from outlive.answers.ending import Deleted, DeletedJob
 from outlive.core.records import CONTROL
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, ending, lookup
+from outlive.jobs.context import Context
 from outlive.verbs.spec import JOB_ID, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def clear(ctx: Context, *, job: str) -> Deleted:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive.answers.job import Job
 from outlive.answers.starting import Created
 from outlive.core.ids import new_id, short_id
 from outlive.jobs import auditing, definition
+from outlive.jobs.context import Context
 from outlive.jobs.starting import making
 from outlive.verbs import shared_args
 from outlive.verbs.spec import Verb
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def create(ctx: Context, **args: Any) -> Created:

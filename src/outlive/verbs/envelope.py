@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from outlive import fastjson, verbs
 from outlive.answers import FIRST, LAST
+from outlive.errors import OutliveError
 from outlive.limits import SCHEMA_VERSION
 from outlive.verbs.spec import BRIEF, FULL
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.errors import OutliveError
 
 _HEAD = ("schema_version", "ok", "type")
 

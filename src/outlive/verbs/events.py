@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import fastjson, limits
 from outlive.answers import sentences
@@ -13,17 +13,14 @@ from outlive.answers.reading import Events
 from outlive.core.records import READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup, read_cursor
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.render import truncate
 from outlive.store import history as log
-from outlive.store.job_dir import EVENTS
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import EVENTS, JobDir
 from outlive.system.waiting import pause
 from outlive.verbs.spec import BOOL, BUDGET, INT, JOB, SINCE_SEQ, Arg, Verb
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 
 def events(

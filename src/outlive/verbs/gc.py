@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.answers.ending import Collected, Decided, KeptTo, Totals
@@ -13,19 +13,17 @@ from outlive.core.records import CONTROL
 from outlive.core.units import duration_ms, seconds_of
 from outlive.errors import OutliveError, argument
 from outlive.jobs import auditing, lookup, ownership
+from outlive.jobs.context import Context
 from outlive.store.cleanup import delete as store_gc
 from outlive.store.cleanup import disk_use, due
 from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.policy import Bounds, Ended, Share, surplus
 from outlive.store.inbox import waiting_ids
 from outlive.store.inspection import inspect
+from outlive.store.inspection.inspect import Inspection
 from outlive.system import parallel, tree
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, FLOAT, INT, STR, Arg, Verb
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
 
 
 def gc(

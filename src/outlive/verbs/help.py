@@ -5,11 +5,8 @@ from __future__ import annotations
 from outlive import verbs
 from outlive.answers.administration import Help
 from outlive.core.records import READ
+from outlive.jobs.context import Context
 from outlive.verbs.spec import DETAIL, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def help_(ctx: Context) -> Help:

@@ -6,11 +6,8 @@ from outlive.answers.administration import Host, HostChecked, Hosts
 from outlive.core.records import LOCAL
 from outlive.errors import argument, invalid
 from outlive.hosts import engines
+from outlive.jobs.context import Context
 from outlive.verbs.spec import STR, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 _FAIL = "fail"
 

@@ -8,19 +8,15 @@ from outlive.answers.job import Job
 from outlive.core.ids import short_id
 from outlive.core.nearest import nearest
 from outlive.core.records import CONTROL
-from outlive.errors import invalid
+from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, ending, job_answer, lookup, processes
+from outlive.jobs.context import Context
 from outlive.render import ends
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import signals, tree
 from outlive.verbs.spec import JOB, MS, STR, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.errors import OutliveError
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 
 def kill(

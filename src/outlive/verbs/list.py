@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from outlive import fastjson, limits
 from outlive.answers import ABSENT, sentences
@@ -13,22 +12,18 @@ from outlive.answers.job import HowEnded
 from outlive.answers.listing import List, Listed
 from outlive.core.ids import short_id
 from outlive.core.labels import check_tag_pattern, tag_matches
-from outlive.core.records import LOCAL, READ, STATES
+from outlive.core.origin import Origin
+from outlive.core.records import LOCAL, READ, STATES, Definition
 from outlive.core.units import moment, seconds_of
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, ownership
+from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, BUDGET, FULL, INT, PATH, STR, STRS, Arg, Verb
-
-if TYPE_CHECKING:
-    from outlive.core.origin import Origin
-    from outlive.core.records import Definition
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-
 
 _AT_ONCE_S = 0.002  # before another call may have its turn
 
@@ -95,7 +90,7 @@ def list_jobs(
 
 def _shown_bytes(ctx: Context, entry: Listed) -> int:
     """Return how many bytes of the answer an entry takes."""
-    from outlive.verbs import brief
+    from outlive.verbs import brief  # late: over MCP alone
 
     full = entry.to_dict()
     return len(fastjson.dumps(full if ctx.detail == FULL else brief.of_entry(full, Listed)))

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import Job
+from outlive.answers.output import Excerpt
 from outlive.answers.reading import Log, LogLines
-from outlive.core.records import READ
+from outlive.core.records import READ, Definition
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, read_cursor
+from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.render import truncate, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import asked
 from outlive.render.sources import StreamLog, lines_of, text_of
 from outlive.render.view import View
+from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENCODING, INT, JOB, MAX_BYTES, RAW, RUN, SINCE_SEQ, STR, Arg, Verb
-
-if TYPE_CHECKING:
-    from outlive.answers.output import Excerpt
-    from outlive.core.records import Definition
-    from outlive.jobs.context import Context
-    from outlive.store.job_dir import JobDir
-
 
 _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
@@ -99,7 +95,7 @@ def _search(
     ctx: Context, reader: _Reader, pattern: str, start: tuple[int | None, int | None], context: int | None, **how: Any
 ) -> LogLines:
     """Search from `start` on, which is since_seq and offset; `how`: limit, max_bytes and raw."""
-    from outlive.render.search import Matched, search
+    from outlive.render.search import Matched, search  # late: a server keeps none of it before its first call
 
     wanted, lines = Pattern(pattern, field="search"), reader.lines
     lines.count()
@@ -124,7 +120,7 @@ def _refuse_beside_compare(**given: object) -> None:
 def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, **how: Any) -> LogLines:
     """Return the lines that another run did not print; without such a run, the end of the output. `how`: limit, max_bytes
     and raw."""
-    from outlive.jobs.diagnosis import earlier_runs
+    from outlive.jobs.diagnosis import earlier_runs  # late: 2 ms, for what reports failures
 
     run = earlier_runs.named(ctx, definition, text)
     reader.lines.count()
@@ -134,7 +130,7 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
         none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; a job can be named."
         shown.hint = sentences(none, shown.hint)
         return shown
-    from outlive.render.failures import changes  # late: RE2
+    from outlive.render.failures import changes  # late, as above
 
     added = ctx.config.get("output", "problem_matcher") or ()
     with run, Output(run) as output:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.answers.job import Job
@@ -12,17 +12,14 @@ from outlive.core.records import CONTROL, MATCH_TYPES, Definition, Notification,
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, auditing, lookup, watch_spec
 from outlive.jobs import definition as definition_module
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.store.inspection.inspect import is_elsewhere
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause
 from outlive.verbs import shared_args
 from outlive.verbs.spec import JOB, PATH, STR, STRS, Arg, Verb
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.job_dir import JobDir
-
 
 _RETRY_S = 0.02
 _MATCH = ("output_pattern", "output_match_type", "output_stream", "output_command", "output_file")

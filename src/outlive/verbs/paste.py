@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
 from outlive.errors import invalid
 from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
 from outlive.verbs.shared_args import WRITING
 from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-
 
 _BEGIN, _END = b"\x1b[200~", b"\x1b[201~"
 

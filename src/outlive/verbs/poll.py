@@ -8,14 +8,11 @@ from outlive.answers import sentences
 from outlive.answers.reading import Polled
 from outlive.core.records import READ
 from outlive.jobs import lookup, read_cursor
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import reading
 from outlive.render import view
 from outlive.verbs.spec import ENCODING, JOB, MAX_BYTES, MS, RAW, SHOW, SINCE_SEQ, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def poll(

@@ -6,12 +6,9 @@ from outlive import limits
 from outlive.answers.ending import Deleted, DeletedJob
 from outlive.core.records import CONTROL
 from outlive.jobs import adoption, auditing, ending, lookup
+from outlive.jobs.context import Context
 from outlive.system.signals import signal
 from outlive.verbs.spec import JOB_ID, MS, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> Deleted:

@@ -7,14 +7,11 @@ from outlive.answers.job import Job
 from outlive.answers.writing import Resized
 from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.definition import require_input
 from outlive.jobs.interaction import stdin
 from outlive.verbs.spec import INT, JOB, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Resized:

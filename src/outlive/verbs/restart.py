@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive.answers.starting import Started
 from outlive.core.env_files import check_env, read_env_files
@@ -12,15 +12,13 @@ from outlive.core.units import timestamp
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, lookup, ownership
 from outlive.jobs import definition as definition_module
+from outlive.jobs.context import Context
 from outlive.jobs.starting import making
 from outlive.jobs.starting.call import StartCall
+from outlive.store.job_dir import JobDir
 from outlive.system import machine
 from outlive.verbs import shared_args
 from outlive.verbs.spec import ENV, JOB, Arg, Verb
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.job_dir import JobDir
 
 
 def restart(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive.answers.starting import Started
 from outlive.core.ids import new_id
 from outlive.jobs import definition, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.starting import making
 from outlive.jobs.starting.call import StartCall
 from outlive.verbs import shared_args
 from outlive.verbs.spec import Verb
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def run(ctx: Context, **args: Any) -> Started:
@@ -23,7 +21,7 @@ def run(ctx: Context, **args: Any) -> Started:
     if plan.definition.dedupe_key is None:
         return call.run(ctx, plan)
     call.check(ctx, plan.definition)
-    from outlive.jobs.starting.dedupe import Deduplication
+    from outlive.jobs.starting.dedupe import Deduplication  # late, as `exchange` of submit
 
     keyed = Deduplication(ctx)
     try:

@@ -8,15 +8,12 @@ from outlive.answers.reading import Screen
 from outlive.answers.spans import Cursor
 from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.interaction import screen as of_job
 from outlive.render import truncate
 from outlive.store.output.merged import Output
 from outlive.verbs.spec import BUDGET, INT, JOB, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int | None = None) -> Screen:

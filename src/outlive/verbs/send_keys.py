@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import keys, stdin
+from outlive.store.inspection.inspect import Inspection
 from outlive.verbs.shared_args import TEXT_FIRST, WRITING
 from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
 
 
 def send_keys(

@@ -7,16 +7,13 @@ declarations.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
+from outlive.answers import Answer
 from outlive.core.records import EXEC, SHOWS
 from outlive.errors import argument, invalid
 from outlive.fastjson import loads
-
-if TYPE_CHECKING:
-    from outlive.answers import Answer
-
 
 # What a value may be. CLI words are converted by `cli/parse.py`, MCP values are checked by
 # `mcp/tools/arguments.py`.

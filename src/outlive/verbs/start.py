@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.answers.starting import Started
@@ -12,19 +12,16 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
+from outlive.jobs.context import Context
 from outlive.jobs.starting import making
 from outlive.jobs.starting.call import StartCall
 from outlive.store import approval
 from outlive.store.inspection import engine_record
-from outlive.store.job_dir import Locks
+from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points
 from outlive.system.waiting import pause
 from outlive.verbs import shared_args
 from outlive.verbs.spec import JOB, Verb
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.job_dir import JobDir
 
 
 def start(ctx: Context, *, job: str, **args: Any) -> Started:
@@ -87,10 +84,7 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
     plan = making.plan_of_created(ctx, job)
     definition_module.require_sandbox(ctx, plan.definition, "start")
     if plan.definition.approval is None:
-        if ctx.config.has("policy"):
-            from outlive.jobs.permission import commands  # late: most people have no policy
-
-            commands.require(ctx, plan, ask=True)
+        making.require_allowed(ctx, plan, ask=True)
     elif not approval.is_approved(job):
         raise _pending(job)
     return plan

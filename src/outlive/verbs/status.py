@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from outlive.answers import sentences
 from outlive.answers.job import Job, Status
+from outlive.answers.spans import Gap
 from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.context import Context
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import JOB, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.spans import Gap
-    from outlive.jobs.context import Context
-    from outlive.store.job_dir import JobDir
 
 
 def status(ctx: Context, *, job: str) -> Status:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.interaction import stdin
 from outlive.verbs.shared_args import TEXT_FIRST, WRITING
 from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def submit(
@@ -38,7 +35,9 @@ def submit(
         raise invalid("texts", f"give {argument('text')} or {argument('texts')}, not both")
     with lookup.open_job(ctx, job) as job_dir:
         if texts:
-            from outlive.jobs.interaction.exchange import Exchange  # late: few calls have several texts
+            from outlive.jobs.interaction.exchange import (
+                Exchange,  # late: a server keeps none of it before its first call
+            )
 
             exchange = Exchange(ctx, job_dir, texts, expect, wait_ms)
             return exchange.run(timeout_ms=timeout_ms, max_bytes=max_bytes)

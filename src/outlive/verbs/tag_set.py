@@ -7,11 +7,8 @@ from outlive.answers.listing import Tagged
 from outlive.core.labels import check_tags
 from outlive.core.records import CONTROL, Definition
 from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
 from outlive.verbs.spec import JOB, STRS, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 
 def tag_set(ctx: Context, *, job: str, tags: list[str] | tuple[str, ...] = ()) -> Tagged:

@@ -8,15 +8,12 @@ from outlive.answers.job import Job
 from outlive.answers.reading import Tail
 from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.render import window
 from outlive.render.encoded.encodings import asked
 from outlive.store.output.merged import Output
 from outlive.verbs.spec import ENCODING, INT, JOB, MAX_BYTES, STR, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 _STREAMS = {"both": (0, 1), "stdout": (0,), "stderr": (1,)}
 

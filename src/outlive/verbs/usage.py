@@ -7,14 +7,11 @@ from outlive.answers.reading import Used
 from outlive.core.records import READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import use
+from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 from outlive.verbs.spec import JOB, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
 
 _MAY_HAVE_RUN = ("lost", "reboot")
 

@@ -13,19 +13,15 @@ from outlive.core.ids import short_id
 from outlive.core.records import CONTROL, READ
 from outlive.jobs import awaited, job_answer, read_cursor
 from outlive.jobs.conditions import job_wait, of_job, parse
+from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.render import ends, view
+from outlive.render.view import View
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.shared_args import CONDITIONS
 from outlive.verbs.spec import INT, ITEMS, JOB, MAX_BYTES, MS, RAW, SHOW, SINCE_SEQ, STR, STRS, Arg, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.render.view import View
-    from outlive.store.job_dir import JobDir
-
 
 _LAST_LINES = 3  # shown of each job besides the deciding one
 

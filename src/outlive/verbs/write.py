@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
+from outlive.store.job_dir import JobDir
 from outlive.verbs.shared_args import WRITING
 from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.job_dir import JobDir
 
 
 def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: Any) -> Written:

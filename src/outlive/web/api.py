@@ -238,7 +238,7 @@ class Api:
             raise OutliveError(
                 "denied",
                 f"this browser came with a token, or with a link that a job made: it {may_not}",
-                hint="A person does that with `outlive ui` or the command line on the machine of the server.",
+                hint="A person does that with `outlive ui`, `outlive approve` or `outlive run` on the machine of the server.",
             )
 
     def _person(self, name: str) -> Method:

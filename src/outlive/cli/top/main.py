@@ -23,7 +23,7 @@ def main(_values: dict[str, Any], options: GlobalOptions) -> int:
         message = "top draws on your terminal, which cannot be drawn on: TERM is dumb"
         raise OutliveError("invalid_argument", message, hint=_INSTEAD)
     try:
-        from outlive.cli.top.screen import Screen
+        from outlive.cli.top.screen import Screen  # late: 60 ms, of urwid, which may be missing
     except ModuleNotFoundError as error:
         if error.name != "urwid":
             raise
@@ -31,5 +31,5 @@ def main(_values: dict[str, Any], options: GlobalOptions) -> int:
         raise OutliveError("invalid_state", "top needs the package urwid, which is not installed", hint=hint) from None
     ctx = terminal_context.opened(options, "top")
     with contextlib.closing(ctx.store):
-        Screen(ctx).run()
+        Screen(ctx, options).run()
     return 0

@@ -13,7 +13,7 @@ import urwid
 
 from outlive import limits
 from outlive.answers.permission import APPROVAL, Question
-from outlive.cli import ask, human, summary
+from outlive.cli import ask, attach, human, summary
 from outlive.cli.live.inbox import EMPTY, type_line
 from outlive.cli.text import Style, cut, line, table
 from outlive.cli.top.jobs import Jobs, asks
@@ -27,12 +27,13 @@ from outlive.verbs.inbox import question_of
 from outlive.verbs.kill import kill
 from outlive.verbs.log import log
 from outlive.verbs.screen import screen
+from outlive.verbs.spec import GlobalOptions
 
 _EVERY_S = 1.0
 _PREVIEW_ROWS = 9
 _LINES = 1_000  # of the output of an open job
-_LIST_KEYS = "Enter open · a answer · x kill · / filter · ? keys · q quit"
-_OPEN_KEYS = "Esc back · f follow · a answer · x kill · ? keys"
+_LIST_KEYS = "Enter open · a answer · t attach · x kill · / filter · ? keys · q quit"
+_OPEN_KEYS = "Esc back · f follow · a answer · t attach · x kill · ? keys"
 _HELP = """Keys
 
   ↑ ↓ k j        the job above, below
@@ -41,7 +42,8 @@ _HELP = """Keys
   Enter l →      open the job: its output
   f              follow: go to the end of the output, and stay there while it grows
   Esc h ←        back
-  a              answer what the job asks: a line, or y, a (always), n and a reason
+  a              answer what the job asks: a line, or y, a (always), n and a reason; if it asks nothing, attach
+  t              attach to the terminal of the job; Ctrl-] d comes back
   x              kill the job, after a question
   /              show only jobs with these words: of name, command, directory, state, tags; "asks" for those that wait
   q              quit: jobs go on
@@ -76,7 +78,8 @@ class _Row(urwid.Text):
 class Screen:
     """What a person sees and types. One thread: what takes long, as a kill, is not waited for."""
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, options: GlobalOptions) -> None:
+        self._options = options
         ctx.detail = "brief"  # what each job uses costs more than the rest of its row
         self._ctx = ctx
         self._jobs = Jobs(ctx)
@@ -233,6 +236,8 @@ class Screen:
             self._move("end")
         elif key == "a":
             self._try(self._answer, chosen)
+        elif key == "t":
+            self._try(self._attach, chosen)
         elif key == "x":
             self._ask(f"Kill {self._name(chosen)}? [y/N] ", lambda said: self._kill(chosen, said))
 
@@ -305,10 +310,13 @@ class Screen:
         require_person(self._ctx.store)
         with lookup.open_known(self._ctx, job_id) as job:
             question = question_of(self._ctx, job)
+            inspection = adoption.inspect_and_adopt(self._ctx, job)
+            if question is None and inspection.definition.pty and not inspection.state.finished:
+                return self._attach(job_id)
             if question is None:
                 self._note = f"{self._name(job_id)} asks nothing"
-                return
-            facts = ask.shown(adoption.inspect_and_adopt(self._ctx, job)) if question.kind == APPROVAL else ""
+                return None
+            facts = ask.shown(inspection) if question.kind == APPROVAL else ""
         if question.kind == APPROVAL:
             self._text(facts)
             self._ask(ask.QUESTION, lambda said: self._decide(question, said))
@@ -316,6 +324,16 @@ class Screen:
             prompt = f"{question.question or ''} (Enter: later, {EMPTY}: an empty line) > "
             mask = "*" if question.echo is False else None
             self._ask(prompt, lambda said: self._type(question, said), mask=mask)
+        return None
+
+    def _attach(self, job_id: str) -> None:
+        """Give the terminal to the job until the person leaves it, or it ends. Errors: those of `attach`."""
+        self._loop.screen.stop()
+        try:
+            attach.main({"job": job_id, "read_only": False}, self._options)
+        finally:
+            self._loop.screen.start()
+            self._loop.screen.clear()
 
     def _decide(self, question: Question, said: str) -> None:
         with lookup.open_known(self._ctx, question.job_id) as job:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from outlive.answers.job import PortHolder
+
 if TYPE_CHECKING:
-    from outlive.answers.job import PortHolder
     from outlive.store.inspection.inspect import Inspection
 
 Fired = dict[str, object] | None

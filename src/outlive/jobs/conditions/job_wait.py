@@ -7,24 +7,21 @@ because nothing else can come true any more.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.answers import sentences
+from outlive.answers.job import PortHolder
 from outlive.jobs import adoption, processes
 from outlive.jobs.conditions import of_job
-from outlive.jobs.conditions.parse import mark_of
+from outlive.jobs.conditions.condition import Probe
+from outlive.jobs.conditions.parse import Condition, mark_of
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause
-
-if TYPE_CHECKING:
-    from outlive.answers.job import PortHolder
-    from outlive.jobs.conditions.condition import Probe
-    from outlive.jobs.conditions.parse import Condition
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 
 class JobWait:

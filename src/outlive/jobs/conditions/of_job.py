@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.jobs import job_answer
-from outlive.jobs.conditions.condition import Probe
-from outlive.jobs.conditions.parse import EXTERNAL
+from outlive.jobs.conditions.condition import Fired, Probe
+from outlive.jobs.conditions.parse import EXTERNAL, Condition
+from outlive.jobs.context import Context
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.store.output.scanner import Scanner
 
 if TYPE_CHECKING:
-    from outlive.jobs.conditions.condition import Fired
-    from outlive.jobs.conditions.parse import Condition
-    from outlive.jobs.context import Context
     from outlive.jobs.permission.reach import Reach
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 
 _UNFINISHED_QUIET_S = 0.1  # a match at the very end of an unfinished line counts after this much silence
@@ -216,7 +214,7 @@ def reach_of(ctx: Context, conditions: list[Condition]) -> Reach | None:
     external = ctx.face == "mcp" and any(one.name in EXTERNAL for one in conditions)
     if not external or not (ctx.config.uses("sandbox") or ctx.ceiling):
         return None
-    from outlive.jobs.permission import reach
+    from outlive.jobs.permission import reach  # late: 2 ms, and few callers are limited
 
     return reach.of(ctx)
 

@@ -204,7 +204,7 @@ def _port(value: object, more: dict[str, object]) -> Condition:
 
 
 def _http(value: object, more: dict[str, object]) -> Condition:
-    from urllib.parse import urlsplit
+    from urllib.parse import urlsplit  # late: 1 ms and 0.1 MB, and few starts wait for a server
 
     status = more.get("status")
     if isinstance(status, str) and status.isascii() and status.isdigit():

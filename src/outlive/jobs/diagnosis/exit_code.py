@@ -41,6 +41,8 @@ _SIGNALLED = 128
 _PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
 # Last commands that say or hide something: a caller does not want their code
 _SAYING = frozenset({"echo", "printf", "true", ":"})
+_WAITING = frozenset({"sleep", "wait"})
+_TESTING = frozenset({"[", "[[", "test"})  # in the header of a loop that waits
 _LEAVING = frozenset({"exit", "exec", "return"})
 _SHELL = "the shell"
 _PIPEFAIL = "`set -o pipefail` (bash) makes each stage count."
@@ -140,7 +142,7 @@ def _said_last(script: _Script, others: list[list[Command]], last: Command) -> M
         if hidden is not None:
             hidden.last = f"{_code(last)}, and `$?` that of {_code(before[-1])}"
         return hidden
-    if all(_says(one) for stages in others for one in stages):
+    if all(_says(one) or _waits(one) for stages in others for one in stages):
         return None
     advice = f"With `&&` in place of `;` a failure ends it before {_code(last)}."
     return Masked(_code(before[0]) if len(others) == len(before) == 1 else "", advice, last=_code(last))
@@ -181,7 +183,7 @@ def _lost_rounds(script: _Script, loop: Command) -> Masked | None:
     each = form.every(loop.inside)
     if any(one.operator == "||" or one.name in _LEAVING or one.name == "break" or one.is_setting for one in each):
         return None
-    if all(_says(one) or one.name in ("sleep", "wait") for one in each):
+    if all(_says(one) or _waits(one) for one in each):
         return None
     return Masked("the rounds of its loop but the last", "`|| exit 1` in the loop ends it at a failure.")
 
@@ -189,6 +191,13 @@ def _lost_rounds(script: _Script, loop: Command) -> Masked | None:
 def _says(command: Command) -> bool:
     """Return whether nobody asks for the code of a command: it says something, or sets variables."""
     return command.name in _SAYING or (command.is_setting and not command.substituted)
+
+
+def _waits(command: Command) -> bool:
+    """Return whether a command only waits: `sleep`, or a loop that tests and sleeps."""
+    inside = command.inside if command.kind in ("until", "while") else []
+    waits = all(_says(one) or one.name in _TESTING or _waits(one) for one in inside)
+    return command.name in _WAITING or (bool(inside) and waits)
 
 
 def _code(command: Command, before: str = "") -> str:

@@ -5,16 +5,13 @@ A reader adds up what lives when it is asked. The supervisor has written down wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive.jobs import processes
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+from outlive.store.output.merged import Output
 from outlive.system import process_use, tree
-
-if TYPE_CHECKING:
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.merged import Output
-
 
 CGROUP, SAMPLED = "cgroup", "sampled"
 

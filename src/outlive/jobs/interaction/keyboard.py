@@ -16,12 +16,8 @@ from outlive.core.quoted import visible
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.store import atomic_file
-from outlive.store.job_dir import KEYBOARD, NEW
+from outlive.store.job_dir import KEYBOARD, NEW, JobDir
 from outlive.system import locks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
 
 _MOST_BYTES = 4096
 _MOST_CHARS = 100

@@ -6,15 +6,12 @@ from outlive.answers import ABSENT, sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Polled, Reading, Since
 from outlive.jobs import adoption, job_answer
+from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
+from outlive.render.view import View
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.render.view import View
-    from outlive.store.job_dir import JobDir
 
 
 def read(ctx: Context, job: JobDir, since: int, view: View) -> Polled:

@@ -16,13 +16,13 @@ from outlive.core.records import Terminal
 from outlive.render import window
 from outlive.render.rows import folded
 from outlive.render.view import View
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+from outlive.store.output.merged import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.render.screen import Screen
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.merged import Output
 
 # To the alternate screen and back (xterm's ctlseqs); a full reset leads back too
 _SWITCH = re.compile(rb"\x1bc|\x1b\[\?(?:[0-9]+;)*(?:47|1047|1049)(?:;[0-9]+)*([hl])")

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.answers.job import Job
 from outlive.answers.writing import Written
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, auditing
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.definition import require_input
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.interaction.reaction import Reaction
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.system import fds
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 
 def deliver(

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from outlive import limits
 from outlive.config import state_directory
-from outlive.core.digest import sha256
+from outlive.core.ids import sha256
 from outlive.core.records import Approval, Definition, GivenInput, Notification
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError

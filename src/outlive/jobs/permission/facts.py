@@ -14,6 +14,8 @@ from fnmatch import fnmatchcase
 from outlive import limits
 from outlive.core import quoted
 from outlive.core.records import Approval, Definition, Notification, Resources
+from outlive.store import approval
+from outlive.store.job_dir import JobDir
 
 _MASKED = "(masked: its value is shown nowhere)"
 _LISTED = 3  # entries of a list in the sandbox; of more, which the configuration holds, their number is shown
@@ -46,6 +48,14 @@ def of(definition: Definition) -> list[Fact]:
 def shown(definition: Definition) -> list[dict[str, object]]:
     """Return the facts as answers have them."""
     return [fact._asdict() for fact in of(definition)]
+
+
+def of_approval(job: JobDir, definition: Definition) -> dict[str, object]:
+    """Return what became of the approval of a job, and as long as it is pending the facts."""
+    answer = approval.shown(job, definition)
+    if answer["state"] == approval.PENDING:
+        answer["facts"] = shown(definition)
+    return answer
 
 
 def text(definition: Definition) -> str:

@@ -7,22 +7,19 @@ import time
 from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import Job
+from outlive.answers.output import Tails
 from outlive.answers.starting import Started
 from outlive.core.ids import short_id
 from outlive.core.units import timestamp
 from outlive.jobs import job_answer, read_cursor
+from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import use
 from outlive.jobs.interaction import shown_output
 from outlive.render import view, window
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.output import Tails
-    from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
 
 
 class Wanted:

@@ -6,32 +6,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.answers import sentences
+from outlive.answers.starting import Started
+from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, job_answer, lookup
 from outlive.jobs.conditions import of_job, parse
 from outlive.jobs.conditions.job_wait import JobWait, wait_for
+from outlive.jobs.conditions.parse import Condition
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
+from outlive.jobs.definition import Plan
 from outlive.jobs.starting import answer, making
 from outlive.store import approval
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+from outlive.store.new_job import NewJob
 from outlive.store.output.merged import Output
 from outlive.system.fds import socket
 from outlive.system.waiting import Cancelled
-
-if TYPE_CHECKING:
-    from outlive.answers.starting import Started
-    from outlive.core.records import Definition
-    from outlive.jobs.conditions.parse import Condition
-    from outlive.jobs.context import Context
-    from outlive.jobs.definition import Plan
-    from outlive.jobs.permission.approval import Given
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
-    from outlive.store.new_job import NewJob
-
 
 _LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a job without a terminal
 
@@ -120,8 +116,6 @@ class StartCall:
         assert new.locks is not None
         try:
             sock = making.begin(ctx, plan, new.dir, new.locks, awaited=self.waits_for_end)
-            from outlive.jobs import processes  # noqa: F401 - what the answer needs, while the supervisor starts the command
-
             making.started(new.dir, sock, new.locks)
         except OutliveError as error:
             auditing.note_unstarted(ctx, plan.definition.job_id, error)
@@ -153,22 +147,13 @@ class StartCall:
 
     def start_approved(self, ctx: Context, plan: Plan, job: JobDir, holder: int) -> Started:
         """Wait for the approval of a job, start it, and answer. Closes `job` and `holder`."""
-        from outlive.jobs.permission import approval
+        from outlive.jobs.permission import approval  # late: 2 ms, and few jobs are asked about
 
         if ctx.asks is not None and ctx.asks(plan.definition):
             self.answer_now()
         with job:
             sock = approval.ask(ctx, plan, job, holder, self.deadline)
             return self.answer(ctx, job, sock, hint=plan.hint)
-
-    def go_on(self, ctx: Context, job_id: str, given: Given | None, by: str) -> Started:
-        """Take the answer of the client's user, if there is one, and answer as the call that made the
-        job. Errors: job_not_found, invalid_state for a job that was never asked about."""
-        from outlive.jobs.permission import approval
-
-        with lookup.open_by_id(ctx, job_id) as job:
-            approval.go_on(ctx, job, given, by, self.deadline)
-            return self.answer(ctx, job, None)
 
     def answer(self, ctx: Context, job: JobDir, sock: socket.socket | None, *, hint: str | None = None) -> Started:
         """Wait for the end of a started job or until this is due, and answer.

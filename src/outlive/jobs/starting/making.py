@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from outlive import fastjson, limits
 from outlive.core.env_files import read_env_files
-from outlive.core.records import LOCAL, State
+from outlive.core.records import LOCAL, Definition, State
 from outlive.errors import OutliveError, argument, from_os
 from outlive.hosts import engines
 from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
+from outlive.jobs.context import Context
 from outlive.jobs.control_client import refused
-from outlive.jobs.definition import masked_lines
+from outlive.jobs.definition import Plan, masked_lines
 from outlive.store import approval, atomic_file
-from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, Locks
+from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request, of_caller
 from outlive.system import fault_points, fds, process
@@ -27,11 +28,15 @@ from outlive.system.fds import socket
 from outlive.system.waiting import pause
 
 if TYPE_CHECKING:
-    from outlive.core.records import Definition
-    from outlive.jobs.context import Context
-    from outlive.jobs.definition import Plan
     from outlive.launch import systemd_scope as scope_launch
-    from outlive.store.job_dir import JobDir
+
+
+def require_allowed(ctx: Context, plan: Plan, *, ask: bool) -> None:
+    """Ask the policy, if there is one, about the commands of a job (permission/commands.require). Errors: denied."""
+    if ctx.config.has("policy"):
+        from outlive.jobs.permission import commands  # late: 2 ms, and most people have no policy
+
+        commands.require(ctx, plan, ask=ask)
 
 
 def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
@@ -39,10 +44,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
 
     Errors: denied, io_error; nothing is left then.
     """
-    if ctx.config.has("policy"):
-        from outlive.jobs.permission import commands  # late, as everywhere: most people have no policy
-
-        commands.require(ctx, plan, ask=live)
+    require_allowed(ctx, plan, ask=live)
     request = plan.definition.approval
     new: NewJob | None = None
     ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
@@ -179,7 +181,7 @@ def _entered(ctx: Context, job_id: str) -> scope_launch.Launcher:
 
     Errors: launch_failed; then nothing was started.
     """
-    from outlive.launch import systemd_scope as scope_launch
+    from outlive.launch import systemd_scope as scope_launch  # late: 1 ms, and few jobs get a scope
 
     launcher: scope_launch.Launcher | None = None
     deadline = time.monotonic() + limits.LAUNCH_S
@@ -249,9 +251,7 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
             if "error" in failed:  # on another host
                 raise refused(failed["error"])
             if failed.get("sandbox"):
-                from outlive.jobs.permission import (
-                    boundary,  # late: 1 ms, and where no sandbox is configured it costs nothing
-                )
+                from outlive.jobs.permission import boundary  # late, as above
 
                 raise boundary.not_set_up(failed["failed"])
             error = OSError(failed["errno"], failed["failed"], failed.get("path"))

@@ -31,6 +31,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.permission import pending
 from outlive.jobs.starting import answer as start_answer
 from outlive.mcp.masks.secrets import Secrets
+from outlive.mcp.push import elicitation
 from outlive.mcp.tools.text import answers
 from outlive.render import ends
 from outlive.store.inspection.inspect import Inspection
@@ -125,8 +126,6 @@ def questions(ctx: Context, inspection: Inspection, job: JobDir, output: Output)
     """Return the `inputRequests` of a job, empty if it has no question."""
     if not is_unapproved(inspection):
         return _of_prompt(inspection, output)
-    from outlive.mcp.push import elicitation  # late: few jobs are asked about
-
     return elicitation.of_task(ctx, inspection.definition, job)
 
 

@@ -281,6 +281,7 @@ class Tasks(Extension):
     def _of_wait(self, ctx: Request, wait: Wait) -> dict[str, object]:
         task = wait.shown()
         if wait.answer is None:
+            self._left_to_task(self._context(ctx), job_of(wait.id), ctx)
             return task
         result = self._result(wait.answer, client_of(ctx)).model_dump(by_alias=True, mode="json", exclude_none=True)
         if "job_id" in wait.answer:
@@ -307,9 +308,15 @@ class Tasks(Extension):
                 raise _unknown(task_id)
             if task["status"] in OVER:
                 self._calls.mark_told(about, {"job_id": job.job_id, "state": "exited"})
-            elif about.inbox is not None and wakes(ctx):
-                about.inbox.set_call(job.job_id, FOLLOWED)
+            else:
+                self._left_to_task(about, job.job_id, ctx)
             return {**task, "taskId": task_id}
+
+    @staticmethod
+    def _left_to_task(about: Context, job_id: str, ctx: Request) -> None:
+        """Note that the client is to be told of this job by a task, if it calls its model then."""
+        if about.inbox is not None and wakes(ctx):
+            about.inbox.set_call(job_id, FOLLOWED)
 
 
 async def _notify(ctx: Request, task: dict[str, object]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import config
 from outlive.mcp.stdio.session import Session, Settings
@@ -13,10 +13,7 @@ from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
 from outlive.system import pid1
 from outlive.system.signals import signal
-
-if TYPE_CHECKING:
-    from outlive.verbs.spec import GlobalOptions
-
+from outlive.verbs.spec import GlobalOptions
 
 _GONE = (
     "outlive was updated or removed while this server waited for its first call, and what a call needs cannot be "
@@ -56,7 +53,7 @@ def _serve_rest(session: Session) -> None:
     session.prepare()
     gc.disable()  # the imports make half a million objects and keep them: collecting in between costs 50 ms
     try:
-        from outlive.mcp.stdio import serving
+        from outlive.mcp.stdio import serving  # late: half a second, the SDK
     except Exception as error:  # noqa: BLE001 - files that are being replaced: whatever comes of that
         session.refuse(_GONE.format(f"{type(error).__name__}: {error}"))
     else:

@@ -14,11 +14,14 @@ from itertools import islice
 from typing import NamedTuple
 
 from outlive import verbs
+from outlive.answers.listing import List
+from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.errors import OutliveError
 from outlive.jobs import context, lookup
-from outlive.launch.fork_server_client import start
+from outlive.launch.fork_server_client import Launcher, start
 from outlive.mcp import shown
+from outlive.mcp.caller import on_stdio
 from outlive.mcp.introduction import Introduction, in_plugin
 from outlive.mcp.job_environment import JobEnvironment, job_directory
 from outlive.mcp.stdio import first_answers
@@ -28,12 +31,6 @@ from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
 from outlive.system.signals import signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.listing import List
-    from outlive.config import Config
-    from outlive.launch.fork_server_client import Launcher
 
 _TOGETHER_MS = 20  # a client that asks for tools soon after something else does so within this time
 _MANY = 100  # requests that wait for the SDK; a client that sends so many has asked for the tools or never will
@@ -149,7 +146,6 @@ class Session:
     def _has_jobs(self, client: str | None) -> bool:
         """Return whether this client may have a job to list. It has one if that is not quickly
         found out."""
-        from outlive.mcp.caller import on_stdio
 
         caller = on_stdio(client, os.environ, isolate=self.settings.isolate)
         try:

@@ -14,6 +14,7 @@ import anyio.lowlevel
 from outlive import limits
 from outlive import verbs as verbs_module
 from outlive.answers import Answer
+from outlive.answers.starting import Started
 from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.records import CONTROL, READ, Definition
@@ -267,7 +268,7 @@ class Calls:
         ctx.verb, ctx.detail = verb.name, self.tools.detail(given)
         call = StartCall.taken_from(args)
         try:
-            result = await threads.run(partial(call.go_on, ctx, job_id, said, by))
+            result = await threads.run(partial(_gone_on, ctx, call, job_id, said, by))
         except OutliveError as error:
             raise spelled(error, MCP, verb.args) from error.__cause__
         return answer(verb.type, {**result.to_dict(), **report})
@@ -437,3 +438,11 @@ class Calls:
     def _close_inboxes(self) -> None:
         while self._inboxes:
             self._inboxes.popitem()[1].close()
+
+
+def _gone_on(ctx: Context, call: StartCall, job_id: str, said: Given | None, by: str) -> Started:
+    """Take the answer of the client's user, if there is one, and answer as the call that made the
+    job. Errors: job_not_found, invalid_state for a job that was never asked about."""
+    with lookup.open_by_id(ctx, job_id) as job:
+        approval.go_on(ctx, job, said, by, call.deadline)
+        return call.answer(ctx, job, None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from outlive.config import Config
 from outlive.core.records import CONTROL, READ
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
@@ -13,11 +14,7 @@ from outlive.mcp import instructions
 from outlive.mcp.apps import declaration
 from outlive.mcp.tools import schemas
 from outlive.mcp.tools.offer import EXEC, PROCESS, WAIT_ARGUMENTS
-
-if TYPE_CHECKING:
-    from outlive.config import Config
-    from outlive.verbs.spec import Verb
-
+from outlive.verbs.spec import Verb
 
 # Claude Code puts a longer result into a file, and shows 2 kB of it
 _MOST_CHARS = MAX_SHOWN_BYTES + 20_000

@@ -7,18 +7,14 @@ before either is imported.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 from outlive import verbs as verbs_module
+from outlive.config import Config
 from outlive.errors import invalid
 from outlive.sandbox import bubblewrap
 from outlive.system import shells
 from outlive.verbs import spec
-
-if TYPE_CHECKING:
-    from outlive.config import Config
-    from outlive.verbs.spec import Arg, Verb
-
+from outlive.verbs.spec import Arg, Verb
 
 EXEC, PROCESS = TOOLS = ("exec", "process")
 RUN = "run"

@@ -11,15 +11,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from outlive.config import Config
 from outlive.mcp.tools.offer import STARTING, default_of, defaults_of, listed, shell_of
 from outlive.verbs import spec
-
-if TYPE_CHECKING:
-    from outlive.config import Config
-    from outlive.verbs.spec import Arg, Verb
-
+from outlive.verbs.spec import Arg, Verb
 
 _AS_IN_EXEC = "as in exec"
 _TEXTS: dict[str, object] = {"type": "array", "items": {"type": "string"}}

@@ -12,14 +12,10 @@ import time
 from outlive import fastjson
 from outlive.annotations import Any
 from outlive.core.ids import new_id
+from outlive.core.records import AuditTarget
 from outlive.core.units import timestamp
 from outlive.store.audit import rotation
 from outlive.system.fds import socket
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import AuditTarget
-
 
 FILE, SYSLOG, OFF = PLACES = ("file", "syslog", "off")
 NAME = "audit.ndjson"

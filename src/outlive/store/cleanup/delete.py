@@ -14,13 +14,8 @@ from outlive.store.atomic_file import NotOurs
 from outlive.store.cleanup import disk_use
 from outlive.store.inbox import forget_removed
 from outlive.store.job_dir import BYTES, LOCK, SUPERVISOR_BYTE, JobDir
-from outlive.store.root import TEMPORARY, trash_name
+from outlive.store.root import TEMPORARY, Store, trash_name
 from outlive.system import fault_points, locks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.root import Store
-
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 

@@ -15,16 +15,12 @@ from contextlib import suppress
 from outlive import fastjson
 from outlive.annotations import Any, Iterator
 from outlive.core.ids import is_id_part
+from outlive.core.records import AuditTarget
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
 from outlive.store.audit import record
+from outlive.store.root import Store
 from outlive.system import locks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import AuditTarget
-    from outlive.store.root import Store
-
 
 REMOVED = "remove"  # in the place of a bound: a caller removed the job
 DELETED, OLDER = ".deleted", ".deleted.1"

@@ -14,10 +14,7 @@ import time
 
 from outlive.core.ids import only_ids
 from outlive.store.cleanup import disk_use
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.cleanup.policy import Bounds
+from outlive.store.cleanup.policy import Bounds
 
 COLLECTED = ".collected"
 AGE_EVERY_S = 3_600.0  # seconds between two collections where only the age is bounded

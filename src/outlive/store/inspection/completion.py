@@ -4,14 +4,10 @@ and the mark of live jobs."""
 from __future__ import annotations
 
 from outlive import fastjson
+from outlive.core.records import Definition
 from outlive.store import atomic_file
-from outlive.store.job_dir import COMPLETION
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.core.records import Definition
-    from outlive.store.job_dir import JobDir
-    from outlive.store.root import Store
+from outlive.store.job_dir import COMPLETION, JobDir
+from outlive.store.root import Store
 
 
 def is_told(definition: Definition) -> bool:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import TypeVar
+from outlive.core.record import Record
 from outlive.core.records import EngineRecord
 from outlive.store import atomic_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.core.record import Record
     from outlive.store.job_dir import JobDir
 
     _R = TypeVar("_R", bound=Record)

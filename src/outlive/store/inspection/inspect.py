@@ -13,13 +13,9 @@ from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
 from outlive.store.inspection import rebuilt
-from outlive.store.job_dir import META, STATE
+from outlive.store.job_dir import META, STATE, JobDir
+from outlive.store.root import Store
 from outlive.system import machine
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
-    from outlive.store.root import Store
 
 
 class Inspection:

@@ -14,11 +14,7 @@ import os
 import struct
 import time
 
-from outlive.store.job_dir import MISSING
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import MISSING, JobDir
 
 Spans = list[tuple[int, int]]
 

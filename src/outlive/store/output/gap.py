@@ -20,11 +20,7 @@ import os
 import struct
 import zlib
 
-from outlive.store.job_dir import GAP
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import GAP, JobDir
 
 _SLOT = struct.Struct("<12Q")
 _TORN_READS = 3

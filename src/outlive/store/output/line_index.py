@@ -7,14 +7,10 @@ import os
 import struct
 import time
 
-from outlive.store.job_dir import LOGS
+from outlive.store.job_dir import LOGS, JobDir
+from outlive.store.output.gap import Hole
+from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.gap import Hole
-    from outlive.store.output.merged import Output
 
 _BLOCK = 1 << 20  # one entry of the line index
 _BLOCKS_AT_ONCE = 16  # are counted in some milliseconds

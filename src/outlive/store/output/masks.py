@@ -13,11 +13,7 @@ from __future__ import annotations
 import os
 import struct
 
-from outlive.store.job_dir import MASKS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import MASKS, JobDir
 
 HEADER, PAIR = struct.Struct("<QQ"), struct.Struct("<QQ")
 

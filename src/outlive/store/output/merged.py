@@ -14,17 +14,12 @@ import time
 
 from outlive.annotations import Any, Callable, TypeVar
 from outlive.store.atomic_file import NotOurs, open_to_write
-from outlive.store.job_dir import LOGS, ORDER
+from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output import damage, order
-from outlive.store.output.gap import NO_GAP, GapFile
+from outlive.store.output.damage import Spans
+from outlive.store.output.gap import NO_GAP, Gap, GapFile, Hole
+from outlive.store.output.masks import Mask
 from outlive.store.output.sparse import output_size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
-    from outlive.store.output.damage import Spans
-    from outlive.store.output.gap import Gap, Hole
-    from outlive.store.output.masks import Mask
 
 _R = TypeVar("_R")
 
@@ -427,8 +422,6 @@ def _masks(job: JobDir) -> list[Mask]:
     """Return the masked places of both logs, nothing for a job without masked values."""
     if not job.has_masks():
         return []
-    from outlive.store.output.masks import Mask  # late: few jobs have masked values
-
     masks = [Mask.of(job, stream) for stream in (STDOUT, STDERR)]
     return [mask for mask in masks if mask is not None]
 

@@ -7,11 +7,7 @@ import os
 import struct
 
 from outlive import limits
-from outlive.store.job_dir import ORDER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import ORDER, JobDir
 
 RECORD = struct.Struct("<QQQQ")  # merged start, stream, offset in its log, Unix ns
 STREAMS = 2

@@ -13,8 +13,8 @@ import re
 
 from outlive import limits
 from outlive.annotations import Any, Iterator
+from outlive.core.libraries import line_options, re2
 from outlive.core.records import CONTAINS, REGEX
-from outlive.core.regular_expressions import options, re2
 from outlive.errors import invalid
 
 _MULTI_LINE = "(?m)"
@@ -149,7 +149,7 @@ def compiled(pattern: str, field: str) -> Any:
     """Return an RE2 pattern over bytes. Errors: invalid_argument."""
     check_length(pattern, field)
     try:
-        return re2().compile((_MULTI_LINE + _of_a_line(pattern)).encode("utf-8", "surrogateescape"), options())
+        return re2().compile((_MULTI_LINE + _of_a_line(pattern)).encode("utf-8", "surrogateescape"), line_options())
     except re2().error as error:
         text = error.args[0] if error.args else error
         text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text

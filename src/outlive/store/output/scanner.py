@@ -7,13 +7,9 @@ import os
 import time
 
 from outlive import limits
-from outlive.store.job_dir import LOGS
+from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.gap import GapFile
 from outlive.store.output.masks import Mask
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
 
 # of output that is searched in one go: as much as takes about SCAN_S
 _SCAN_BYTES = (4_096, 1_048_576)

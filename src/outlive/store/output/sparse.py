@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import os
 
-from outlive.store.job_dir import LOGS
+from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output import damage
 from outlive.store.output.gap import GapFile
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
 
 _SPARSE_BYTES = 1 << 20  # what a log is longer than the space it takes, if it is suspicious
 _BLOCK = 65_536  # no file system has larger ones: a hole begins at the next one

@@ -9,12 +9,12 @@ from outlive.supervisor.events.sinks import Sinks
 from outlive.supervisor.job_record import JobRecord
 from outlive.system import prctl, tree
 from outlive.system.prctl import Used
+from outlive.system.process_use import Use
 from outlive.system.tree import Member
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.system.job_group import JobGroup
-    from outlive.system.process_use import Use
 
 
 _RUSAGE, _CGROUP = "rusage", "cgroup"  # the first where a state names no source

@@ -2,12 +2,13 @@
 // that run are known at once, older ones as far as somebody wants them.
 
 import { call } from "./api.js";
-import { forever } from "./polling.js";
+import { forever, sleep } from "./polling.js";
 
 export const jobs = new Map();
 export const about = { root: "", total: 0, oldest: "", left: 0, loaded: false, refused: null }; // left: older ones that were not read
 const listeners = new Set();
 const AT_ONCE = 10_000;
+const HIDDEN_MS = 6000; // between two answers that only notifications wait for
 let wanted = AT_ONCE;
 let list = "";
 let next = 0;
@@ -24,12 +25,13 @@ export function begin() {
     const found = await call("jobs", { after: next, list, wait_ms: about.loaded ? 25000 : 0 }, signal);
     take(found);
     readOlder();
+    if (document.hidden) await sleep(HIDDEN_MS, signal);
   }, signal, (error) => {
     if (error.status !== 401) return true;
     about.refused = error.error;
     tell([]);
     return false;
-  });
+  }, true);
 }
 
 // Read older jobs until so many are known

@@ -16,12 +16,13 @@ export function sleep(ms, signal) {
   });
 }
 
-// Repeat a long poll until the signal comes: `turn` makes one call and takes its answer; false ends it.
-export async function forever(turn, signal, failed = () => {}) {
+// Repeat a long poll until the signal comes: `turn` makes one call and takes its answer; false ends it. `tells`: a page
+// that is not seen may need it.
+export async function forever(turn, signal, failed = () => {}, tells = false) {
   let pause = 250;
   while (!signal.aborted) {
     try {
-      if (document.hidden) await shown(signal);
+      if (document.hidden) await shown(signal, tells);
       if (signal.aborted || (await turn()) === false) return;
       pause = 250;
     } catch (error) {
@@ -40,8 +41,8 @@ export function watchHidden(by) {
   document.dispatchEvent(new Event("visibilitychange"));
 }
 
-async function shown(signal) {
-  while (document.hidden && !watchesHidden && !signal.aborted) {
+async function shown(signal, tells) {
+  while (document.hidden && !(tells && watchesHidden) && !signal.aborted) {
     await new Promise((resolve) => {
       for (const [target, event] of [[document, "visibilitychange"], [signal, "abort"]]) target.addEventListener(event, resolve, { once: true });
     });

@@ -70,7 +70,7 @@ export class Terminal {
       this.over = found.over;
       this.hold(changes === this.changes ? found.mine && !found.over : this.typing && !found.over);
       return !found.over;
-    }, this.control.signal, (error) => { this.refused(error); return error.status >= 500; });
+    }, this.control.signal, (error) => { this.refused(error); return error.status >= 500; }, true);
   }
 
   // --- the keyboard ---
