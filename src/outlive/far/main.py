@@ -7,13 +7,14 @@ connection breaks, it ends, and the job goes on.
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import select
 import sys
 import time
 
-from outlive import __version__, fastjson, limits
+from outlive import __version__, limits
 from outlive.annotations import Any, Callable
 from outlive.errors import OutliveError, from_os
 from outlive.far import orphans
@@ -92,7 +93,7 @@ class Peer:
 
     def run(self) -> None:
         facts = {"version": __version__, "python": sys.version.split()[0], "machine": machine.here().to_dict()}
-        os.write(self._out, wire.HELLO + fastjson.dumps(facts).encode() + b"\n")
+        os.write(self._out, wire.HELLO + json.dumps(facts).encode() + b"\n")
         self._loop.read(self._in, self._receive)
         self._beat()
         try:
@@ -174,7 +175,7 @@ class Peer:
 
     def _start(self, _word: words.Start, data: bytes) -> None:
         assert self._store is not None
-        start(self._store, fastjson.loads(data), self._is_connected, self._origin)
+        start(self._store, json.loads(data), self._is_connected, self._origin)
         self._say(words.Started())
 
     def _is_connected(self) -> bool:
@@ -267,7 +268,7 @@ class Peer:
             return
         self._loop.forget(sock.fileno())
         sock.close()
-        self._say(words.Answer(id=number, content=fastjson.loads(message) if message else None))
+        self._say(words.Answer(id=number, content=json.loads(message) if message else None))
 
     # --- what is new ---
 
@@ -344,7 +345,7 @@ class Peer:
         if sock is None:
             return
         try:
-            fds.send(sock, fastjson.dumps({"op": "watch", "output": True}).encode())
+            fds.send(sock, json.dumps({"op": "watch", "output": True}).encode())
         except OSError:
             sock.close()
             return
@@ -384,7 +385,7 @@ def _opened(store: Store, job_id: str) -> JobDir | None:
 def _is_sent(sock: socket.socket, request: dict[str, object], memory: int) -> bool:
     """Send a request with the data behind `memory`. Return False if its reader was killed."""
     try:
-        fds.send(sock, fastjson.dumps(request).encode(), () if memory < 0 else (memory,))
+        fds.send(sock, json.dumps(request).encode(), () if memory < 0 else (memory,))
     except OSError:
         sock.close()
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import shlex
@@ -10,7 +11,6 @@ import subprocess
 import sys
 import time
 
-from outlive import fastjson
 from outlive.annotations import Any, Callable
 from outlive.config import Config
 from outlive.core.records import Definition
@@ -178,7 +178,7 @@ def _printed(shell: str, own: dict[str, str]) -> dict[str, str] | None:
             check=False,
         )
         text = done.stdout.decode("utf-8", "surrogateescape").split(_MARK)[1]
-        variables = fastjson.loads(text)
+        variables = json.loads(text)
     except (OSError, subprocess.TimeoutExpired, IndexError, ValueError):
         return None
     return {str(name): str(value) for name, value in variables.items()}

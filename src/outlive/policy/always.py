@@ -13,7 +13,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from outlive import fastjson
 from outlive.core.ids import sha256
 from outlive.core.records import Definition
 
@@ -131,14 +130,14 @@ def _append(directory: str, entry: Mapping[str, object]) -> None:
     os.makedirs(directory, mode=0o700, exist_ok=True)
     fd = os.open(path(directory), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        os.write(fd, fastjson.dumps({**entry}, ensure_ascii=True).encode() + b"\n")
+        os.write(fd, json.dumps({**entry}, ensure_ascii=True).encode() + b"\n")
     finally:
         os.close(fd)
 
 
 def _entry_in(line: str) -> dict[str, Any]:
     try:
-        entry = fastjson.loads(line)
+        entry = json.loads(line)
     except ValueError:
         return {}
     return entry if isinstance(entry, dict) else {}

@@ -11,13 +11,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import json
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
-from outlive import fastjson
 from outlive.web.sealing import NONCE_BYTES, Numbers, Seal, id_of, key_of
 
 HOSTS = ("127.0.0.1", "::1")  # a name below localhost may mean either, so no other program may listen on one of them
@@ -130,7 +130,7 @@ class Sessions:
         secret, server = secrets.token_bytes(_SECRET_BYTES), secrets.token_bytes(NONCE_BYTES)
         _room(self._sessions)
         self._sessions[id_of(secret)] = Session(id_of(secret), secret, token, person)
-        said = fastjson.dumps({"key": encoded(secret)}).encode()
+        said = json.dumps({"key": encoded(secret)}).encode()
         return server + Seal(key_of(known, purpose, page, server)).answer(_FIRST, said)
 
 

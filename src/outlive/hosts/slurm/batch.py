@@ -6,12 +6,13 @@ Slurm's order to end the job: before the time limit, or because it was cancelled
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
 
-from outlive import fastjson, limits
+from outlive import limits
 from outlive.annotations import Callable
 from outlive.core.env_files import read_env_files
 from outlive.core.records import Definition, EngineState, Sandbox
@@ -203,7 +204,7 @@ class _Order:
             finally:
                 os.close(io)
             try:
-                fds.send(sock, fastjson.dumps(request).encode())
+                fds.send(sock, json.dumps(request).encode())
                 sock.settimeout(limits.CONTROL_S)
                 sock.recv(limits.CONTROL_BYTES)
             finally:

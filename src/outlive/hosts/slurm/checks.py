@@ -7,11 +7,12 @@ sandbox, whether one can be set up. Nodes may differ; a job finds out at its sta
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import sys
 
-from outlive import __version__, fastjson
+from outlive import __version__
 from outlive.errors import OutliveError
 from outlive.hosts import findings
 from outlive.hosts.engine import Caller, Host
@@ -85,7 +86,7 @@ def _node(caller: Caller, host: Host) -> list[Finding]:
         os.close(fd)
         os.unlink(name, dir_fd=caller.store.fd)
     try:
-        seen = fastjson.loads(printed) if status == 0 else None
+        seen = json.loads(printed) if status == 0 else None
     except (ValueError, RecursionError):
         seen = None
     # Another program may have answered

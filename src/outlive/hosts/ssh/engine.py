@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import threading
 import time
 
-from outlive import fastjson, limits
+from outlive import limits
 from outlive.annotations import Any
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError, argument
@@ -138,10 +139,10 @@ class SshEngine(Engine):
         answer, sock = None, self.connect(job)
         try:
             sock.settimeout(_ANSWERS_S)
-            fds.send(sock, fastjson.dumps(asked).encode())
+            fds.send(sock, json.dumps(asked).encode())
             while (message := sock.recv(limits.CONTROL_BYTES)) and message[:1] != b"{":
                 continue  # a hint
-            answer = fastjson.loads(message) if message else None
+            answer = json.loads(message) if message else None
         except OSError:  # it ended meanwhile, or does not answer
             pass
         finally:
@@ -256,7 +257,7 @@ def _spawn(
         environment=environment,
         **of_caller(caller, definition),
     )
-    content = fastjson.dumps({"request": request.to_dict(), "start": start}, ensure_ascii=True).encode()
+    content = json.dumps({"request": request.to_dict(), "start": start}, ensure_ascii=True).encode()
     memory = fds.memory_file("request", content)
     try:
         process = subprocess.Popen(

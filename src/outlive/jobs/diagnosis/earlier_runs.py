@@ -5,11 +5,11 @@ The same are command, directory, host and sandbox. Only jobs that ended and that
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from itertools import islice
 
-from outlive import fastjson
 from outlive.answers.job import OtherRun
 from outlive.core.records import Definition, State
 from outlive.core.units import seconds_of
@@ -49,7 +49,7 @@ def find(ctx: Context, definition: Definition, *, passed: bool = False) -> JobDi
 
 def runs_among(ctx: Context, wanted: Definition, job_ids: Iterator[str], *, passed: bool = False) -> Iterator[JobDir]:
     """Yield those of the first of these jobs that are a run of the same; the caller closes them."""
-    command, cwd = (fastjson.dumps(one, separators=(",", ":")) for one in (wanted.command, wanted.cwd))
+    command, cwd = (json.dumps(one, separators=(",", ":")) for one in (wanted.command, wanted.cwd))
     parts = (f'"command":{command}'.encode(), f'"cwd":{cwd}'.encode())
     for job in lookup.defined_with(ctx, islice(job_ids, _SEARCHED_JOBS), *parts):
         if _is_run_of(wanted, job, passed=passed):
