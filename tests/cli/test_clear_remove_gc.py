@@ -201,6 +201,8 @@ def test_the_newest_jobs_are_kept_up_to_a_number(cli: Cli, jobs: Jobs, root: Pat
     found = cli.ok("gc", "--max-jobs", "2")
     assert found["deleted"] == 2
     assert _left(root) == {*made[2:], running}
+    gone = cli.error("status", made[0], code="job_not_found")["message"]
+    assert gone.endswith("because there were more finished jobs than are kept (its max_jobs)")
     assert cli.ok("gc", "--max-jobs", "0")["deleted"] == 0, "0 is no limit"
     assert cli.ok("gc", "--max-jobs", "1")["deleted"] == 1
     assert _left(root) == {made[3], running}

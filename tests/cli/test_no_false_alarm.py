@@ -11,7 +11,7 @@ from support.cli import Cli, Jobs
 # Draws a frame, and looks for a key in between, as top(1) does; then it asks
 DRAWS = """
 import select, sys
-for n in range(6):
+for n in range(15):
     print(f'\\rframe {n} ', end='', flush=True)
     if select.select([0], [], [], 0.6)[0]:
         break

@@ -52,9 +52,9 @@ def workspace(tmp_path: Path) -> Path:
     return root
 
 
-def supervised(root: Path, script: str, mode: str = "") -> tuple[int, str, str]:
+def supervised(root: Path, script: str, mode: str = "", bwrap: Path | None = None) -> tuple[int, str, str]:
     """The exit code and the output of the supervisor, and the output of the command."""
-    words = [sys.executable, "-c", SUPERVISOR, str(root), script, mode, bubblewrap.find(None)]
+    words = [sys.executable, "-c", SUPERVISOR, str(root), script, mode, str(bwrap or bubblewrap.find(None))]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stdout, done.stderr
 
@@ -90,6 +90,17 @@ def test_what_cannot_be_kept_is_found_before_the_command_runs(workspace: Path) -
     assert "sub/.git is a link, which a job could replace" in said
     assert "made 1" in said
     assert not (workspace / "ran").exists()
+
+
+def test_what_a_killed_bwrap_leaves_is_ended_too(workspace: Path, tmp_path: Path) -> None:
+    """Its child waits for it for ever, if it is killed before it has mapped the ids of the child."""
+    (workspace / "below").mkdir()
+    (workspace / "below/.git").symlink_to(workspace / ".git")
+    bwrap = tmp_path / "bwrap"
+    bwrap.write_text("#!/bin/sh\nsleep 300 &\nwait\n")
+    bwrap.chmod(0o755)
+    status, said, output = supervised(workspace, "touch ran", bwrap=bwrap)  # which would not end
+    assert (status, "below/.git is a link" in said) == (0, True), output
 
 
 def test_nothing_runs_when_the_supervisor_is_killed_before_the_search_is_over(workspace: Path) -> None:

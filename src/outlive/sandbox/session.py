@@ -118,6 +118,7 @@ def _tried(
             outer = _spawn(command, every, cwd="/", umask=how.umask, prepare=how.prepare)
         finally:
             mounts.close()
+        started = None
         try:
             reading.close()
             heard.close()
@@ -127,11 +128,12 @@ def _tried(
             )
             if _is_in(keeping, mounts):
                 _tell(word, b"".join(os.fsencode(path) + b"\0" for path in (*mounts.writable, "")))
-                return _met(here, told, outer)
+                started = _met(here, told, outer)
+            return started
         finally:
             end_outer(outer)
-        _end_all()
-        return None
+            if started is None:  # its child may wait for the bwrap that was killed
+                _end_all()
     finally:
         for end in (word, heard, arguments, reading):
             end.close()
@@ -238,7 +240,6 @@ def _met(here: socket.socket, told: int, outer: int) -> Inside:
             elif kind == STARTED:
                 return Inside(command, sender)
             else:  # bwrap gave up, or was killed
-                _end_all()
                 raise Unavailable(0, _complaint(told))
     finally:
         if ended is not None:

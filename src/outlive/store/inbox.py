@@ -25,11 +25,11 @@ from outlive.core.ids import is_id, sha256
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.store import atomic_file
 from outlive.system import locks
-from outlive.system.host_process import Host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.store.root import Store
+    from outlive.system.host_process import Host
 
 
 PENDING = ".owed"

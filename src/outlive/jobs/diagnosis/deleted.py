@@ -38,12 +38,13 @@ def explained(ctx: Context, text: str, error: OutliveError) -> OutliveError:
             hint="Its output is gone. Run the command again if you need it.",
             details={"deleted_at": deletion["at"]},
         )
-    by = "automatic gc" if deletion["by"] == "automatic" else "gc"
     bound = str(deletion["bound"])
+    # What is kept without a word says the configuration; a call of gc may have said something else
+    by, given = ("automatic gc", f"[gc] {bound}") if deletion["by"] == "automatic" else ("gc", f"its {bound}")
     why = _WHY.get(bound, "it was beyond a bound")
     return OutliveError(
         "job_not_found",
-        f"no job {text!r}: {by} deleted it on {deletion['at']}, because {why} ([gc] {bound})",
+        f"no job {text!r}: {by} deleted it on {deletion['at']}, because {why} ({given})",
         hint="Its output is gone. Run the command again if you need it.",
         details={"deleted_at": deletion["at"], "bound": bound},
     )
