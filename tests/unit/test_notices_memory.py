@@ -86,7 +86,7 @@ def test_what_was_not_sent_when_the_connection_ended_goes_to_the_next(store: Sto
         assert following.ids() == []
 
 
-@pytest.mark.parametrize(("ago_s", "told"), [(1, 0), (60, 1)])
+@pytest.mark.parametrize(("ago_s", "told"), [(1, 0), (60, 1), (-86_400, 1)])  # or the clock was set back
 def test_the_end_of_a_task_is_told_by_a_notice_if_the_client_does_not_look(
     store: Store, inbox: Inbox, job: str, ago_s: int, told: int
 ) -> None:

@@ -36,7 +36,7 @@ ANSWERED, INTERRUPTED = 0, 130
 # Verbs that take over the process: `module:function`, called with the verb's arguments and the
 # global options; it returns the exit status.
 PROGRAMS = {
-    "attach": "outlive.cli.attach:main",
+    "attach": "outlive.cli.live.attach:main",
     "completion": "outlive.cli.completion.main:main",
     "mcp": "outlive.mcp.stdio.main:main",
     "serve": "outlive.web.serve:main",
@@ -76,7 +76,7 @@ def main(argv: list[str], launcher: Launcher | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an error object
         from outlive.cli import refusal  # late: 3 ms, the help and what makes sentences of an object
 
-        status = refusal.told(call, error)
+        status = refusal.report(call, error)
     call.log(stdio.INFO, _summary(call, status))
     return status
 

@@ -14,7 +14,7 @@ USAGE = 2
 _BUG = "This is a bug in outlive; the same call with -v shows where. The job, if there is one, is not affected."
 
 
-def told(call: Call, error: Exception) -> int:
+def report(call: Call, error: Exception) -> int:
     """Print what went wrong, and return the exit status."""
     if isinstance(error, OutliveError):
         return _failed(call, error)

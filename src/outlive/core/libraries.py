@@ -6,7 +6,7 @@ from outlive.annotations import Any
 
 
 def re2() -> Any:
-    """Return RE2: regular expressions that take linear time, whoever wrote them. Errors: ImportError."""
+    """Return RE2: regular expressions that take linear time, whatever the pattern. Errors: ImportError."""
     import re2  # late: 4 ms and a megabyte, for searches alone
 
     return re2

@@ -112,6 +112,6 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
 
 
 def _adopt(ctx: Context, job: JobDir, inspection: Inspection, *, asked: bool = False) -> None:
-    from outlive.jobs import adopting  # late: 5 ms, and few supervisors are killed with their guardian
+    from outlive.jobs.starting import adopting  # late: 5 ms, and few supervisors are killed with their guardian
 
     adopting.adopt(ctx, job, inspection, asked=asked)

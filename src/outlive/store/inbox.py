@@ -48,7 +48,6 @@ _TRY_S = 0.002
 
 def mark_of(client: str) -> str:
     """Return a client's name in a form that can be part of a file name."""
-
     return sha256(client.encode("utf-8", "surrogateescape"))[:16]
 
 

@@ -200,7 +200,7 @@ def _uninstall_all(ctx: Context, name: str, *, show: bool) -> Uninstalled:
     clients, failed = [], []
     for one in survey(ctx.env, ctx.cwd):
         client, evidence = str(one["client"]), str(one["path"])
-        unreadable = one["problem"] and not one["configured"]  # nobody knows whether it has our entry
+        unreadable = one["problem"] and not one["configured"]  # it may have our entry
         if one["scope"] != USER or (one["name"] != name and not unreadable):
             continue
         try:

@@ -191,7 +191,7 @@ class Api:
         )
         freed = deleted = 0
         for job in () if args.get("dry_run") else sizes:
-            with suppress(OutliveError):  # it is another session's, or somebody has deleted it
+            with suppress(OutliveError):  # it is another session's, or was deleted meanwhile
                 remove = {"action": "remove", "job_id": job}
                 answer = await self._calls.run(PROCESS, remove, caller._replace(person=True))
                 deleted, freed = deleted + 1, freed + number_of(answer, "freed_bytes")

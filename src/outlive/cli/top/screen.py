@@ -13,7 +13,8 @@ import urwid
 
 from outlive import limits
 from outlive.answers.permission import APPROVAL, Question
-from outlive.cli import ask, attach, human, summary
+from outlive.cli import ask, human, summary
+from outlive.cli.live import attach
 from outlive.cli.live.inbox import EMPTY, type_line
 from outlive.cli.text import Style, cut, line, table
 from outlive.cli.top.jobs import Jobs, asks

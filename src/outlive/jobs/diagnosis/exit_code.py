@@ -54,7 +54,7 @@ class Masked:
     """Commands whose own code is not that of the string.
 
     `first`: which; "" for any before the last. `last`: whose code it is; "" if that is not known, and then `why` says what
-    hides the code of `first`. `advice`: what keeps it. `is_doubtful`: mostly nobody asks for that code, so it is worth a
+    hides the code of `first`. `advice`: what keeps it. `is_doubtful`: callers rarely ask for that code, so it is worth a
     word only if the output reports a failure.
     """
 
@@ -189,7 +189,7 @@ def _lost_rounds(script: _Script, loop: Command) -> Masked | None:
 
 
 def _says(command: Command) -> bool:
-    """Return whether nobody asks for the code of a command: it says something, or sets variables."""
+    """Return whether the code of a command says nothing: it prints a text, or sets variables."""
     return command.name in _SAYING or (command.is_setting and not command.substituted)
 
 

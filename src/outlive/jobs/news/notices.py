@@ -202,10 +202,10 @@ def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[N
 
 
 def _is_left_to_a_task(progress: Progress, inspection: Inspection) -> bool:
-    """Return whether the client is about to be told of the end by its task. One that does not look in time, as while it
-    shows a form, is told by a notice."""
+    """Return whether the client is about to read the end from its task. A client that does not look in time, as while it
+    shows a form, gets a notice, and so does every client after the clock was set back."""
     end = inspection.state.finished_at
-    return progress.call == FOLLOWED and end is not None and time.time() - seconds_of(end) < limits.TASK_LOOK_S
+    return progress.call == FOLLOWED and end is not None and 0 <= time.time() - seconds_of(end) < limits.TASK_LOOK_S
 
 
 def _is_quiet(ctx: Context, inbox: Inbox, job: JobDir) -> bool:

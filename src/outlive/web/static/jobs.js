@@ -1,5 +1,5 @@
 // The jobs as the page knows them: kept up to date by one long poll, for whatever is shown. The newest and those
-// that run are known at once, older ones as far as somebody wants them.
+// that run are known at once, older ones as far as the list is scrolled.
 
 import { call } from "./api.js";
 import { forever, sleep } from "./polling.js";

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from outlive.jobs import adoption, lookup
@@ -18,11 +19,11 @@ def runs(ctx: Context, job_id: str) -> dict[str, Any]:
     with lookup.open_job(ctx, job_id) as job:
         definition = adoption.inspect_and_adopt(ctx, job).definition
     found: list[dict[str, Any]] = []
-    for run in earlier_runs.runs_among(ctx, definition, iter(ctx.store.newest_ids())):
+    for run in islice(earlier_runs.runs_among(ctx, definition, iter(ctx.store.newest_ids())), _MOST):
         with run:
             state = run.read_state()
             checkpoint()
-        if state is not None and len(found) < _MOST:
+        if state is not None:
             shown = {"job_id": run.job_id, "state": state.state, "exit_code": state.exit_code, "reason": state.reason}
             found.append({**shown, "started_at": state.started_at, "finished_at": state.finished_at})
     return {"job_id": definition.job_id, "runs": found[::-1]}
