@@ -17,12 +17,13 @@ from outlive.cli import parse, person, stdio
 from outlive.cli.call import ERROR, Call
 from outlive.config import Config
 from outlive.core.ids import short_id
+from outlive.core.libraries import named
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.jobs.context import Context
 from outlive.verbs import envelope
-from outlive.verbs.spec import FULL, GlobalOptions, Verb, imported
+from outlive.verbs.spec import FULL, GlobalOptions, Verb
 
 if TYPE_CHECKING:
     from outlive.cli.live.progress import ProgressLine
@@ -157,7 +158,7 @@ def _follow(verb: Verb, call: Call) -> int:
         _run(verb, call, lambda ctx: come(ctx, _print_line, **values))
         return ANSWERED
     call.values["wait"] = True  # a job that has to be approved is waited for
-    follow = imported(FOLLOWERS[verb.name])
+    follow = named(FOLLOWERS[verb.name])
     return int(_run(verb, call, lambda ctx: follow(ctx, verb, call.options, **values)))
 
 
@@ -246,7 +247,7 @@ def _open_store(verb: Verb, call: Call) -> Any:
 
 
 def _program(verb: Verb, call: Call) -> int:
-    run: Callable[[dict[str, Any], GlobalOptions], int] = imported(PROGRAMS[verb.name])
+    run: Callable[[dict[str, Any], GlobalOptions], int] = named(PROGRAMS[verb.name])
     _collect_again()
     return run(call.values, call.options)
 

@@ -6,6 +6,8 @@ offers too is declared apart from its function (`declarations`).
 
 from __future__ import annotations
 
+from outlive.core.libraries import named
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.answers import Field
@@ -103,9 +105,8 @@ def canonical(name: str) -> str | None:
 
 def load(name: str) -> Verb:
     """Return the declaration of a verb, by its canonical name."""
-    # Not importlib.import_module: `importlib` is two modules more to load for each call
     module, declaration = VERBS[name]
-    verb: Verb = getattr(__import__(f"outlive.verbs.{module}", fromlist=(declaration,)), declaration)
+    verb: Verb = named(f"outlive.verbs.{module}:{declaration}")
     return verb
 
 

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from outlive import limits
 from outlive.jobs import job_answer
+from outlive.jobs.conditions import external
 from outlive.jobs.conditions.condition import Fired, Probe
 from outlive.jobs.conditions.parse import EXTERNAL, Condition
 from outlive.jobs.context import Context
+from outlive.jobs.permission import reach
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -214,8 +216,6 @@ def reach_of(ctx: Context, conditions: list[Condition]) -> Reach | None:
     external = ctx.face == "mcp" and any(one.name in EXTERNAL for one in conditions)
     if not external or not (ctx.config.uses("sandbox") or ctx.ceiling):
         return None
-    from outlive.jobs.permission import reach  # late: 2 ms, and few callers are limited
-
     return reach.of(ctx)
 
 
@@ -236,8 +236,6 @@ def probes_for(
     """
     reach = reach_of(ctx, conditions)
     probes: list[Probe] = []
-    if any(one.name in EXTERNAL for one in conditions):
-        from outlive.jobs.conditions import external  # sockets, which few waits need
     try:
         matches = [one for one in conditions if one.name in ("regex", "fail_regex")]
         starts = {one: max(match_since, (told or {}).get(one.mark, 0)) for one in matches}

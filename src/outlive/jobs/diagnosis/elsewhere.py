@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlive.answers.job import Place
 from outlive.errors import OutliveError
 from outlive.hosts import engines
+from outlive.jobs.control_client import ask
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 
@@ -29,8 +30,6 @@ def looked(inspection: Inspection, job: JobDir, verb: str) -> dict[str, object]:
         return {}
     if not engines.tells_use(job, inspection.definition, verb):
         return {}
-    from outlive.jobs.control_client import ask  # late: most jobs are on this machine
-
     try:
         answer = ask(job, {"op": "usage"})
     except OutliveError:  # the connection broke, or the job has ended meanwhile
