@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
-from outlive.cli import parse, person, stdio
+from outlive.cli import exit_status, parse, person, stdio
 from outlive.cli.call import ERROR, Call
 from outlive.config import Config
 from outlive.core.ids import short_id
@@ -129,8 +129,6 @@ def _verb(words: list[str], call: Call) -> int:
     _tell(call, call.context, result, envelope.answer(verb.type, result, FULL if call.options.human else detail))
     if not call.values.get("propagate"):
         return ANSWERED
-
-    from outlive.cli import exit_status  # late: the signals, 0.6 ms
 
     return exit_status.of_job(result)
 

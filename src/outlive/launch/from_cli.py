@@ -10,7 +10,7 @@ from outlive.store.inspection import inspect  # noqa: F401
 from outlive.store.output import merged  # noqa: F401
 from outlive.supervisor import request  # noqa: F401
 from outlive.supervisor.fork_protocol import Pair
-from outlive.system import fds
+from outlive.system import fault_points, fds
 from outlive.system.fds import socket
 
 
@@ -104,9 +104,10 @@ def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
     try:
         os.setsid()
         fds.null_stdio()
-        fds.close_others({sock.fileno(), supervisor_sock.fileno()})
-        from outlive.supervisor.guardian import fork_guardian  # late, as the next: the caller needs none of it
-        from outlive.system import daemonize, fault_points  # late
+        from outlive.system import closing, daemonize  # late, as the next: the caller needs none of it
+
+        closing.close_others({sock.fileno(), supervisor_sock.fileno()})
+        from outlive.supervisor.guardian import fork_guardian  # late
 
         gc.freeze()
         gc.enable()

@@ -20,7 +20,7 @@ from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read,
 from outlive.supervisor.preloading import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import start
-from outlive.system import fault_points, fds, prctl, signals, tree
+from outlive.system import closing, fault_points, fds, prctl, signals, tree
 from outlive.system.fds import socket
 
 PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job
@@ -142,7 +142,7 @@ class Worker:
         self._stdin_escrow.empty()
         gc.collect()  # an object that is collected later would close a file of the next job
         signals.forget_wakeup()
-        fds.close_others(self._own)
+        closing.close_others(self._own)
         prctl.rename(tree.SUPERVISOR)
 
 

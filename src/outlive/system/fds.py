@@ -1,4 +1,4 @@
-"""File descriptors: closing them, keeping them, and passing them between processes."""
+"""File descriptors: keeping them, and passing them between processes. Closing all others: closing.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import fcntl
 import os
 import struct
 
-from outlive.annotations import Callable, ModuleType
+from outlive.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,36 +25,7 @@ SCRIPT = 9  # of a command whose script is a file (scripts.py): the highest that
 _INT_BYTES = struct.calcsize("i")
 PEEK = int(socket.MSG_PEEK)
 _DONTWAIT = int(socket.MSG_DONTWAIT)
-_loaded: ModuleType | None = None
 _raised = _thread.allocate_lock()  # the limit of open files is the whole process's: one thread at a time raises it
-
-
-def _prctl() -> ModuleType:
-    """Return the module `prctl`. It is loaded late, because it costs a command line, which closes
-    and spawns nothing, a millisecond; and once, because each import statement writes to pages that
-    a supervisor shares with others.
-    """
-    global _loaded
-    if _loaded is None:
-        from outlive.system import prctl  # late: see above
-
-        _loaded = prctl
-    return _loaded
-
-
-def cloexec_from(first: int) -> None:
-    """Mark every fd from `first` on close-on-exec.
-
-    `socket.recv_fds` returns inheritable fds whatever flags say, so this runs before each spawn.
-    """
-    if _prctl().mark_cloexec(first):
-        return
-    for fd in open_fds():
-        if fd >= first:
-            try:
-                os.set_inheritable(fd, False)
-            except OSError:  # the fd of the listing itself, closed by now
-                continue
 
 
 def open_fds() -> list[int]:
@@ -63,22 +34,6 @@ def open_fds() -> list[int]:
         return sorted(int(name) for name in os.listdir("/proc/self/fd"))
     except OSError:
         return list(range(1024))
-
-
-def close_others(keep: set[int]) -> None:
-    """Close all fds from 3 on but `keep`: an inherited listening socket, for example, would keep
-    its port busy for ever."""
-    first = 3
-    for fd in sorted(keep - {0, 1, 2}):
-        os.closerange(first, fd)
-        first = fd + 1
-    if not _prctl().close_from(first):
-        os.closerange(first, _highest() + 1)  # `closerange` would try each number up to a high limit
-
-
-def _highest() -> int:
-    fds = open_fds()
-    return max(fds) if fds else 3
 
 
 def null_stdio() -> None:

@@ -6,12 +6,9 @@ offers too is declared apart from its function (`declarations`).
 
 from __future__ import annotations
 
+from outlive.answers import Field
 from outlive.core.libraries import named
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers import Field
-    from outlive.verbs.spec import Verb
+from outlive.verbs.spec import Verb
 
 # Name as typed → the module of its declaration, and the declaration's name there. The order is that
 # of `--help`.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.jobs import job_answer
@@ -17,14 +17,11 @@ from outlive.jobs.conditions.condition import Fired, Probe
 from outlive.jobs.conditions.parse import EXTERNAL, Condition
 from outlive.jobs.context import Context
 from outlive.jobs.permission import reach
+from outlive.jobs.permission.reach import Reach
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.store.output.scanner import Scanner
-
-if TYPE_CHECKING:
-    from outlive.jobs.permission.reach import Reach
-
 
 _UNFINISHED_QUIET_S = 0.1  # a match at the very end of an unfinished line counts after this much silence
 

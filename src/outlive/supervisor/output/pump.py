@@ -9,6 +9,7 @@ import time
 
 from outlive import limits
 from outlive.annotations import Callable
+from outlive.errors import limit_of
 from outlive.store.job_dir import LOGS
 from outlive.store.output.merged import OrderWriter
 from outlive.supervisor.event_loop import EventLoop
@@ -191,9 +192,7 @@ class Pump:
             if error.errno not in _NO_ROOM:
                 raise
             if error.errno == errno.EFBIG and self.file_limit is None:
-                import resource  # late: few users have such a limit
-
-                self.file_limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+                self.file_limit = limit_of("FSIZE")
             return self._drop(stream, count)
         self._sizes[stream] += moved
         self._room -= moved
