@@ -16,6 +16,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Generator, Iterable, Iterator, Mapping, Sequence
+    from threading import Lock, Semaphore
     from types import CodeType, ModuleType
     from typing import (
         IO,
@@ -51,7 +52,7 @@ else:
         return lambda kind: kind
 
     Callable = Collection = Container = Generator = Iterable = Iterator = Mapping = Sequence = _Name
-    CodeType = ModuleType = _Name
+    CodeType = Lock = ModuleType = Semaphore = _Name
     IO = Any = ClassVar = Literal = NoReturn = NotRequired = ParamSpec = Protocol = Self = TypeAlias = TypeVar = _Name
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "Iterable",
     "Iterator",
     "Literal",
+    "Lock",
     "Mapping",
     "ModuleType",
     "NoReturn",
@@ -73,6 +75,7 @@ __all__ = [
     "ParamSpec",
     "Protocol",
     "Self",
+    "Semaphore",
     "Sequence",
     "TypeAlias",
     "TypeVar",

@@ -351,7 +351,7 @@ from outlive.answers import Part, field
 class Echo(Part):
     job = field("Which.")
 module.VERB = spec.Verb("status", "x", lambda ctx, job: Echo(job=job), args=(spec.JOB,))
-sys.modules["outlive.verbs.status"] = module
+sys.modules["outlive.verbs.declarations.status"] = module
 import outlive.__main__
 from outlive.cli.main import main  # what it calls; it ends the process itself
 status = main(["status", "J"])

@@ -285,7 +285,7 @@ def test_work_ends_at_a_checkpoint_when_its_call_is_cancelled() -> None:
 
 
 def test_a_call_that_is_over_can_still_be_cancelled() -> None:
-    call = Call()
+    call = Call(threading.Lock())
     with call:
         pause((), time.monotonic())
     call.cancel()  # writes to no descriptor: its number may be another file's by now

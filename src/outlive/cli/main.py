@@ -7,7 +7,6 @@ as long as a bare Python.
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import time
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.jobs.context import Context
 from outlive.verbs import envelope
-from outlive.verbs.spec import FULL, GlobalOptions, Verb
+from outlive.verbs.spec import FULL, GlobalOptions, Verb, imported
 
 if TYPE_CHECKING:
     from outlive.cli.live.progress import ProgressLine
@@ -158,7 +157,7 @@ def _follow(verb: Verb, call: Call) -> int:
         _run(verb, call, lambda ctx: come(ctx, _print_line, **values))
         return ANSWERED
     call.values["wait"] = True  # a job that has to be approved is waited for
-    follow = _imported(FOLLOWERS[verb.name])
+    follow = imported(FOLLOWERS[verb.name])
     return int(_run(verb, call, lambda ctx: follow(ctx, verb, call.options, **values)))
 
 
@@ -247,16 +246,9 @@ def _open_store(verb: Verb, call: Call) -> Any:
 
 
 def _program(verb: Verb, call: Call) -> int:
-    run: Callable[[dict[str, Any], GlobalOptions], int] = _imported(PROGRAMS[verb.name])
+    run: Callable[[dict[str, Any], GlobalOptions], int] = imported(PROGRAMS[verb.name])
     _collect_again()
     return run(call.values, call.options)
-
-
-def _imported(place: str) -> Callable[..., Any]:
-    """Return the function that `module:function` names."""
-    module, _, function = place.partition(":")
-    program: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    return program
 
 
 def _collect_again() -> None:

@@ -42,7 +42,7 @@ async def run(work: Callable[[], T], *, caller: str = "", cancelled: Callable[[]
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[T] = loop.create_future()
     ended.add_done_callback(_noted)
-    call = Call(_turns.setdefault(caller, threading.Semaphore(_TURNS)))
+    call = Call(threading.Lock(), _turns.setdefault(caller, threading.Semaphore(_TURNS)))
     _running.add(call)
     try:
         # Not threading.Thread: its start waits until the thread runs, twice the time of a short call

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from outlive.answers.ending import Deleted, DeletedJob
-from outlive.core.records import CONTROL
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, ending, lookup
 from outlive.jobs.context import Context
-from outlive.verbs.spec import JOB_ID, Verb
 
 
 def clear(ctx: Context, *, job: str) -> Deleted:
@@ -23,13 +21,3 @@ def clear(ctx: Context, *, job: str) -> Deleted:
         auditing.note(ctx, "clear", job_dir.job_id)
         state, freed = ending.delete(ctx, job_dir)
         return Deleted(job=DeletedJob(job_id=job_dir.job_id, state=state), freed_bytes=freed)
-
-
-VERB = Verb(
-    "clear",
-    "Delete a finished job and its output.",
-    clear,
-    args=(JOB_ID,),
-    right=CONTROL,
-    result=Deleted,
-)

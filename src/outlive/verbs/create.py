@@ -10,8 +10,6 @@ from outlive.core.ids import new_id, short_id
 from outlive.jobs import auditing, definition
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
-from outlive.verbs import shared_args
-from outlive.verbs.spec import Verb
 
 
 def create(ctx: Context, **args: Any) -> Created:
@@ -31,12 +29,3 @@ def create(ctx: Context, **args: Any) -> Created:
         )
     finally:
         new.close()
-
-
-VERB = Verb(
-    "create",
-    "Define a job without starting it.",
-    create,
-    args=shared_args.DEFINITION,
-    result=Created,
-)

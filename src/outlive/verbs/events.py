@@ -10,7 +10,6 @@ from outlive import fastjson, limits
 from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Events
-from outlive.core.records import READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup, read_cursor
 from outlive.jobs.context import Context
@@ -20,7 +19,6 @@ from outlive.store import history as log
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import EVENTS, JobDir
 from outlive.system.waiting import pause
-from outlive.verbs.spec import BOOL, BUDGET, INT, JOB, SINCE_SEQ, Arg, Verb
 
 
 def events(
@@ -118,26 +116,3 @@ def follow_events(
                 control.pause(None)
         finally:
             control.close()
-
-
-VERB = Verb(
-    "events",
-    "Show what happened to a job: start, watch hits, prompts, signals, notifications, end.",
-    events,
-    args=(
-        JOB,
-        Arg("since_seq", INT, "Only events from this position of the output on.", minimum=0, aliases=("sinceSeq",),
-            metavar="SEQ", mcp_help=SINCE_SEQ.mcp_help),
-        Arg("since_event", INT, "Only events after this one (a next_event of an earlier answer).", minimum=0,
-            metavar="N", mcp_help=""),
-        Arg("limit", INT, "At most this many; 0: all.", default=limits.EVENTS,
-            mcp_default=limits.MCP_EVENTS, minimum=0, metavar="N",
-            mcp_help="at most"),
-        BUDGET,
-        Arg("follow", BOOL, "Print each event as one line of JSON, and new ones as they come, until the job is over.", default=False,
-            mcp="", short="-f"),
-    ),
-    right=READ,
-    result=Events,
-    follow=follow_events,
-)  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from outlive import verbs
 from outlive.answers.administration import Help
-from outlive.core.records import READ
 from outlive.jobs.context import Context
 from outlive.verbs.spec import DETAIL, Verb
 
@@ -19,6 +18,3 @@ def help_(ctx: Context) -> Help:
 def _line(verb: Verb) -> str:
     names = [arg.mcp for arg in verb.args if arg.mcp and arg.hidden is not True and arg is not DETAIL]
     return f"{verb.help} Arguments: {', '.join(names)}." if names else verb.help
-
-
-VERB = Verb("help", "List the actions, and the arguments of each.", help_, cli=False, right=READ, result=Help)

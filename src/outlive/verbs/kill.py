@@ -7,7 +7,6 @@ from outlive.answers.ending import Killed, Process
 from outlive.answers.job import Job
 from outlive.core.ids import short_id
 from outlive.core.nearest import nearest
-from outlive.core.records import CONTROL
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, ending, job_answer, lookup, processes
 from outlive.jobs.context import Context
@@ -16,7 +15,6 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import signals, tree
-from outlive.verbs.spec import JOB, MS, STR, Arg, Verb
 
 
 def kill(
@@ -134,21 +132,3 @@ def _hint(inspection: Inspection, job: JobDir, number: int, alive: int, *, sent:
     if number in ending.SURE:
         return f"{told}: KILL follows after the grace; wait, or call kill again with signal KILL."
     return f"{told} after {signals.name_of(number)}: kill with TERM ends what is left, and KILL follows."
-
-
-VERB = Verb(
-    "kill",
-    "End a job and everything it started.",
-    kill,
-    args=(
-        JOB,
-        Arg("signal", STR, "TERM, which KILL follows, or any other, such as INT or HUP, sent as it is.",
-            default="TERM", metavar="SIGNAL", mcp_help="(default TERM, then KILL)"),
-        Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION",
-            hidden="mcp"),
-        Arg("wait_ms", MS, "How long to wait for the end (default: 1 s, for TERM also the grace).", minimum=0,
-            metavar="DURATION", mcp_help="wait for the end"),
-    ),
-    right=CONTROL,
-    result=Killed,
-)  # fmt: skip

@@ -13,7 +13,7 @@ from outlive.answers.listing import List, Listed
 from outlive.core.ids import short_id
 from outlive.core.labels import check_tag_pattern, tag_matches
 from outlive.core.origin import Origin
-from outlive.core.records import LOCAL, READ, STATES, Definition
+from outlive.core.records import LOCAL, Definition
 from outlive.core.units import moment, seconds_of
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, ownership
@@ -23,7 +23,8 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
-from outlive.verbs.spec import BOOL, BUDGET, FULL, INT, PATH, STR, STRS, Arg, Verb
+from outlive.verbs import brief
+from outlive.verbs.spec import FULL
 
 _AT_ONCE_S = 0.002  # before another call may have its turn
 
@@ -90,8 +91,6 @@ def list_jobs(
 
 def _shown_bytes(ctx: Context, entry: Listed) -> int:
     """Return how many bytes of the answer an entry takes."""
-    from outlive.verbs import brief  # late: over MCP alone
-
     full = entry.to_dict()
     return len(fastjson.dumps(full if ctx.detail == FULL else brief.of_entry(full, Listed)))
 
@@ -360,31 +359,3 @@ def _is_of_others(ctx: Context, definition: Definition) -> bool:
     if ctx.face == "mcp" or not ownership.is_own(ctx, definition):
         return not ownership.is_own(ctx, definition)
     return ctx.cwd is None or os.path.realpath(definition.cwd) != os.path.realpath(ctx.cwd)
-
-
-VERB = Verb(
-    "list",
-    "List jobs: running ones first, then the newest.",
-    list_jobs,
-    args=(
-        Arg("state", STR, "Only jobs in this state.", choices=STATES, metavar="STATE", mcp_help=""),
-        Arg("failed", BOOL, "Only jobs that did not end well: an exit code other than 0, a signal, a time-out, never started, denied, "
-            "lost, not known.", default=False, mcp_help="did not end well"),
-        Arg("since", STR, "Only jobs that run, or ended since: a duration such as 24h, or a time such as 2026-11-22T14:00:00Z.",
-            metavar="WHEN", mcp_help="24h, or a time"),
-        Arg("limit", INT, "At most this many; 0: all.", default=limits.LIST_JOBS, minimum=0, metavar="N",
-            mcp_help="at most"),
-        Arg("offset", INT, "Leave out this many of the first.", default=0, minimum=0, hidden="mcp", metavar="N"),
-        BUDGET,
-        Arg("tags", STRS, "Only jobs with this tag, or a tag below it: project.*; of several, jobs with all.", default=(),
-            cli="--tag", aliases=("tag",), metavar="TAG", mcp_help="with all of these; project.*: any below"),
-        Arg("cwd", PATH, "Only jobs of this directory (CLI: the current one by default).", metavar="DIR", hidden="mcp"),
-        Arg("owner", STR, "Only jobs of this client (MCP: those of the session by default).", hidden="mcp", metavar="NAME"),
-        Arg("host", STR, "Only jobs on this host; local: on this machine.", section="hosts", metavar="NAME", mcp_help=""),
-        Arg("all", BOOL, "Jobs of every directory and client.", default=False, mcp_help="of other sessions too"),
-        Arg("follow", BOOL, "Print the list again whenever it has changed, one object a line; with --human on a terminal keep a "
-            "table up to date. ^C ends it.", default=False, mcp="", short="-f"),
-    ),
-    right=READ,
-    result=List,
-)  # fmt: skip

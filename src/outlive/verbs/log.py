@@ -11,14 +11,17 @@ from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import Log, LogLines
-from outlive.core.records import READ, Definition
+from outlive.core.records import Definition
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, read_cursor
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import earlier_runs
 from outlive.jobs.interaction import shown_output
 from outlive.render import truncate, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import asked
+from outlive.render.failures import changes
+from outlive.render.search import Matched, search
 from outlive.render.sources import StreamLog, lines_of, text_of
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
@@ -26,7 +29,6 @@ from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint
-from outlive.verbs.spec import BOOL, ENCODING, INT, JOB, MAX_BYTES, RAW, RUN, SINCE_SEQ, STR, Arg, Verb
 
 _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
@@ -95,8 +97,6 @@ def _search(
     ctx: Context, reader: _Reader, pattern: str, start: tuple[int | None, int | None], context: int | None, **how: Any
 ) -> LogLines:
     """Search from `start` on, which is since_seq and offset; `how`: limit, max_bytes and raw."""
-    from outlive.render.search import Matched, search  # late: a server keeps none of it before its first call
-
     wanted, lines = Pattern(pattern, field="search"), reader.lines
     lines.count()
     since_seq, offset = start
@@ -120,8 +120,6 @@ def _refuse_beside_compare(**given: object) -> None:
 def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, **how: Any) -> LogLines:
     """Return the lines that another run did not print; without such a run, the end of the output. `how`: limit, max_bytes
     and raw."""
-    from outlive.jobs.diagnosis import earlier_runs  # late: 2 ms, for what reports failures
-
     run = earlier_runs.named(ctx, definition, text)
     reader.lines.count()
     if run is None:
@@ -130,8 +128,6 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
         none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; a job can be named."
         shown.hint = sentences(none, shown.hint)
         return shown
-    from outlive.render.failures import changes  # late, as above
-
     added = ctx.config.get("output", "problem_matcher") or ()
     with run, Output(run) as output:
         with closing(Lines(run, output, reader.stream)) as lines:
@@ -268,36 +264,3 @@ class _Reader:
             self._job, self.output, self.lines, self.stream, raw=raw, more=self._more, text=self._text
         )
         return window.show_bytes(log_of_stream, start, stop, max_bytes=max_bytes)
-
-
-VERB = Verb(
-    "log",
-    "Read output by line, by position, or search it.",
-    log,
-    args=(
-        JOB,
-        Arg("offset", INT, "First line, from 0; -5: the fifth from the end.", metavar="LINE",
-            mcp_help="from 0; -5: the last 5 (default: the end)"),
-        Arg("limit", INT, f"How many lines (default: the last {limits.LOG_LINES}).", minimum=0, metavar="N",
-            mcp_help=f"(default {limits.LOG_LINES}; from offset on: all)"),
-        SINCE_SEQ,
-        Arg("stream", STR, "Which stream; positions and lines are then those of that stream's log.", default="both",
-            choices=("both", "stdout", "stderr"), mcp_help="(default both)"),
-        Arg("search", STR, "Show only lines that match this RE2 pattern, with their numbers.", metavar="PATTERN",
-            mcp_help="lines that match this RE2"),
-        Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
-            maximum=100, metavar="N", mcp_help=f"around a match (default {limits.SEARCH_CONTEXT_LINES})"),
-        Arg("compare", RUN, "Show only lines of kinds that another run did not print, and which are gone: previous (the run before, of the "
-            "same command in the same directory), passed (the last that ended with 0), or a job. Numbers, times, "
-            "addresses and hashes make no kind.", metavar="RUN",
-            mcp_help="what is new since true (last run), passed, or a job"),
-        MAX_BYTES,
-        RAW,
-        ENCODING,
-        Arg("follow", BOOL, "Show the last 10 lines, or from --limit, --offset or --since-seq on, then what is printed, until the "
-            "job ends; no answer follows. Of --search only the lines that match.", default=False, mcp="", short="-f"),
-        Arg("propagate", BOOL, "With --follow: exit with the job's exit code.", default=False, mcp=""),
-    ),
-    right=READ,
-    result=Log,
-)  # fmt: skip

@@ -8,18 +8,17 @@ from typing import Any
 from outlive import limits
 from outlive.answers.job import Job
 from outlive.answers.listing import NotifySet
-from outlive.core.records import CONTROL, MATCH_TYPES, Definition, Notification, OutputMatch
+from outlive.core.records import Definition, Notification, OutputMatch
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, auditing, lookup, watch_spec
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
+from outlive.jobs.permission import commands, pending
 from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause
-from outlive.verbs import shared_args
-from outlive.verbs.spec import JOB, PATH, STR, STRS, Arg, Verb
 
 _RETRY_S = 0.02
 _MATCH = ("output_pattern", "output_match_type", "output_stream", "output_command", "output_file")
@@ -59,13 +58,9 @@ def notify_set(
         def redefined(old: Definition) -> Definition:
             definition_module.require_sandbox(ctx, old, "give sinks to")
             if old.approval is not None:
-                from outlive.jobs.permission import pending  # late: few jobs are asked about
-
                 pending.require_answered(job_dir)
             notification = changed(old.notification)
             if ctx.config.has("policy"):
-                from outlive.jobs.permission import commands  # late: most people have no policy
-
                 commands.check_sinks(ctx, old, notification)
             new = Definition.replace(old, notification=notification)
             definition_module.require_sinks(new)
@@ -124,29 +119,3 @@ def _reload(job: JobDir) -> None:
     except OutliveError as error:
         if not error.retryable:
             raise
-
-
-VERB = Verb(
-    "notify set",
-    "Change what is reported of a job and where: its end, and lines of its output.",
-    notify_set,
-    args=(
-        JOB,
-        Arg("command", STR, "Shell command that gets the job.finished event on its stdin.", mcp="notify_command",
-            aliases=("command",), hidden="mcp", metavar="COMMAND"),
-        Arg("file", PATH, "File that gets the event as one line.", mcp="notify_file", aliases=("file",),
-            hidden="mcp", metavar="FILE"),
-        *shared_args.WATCHES,
-        Arg("remove_watch", STRS, "Watches to remove, by id or pattern.", default=(), metavar="WATCH", hidden="mcp"),
-        Arg("output_pattern", STR, "One pattern; every line that matches is reported.",
-            hidden="mcp", metavar="PATTERN"),
-        Arg("output_match_type", STR, "How the pattern matches (default: contains).", choices=MATCH_TYPES, hidden="mcp"),
-        Arg("output_stream", STR, "Stream to search (default: either).", choices=("stdout", "stderr", "either"), hidden="mcp"),
-        Arg("output_command", STR, "Shell command that gets each hit on its stdin.", hidden="mcp", metavar="COMMAND"),
-        Arg("output_file", PATH, "File that gets each hit as one line.", hidden="mcp", metavar="FILE"),
-    ),
-    right=CONTROL,
-    result=NotifySet,
-    detail="Only output that comes from now on is searched. Hits are events (outlive events), go to the command and the "
-    "file given, and are recorded in notification_events.ndjson.",
-)  # fmt: skip

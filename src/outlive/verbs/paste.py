@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from outlive.answers.writing import Written
-from outlive.core.records import CONTROL
 from outlive.errors import invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
-from outlive.verbs.shared_args import WRITING
-from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
 
 _BEGIN, _END = b"\x1b[200~", b"\x1b[201~"
 
@@ -39,20 +36,3 @@ def _without_markers(data: bytes) -> bytes:
     while _BEGIN in data or _END in data:  # cutting one out may make another
         data = data.replace(_END, b"").replace(_BEGIN, b"")
     return data
-
-
-VERB = Verb(
-    "paste",
-    "Paste text into the terminal of a pty job.",
-    paste,
-    args=(
-        JOB,
-        Arg("text", STR, "Text to paste.", default="", aliases=("data",), metavar="TEXT", mcp_help="", typed=True),
-        Arg(
-            "bracketed", BOOL, "Add paste markers even if the program did not ask for them.", default=None, hidden="mcp"
-        ),
-        *WRITING,
-    ),
-    right=CONTROL,
-    result=Written,
-)

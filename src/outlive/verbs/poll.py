@@ -6,13 +6,11 @@ import time
 
 from outlive.answers import sentences
 from outlive.answers.reading import Polled
-from outlive.core.records import READ
 from outlive.jobs import lookup, read_cursor
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import reading
 from outlive.render import view
-from outlive.verbs.spec import ENCODING, JOB, MAX_BYTES, MS, RAW, SHOW, SINCE_SEQ, Arg, Verb
 
 
 def poll(
@@ -59,29 +57,3 @@ def poll(
         answer.since.hint = sentences(beyond, answer.since.hint)
         answer.waited_ms = round((time.monotonic() - began) * 1000)
         return answer
-
-
-VERB = Verb(
-    "poll",
-    "Read new output since a position, and the state.",
-    poll,
-    args=(
-        JOB,
-        SINCE_SEQ,
-        Arg(
-            "timeout_ms",
-            MS,
-            "Wait at most this long for output, a prompt or the end; 0: not at all.",
-            default=0,
-            minimum=0,
-            metavar="DURATION",
-            mcp_help="wait for news so long",
-        ),
-        MAX_BYTES,
-        RAW,
-        SHOW,
-        ENCODING,
-    ),
-    right=READ,
-    result=Polled,
-)

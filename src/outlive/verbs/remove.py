@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.answers.ending import Deleted, DeletedJob
-from outlive.core.records import CONTROL
 from outlive.jobs import adoption, auditing, ending, lookup
 from outlive.jobs.context import Context
 from outlive.system.signals import signal
-from outlive.verbs.spec import JOB_ID, MS, Arg, Verb
 
 
 def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> Deleted:
@@ -21,25 +19,3 @@ def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> D
             ending.end(ctx, job_dir, signal.SIGTERM, grace_ms, wait_s, removing=True)
         state, freed = ending.delete(ctx, job_dir, ending=True)
         return Deleted(job=DeletedJob(job_id=job_dir.job_id, state=state), freed_bytes=freed)
-
-
-VERB = Verb(
-    "remove",
-    "End a job if it runs, then delete it and its output.",
-    remove,
-    args=(
-        JOB_ID,
-        Arg(
-            "grace_ms",
-            MS,
-            "Time between TERM and KILL; for a longer one use kill first.",
-            default=limits.KILL_GRACE_MS,
-            minimum=0,
-            maximum=limits.REMOVE_GRACE_MS,
-            metavar="DURATION",
-            hidden="mcp",
-        ),
-    ),
-    right=CONTROL,
-    result=Deleted,
-)

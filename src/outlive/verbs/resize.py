@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from outlive import limits
 from outlive.answers.job import Job
 from outlive.answers.writing import Resized
-from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.definition import require_input
 from outlive.jobs.interaction import stdin
-from outlive.verbs.spec import INT, JOB, Arg, Verb
 
 
 def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Resized:
@@ -32,26 +29,3 @@ def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Resized:
             cols=answer["cols"],
             rows=answer["rows"],
         )
-
-
-VERB = Verb(
-    "resize",
-    "Change the size of a pty job's terminal.",
-    resize,
-    args=(
-        JOB,
-        Arg(
-            "cols",
-            INT,
-            "Columns.",
-            required=True,
-            minimum=1,
-            maximum=limits.MAX_TERMINAL_COLS,
-            metavar="N",
-            mcp_help="",
-        ),
-        Arg("rows", INT, "Rows.", required=True, minimum=1, maximum=limits.MAX_TERMINAL_ROWS, metavar="N", mcp_help=""),
-    ),
-    right=CONTROL,
-    result=Resized,
-)

@@ -17,8 +17,6 @@ from outlive.jobs.starting import making
 from outlive.jobs.starting.call import StartCall
 from outlive.store.job_dir import JobDir
 from outlive.system import machine
-from outlive.verbs import shared_args
-from outlive.verbs.spec import ENV, JOB, Arg, Verb
 
 
 def restart(
@@ -88,24 +86,3 @@ def _from_the_start(notification: Notification) -> Notification:
         watches=notification.watches and [Watch.replace(watch, from_seq=0) for watch in notification.watches],
         on_output_match=single and OutputMatch.replace(single, from_seq=0),
     )
-
-
-VERB = Verb(
-    "restart",
-    "Run a finished job again, as a new job.",
-    restart,
-    args=(
-        JOB,
-        Arg(
-            "env",
-            ENV,
-            "Variables to set or change; masked ones must be given again.",
-            metavar="NAME=VALUE",
-            hidden="mcp",
-        ),
-        shared_args.HOST,
-        *shared_args.WAITING,
-        *shared_args.SHOWN,
-    ),
-    result=Started,
-)

@@ -10,8 +10,7 @@ from outlive.jobs import definition, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
 from outlive.jobs.starting.call import StartCall
-from outlive.verbs import shared_args
-from outlive.verbs.spec import Verb
+from outlive.jobs.starting.dedupe import Deduplication
 
 
 def run(ctx: Context, **args: Any) -> Started:
@@ -21,8 +20,6 @@ def run(ctx: Context, **args: Any) -> Started:
     if plan.definition.dedupe_key is None:
         return call.run(ctx, plan)
     call.check(ctx, plan.definition)
-    from outlive.jobs.starting.dedupe import Deduplication  # late, as `exchange` of submit
-
     keyed = Deduplication(ctx)
     try:
         keyed.acquire()
@@ -37,14 +34,3 @@ def run(ctx: Context, **args: Any) -> Started:
         answer = call.answer(ctx, job, None)
     answer.deduplicated = True
     return answer
-
-
-VERB = Verb(
-    "run",
-    "Start a command as a job. Answer when it has ended, or after a while with its output so far.",
-    run,
-    args=(*shared_args.DEFINITION, *shared_args.WAITING, *shared_args.SHOWN),
-    result=Started,
-    detail="One word is a shell string (sh -lc); two or more are a program and its arguments, run as they stand. "
-    "The job goes on whatever happens to this command.",
-)

@@ -6,14 +6,12 @@ from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Screen
 from outlive.answers.spans import Cursor
-from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.interaction import screen as of_job
 from outlive.render import truncate
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import BUDGET, INT, JOB, Arg, Verb
 
 
 def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int | None = None) -> Screen:
@@ -66,17 +64,3 @@ def _rows(lines: list[str], cursor: int, offset: int | None, max_bytes: int | No
     stop = min(cursor, len(lines) - 1) + 1
     first = stop - truncate.fitting(sizes[stop - 1 :: -1], max_bytes)
     return first, first + truncate.fitting(sizes[first:], max_bytes)
-
-
-VERB = Verb(
-    "screen",
-    "Show the terminal of a pty job as a person would see it now.",
-    screen,
-    args=(
-        JOB,
-        Arg("offset", INT, "First row to show, from 0.", minimum=0, hidden="mcp", metavar="ROW"),
-        BUDGET,
-    ),
-    right=READ,
-    result=Screen,
-)

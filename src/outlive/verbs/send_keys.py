@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from outlive.answers.writing import Written
-from outlive.core.records import CONTROL
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import keys, stdin
 from outlive.store.inspection.inspect import Inspection
-from outlive.verbs.shared_args import TEXT_FIRST, WRITING
-from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
 
 
 def send_keys(
@@ -70,23 +67,3 @@ def _require_pty(inspection: Inspection, pressed: Sequence[str]) -> None:
 def _name(key: str) -> str:
     """Return ^C and c-C as C-c."""
     return f"C-{key[-1].lower()}" if len(key) > 1 and key[:-1].upper() in ("^", "C-") else key
-
-
-VERB = Verb(
-    "send-keys",
-    "Press keys in the terminal of a pty job.",
-    send_keys,
-    args=(
-        JOB,
-        Arg("keys_", STRS, "Keys as in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself.", default=(),
-            cli="KEY", mcp="keys", metavar="KEY", mcp_help="as in tmux: C-c, M-x, Enter, F5"),
-        Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", hidden="mcp", metavar="HEX"),
-        Arg("literal", STR, "Text to type as it is, before the keys.", mcp="text", aliases=("literal", "data"),
-            metavar="TEXT", mcp_help=TEXT_FIRST, typed=True),
-        *WRITING,
-    ),
-    right=CONTROL,
-    result=Written,
-    detail="Modifiers C- (or ^), M- and S- in any order. Names: Enter Tab Escape Space BSpace Up Down Left Right Home "
-    "End PageUp PageDown Insert Delete F1-F12 KP0-KP9 KPEnter and more. Cursor keys follow the mode the program set.",
-)  # fmt: skip

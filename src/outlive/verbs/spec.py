@@ -193,11 +193,11 @@ class Verb:
     """One verb of both faces.
 
     `run` is a function `(ctx, **arguments) -> result`, which may wait (see `system/waiting.py`). It does not depend
-    on the face. `result` is the record that it answers (outlive/answers); None: it answers nothing. `right` is what a caller over MCP needs for it (core/rights.py).
+    on the face. Like `follow` it is declared as it is, or as `module:function`, which is loaded when it is used. `result` is the record that it answers (outlive/answers); None: it answers nothing. `right` is what a caller over MCP needs for it (core/rights.py).
     """
 
     __slots__ = (
-        *("name", "type", "help", "args", "result", "run", "mcp", "cli", "detail", "follow", "program"),
+        *("name", "type", "help", "args", "result", "_run", "mcp", "cli", "detail", "_follow", "program"),
         *("right", "action", "section"),
     )
 
@@ -205,7 +205,7 @@ class Verb:
         self,
         name: str,
         help: str,
-        run: Callable[..., Any] | None = None,
+        run: Callable[..., Any] | str | None = None,
         *,
         args: tuple[Arg, ...] = (),
         result: type[Answer] | None = None,
@@ -213,7 +213,7 @@ class Verb:
         mcp: bool = True,  # an action of the `process` tool
         cli: bool = True,
         detail: str = "",  # a paragraph below the usage line of --help
-        follow: Callable[..., Any] | None = None,  # (ctx, emit, **arguments), waits: --follow, one object a line
+        follow: str | None = None,  # (ctx, emit, **arguments), waits: --follow, one object a line
         program: bool = False,  # has no `run`: a function that cli/main.py names takes over the process
         right: str = EXEC,  # the most, so that a verb which says nothing is offered to nearly none
         action: str | None = None,  # its name over MCP
@@ -225,15 +225,31 @@ class Verb:
         # Whatever both faces answer comes in two sizes
         self.args = (*args, DETAIL) if mcp and not program and result else args
         self.result = result
-        self.run: Callable[..., Any] = run or _answer_nothing
+        self._run = run or _answer_nothing
         self.mcp = mcp
         self.cli = cli
         self.detail = detail
-        self.follow = follow
+        self._follow = follow
         self.program = program
         self.right = right
         self.action = action or name.replace(" ", "_")
         self.section = section
+
+    @property
+    def run(self) -> Callable[..., Any]:
+        return imported(self._run) if isinstance(self._run, str) else self._run
+
+    @property
+    def follow(self) -> Callable[..., Any] | None:
+        return None if self._follow is None else imported(self._follow)
+
+
+def imported(name: str) -> Callable[..., Any]:
+    """Return the function that `module:function` names."""
+    module, _, function = name.partition(":")
+    # Not importlib.import_module: `python -X importtime`, and the tests that read it, would not see the module
+    named: Callable[..., Any] = getattr(__import__(module, fromlist=(function,)), function)
+    return named
 
 
 def _answer_nothing(_ctx: object, **_arguments: Any) -> object:

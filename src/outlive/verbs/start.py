@@ -20,8 +20,6 @@ from outlive.store.inspection import engine_record
 from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points
 from outlive.system.waiting import pause
-from outlive.verbs import shared_args
-from outlive.verbs.spec import JOB, Verb
 
 
 def start(ctx: Context, *, job: str, **args: Any) -> Started:
@@ -115,12 +113,3 @@ def _pending(job: JobDir) -> OutliveError:
 def _not_created(state: str) -> OutliveError:
     hint = "restart runs a finished job again, as a new one." if state != "running" else "It was started already."
     return OutliveError("invalid_state", f"only a created job can be started; this one is {state}", hint=hint)
-
-
-VERB = Verb(
-    "start",
-    "Start a job that create defined.",
-    start,
-    args=(JOB, *shared_args.WAITING, *shared_args.SHOWN),
-    result=Started,
-)

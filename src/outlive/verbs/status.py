@@ -5,13 +5,13 @@ from __future__ import annotations
 from outlive.answers import sentences
 from outlive.answers.job import Job, Status
 from outlive.answers.spans import Gap
-from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
+from outlive.render.truncate import gaps_in
+from outlive.store import fault_report
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
-from outlive.verbs.spec import JOB, Verb
 
 
 def status(ctx: Context, *, job: str) -> Status:
@@ -64,24 +64,10 @@ def status(ctx: Context, *, job: str) -> Status:
 def _gaps(output: Output) -> list[Gap]:
     if not output.gap.merged.crossed_by(0, output.end):
         return []
-    from outlive.render.truncate import gaps_in  # late: few jobs have one
-
     return gaps_in(output.gap.merged, 0, output.end)
 
 
 def _faults(job: JobDir) -> list[dict[str, str]]:
     if not job.fault_names():
         return []
-    from outlive.store import fault_report  # late: hardly ever is there one
-
     return fault_report.read(job)
-
-
-VERB = Verb(
-    "status",
-    "Show what a job is and how it is doing.",
-    status,
-    args=(JOB,),
-    right=READ,
-    result=Status,
-)

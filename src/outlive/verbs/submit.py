@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from outlive.answers.writing import Written
-from outlive.core.records import CONTROL
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import stdin
-from outlive.verbs.shared_args import TEXT_FIRST, WRITING
-from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
+from outlive.jobs.interaction.exchange import Exchange
 
 
 def submit(
@@ -35,10 +33,6 @@ def submit(
         raise invalid("texts", f"give {argument('text')} or {argument('texts')}, not both")
     with lookup.open_job(ctx, job) as job_dir:
         if texts:
-            from outlive.jobs.interaction.exchange import (
-                Exchange,  # late: a server keeps none of it before its first call
-            )
-
             exchange = Exchange(ctx, job_dir, texts, expect, wait_ms)
             return exchange.run(timeout_ms=timeout_ms, max_bytes=max_bytes)
         enter = b"\r" if adoption.inspect_and_adopt(ctx, job_dir).definition.pty else b"\n"
@@ -46,42 +40,3 @@ def submit(
         return stdin.deliver(
             ctx, job_dir, typed, field="text", timeout_ms=timeout_ms, wait_ms=wait_ms, max_bytes=max_bytes
         )
-
-
-VERB = Verb(
-    "submit",
-    "Type text, if any, and press Enter in a job's terminal; without a terminal, write it and a newline to its stdin.",
-    submit,
-    args=(
-        JOB,
-        Arg(
-            "text",
-            STR,
-            "Text to type before Enter.",
-            aliases=("data",),
-            metavar="TEXT",
-            mcp_help=TEXT_FIRST,
-            typed=True,
-        ),
-        Arg(
-            "texts",
-            STRS,
-            "Texts to type in turn, each when the job asks; it stops if the job ends or asks nothing more.",
-            default=(),
-            metavar="TEXT",
-            mcp_help="one for each prompt",
-            typed=True,
-        ),
-        Arg(
-            "expect",
-            STRS,
-            "What the prompt of each of the texts holds, as text or RE2; at another prompt it stops.",
-            default=(),
-            metavar="PATTERN",
-            mcp_help="text or RE2 in each prompt, else stop",
-        ),
-        *WRITING,
-    ),
-    right=CONTROL,
-    result=Written,
-)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from outlive.answers.job import Job
 from outlive.answers.listing import Tagged
 from outlive.core.labels import check_tags
-from outlive.core.records import CONTROL, Definition
+from outlive.core.records import Definition
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
-from outlive.verbs.spec import JOB, STRS, Arg, Verb
 
 
 def tag_set(ctx: Context, *, job: str, tags: list[str] | tuple[str, ...] = ()) -> Tagged:
@@ -18,25 +17,3 @@ def tag_set(ctx: Context, *, job: str, tags: list[str] | tuple[str, ...] = ()) -
         definition = lookup.change_meta(job_dir, lambda old: Definition.replace(old, tags=wanted))
         state = adoption.inspect_and_adopt(ctx, job_dir).state.state
         return Tagged(job=Job(job_id=job_dir.job_id, state=state), tags=definition.tags)
-
-
-VERB = Verb(
-    "tag set",
-    "Replace a job's tags.",
-    tag_set,
-    args=(
-        JOB,
-        Arg(
-            "tags",
-            STRS,
-            "The tags; none clears them.",
-            default=(),
-            cli="--tag",
-            aliases=("tag",),
-            metavar="TAG",
-            mcp_help="its tags",
-        ),
-    ),
-    right=CONTROL,
-    result=Tagged,
-)

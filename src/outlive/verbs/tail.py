@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Tail
-from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.render import window
 from outlive.render.encoded.encodings import asked
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import ENCODING, INT, JOB, MAX_BYTES, STR, Arg, Verb
 
 _STREAMS = {"both": (0, 1), "stdout": (0,), "stderr": (1,)}
 
@@ -41,22 +38,3 @@ def tail(
             losses=lost,
             hint=sentences(lost.hint, unread),
         )
-
-
-VERB = Verb(
-    "tail",
-    "Read the last lines of both streams as exact text.",
-    tail,
-    args=(
-        JOB,
-        Arg("tail_lines", INT, "Lines of each stream.", default=limits.TAIL_LINES, minimum=0, metavar="N",
-            mcp_help=f"of each stream (default {limits.TAIL_LINES})"),
-        Arg("max_bytes", INT, "Most bytes of each stream.", default=limits.TAIL_BYTES,
-            mcp_default=limits.MCP_SHOWN_BYTES // 2, minimum=1,
-            maximum=limits.MAX_SHOWN_BYTES, metavar="N", mcp_help=MAX_BYTES.mcp_help),
-        Arg("stream", STR, "Which stream.", default="both", choices=("both", "stdout", "stderr"), mcp_help="(default both)"),
-        ENCODING,
-    ),
-    right=READ,
-    result=Tail,
-)  # fmt: skip

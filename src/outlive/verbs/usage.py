@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from outlive.answers.job import Job
 from outlive.answers.reading import Used
-from outlive.core.records import READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import use
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import JOB, Verb
 
 _MAY_HAVE_RUN = ("lost", "reboot")
 
@@ -43,15 +41,3 @@ def _nothing_known(inspection: Inspection) -> OutliveError:
         why = inspection.damage or state.message
         return OutliveError("invalid_state", f"what it used is not known{f': {why}' if why else ''}")
     return OutliveError("invalid_state", "its command has not run, so it used nothing")
-
-
-VERB = Verb(
-    "usage",
-    "Show what a job uses: time, memory, processes, output.",
-    usage,
-    args=(JOB,),
-    right=READ,
-    result=Used,
-    detail="Each figure names its source: cgroup is exact, rusage is the kernel's sum over ended processes, sampled "
-    "is a look at the living ones. Nothing is measured while no call asks.",
-)

@@ -6,14 +6,11 @@ from typing import Any
 
 from outlive import limits
 from outlive.answers.writing import Written
-from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
 from outlive.store.job_dir import JobDir
-from outlive.verbs.shared_args import WRITING
-from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
 
 
 def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: Any) -> Written:
@@ -48,27 +45,3 @@ def _spelt_out(sent: bytes) -> list[str]:
         return []
     told = "the last two characters were a backslash and an n, not a newline"
     return [f"{told}: in JSON a newline is written with one backslash, in bash as $'\\n'"]
-
-
-VERB = Verb(
-    "write",
-    "Put data into the stdin of a job that was started with stdin open, or type it into its terminal.",
-    write,
-    args=(
-        JOB,
-        Arg(
-            "data",
-            STR,
-            "Text to write, as it is; a line needs its newline.",
-            default="",
-            aliases=("text",),
-            metavar="TEXT",
-            mcp_help="text; a line needs its newline",
-            typed=True,
-        ),
-        Arg("eof", BOOL, "End the input after the data.", default=False, mcp_help="then end the input"),
-        *WRITING,
-    ),
-    right=CONTROL,
-    result=Written,
-)

@@ -1,0 +1,16 @@
+"""Show what a job is and how it is doing."""
+
+from __future__ import annotations
+
+from outlive.answers.job import Status
+from outlive.core.records import READ
+from outlive.verbs.spec import JOB, Verb
+
+VERB = Verb(
+    "status",
+    "Show what a job is and how it is doing.",
+    "outlive.verbs.status:status",
+    args=(JOB,),
+    right=READ,
+    result=Status,
+)
