@@ -25,6 +25,8 @@ def wrongs(plan: JobPlan, files: Files, root: Path, told: Told) -> list[str]:
     runs = files.ledger.read_text().count("run") if files.ledger.exists() else 0
     if not told.job or _never_ran(told):
         return list(_not_run(plan, told, runs))
+    if told.died_unstarted and told.status.get("state") == "failed":
+        return [*_died_unstarted(told, runs), *_tracebacks(files)]
     found = [] if runs == 1 else [f"it ran {runs} times"]
     found += _tracebacks(files)
     found += _outcome(plan, told)
@@ -49,6 +51,16 @@ def _not_run(plan: JobPlan, told: Told, runs: int) -> Iterator[str]:
         yield f"it did not start: {error or told.status}"
     if told.job and told.status.get("exit_code") is not None:
         yield f"it has an exit code, {told.status['exit_code']}, and never ran"
+
+
+def _died_unstarted(told: Told, runs: int) -> Iterator[str]:
+    """Both processes above a job were killed before its command was recorded: that it never ran is said of one that
+    did not, and that it may have run of one that ran at most once."""
+    reason, message = told.status.get("reason"), told.status.get("message")
+    if (reason, runs) not in {("launch", 0), ("lost", 0), ("lost", 1)}:
+        yield f"it ran {runs} times, and its end is {reason}: {message}"
+    if told.status.get("exit_code") is not None:
+        yield f"it has an exit code, {told.status['exit_code']}, which nobody saw"
 
 
 def _outcome(plan: JobPlan, told: Told) -> Iterator[str]:
@@ -136,12 +148,15 @@ def _hole(path: Path, stream: int) -> Hole:
 
 
 def _copied(written: list[Written], log: bytes) -> bytes:
-    """Return what the writes to its stdin have put into the log, if it is what they say."""
-    expected = b""
+    """Return what the writes to its stdin have put into the log, if it is what they say: of each write that was not
+    answered any part from its start may have arrived, and the next one may begin with the same bytes."""
+    ends = {0}
     for one in written:
-        expected += one.certain
-        expected += one.maybe[: _common(log[len(expected) :], one.maybe)]
-    return expected
+        after = {at + len(one.certain) for at in ends if log.startswith(one.certain, at)}
+        ends = {at + count for at in after for count in range(_common(log[at:], one.maybe) + 1)}
+    if not ends:
+        return b"".join(one.certain for one in written)
+    return log[: next((at for at in ends if log[at:] in (jobs.LAST, b"")), max(ends))]
 
 
 def _is_part(log: bytes, expected: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,11 +10,12 @@ from typing import Any
 
 from campaign import plan as p
 from campaign import victims
-from campaign.jobs import Files, ends_itself
+from campaign.jobs import Files, ends_itself, output, without_last
 from campaign.lane import Lane, McpLane, SshLane
 from campaign.plan import Act, JobPlan
 from campaign.tally import Tally
 from campaign.victims import CONTINUE, KILL, STOP, Held
+from outlive.store.job_dir import LOGS, STATE
 from outlive.system import fault_points
 from support.cli import Text, one_object
 from support.mounts import fill
@@ -44,6 +46,7 @@ class Told:
     launcher_died: bool = False
     pair_died: bool = False  # both, at a moment when the command could end before a reader had looked
     both_died: bool = False  # at any moment
+    died_unstarted: bool = False  # both, before the record of the job named a command: it may never run
     took_s: float = 0.0
 
 
@@ -105,6 +108,17 @@ class Turn:
         self._meet(self.plan.lines, None)
         if self.plan.kind == "stdin":
             until(self._closed, what="the end of the input", timeout=BOUND_S)
+        elif self.plan.kind not in ("disk", "timeout"):
+            # What nobody has read is lost when both die and the command ends: only its last line shall be that
+            until(self._is_stored, what="all output so far is stored", timeout=BOUND_S)
+
+    def _is_stored(self) -> bool:
+        """Return whether the logs have all that was released, or the job is over."""
+        expected = [len(without_last(stream)) for stream in output(self.plan)]
+        paths = [self.lane.root / self.told.job / name for name in LOGS]
+        stored = [path.stat().st_size if path.exists() else 0 for path in paths]
+        enough = all(size >= least for size, least in zip(stored, expected, strict=True))
+        return enough or self.look().get("state") != "running"
 
     def _meet(self, lines: int, act: Act | None) -> None:
         """Release output, or write input, up to so many lines, and let the act happen meanwhile."""
@@ -191,6 +205,7 @@ class Turn:
         if supervisor is None:
             return
         guardian = victims.guardian(self.told.job)
+        unstarted = bool(self.plan.start) and not self._is_recorded()
         try:
             wanted = _wanted(act.name, guardian, supervisor)
             if act.name.startswith("stop "):
@@ -199,11 +214,21 @@ class Turn:
             met = _kill_all(wanted, None if act.name == p.KILL_BOTH else act.hold_ms / 1000)
             self.tally.killed(act.name, met)
             self._end_deaths += met
-            self.told.both_died |= bool(met) and (guardian is None or met > 1 or self._crashes() > 0)
+            both_died = bool(met) and (guardian is None or met > 1 or self._crashes() > 0)
+            self.told.both_died |= both_died
+            self.told.died_unstarted |= both_died and unstarted
         finally:
             for held in (guardian, supervisor):
                 if held is not None:
                     held.close()
+
+    def _is_recorded(self) -> bool:
+        """Return whether the record of the job names a command that was started. Of a start that was killed, the
+        guardian makes a second one, and until then a job counts as running."""
+        try:
+            return json.loads((self.lane.root / self.told.job / STATE).read_bytes()).get("pid") is not None
+        except (OSError, ValueError):
+            return False
 
     def _found(self, find: Callable[[str], Held | None]) -> Held | None:
         """Return a process of the job that lives. Where there is none, a reader is what brings it back."""

@@ -431,6 +431,20 @@ def test_an_end_that_both_saw_and_neither_wrote_is_lost_and_told_so(cli: Cli, ro
     check_whole(cli, root, work, code=None)
 
 
+@pytest.mark.parametrize("first", ["start_ends", "start_unmarked"])
+def test_a_start_is_not_told_before_the_guardian_has_made_it_anew(cli: Cli, root: Path, work: Path, first: str) -> None:
+    """An answer that said `running` of a command which was never started would be the last that its caller hears."""
+    env = at(f"{first},{fault_points.STOP}{fault_points.SUCCESSOR}start_told", work)
+    with cli.spawn("run", "--snapshot-after", "0", COMMAND, env=env) as call:
+        until(lambda: len(crashed(work)) == 2, what="a guardian that stands still where it starts anew")
+        guardian = pair.supervisor_now(next(iter(job_ids(root))))
+        os.kill(guardian, signal.SIGKILL)
+        stdout, stderr = call.communicate(timeout=60)
+    answer = one_object(Text(call.returncode, stdout.decode(), stderr.decode()))
+    assert (answer["error"]["code"], answer["error"]["retryable"]) == ("launch_failed", True)
+    assert not runs(work) and not job_ids(root)
+
+
 @pytest.mark.fault("F02")
 @pytest.mark.parametrize("first", first(1, ["start_spawned", "start_marked", "start_recorded"]))
 @pytest.mark.parametrize("face", only(lambda face: face == "cli", FACES))

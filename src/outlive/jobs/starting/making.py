@@ -32,6 +32,8 @@ from outlive.system.waiting import pause
 if TYPE_CHECKING:
     from outlive.launch import systemd_scope as scope_launch
 
+_ANEW_S = 0.005  # between two looks at a start that a guardian makes again
+
 
 def require_allowed(ctx: Context, plan: Plan, *, ask: bool) -> None:
     """Ask the policy, if there is one, about the commands of a job (permission/commands.require). Errors: denied."""
@@ -252,7 +254,7 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
             raise from_os("starting the command", error, code="launch_failed", on="process")
         locks.close()
         fault_points.at("send_answered")
-        if message or _goes_on(job):
+        if message or _goes_on(job, deadline):
             return
         raise OutliveError("launch_failed", "the supervisor ended before it could start the command", retryable=True)
     raise OutliveError(
@@ -263,11 +265,17 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
     )
 
 
-def _goes_on(job: JobDir) -> bool:
-    """Return whether a guardian goes on with the start, or a record tells how it ended, after the
-    connection broke."""
+def _goes_on(job: JobDir, deadline: float) -> bool:
+    """Wait until a guardian has made the start anew, after the connection broke. Return whether there
+    is a record of it: without one nothing ran."""
     try:
-        return job.is_supervised() or job.read_state() is not None
+        while True:
+            supervised, state = job.is_supervised(), job.read_state()
+            if not supervised or (state is not None and state.phase not in ("created", "spawning")):
+                return state is not None
+            if time.monotonic() >= deadline:
+                return True
+            pause((), time.monotonic() + _ANEW_S)
     except (OSError, OutliveError):
         return False
 
