@@ -34,7 +34,7 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
         inspection.damage is not None or inspection.just_ended or inspection.orphaned
     ):  # a directory that is being deleted looks like this
         require_in_place(job)
-    if inspection.orphaned or _end_untold(ctx, job, inspection):
+    if inspection.orphaned or _is_end_unreported(ctx, job, inspection):
         _adopt(ctx, job, inspection)
         inspection = inspect.inspect_job(ctx.store, job)
     else:
@@ -65,7 +65,7 @@ def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
     inspection = engines.resumed(ctx, job, inspection)
     # Where no mirror does it, a process here tells the sinks, and looks after nothing else
     if not engines.has_teller(job, inspection.definition):
-        if _end_untold(ctx, job, inspection):
+        if _is_end_unreported(ctx, job, inspection):
             _adopt(ctx, job, inspection)
         else:
             _complete_end(ctx, job, inspection)
@@ -85,15 +85,15 @@ def require_in_place(job: JobDir) -> None:
         time.sleep(_DELETED_TRY_S)
 
 
-def _end_untold(ctx: Context, job: JobDir, inspection: Inspection) -> bool:
+def _is_end_unreported(ctx: Context, job: JobDir, inspection: Inspection) -> bool:
     """Return whether the job has ended, its end or its last output is to be told, and every process
     that had to is dead."""
     if inspection.just_ended:
-        return completion.is_told(inspection.definition)
+        return completion.is_reported(inspection.definition)
     return (
         inspection.state.finished
         and not inspection.supervised
-        and completion.is_end_untold(ctx.store, job, inspection.definition)
+        and completion.is_end_unreported(ctx.store, job, inspection.definition)
     )
 
 

@@ -100,7 +100,7 @@ class Matches(Probe):
         hits = [stream.hit for stream in self._streams if stream.hit is not None]
         if hits:
             with Output(self._job) as output:
-                return min((hit.told(output) for hit in hits), key=lambda told: int(told["seq"]))
+                return min((hit.fired(output) for hit in hits), key=lambda fired: int(fired["seq"]))
         times = [wait for wait in waits if wait is not None]
         self.again = time.monotonic() + min(times) if times else None
         return None
@@ -131,7 +131,7 @@ class _Match:
         self._line = line
         self._match = match
 
-    def told(self, output: Output) -> dict[str, Any]:
+    def fired(self, output: Output) -> dict[str, Any]:
         return {
             "condition": self._condition.name,
             "pattern": self._condition.value.text,

@@ -42,5 +42,5 @@ def _sample(ctx: Context, job_id: str) -> list[int] | None:
             used = use.of_job(inspection, job, output, job_answer.used(inspection))
             if used is None:
                 return None
-            cpu = (used["user_ms"] or 0) + (used["system_ms"] or 0)
-            return [cpu, used.get("memory_bytes") or 0, output.end]
+            cpu = (used.user_ms or 0) + (used.system_ms or 0)
+            return [cpu, used.memory_bytes or 0, output.end]
