@@ -22,6 +22,7 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.jobs.context import Context
+from outlive.system import fds
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions, Verb
 
@@ -67,7 +68,7 @@ def main(argv: list[str], launcher: Launcher | None = None) -> int:
 
     `launcher`: the launcher that is already starting a pair, if any.
     """
-    stdio.open_standard_fds()
+    fds.open_standard()
     call = Call(argv, launcher)
     try:
         status = _dispatch(argv, call)

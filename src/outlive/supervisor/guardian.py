@@ -75,7 +75,7 @@ def _fork_clean(body: Callable[[], int], keep: set[int], title: str) -> int:
 def fork_guardian(
     sock: socket.socket,
     supervisor_sock: socket.socket,
-    fork: Callable[..., object],
+    fork: Callable[..., object] = daemonize.fork_into,
     *,
     lasting: bool = False,
     ready_to_guard: Callable[[], None] = lambda: None,

@@ -36,6 +36,26 @@ def open_fds() -> list[int]:
         return list(range(1024))
 
 
+def open_standard() -> None:
+    """Open /dev/null for each closed standard stream; else a file of the store would become fd 1
+    and get our answer."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free fd: this one
+
+
+def close_few(keep: set[int]) -> None:
+    """Close what is open from 3 on but `keep`, one by one: for a process that has little open (closing.py)."""
+    for fd in open_fds():
+        if fd > 2 and fd not in keep:
+            try:
+                os.close(fd)
+            except OSError:  # that of the listing itself, closed by now
+                continue
+
+
 def null_stdio() -> None:
     """Point 0, 1 and 2 at /dev/null, so that a reader of our caller's pipe sees it close."""
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
@@ -213,13 +233,6 @@ def has_message(sock: socket.socket) -> bool:
         return bool(sock.recv(1, PEEK | _DONTWAIT))
     except OSError:
         return False
-
-
-def waiting_bytes(fd: int) -> int:
-    """Return how many bytes a pipe holds now (FIONREAD, pipe(7))."""
-    import termios  # late: a command line has no use for it
-
-    return int(struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(_INT_BYTES)))[0])
 
 
 def set_pipe_size(fd: int, size: int) -> bool:

@@ -18,6 +18,8 @@ try:
 
     _has_calls = True
 except ImportError:  # it is missing, or has changed
+    import ctypes
+
     _has_calls = False
 
 _PR_SET_NAME = 15
@@ -51,8 +53,6 @@ def _by_address() -> Callable[..., int]:
 
 
 def _by_ctypes() -> Callable[..., int]:
-    import ctypes  # late: 3 ms, where the C half is missing or has changed
-
     library = ctypes.CDLL(None)
 
     def call(name: str, *values: int | bytes) -> int:

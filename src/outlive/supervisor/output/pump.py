@@ -19,7 +19,7 @@ from outlive.supervisor.output.drop_counter import DropCounter
 from outlive.supervisor.output.log_files import LogFiles
 from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.output.quota import Quota
-from outlive.system import fds, splice
+from outlive.system import splice
 
 _PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after this long without output
 
@@ -214,7 +214,7 @@ class Pump:
         new ones tiny.
         """
         source = self._sources[stream]
-        if self._capacity[stream] > limits.PIPE_BYTES or fds.waiting_bytes(source.pipe) < limits.PIPE_BYTES:
+        if self._capacity[stream] > limits.PIPE_BYTES or splice.waiting_bytes(source.pipe) < limits.PIPE_BYTES:
             return
         if source.enlarge():
             self._capacity[stream] = limits.PIPE_FULL_BYTES
