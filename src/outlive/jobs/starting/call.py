@@ -5,7 +5,6 @@ run, start and restart.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from outlive import limits
@@ -25,10 +24,6 @@ from outlive.store.new_job import NewJob
 from outlive.store.output.merged import Output
 from outlive.system.fds import socket
 from outlive.system.waiting import Cancelled
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.conditions.of_start import Until
 
 _LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a job without a terminal
 
@@ -67,7 +62,12 @@ class StartCall:
         show: str | None = None,
     ) -> None:
         self.began = time.monotonic()
-        self.until = _until(until, stop_at_prompts=not wait) if until else None
+        if until:
+            from outlive.jobs.conditions.of_start import Until  # late: 6 ms, and few starts name a condition
+
+            self.until: Until | None = Until(until, stop_at_prompts=not wait)
+        else:
+            self.until = None
         patience_ms = limits.BACKGROUND_LOOK_MS if background and not until else yield_ms
         self.deadline = None if wait else self.began + patience_ms / 1000
         self.wanted = answer.Wanted(tail_lines, max_bytes, raw, show)
@@ -162,7 +162,7 @@ class StartCall:
         if self.until is not None:
             if sock is not None:
                 sock.close()
-            made = self._answer_on_condition(ctx, job, self.until)
+            made = self._answer_on_condition(ctx, job)
             made.hint = sentences(hint, made.hint)
             return made
         control = ControlClient(job, output=False, sock=sock)
@@ -187,20 +187,14 @@ class StartCall:
         made.hint = sentences(hint, asks or made.hint)
         return made
 
-    def _answer_on_condition(self, ctx: Context, job: JobDir, until: Until) -> Started:
+    def _answer_on_condition(self, ctx: Context, job: JobDir) -> Started:
         """Wait as the verb `wait` does, from the start of the job on, and answer."""
-        waited = until.wait(ctx, job, began=self.began, limit=self.deadline)
+        assert self.until is not None
+        waited = self.until.wait(ctx, job, began=self.began, limit=self.deadline)
         made = answer.made(ctx, waited.found, job, began=self.began, wanted=self.wanted)
         made.fired, made.timed_out, made.held_by = waited.fired, not waited.is_over, waited.held_by
         made.hint = sentences(waited.hint(), made.hint)
         return made
-
-
-def _until(given: Iterable[object], *, stop_at_prompts: bool) -> Until:
-    """Return the checked conditions, before anything is started. Errors: invalid_argument."""
-    from outlive.jobs.conditions.of_start import Until  # late: 6 ms, and few starts name a condition
-
-    return Until(given, stop_at_prompts=stop_at_prompts)
 
 
 def _wants_person(inspection: Inspection, job: JobDir) -> str | None:

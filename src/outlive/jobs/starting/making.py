@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
 from outlive import fastjson, limits
 from outlive.core.env_files import read_env_files
 from outlive.core.records import LOCAL, Definition, State
-from outlive.errors import OutliveError, argument, from_os
+from outlive.errors import OutliveError, from_os
 from outlive.hosts import engines
 from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
@@ -25,12 +24,9 @@ from outlive.store import approval, atomic_file
 from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request, of_caller
-from outlive.system import fault_points, fds, job_group, process
+from outlive.system import fault_points, fds, process
 from outlive.system.fds import socket
 from outlive.system.waiting import pause
-
-if TYPE_CHECKING:
-    from outlive.launch import systemd_scope as scope_launch
 
 _ANEW_S = 0.005  # between two looks at a start that a guardian makes again
 
@@ -126,10 +122,10 @@ def begin(
     here = there = scope = None
     memory = -1
     try:
-        if definition.systemd_scope:
-            scope = _entered(ctx, definition.job_id)
-        elif definition.resources is not None:
-            scope = _entered_for_limits(ctx, definition)
+        if definition.systemd_scope or definition.resources is not None:
+            from outlive.jobs.starting import scope as scope_module  # late: 1 ms, and few jobs get a scope
+
+            scope = scope_module.entered(ctx, definition)
         here, there = fds.pair()
         memory = request.to_file()
         sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
@@ -174,51 +170,6 @@ def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
     if definition.sandbox is None:
         return ctx.env
     return boundary.inherited(definition, ctx.env)
-
-
-def _entered(ctx: Context, job_id: str) -> scope_launch.Launcher:
-    """Make a systemd scope for the job and return a launcher in it.
-
-    Errors: launch_failed; then nothing was started.
-    """
-    from outlive.launch import systemd_scope as scope_launch  # late: 1 ms, and few jobs get a scope
-
-    launcher: scope_launch.Launcher | None = None
-    deadline = time.monotonic() + limits.LAUNCH_S
-    try:
-        launcher = scope_launch.Launcher(job_id, ctx.env)
-        while not launcher.is_there():
-            if time.monotonic() >= deadline:
-                raise OSError(f"systemd-run made no scope within {limits.LAUNCH_S:.0f} s")
-            pause((launcher.fileno(),), deadline)
-    except BaseException as error:
-        if launcher is not None:
-            launcher.give_up()
-        if isinstance(error, OSError):
-            raise OutliveError("launch_failed", f"{error}; nothing was run", hint=_without_scope(ctx)) from error
-        raise
-    return launcher
-
-
-def _entered_for_limits(ctx: Context, definition: Definition) -> scope_launch.Launcher | None:
-    """Return a launcher in a scope, which is a control group that systemd delegates; None where the
-    limits of the job need none, or where none can be had: the answer then says what is not limited.
-    """
-    asked = {} if definition.resources is None else definition.resources.to_dict()
-    if definition.host is not None or not job_group.needs_scope(asked):
-        return None
-    try:
-        return _entered(ctx, definition.job_id)
-    except OutliveError:
-        return None
-
-
-def _without_scope(ctx: Context) -> str:
-    flag = f"{argument('no_systemd_scope')}, or " if ctx.face == "cli" else ""
-    return (
-        "A scope needs a systemd that can be reached (`systemctl status`, for a user `systemctl --user status`); "
-        f"`outlive doctor` tells. Without one: {flag}systemd_scope = false in [exec] of the configuration."
-    )
 
 
 def _masked(ctx: Context, plan: Plan) -> list[str]:

@@ -1,0 +1,61 @@
+"""A transient systemd scope for a job, from which its supervisor is launched. Imported only for jobs that get one."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.core.records import Definition
+from outlive.errors import OutliveError, argument
+from outlive.jobs.context import Context
+from outlive.launch.systemd_scope import Launcher
+from outlive.system import job_group
+from outlive.system.waiting import pause
+
+
+def entered(ctx: Context, definition: Definition) -> Launcher | None:
+    """Return a launcher in a scope of the job's own; None where it needs none. Errors: launch_failed; then nothing was started."""
+    return _entered(ctx, definition.job_id) if definition.systemd_scope else _entered_for_limits(ctx, definition)
+
+
+def _entered(ctx: Context, job_id: str) -> Launcher:
+    """Make a systemd scope for the job and return a launcher in it.
+
+    Errors: launch_failed; then nothing was started.
+    """
+    launcher: Launcher | None = None
+    deadline = time.monotonic() + limits.LAUNCH_S
+    try:
+        launcher = Launcher(job_id, ctx.env)
+        while not launcher.is_there():
+            if time.monotonic() >= deadline:
+                raise OSError(f"systemd-run made no scope within {limits.LAUNCH_S:.0f} s")
+            pause((launcher.fileno(),), deadline)
+    except BaseException as error:
+        if launcher is not None:
+            launcher.give_up()
+        if isinstance(error, OSError):
+            raise OutliveError("launch_failed", f"{error}; nothing was run", hint=_without_scope(ctx)) from error
+        raise
+    return launcher
+
+
+def _entered_for_limits(ctx: Context, definition: Definition) -> Launcher | None:
+    """Return a launcher in a scope, which is a control group that systemd delegates; None where the
+    limits of the job need none, or where none can be had: the answer then says what is not limited.
+    """
+    asked = {} if definition.resources is None else definition.resources.to_dict()
+    if definition.host is not None or not job_group.needs_scope(asked):
+        return None
+    try:
+        return _entered(ctx, definition.job_id)
+    except OutliveError:
+        return None
+
+
+def _without_scope(ctx: Context) -> str:
+    flag = f"{argument('no_systemd_scope')}, or " if ctx.face == "cli" else ""
+    return (
+        "A scope needs a systemd that can be reached (`systemctl status`, for a user `systemctl --user status`); "
+        f"`outlive doctor` tells. Without one: {flag}systemd_scope = false in [exec] of the configuration."
+    )
