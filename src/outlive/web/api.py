@@ -60,6 +60,7 @@ class Api:
             "runs": self._reads(runs.runs),
             "answer": self._answer,
             "samples": self._samples,
+            "usage": self._reads(samples.kept),
             "delete": self._delete,
             "terminal": self._terminal,
             "keyboard": self._keyboard,

@@ -1,0 +1,43 @@
+"""What a job used while it ran: samples that its supervisor takes, for whoever looks later.
+
+A file of lines, each an array: the time since the start of the command and its processor time in ms,
+its memory in bytes, and where its output ended.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive import fastjson
+from outlive.store import atomic_file
+from outlive.store.job_dir import USAGE, JobDir
+from outlive.system import fds
+
+_MOST_BYTES = 65_536  # that are read: five times what a job of ten years has
+
+
+def add(job: JobDir, elapsed_ms: int, cpu_ms: int, memory_bytes: int, end: int) -> None:
+    """Add a sample. Errors: OSError."""
+    fd = job.open_file(USAGE, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        fds.write_all(fd, b"[%d,%d,%d,%d]\n" % (elapsed_ms, cpu_ms, memory_bytes, end))
+    finally:
+        os.close(fd)
+
+
+def read(job: JobDir) -> list[list[int]]:
+    """Return the samples of a job, the oldest first; none of a job that ended soon, and of what is
+    damaged those that can be read."""
+    try:
+        data = atomic_file.read(job.fd, USAGE, _MOST_BYTES)
+    except (OSError, atomic_file.Damaged):
+        return []
+    samples = []
+    for line in data.splitlines():
+        try:
+            sample = fastjson.loads(line)
+        except ValueError:
+            continue
+        if isinstance(sample, list) and len(sample) == 4 and all(type(value) is int for value in sample):
+            samples.append(sample)
+    return samples
