@@ -13,6 +13,7 @@ from outlive import config
 from outlive.client_config import discover, registry
 from outlive.config import KEYS, Config
 from outlive.core import base_directories
+from outlive.core.bounds import Bounds
 from outlive.errors import OutliveError
 from outlive.store import root
 
@@ -254,11 +255,11 @@ def test_a_file_that_cannot_be_read_is_refused() -> None:
 
 
 def test_the_share_of_the_file_system_and_what_is_set_are_kept_to_without_a_call_of_gc() -> None:
-    share = {"older_than_s": None, "max_jobs": None, "max_bytes": None, "max_percent": 10}
+    share = Bounds(max_percent=10)
     assert load().bounds() == share
-    assert load(OUTLIVE_GC_OLDER_THAN="2d").bounds() == share | {"older_than_s": 172_800}
-    assert load("[gc]\nmax_jobs = 0\nmax_bytes = 5\n").bounds() == share | {"max_bytes": 5}
-    assert load("[gc]\nmax_percent = 0.5\n").bounds() == share | {"max_percent": 0.5}
+    assert load(OUTLIVE_GC_OLDER_THAN="2d").bounds() == Bounds.replace(share, older_than_s=172_800)
+    assert load("[gc]\nmax_jobs = 0\nmax_bytes = 5\n").bounds() == Bounds.replace(share, max_bytes=5)
+    assert load("[gc]\nmax_percent = 0.5\n").bounds() == Bounds.replace(share, max_percent=0.5)
     assert load("[gc]\nmax_percent = 0\n").bounds() is None, "0 is no bound"
     assert load("[gc]\nmax_jobs = 3\nautomatic = false\n").bounds() is None
     assert load("[gc]\nautomatic = true\n").bounds() == share
