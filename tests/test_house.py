@@ -34,34 +34,17 @@ NAMES = {
 MAX_LINES = 450
 MAX_SCRIPT_LINES = 500
 MAX_FILES = 16  # of a folder; the verbs and the facts of the kernel are lists, each entry a file
-MAX_BLOCKS = 40  # `if TYPE_CHECKING:`, for what a server would keep before its first call, or TAB would load
-MAX_LATE = 140  # imports inside functions, each with its reason behind it; this number only goes down
+MAX_BLOCKS = 21  # `if TYPE_CHECKING:`, for what a server would keep before its first call, or TAB would load
+MAX_LATE = 93  # imports inside functions, each with its reason behind it; this number only goes down
 LISTS = {"verbs", "declarations", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
     ("",),  # outlive/__init__.py
-    ("annotations",),
-    ("limits",),
-    ("fastjson",),
-    ("errors",),
-    ("core",),
-    ("answers",),
-    ("policy", "matching"),
-    ("config",),
-    ("system",),
-    ("sandbox",),
-    ("store",),
-    ("render",),
-    ("reports",),
-    ("supervisor",),
-    ("launch", "hosts"),
-    ("client_config",),
-    ("jobs",),
-    ("verbs",),
-    ("cli", "mcp", "far"),
-    ("web",),
+    ("annotations",), ("limits",), ("fastjson",), ("errors",), ("core",), ("answers",), ("policy", "matching"),
+    ("config",), ("system",), ("sandbox",), ("store",), ("render",), ("reports",), ("supervisor",),
+    ("launch", "hosts"), ("client_config",), ("jobs",), ("verbs",), ("cli", "mcp", "far"), ("web",),
     ("demo", "__main__"),
-)
+)  # fmt: skip
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Guardian and supervisor are long-lived and many, and start within milliseconds: the ground floor only.
 LEAN_ROOMS = {
@@ -72,37 +55,14 @@ LEAN_ROOMS = {
 # What guardian and supervisor keep for as long as a job runs has none of these: see outlive/annotations.py
 LARGE = {"typing", "collections", "json", "re", "enum", "socket", "selectors", "signal", "threading"}
 STDLIB_ONLY = (
-    "annotations",
-    "limits",
-    "fastjson",
-    "errors",
-    "core",
-    "answers",
-    "policy",
-    "config",
-    "system",
-    "sandbox",
-    "store",
-    "supervisor",
-    "launch",
-    "hosts",
-    "far",
-)
+    "annotations", "limits", "fastjson", "errors", "core", "answers", "policy", "config", "system", "sandbox",
+    "store", "supervisor", "launch", "hosts", "far",
+)  # fmt: skip
 # Never at the top of a module: RE2 is for a job that has a pattern to watch.
 LATE_ONLY = {"re2"}
 HEAVY = {
-    "asyncio",
-    "argparse",
-    "dataclasses",
-    "pydantic",
-    "anyio",
-    "mcp",
-    "ulid",
-    "re2",
-    "inspect",
-    "pyte",
-    "urwid",
-}
+    "asyncio", "argparse", "dataclasses", "pydantic", "anyio", "mcp", "ulid", "re2", "inspect", "pyte", "urwid",
+}  # fmt: skip
 
 
 class Import(NamedTuple):

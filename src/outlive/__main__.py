@@ -43,9 +43,6 @@ def _prepared(argv: list[str]) -> Launcher | None:
     code that reads the arguments."""
     if argv[:1] not in (["run"], ["exec"]) or argv[1:2] in (["--help"], ["-h"]):
         return None
-    from outlive.cli import stdio  # late: other systems have none of it
-
-    stdio.open_standard_fds()  # else a socket of ours would get one of their numbers
     from outlive.launch.from_cli import Launcher  # late: few verbs start anything
 
     launcher = Launcher()

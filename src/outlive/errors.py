@@ -126,6 +126,13 @@ def from_os(doing: str, error: OSError, *, code: str = "io_error", on: Object = 
     )
 
 
+def limit_of(kind: str) -> int:
+    """Return the limit of this process of a kind, as `NOFILE` (getrlimit(2)); -1 for none."""
+    import resource  # late: few calls meet a limit
+
+    return int(resource.getrlimit(getattr(resource, f"RLIMIT_{kind}"))[0])
+
+
 def _of_limit(number: int, on: Object) -> str | None:
     """Return what can be done about a limit that was met, with its value."""
     if number == errno.ENFILE:
@@ -133,9 +140,7 @@ def _of_limit(number: int, on: Object) -> str | None:
     kind = {errno.EMFILE: "NOFILE", errno.EFBIG: "FSIZE", errno.EAGAIN: "NPROC"}.get(number)
     if kind is None or (kind == "NPROC" and on != "process"):
         return None
-    import resource  # late: few calls meet a limit
-
-    most = resource.getrlimit(getattr(resource, f"RLIMIT_{kind}"))[0]
+    most = limit_of(kind)
     if kind == "FSIZE":
         return (
             None if most < 0 else f"No file of this process may be larger than {most:,} bytes (`ulimit -f`): raise it."

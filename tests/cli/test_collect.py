@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from outlive.core.bounds import Bounds
 from outlive.core.ids import new_id
 from outlive.store.cleanup import automatic, due
 from outlive.store.cleanup.automatic import collect
 from outlive.store.cleanup.due import COLLECTED
-from outlive.store.cleanup.policy import Bounds, Ended, surplus
+from outlive.store.cleanup.policy import Ended, surplus
 from outlive.store.root import Store
 from outlive.system import fault_points
 from support import pair, processes
@@ -53,7 +54,7 @@ def sweep(root: Path) -> Callable[..., int]:
         (root / COLLECTED).unlink(missing_ok=True)
         store = Store.existing(str(root))
         try:
-            return collect(store, Bounds(older_than_s, max_jobs, max_bytes))
+            return collect(store, Bounds(older_than_s=older_than_s, max_jobs=max_jobs, max_bytes=max_bytes))
         finally:
             store.close()
 
@@ -233,7 +234,7 @@ def test_a_link_in_the_place_of_the_stamp_or_of_the_root_stops_it(cli: Cli, root
     (place / "elsewhere").write_bytes(b"")
     (root / COLLECTED).symlink_to(place / "elsewhere")
     store = Store.existing(str(root))
-    assert collect(store, Bounds(0, 0, 0)) == 0
+    assert collect(store, Bounds(older_than_s=0, max_jobs=0, max_bytes=0)) == 0
     store.close()
     assert (place / "elsewhere").read_bytes() == b"" and old in job_ids(root)
     (place / "link").symlink_to(root)
@@ -245,14 +246,14 @@ def test_a_link_in_the_place_of_the_stamp_or_of_the_root_stops_it(cli: Cli, root
 
 
 def test_it_happens_at_most_so_often(cli: Cli, root: Path, store: Store) -> None:
-    ages = Bounds(7 * DAY_S, None, None)
+    ages = Bounds(older_than_s=7 * DAY_S)
     aged(cli, 9)
     assert collect(store, ages) == 1
     kept = aged(cli, 9)
     assert collect(store, ages) == 0, "not again so soon"
     for ago, bounds, deleted in (
         (due.EVERY_S + 1, ages, 0),
-        (due.EVERY_S - 30, Bounds(None, 0, None), 0),
+        (due.EVERY_S - 30, Bounds(max_jobs=0), 0),
         (due.AGE_EVERY_S + 1, ages, 1),
     ):
         assert kept in job_ids(root)
@@ -264,7 +265,7 @@ def test_it_happens_at_most_so_often(cli: Cli, root: Path, store: Store) -> None
 def test_a_sweep_that_was_cut_short_goes_on_at_the_next_call(
     cli: Cli, root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ages = Bounds(7 * DAY_S, None, None)
+    ages = Bounds(older_than_s=7 * DAY_S)
     made = {aged(cli, days) for days in (9, 10, 11)}
     monkeypatch.setattr(automatic, "GC_WORK_S", 0)
     assert collect(store, ages) == 0
@@ -279,7 +280,7 @@ def test_a_sweep_that_was_cut_short_goes_on_at_the_next_call(
 def test_a_clock_that_jumps_after_a_sweep_was_cut_short_deletes_nothing(
     cli: Cli, root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ages = Bounds(7 * DAY_S, None, None)
+    ages = Bounds(older_than_s=7 * DAY_S)
     aged(cli, 9)
     young = aged(cli, 1)
     monkeypatch.setattr(automatic, "GC_WORK_S", 0)
@@ -295,7 +296,7 @@ def test_a_clock_that_jumps_after_a_sweep_was_cut_short_deletes_nothing(
 def test_a_clock_that_jumped_ahead_deletes_nothing_at_its_first_look(
     cli: Cli, root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ages = Bounds(7 * DAY_S, None, None)
+    ages = Bounds(older_than_s=7 * DAY_S)
     kept = settled(cli)
     assert collect(store, ages) == 0
     now = time.time()
@@ -313,9 +314,9 @@ def test_while_one_collects_nobody_else_does(cli: Cli, root: Path, store: Store)
     old = aged(cli, 9)
     with (root / COLLECTED).open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert collect(store, Bounds(0, None, None)) == 0
+        assert collect(store, Bounds(older_than_s=0)) == 0
         assert old in job_ids(root)
-    assert collect(store, Bounds(0, None, None)) == 1
+    assert collect(store, Bounds(older_than_s=0)) == 1
     store.close()
 
 
@@ -336,7 +337,7 @@ def test_a_root_that_cannot_be_written_is_left_alone(cli: Cli, root: Path, place
     (root).mkdir(mode=0o700, exist_ok=True)
     store = Store(str(root), os.open(place, os.O_RDONLY | os.O_PATH | os.O_DIRECTORY))
     (place / COLLECTED).mkdir()
-    assert collect(store, Bounds(0, 0, 0)) == 0
+    assert collect(store, Bounds(older_than_s=0, max_jobs=0, max_bytes=0)) == 0
     store.close()
 
 
@@ -384,11 +385,11 @@ def _chosen(bounds: Bounds, *sizes: int, other_bytes: int = 0) -> str:
 
 
 def test_what_ended_first_goes_first_and_no_more_than_must() -> None:
-    assert _chosen(Bounds(None, None, None), 1, 1, 1) == ""
-    assert _chosen(Bounds(1.5 * DAY_S, None, None), 1, 1, 1, 1) == "ab"
-    assert _chosen(Bounds(None, 3, None), 1, 1, 1, 1) == "a"
-    assert _chosen(Bounds(None, 0, None), 1, 1) == "ab"
-    assert _chosen(Bounds(None, None, 5), 1, 3, 3, 2) == "ab"
-    assert _chosen(Bounds(None, None, 5), 1, 3, 3, 2, other_bytes=3) == "abc"
-    assert _chosen(Bounds(None, None, 5), 9) == "a"
-    assert _chosen(Bounds(2.5 * DAY_S, 2, 100), 1, 1, 1, 1) == "ab"
+    assert _chosen(Bounds(), 1, 1, 1) == ""
+    assert _chosen(Bounds(older_than_s=1.5 * DAY_S), 1, 1, 1, 1) == "ab"
+    assert _chosen(Bounds(max_jobs=3), 1, 1, 1, 1) == "a"
+    assert _chosen(Bounds(max_jobs=0), 1, 1) == "ab"
+    assert _chosen(Bounds(max_bytes=5), 1, 3, 3, 2) == "ab"
+    assert _chosen(Bounds(max_bytes=5), 1, 3, 3, 2, other_bytes=3) == "abc"
+    assert _chosen(Bounds(max_bytes=5), 9) == "a"
+    assert _chosen(Bounds(older_than_s=2.5 * DAY_S, max_jobs=2, max_bytes=100), 1, 1, 1, 1) == "ab"

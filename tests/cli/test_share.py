@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from outlive.core.bounds import Bounds
 from outlive.store.cleanup import automatic, due
 from outlive.store.cleanup.due import COLLECTED
-from outlive.store.cleanup.policy import GRACE_S, Bounds, Ended, Share, surplus
+from outlive.store.cleanup.policy import GRACE_S, Ended, Share, surplus
 from outlive.store.root import Store
 from support import pair, processes
 from support.cli import Cli, Jobs
@@ -24,7 +25,7 @@ from support.mounts import Mounts, fill
 from support.wait import until
 
 HOUR_S = 3_600.0
-SHARE = Bounds(None, None, None, 10)
+SHARE = Bounds(max_percent=10)
 MIB = 1 << 20
 
 
@@ -381,5 +382,5 @@ def test_a_stamp_that_was_not_written_whole_says_that_nothing_was_measured(cli: 
     assert last and (last.measured_at, last.cut_short) == (0, False)
     assert last.at == (root / COLLECTED).stat().st_mtime
     assert due.is_due(fd, last, SHARE, time.time()), "it was never measured"
-    assert not due.is_due(fd, last, Bounds(7 * DAY_S, None, None), time.time())
+    assert not due.is_due(fd, last, Bounds(older_than_s=7 * DAY_S), time.time())
     os.close(fd)

@@ -385,7 +385,7 @@ def test_closed_standard_streams_are_never_a_file_of_the_store() -> None:
     done = python(
         "-c",
         "import os, sys; [os.close(fd) for fd in (0, 1)]\n"
-        "from outlive.cli import stdio; stdio.open_standard_fds(); stdio.open_standard_fds()\n"
+        "from outlive.system import fds; fds.open_standard(); fds.open_standard()\n"
         "print([os.readlink(f'/proc/self/fd/{fd}') for fd in (0, 1)], file=sys.stderr)",
         stderr=subprocess.PIPE,
     )

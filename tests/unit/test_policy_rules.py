@@ -9,6 +9,7 @@ import pytest
 
 from outlive import config
 from outlive.errors import OutliveError
+from outlive.jobs.permission.commands import policy_of
 from outlive.policy import decide
 from outlive.policy.rules import Place
 
@@ -18,7 +19,7 @@ SH = ["sh", "-c"]
 def policy(tmp_path: Path, text: str) -> decide.Policy:
     path = tmp_path / "config.toml"
     path.write_text(text, encoding="utf-8")
-    found = config.load({}, str(path)).policy()
+    found = policy_of(config.load({}, str(path)))
     assert found is not None
     return found
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from outlive.answers import ALWAYS, TIME, Answer, Part, field, optional, part
 from outlive.answers.job import HINT
+from outlive.answers.named import Entry, Finding, OwnFinding
 from outlive.core.host_settings import KINDS
 from outlive.core.records import LOCAL, NETWORKS, RIGHTS, SANDBOXES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.shapes import Entry, Finding, OwnFinding
 
 
 class Help(Answer):  # of process help

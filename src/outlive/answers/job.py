@@ -4,13 +4,10 @@ which says all of it."""
 from __future__ import annotations
 
 from outlive.answers import EVEN_FALSE, FIRST, FULL_ONLY, HIDDEN, TIME, Answer, Part, field, maybe, optional, part
+from outlive.answers.named import Approval, Engine, Fault, Keyboard, Notification, Queue, Resources, Usage
 from outlive.answers.spans import Gap
 from outlive.answers.testing import Reported
 from outlive.core.records import GIT, NETWORKS, REASONS, SANDBOXES, STATES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.shapes import Approval, Engine, Fault, Keyboard, Notification, Queue, Resources, Usage
 
 # Fields that mean the same in several answers
 JOB_ID = field("The job's id (ULID).", place=FIRST, human=1, pattern="^[0-7][0-9A-HJKMNP-TV-Z]{25}$")

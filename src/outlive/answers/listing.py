@@ -6,10 +6,7 @@ from outlive import limits
 from outlive.answers import ALWAYS, FULL_ONLY, LAST, TIME, Answer, Part, field, maybe, optional, part
 from outlive.answers import job as known
 from outlive.answers.job import HowEnded, Job, Place, Stopped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.shapes import Approval, Notification, Usage
+from outlive.answers.named import Approval, Notification, Usage
 
 
 class Listed(Part):  # without a docstring, which would be the description of each entry

@@ -5,14 +5,11 @@ from __future__ import annotations
 from outlive.answers import ALWAYS, BELOW, FIRST, FULL_ONLY, LAST, Answer, Part, field, maybe, optional, part
 from outlive.answers import job as known
 from outlive.answers.job import HowEnded, Job, Losses, OtherRun, Outcome, Place, PortHolder, Prompt, Stopped
+from outlive.answers.named import Approval, Event, Fired, Notice, Resources, Usage
 from outlive.answers.output import ALTERNATE, SEEN, SNIPPET, Excerpt, Shown, Tails
 from outlive.answers.spans import Cursor
 from outlive.answers.testing import Reported
 from outlive.core.records import STATES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.shapes import Approval, Event, Fired, Notice, Resources, Usage
 
 
 class Reading(Part):

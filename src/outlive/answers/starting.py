@@ -5,12 +5,9 @@ from __future__ import annotations
 from outlive.answers import FULL_ONLY, HIDDEN, LAST, TIME, Answer, field, maybe, optional, part
 from outlive.answers import job as known
 from outlive.answers.job import Described, Job, OtherRun, PortHolder
+from outlive.answers.named import Fired
 from outlive.answers.output import Shown, Tails
 from outlive.answers.testing import Reported
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers.shapes import Fired
 
 
 class Started(Answer):  # of run, start and restart

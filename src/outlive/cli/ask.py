@@ -51,7 +51,7 @@ def take(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: str)
     if line.strip().lower() in _NO and (reason := _line("Reason (Enter: none): ", keep=True)):
         line = f"{line.strip()} {reason}"
     after = decide(ctx, job, inspection, line, way)
-    stdio.note(f"[{told(after)}]\n")
+    stdio.note(f"[{what_became(after)}]\n")
     return after
 
 
@@ -68,7 +68,7 @@ def decide(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: st
     return inspection
 
 
-def told(inspection: Inspection) -> str:
+def what_became(inspection: Inspection) -> str:
     """Return what became of a job that was asked about."""
     state = inspection.state
     became = "still waits" if state.state == "created" else "denied" if state.reason == "denied" else "approved"

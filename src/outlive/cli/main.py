@@ -13,16 +13,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
-from outlive.cli import parse, person, stdio
+from outlive.cli import exit_status, parse, person, stdio
 from outlive.cli.call import ERROR, Call
 from outlive.config import Config
 from outlive.core.ids import short_id
+from outlive.core.libraries import named
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.jobs.context import Context
+from outlive.system import fds
 from outlive.verbs import envelope
-from outlive.verbs.spec import FULL, GlobalOptions, Verb, imported
+from outlive.verbs.spec import FULL, GlobalOptions, Verb
 
 if TYPE_CHECKING:
     from outlive.cli.live.progress import ProgressLine
@@ -66,7 +68,7 @@ def main(argv: list[str], launcher: Launcher | None = None) -> int:
 
     `launcher`: the launcher that is already starting a pair, if any.
     """
-    stdio.open_standard_fds()
+    fds.open_standard()
     call = Call(argv, launcher)
     try:
         status = _dispatch(argv, call)
@@ -129,8 +131,6 @@ def _verb(words: list[str], call: Call) -> int:
     if not call.values.get("propagate"):
         return ANSWERED
 
-    from outlive.cli import exit_status  # late: the signals, 0.6 ms
-
     return exit_status.of_job(result)
 
 
@@ -157,7 +157,7 @@ def _follow(verb: Verb, call: Call) -> int:
         _run(verb, call, lambda ctx: come(ctx, _print_line, **values))
         return ANSWERED
     call.values["wait"] = True  # a job that has to be approved is waited for
-    follow = imported(FOLLOWERS[verb.name])
+    follow = named(FOLLOWERS[verb.name])
     return int(_run(verb, call, lambda ctx: follow(ctx, verb, call.options, **values)))
 
 
@@ -246,7 +246,7 @@ def _open_store(verb: Verb, call: Call) -> Any:
 
 
 def _program(verb: Verb, call: Call) -> int:
-    run: Callable[[dict[str, Any], GlobalOptions], int] = imported(PROGRAMS[verb.name])
+    run: Callable[[dict[str, Any], GlobalOptions], int] = named(PROGRAMS[verb.name])
     _collect_again()
     return run(call.values, call.options)
 

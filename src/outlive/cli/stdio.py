@@ -58,16 +58,6 @@ def note(shown: str) -> None:
         pass
 
 
-def open_standard_fds() -> None:
-    """Open /dev/null for each closed standard stream; else a file of the store would become fd 1
-    and get our answer."""
-    for fd in (0, 1, 2):
-        try:
-            os.fstat(fd)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free fd: this one
-
-
 def _until_writable(fd: int) -> None:
     poller = select.poll()
     poller.register(fd, select.POLLOUT)

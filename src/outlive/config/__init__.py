@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.core.base_directories import base_directory
+from outlive.core.bounds import Bounds
 from outlive.core.host_settings import HostSettings
 from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES, AuditTarget
 from outlive.core.units import duration_ms
-
-if TYPE_CHECKING:
-    from outlive.policy.decide import Policy
-
 
 STRINGS = "array of strings"
 PATH, PATHS = "absolute path", "array of absolute paths, or of paths below ~/"
@@ -143,26 +140,17 @@ class Config:
             settings |= {"network": own.network, "network_ceiling": None}
         return settings
 
-    def bounds(self) -> dict[str, Any] | None:
-        """Return the bounds that automatic gc enforces (store/cleanup/policy.py): the share of the
+    def bounds(self) -> Bounds | None:
+        """Return the bounds that automatic gc enforces (core/bounds.py): the share of the
         file system, and those that were set. None if there is none."""
         if not self.get("gc", "automatic"):
             return None
         older_than_s = None
         if self.is_set("gc", "older_than"):
             older_than_s = duration_ms(self.get("gc", "older_than"), "gc.older_than", bare_unit=None) / 1000
-        bounds = {key: self.get("gc", key) or None for key in ("max_jobs", "max_bytes", "max_percent")}  # 0: no limit
-        limits_set = {"older_than_s": older_than_s, **bounds}
-        return limits_set if any(bound is not None for bound in limits_set.values()) else None
-
-    def policy(self) -> Policy | None:
-        """Return the policy for commands; None where none is configured."""
-        if not self.has("policy"):
-            return None
-        from outlive.policy.decide import Policy  # late: 1 ms, and most people have no policy
-
-        ask_timeout_ms = duration_ms(self.get("policy", "ask_timeout"), "policy.ask_timeout")
-        return Policy(self.get("policy", "default"), ask_timeout_ms, self.get("policy", "rule") or ())
+        most = {key: self.get("gc", key) or None for key in ("max_jobs", "max_bytes", "max_percent")}  # 0: no limit
+        bounds = Bounds(older_than_s=older_than_s, **most)
+        return bounds if bounds.has_others or bounds.max_percent is not None else None
 
     def audit(self, env: Mapping[str, str]) -> AuditTarget | None:
         """Return where acts are recorded (store/audit/record.py), None if they are not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 
 from outlive.annotations import Mapping
 
@@ -13,8 +14,6 @@ def home(env: Mapping[str, str]) -> str:
     for given in (env, os.environ):
         if os.path.isabs(given.get("HOME", "")):
             return given["HOME"]
-    import pwd  # late: hardly any caller has no HOME
-
     try:
         return pwd.getpwuid(os.getuid()).pw_dir
     except KeyError:

@@ -227,7 +227,8 @@ class Peer:
         if inspection is None or self._job is None:
             return {"ok": True}
         with Output(self._job) as output:
-            usage = use.of_job(inspection, self._job, output, job_answer.used(inspection))
+            figures = use.of_job(inspection, self._job, output, job_answer.used(inspection))
+        usage = None if figures is None else figures.to_dict()
         return {"ok": True, "usage": usage, "descendants": job_answer.living(inspection, self._job)}
 
     # --- requests to the supervisor ---

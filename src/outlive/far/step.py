@@ -51,8 +51,9 @@ def _used(root: str, job_id: str) -> dict[str, object]:
     with JobDir.open(store, job_id) as job, Output(job) as output:
         inspection = inspect_job(store, job)
         inspection.elsewhere = False  # here are its processes
+        figures = use.of_job(inspection, job, output, job_answer.used(inspection))
         return {
-            "usage": use.of_job(inspection, job, output, job_answer.used(inspection)),
+            "usage": None if figures is None else figures.to_dict(),
             "descendants": job_answer.living(inspection, job),
         }
 

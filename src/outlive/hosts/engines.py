@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-
 from outlive.answers.job import Place
 from outlive.config import Config
 from outlive.core.host_settings import HostSettings
+from outlive.core.libraries import named
 from outlive.core.nearest import nearest
 from outlive.core.records import LOCAL, Definition, EngineRecord
 from outlive.errors import OutliveError, argument, invalid
@@ -18,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.hosts.engine import Caller, Engine
 
-_MODULES = {"slurm": "outlive.hosts.slurm.engine", "ssh": "outlive.hosts.ssh.engine"}
+_ENGINES = {"slurm": "outlive.hosts.slurm.engine:ENGINE", "ssh": "outlive.hosts.ssh.engine:ENGINE"}
 
 
 class Host:
@@ -40,7 +39,7 @@ class Host:
 def of_kind(kind: str) -> Engine:
     """Return the engine for hosts of this kind. Errors: not_supported."""
     try:
-        engine: Engine = importlib.import_module(_MODULES[kind]).ENGINE
+        engine: Engine = named(_ENGINES[kind])
         return engine
     except (KeyError, ModuleNotFoundError):
         raise OutliveError("not_supported", f"this version of outlive reaches no hosts of kind {kind}") from None

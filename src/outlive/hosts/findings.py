@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from outlive.config import Config
 from outlive.core import quoted
 from outlive.core.records import SandboxTrial
 from outlive.errors import shortened
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.config import Config
 
 Finding = dict[str, object]
 

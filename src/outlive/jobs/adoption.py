@@ -34,20 +34,23 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
         inspection.damage is not None or inspection.just_ended or inspection.orphaned
     ):  # a directory that is being deleted looks like this
         require_in_place(job)
-    if inspection.orphaned or _end_untold(ctx, job, inspection):
-        _adopt(ctx, job, inspection)
-        inspection = inspect.inspect_job(ctx.store, job)
+    is_left = inspection.orphaned or _is_end_unreported(ctx, job, inspection)
+    _look_after(ctx, job, inspection, by_supervisor=is_left)
+    return inspect.inspect_job(ctx.store, job) if is_left else inspection
+
+
+def _look_after(ctx: Context, job: JobDir, inspection: Inspection, *, by_supervisor: bool, asked: bool = False) -> None:
+    """Give the job a new supervisor; else complete its end if its supervisor and guardian died when its outcome was visible."""
+    if not by_supervisor and (
+        not inspection.state.finished or inspection.supervised or not ctx.store.is_marked_live(job.job_id)
+    ):
+        return
+    from outlive.jobs.starting import adopting  # late: 5 ms, and few supervisors are killed with their guardian
+
+    if by_supervisor:
+        adopting.adopt(ctx, job, inspection, asked=asked)
     else:
-        _complete_end(ctx, job, inspection)
-    return inspection
-
-
-def _complete_end(ctx: Context, job: JobDir, inspection: Inspection) -> None:
-    """Complete the end of a job whose supervisor and guardian died when its outcome was visible."""
-    if inspection.state.finished and not inspection.supervised and ctx.store.is_marked_live(job.job_id):
-        from outlive.store.inspection import unseen_end  # late: 3 ms, and few jobs end so
-
-        unseen_end.complete_end(ctx.store, job, inspection.state)
+        adopting.complete_end(ctx, job, inspection)
 
 
 def _is_handed_over(inspection: Inspection, job: JobDir) -> bool:
@@ -65,10 +68,7 @@ def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
     inspection = engines.resumed(ctx, job, inspection)
     # Where no mirror does it, a process here tells the sinks, and looks after nothing else
     if not engines.has_teller(job, inspection.definition):
-        if _end_untold(ctx, job, inspection):
-            _adopt(ctx, job, inspection)
-        else:
-            _complete_end(ctx, job, inspection)
+        _look_after(ctx, job, inspection, by_supervisor=_is_end_unreported(ctx, job, inspection))
     return inspection
 
 
@@ -85,15 +85,15 @@ def require_in_place(job: JobDir) -> None:
         time.sleep(_DELETED_TRY_S)
 
 
-def _end_untold(ctx: Context, job: JobDir, inspection: Inspection) -> bool:
+def _is_end_unreported(ctx: Context, job: JobDir, inspection: Inspection) -> bool:
     """Return whether the job has ended, its end or its last output is to be told, and every process
     that had to is dead."""
     if inspection.just_ended:
-        return completion.is_told(inspection.definition)
+        return completion.is_reported(inspection.definition)
     return (
         inspection.state.finished
         and not inspection.supervised
-        and completion.is_end_untold(ctx.store, job, inspection.definition)
+        and completion.is_end_unreported(ctx.store, job, inspection.definition)
     )
 
 
@@ -106,12 +106,6 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
     if inspection.elsewhere:
         return inspection
     if inspection.state.finished and not inspection.supervised and survivors(inspection, job):
-        _adopt(ctx, job, inspection, asked=True)
+        _look_after(ctx, job, inspection, by_supervisor=True, asked=True)
         inspection = inspect.inspect_job(ctx.store, job)
     return inspection
-
-
-def _adopt(ctx: Context, job: JobDir, inspection: Inspection, *, asked: bool = False) -> None:
-    from outlive.jobs.starting import adopting  # late: 5 ms, and few supervisors are killed with their guardian
-
-    adopting.adopt(ctx, job, inspection, asked=asked)

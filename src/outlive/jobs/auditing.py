@@ -10,6 +10,7 @@ from outlive.core.records import AuditTarget, Definition
 from outlive.errors import OutliveError, from_os
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
+from outlive.store.audit import record
 
 
 def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) -> None:
@@ -95,6 +96,4 @@ def note_unstarted(ctx: Context, job_id: str, error: OutliveError) -> None:
 
 def _append(target: AuditTarget, verb: str | None, **facts: object) -> None:
     """Append an entry; without `verb` that of an end. Errors: OSError."""
-    from outlive.store.audit import record  # late: 0.4 ms, and few people keep a record
-
     record.append(target, verb or record.END, **facts)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import fastjson, limits
 from outlive.core.ids import sha256
 from outlive.core.records import Script
 from outlive.errors import argument, from_os, invalid
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
+from outlive.jobs.context import Context
 
 
 def given_in(args: dict[str, Any]) -> str | list[str]:

@@ -12,18 +12,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from outlive import limits
+from outlive.core import resources
 from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.labels import check_tags
 from outlive.core.quoted import one_line
-from outlive.core.records import EXEC, LOCAL, Definition, Notification, Resources, Sandbox, Watch
+from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox, Watch
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
 from outlive.hosts import engines
 from outlive.hosts.engines import Host
 from outlive.jobs import command as command_module
-from outlive.jobs import directory, ownership
+from outlive.jobs import directory, ownership, watch_spec
 from outlive.jobs.context import Context
+from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines.naming import name_of
+from outlive.reports import path as report_path
+from outlive.sandbox import view
 from outlive.system import machine
 
 
@@ -109,7 +113,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         ),
         quota_bytes=_quota(ctx, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),
-        resources=_resources(args.get("resources")),
+        resources=resources.parsed(args["resources"]) if args.get("resources") else None,
         sandbox=sandbox,
         elevated=bool(args.get("elevated")),
         systemd_scope=host is None and _systemd_scope(ctx, args),
@@ -153,41 +157,25 @@ def _sandbox(ctx: Context, host: Host | None, cwd: str, args: dict[str, object])
     invalid_argument, sandbox_unavailable."""
     if not (ctx.config.uses("sandbox") or ctx.ceiling or args.get("sandbox") or args.get("network")):
         return None
-    from outlive.jobs.permission import boundary  # late: 1 ms, and where no sandbox is configured it costs nothing
-
     return boundary.of_call(ctx, host, cwd, args)
-
-
-def _resources(given: dict[str, object] | None) -> Resources | None:
-    if not given:
-        return None
-    from outlive.core import resources  # late: few jobs name any
-
-    return resources.parsed(given)
 
 
 def require_input(ctx: Context, definition: Definition) -> None:
     """Check that a caller over MCP writes into no job that may do more than its own jobs may, unless
     it is its own: that one was granted. Errors: denied, sandbox_unavailable."""
     if ctx.face == "mcp" and not ownership.is_own(ctx, definition) and (ctx.config.uses("sandbox") or ctx.ceiling):
-        from outlive.jobs.permission import boundary  # late: 1 ms, and where no sandbox is configured it costs nothing
-
         boundary.require(ctx, definition, "write into")
 
 
 def require_sinks(definition: Definition) -> None:
     """Check that a sandboxed job may write the files of its notifications. Errors: denied."""
     if definition.sandbox is not None and not definition.notification.is_empty:
-        from outlive.jobs.permission import boundary  # late: 1 ms, and where no sandbox is configured it costs nothing
-
         boundary.require_sinks(definition)
 
 
 def require_report(definition: Definition) -> None:
     """Check that the report of a job can be read once it has ended. Errors: invalid_argument."""
     if definition.report is not None:
-        from outlive.reports import path as report_path  # late: few jobs have a report
-
         report_path.require(definition)
 
 
@@ -195,8 +183,6 @@ def require_sandbox(ctx: Context, definition: Definition, doing: str) -> None:
     """Check that a stored job is still within this caller's ceiling, and that its sandbox can be
     set up. Errors: denied, sandbox_unavailable, invalid_argument."""
     if ctx.config.uses("sandbox") or ctx.ceiling or definition.sandbox:
-        from outlive.jobs.permission import boundary  # late: 1 ms, and where no sandbox is configured it costs nothing
-
         boundary.require(ctx, definition, doing)
         boundary.require_usable(ctx, definition)
 
@@ -289,8 +275,6 @@ def reading_in(sandbox: Sandbox | None) -> Callable[[int, str, str], None] | Non
     if sandbox is None:
         return None
 
-    from outlive.sandbox import view  # late, as boundary
-
     def check(fd: int, path: str, field: str) -> None:
         real = os.readlink(f"/proc/self/fd/{fd}")
         if real != path:
@@ -318,8 +302,6 @@ def _watches(ctx: Context, args: dict[str, object]) -> list[Watch] | None:
     """Return the watches of a job, None for a job without."""
     if not args.get("watch") and args.get("watch_command") is None and args.get("watch_file") is None:
         return None
-    from outlive.jobs import watch_spec  # late: 1 ms, and few jobs have a watch
-
     return watch_spec.parsed(ctx, args, []) or None
 
 
@@ -365,9 +347,7 @@ def notification(
     if file is not None:
         if not file.strip():
             raise invalid(fields[1], "the notification file is empty")
-        from outlive.jobs.watch_spec import sink_file  # late, as above
-
-        changed = Notification.replace(changed, notify_file=sink_file(ctx, file, fields[1]))
+        changed = Notification.replace(changed, notify_file=watch_spec.sink_file(ctx, file, fields[1]))
     return changed
 
 

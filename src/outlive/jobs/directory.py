@@ -7,10 +7,7 @@ import shlex
 import stat
 
 from outlive.errors import argument, invalid
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
+from outlive.jobs.context import Context
 
 _EXISTING = "Name an existing directory."
 _WHERE = f"Give an absolute path with {argument('cwd')}."

@@ -13,6 +13,7 @@ from outlive.jobs import adoption, auditing, ownership, processes
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, refused, unanswered
 from outlive.jobs.diagnosis import elsewhere
+from outlive.jobs.permission import approval
 from outlive.store.cleanup import delete as store_delete
 from outlive.store.cleanup.deletions import REMOVED, Deletions
 from outlive.store.inspection.inspect import Inspection
@@ -42,8 +43,6 @@ def kill(
     """
     inspection = adoption.inspect_before_kill(ctx, job)
     if inspection.state.state == "created" and inspection.definition.approval is not None:
-        from outlive.jobs.permission import approval  # late: few jobs are asked about
-
         inspection = approval.withdraw(ctx, job)
     if inspection.state.state == "created" and inspection.definition.host is not None:
         inspection = _cancelled(ctx, job, inspection, number)

@@ -7,7 +7,6 @@ where it is found.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from outlive import limits
 from outlive.answers import ABSENT
@@ -19,6 +18,7 @@ from outlive.core.units import seconds_of
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere, use
 from outlive.jobs.diagnosis import losses as losses_module
+from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.store.inspection.inspect import Inspection
@@ -168,7 +168,7 @@ def outcome(inspection: Inspection, job: JobDir) -> Outcome | None:
         finished_at=state.finished_at,
         duration_ms=state.duration_ms,
         errno=state.errno,
-        usage=None if state.usage is None else used(inspection),
+        usage=None if state.usage is None else used(inspection).to_dict(),
         ended_by=state.ending.by if state.ending and state.reason == state.ending.cause else None,
     )
 
@@ -178,7 +178,7 @@ def stages_of(inspection: Inspection, job: JobDir) -> list[int] | None:
     definition = inspection.definition
     if definition.shell is None or "|" not in definition.command[0]:
         return None
-    from outlive.jobs.pipelines import stages  # late: most commands are no pipelines
+    from outlive.jobs.pipelines import stages  # late: 0.4 ms of each `status`, and most commands are no pipelines
 
     return stages.codes(inspection, job)
 
@@ -193,35 +193,27 @@ def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun |
     return earlier_runs.previous(ctx, inspection, output)
 
 
-def usage(inspection: Inspection, job: JobDir, output: Output) -> dict[str, Any] | None:
+def usage(inspection: Inspection, job: JobDir, output: Output) -> dict[str, object] | None:
     """Return what a job uses; of an ended job, what was written down. None: nothing is known."""
     if not inspection.supervised:
-        return None if inspection.state.usage is None else used(inspection)
-    return use.of_job(inspection, job, output, used(inspection))
+        return None if inspection.state.usage is None else used(inspection).to_dict()
+    figures = use.of_job(inspection, job, output, used(inspection))
+    return None if figures is None else figures.to_dict()
 
 
-def looked_elsewhere(inspection: Inspection, job: JobDir, verb: str) -> dict[str, Any]:
-    """Ask another host about the processes of its job, if the host is to be asked for this verb.
-    Return {usage, descendants}, each only if it is known; nothing for a job of this machine."""
-    if not inspection.elsewhere:
-        return {}
-
-    return elsewhere.looked(inspection, job, verb)
-
-
-def used(inspection: Inspection) -> dict[str, Any]:
+def used(inspection: Inspection) -> Figures:
     """Return what the ended processes of a job used, as its supervisor wrote it down."""
     known = inspection.state.usage
     peak = None if known is None else known.peak_memory_bytes
     # Without another word the kernel summed it up when it was reaped
     source = (known and known.source) or Sources(time="rusage", memory="rusage")
-    return {
-        "wall_ms": elapsed_ms(inspection),
-        "user_ms": known and known.user_ms,
-        "system_ms": known and known.system_ms,
-        "peak_memory_bytes": peak,
-        "source": {name: one for name, one in source.to_dict().items() if name == "time" or peak is not None},
-    }
+    return Figures(
+        wall_ms=elapsed_ms(inspection),
+        user_ms=None if known is None else known.user_ms,
+        system_ms=None if known is None else known.system_ms,
+        peak_memory_bytes=peak,
+        source={name: one for name, one in source.to_dict().items() if name == "time" or peak is not None},
+    )
 
 
 def damage(inspection: Inspection, output: Output) -> str | None:

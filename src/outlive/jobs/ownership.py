@@ -7,12 +7,10 @@ person, who has no session, may name every job.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from outlive.core.origin import SESSION_VARIABLE
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
+from outlive.jobs.context import Context
 
 
 class Owned(Protocol):

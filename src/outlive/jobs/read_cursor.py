@@ -12,13 +12,10 @@ from contextlib import suppress
 
 from outlive.errors import OutliveError
 from outlive.jobs import ownership
+from outlive.jobs.context import Context
 from outlive.render.sources import lines_of, text_of
 from outlive.store.job_dir import SEEN, JobDir
 from outlive.store.output.merged import Output
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
 
 # The first line of a record is a position. Each further line is a condition, behind the length of
 # the output when it was reported

@@ -5,18 +5,15 @@ names of files that get events into paths.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import fastjson, limits
 from outlive.core.nearest import nearest
 from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX, Watch
 from outlive.errors import OutliveError, argument, invalid
+from outlive.jobs.context import Context
 from outlive.store import own_files
 from outlive.store.output.patterns import Pattern, check_length
-
-if TYPE_CHECKING:
-    from outlive.jobs.context import Context
-
 
 STREAMS = ("both", "stdout", "stderr")
 _KEYS = ("pattern", "match_type", "stream", "once", "command", "file")

@@ -10,7 +10,7 @@ from outlive.store.inspection import inspect  # noqa: F401
 from outlive.store.output import merged  # noqa: F401
 from outlive.supervisor import request  # noqa: F401
 from outlive.supervisor.fork_protocol import Pair
-from outlive.system import fds
+from outlive.system import fault_points, fds
 from outlive.system.fds import socket
 
 
@@ -29,6 +29,7 @@ class Launcher:
         """
         if self._early is not None:
             return
+        fds.open_standard()  # else a socket of ours would get one of their numbers
         socks: list[socket.socket] = []
         try:
             socks += fds.pair()
@@ -104,14 +105,13 @@ def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
     try:
         os.setsid()
         fds.null_stdio()
-        fds.close_others({sock.fileno(), supervisor_sock.fileno()})
-        from outlive.supervisor.guardian import fork_guardian  # late, as the next: the caller needs none of it
-        from outlive.system import daemonize, fault_points  # late
+        fds.close_few({sock.fileno(), supervisor_sock.fileno()})
+        from outlive.supervisor.guardian import fork_guardian  # late: 6 ms, and the caller needs none of it
 
         gc.freeze()
         gc.enable()
         fault_points.at("pair_unforked")
-        fork_guardian(sock, supervisor_sock, daemonize.fork_into)
+        fork_guardian(sock, supervisor_sock)
         fault_points.at("pair_forked")
         code = 0
     finally:

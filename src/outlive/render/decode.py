@@ -6,10 +6,7 @@ import codecs
 import re
 
 from outlive.render.escapes import MAX_SEQUENCE_BYTES, UNFINISHED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.output.merged import Output
+from outlive.store.output.merged import Output
 
 _MAX_CUT_BYTES = 3  # of a UTF-8 character that is not complete
 MAX_HELD_BYTES = MAX_SEQUENCE_BYTES + _MAX_CUT_BYTES

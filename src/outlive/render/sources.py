@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from outlive.core.ids import short_id
 from outlive.render.decode import MARKS, decode, heads, hides_bytes, leading_cut
+from outlive.render.encoded import text
+from outlive.render.encoded.encodings import Encoding
+from outlive.render.encoded.text import Text
 from outlive.render.plain_text import readable
 from outlive.store.job_dir import JobDir
 from outlive.store.output.gap import Hole
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.render.encoded.encodings import Encoding
-    from outlive.render.encoded.text import Text
 
 _COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a poll
 
@@ -23,8 +21,6 @@ def text_of(output: Output, wanted: Encoding | None) -> Text | None:
     beginning of a stream says its encoding."""
     if wanted is None and not any(head.startswith(MARKS) for head in heads(output)):
         return None
-    from outlive.render.encoded import text  # late: most output is UTF-8
-
     return text.text_of(output, wanted)
 
 

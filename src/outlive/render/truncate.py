@@ -4,13 +4,10 @@ what is left out."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from outlive.answers.spans import Gap
 from outlive.render.decode import leading_cut, trailing_cut
-
-if TYPE_CHECKING:
-    from outlive.store.output.gap import Hole
+from outlive.store.output.gap import Hole
 
 
 def split_budget(total: int, budget: int) -> tuple[int, int] | None:

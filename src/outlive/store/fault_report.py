@@ -78,7 +78,7 @@ def cause(job: JobDir) -> str:
     return f"its {newest['process']} failed with {newest['error']} ({os.path.basename(newest['path'])} has more)"
 
 
-def untold(job: JobDir) -> list[dict[str, Any]]:
+def unrecorded(job: JobDir) -> list[dict[str, Any]]:
     """Return the content of the `fault` events that the history does not have yet."""
     if not job.fault_names():
         return []

@@ -24,13 +24,9 @@ from outlive.annotations import Callable, Iterator, Mapping
 from outlive.core.ids import is_id, sha256
 from outlive.core.origin import SESSION_VARIABLE
 from outlive.store import atomic_file
+from outlive.store.root import Store
 from outlive.system import locks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.root import Store
-    from outlive.system.host_process import Host
-
+from outlive.system.host_process import Host
 
 PENDING = ".owed"
 _SHELLS_CLIENT = "claude-code"

@@ -1,4 +1,4 @@
-"""What a job used while it ran: samples that its supervisor takes, for whoever looks later.
+"""What a job used while it ran: the samples that its supervisor took (supervisor/resources/sampling.py).
 
 A file of lines, each an array: the time since the start of the command and its processor time in ms,
 its memory in bytes, and where its output ended.
@@ -6,23 +6,11 @@ its memory in bytes, and where its output ended.
 
 from __future__ import annotations
 
-import os
-
 from outlive import fastjson
 from outlive.store import atomic_file
 from outlive.store.job_dir import USAGE, JobDir
-from outlive.system import fds
 
 _MOST_BYTES = 65_536  # that are read: five times what a job of ten years has
-
-
-def add(job: JobDir, elapsed_ms: int, cpu_ms: int, memory_bytes: int, end: int) -> None:
-    """Add a sample. Errors: OSError."""
-    fd = job.open_file(USAGE, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    try:
-        fds.write_all(fd, b"[%d,%d,%d,%d]\n" % (elapsed_ms, cpu_ms, memory_bytes, end))
-    finally:
-        os.close(fd)
 
 
 def read(job: JobDir) -> list[list[int]]:

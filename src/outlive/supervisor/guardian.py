@@ -30,7 +30,7 @@ from outlive.system.fds import socket
 # more. By then an update may have replaced the files
 LATE = (
     *("outlive.core", "outlive.store", "outlive.supervisor"),
-    *("outlive.system.hole_punch", "outlive.system.mounts", "outlive.system.systemd"),
+    *("outlive.system.hole_punch", "outlive.system.host_process", "outlive.system.mounts", "outlive.system.systemd"),
 )
 _prepared = False
 
@@ -75,7 +75,7 @@ def _fork_clean(body: Callable[[], int], keep: set[int], title: str) -> int:
 def fork_guardian(
     sock: socket.socket,
     supervisor_sock: socket.socket,
-    fork: Callable[..., object],
+    fork: Callable[..., object] = daemonize.fork_into,
     *,
     lasting: bool = False,
     ready_to_guard: Callable[[], None] = lambda: None,

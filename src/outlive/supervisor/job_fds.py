@@ -40,11 +40,11 @@ class FifoSource:
 
     def rest(self) -> int:
         """Return an upper bound of the bytes that are there now."""
-        return fds.waiting_bytes(self.fd)
+        return splice.waiting_bytes(self.fd)
 
     def is_open_again(self) -> bool:
         """Return whether a process opened the stream, and wrote, after all writers had gone."""
-        return bool(fds.waiting_bytes(self.fd))
+        return bool(splice.waiting_bytes(self.fd))
 
     def enlarge(self) -> bool:
         return fds.set_pipe_size(self.pipe, limits.PIPE_FULL_BYTES)

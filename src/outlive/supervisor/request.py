@@ -6,6 +6,7 @@ disk.
 
 from outlive import fastjson
 from outlive.annotations import Any, Protocol
+from outlive.core.bounds import Bounds
 from outlive.core.record import Record
 from outlive.core.records import AuditTarget, Definition, Identity
 from outlive.store import fault_report
@@ -15,7 +16,7 @@ from outlive.system import fds
 class Settings(Protocol):
     """What a request takes of the configuration (config/__init__.py)."""
 
-    def bounds(self) -> dict[str, object] | None: ...
+    def bounds(self) -> Bounds | None: ...
     def own_paths(self, env: dict[str, str]) -> list[str]: ...
     def audit(self, env: dict[str, str]) -> AuditTarget | None: ...
 
@@ -53,7 +54,7 @@ class Request(Record):
     created: bool = False  # by `create`: if nothing can be run it is created again, not failed
     own: list[str] = []  # files and directories of outlive besides the root: no notification goes there
     audit: AuditTarget | None = None  # where the end is recorded (store/audit/record.py)
-    bounds: dict[str, object] | None = None  # what of finished jobs is to be kept (store/cleanup/policy.py)
+    bounds: Bounds | None = None  # what of finished jobs is to be kept
 
     def to_file(self) -> int:
         """Return an fd that holds this request."""

@@ -12,7 +12,6 @@ import os
 
 from outlive.errors import OutliveError
 from outlive.store.cleanup import due
-from outlive.store.cleanup.policy import Bounds
 from outlive.store.root import Store
 from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow, adopt_socket
@@ -20,7 +19,7 @@ from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read,
 from outlive.supervisor.preloading import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import start
-from outlive.system import fault_points, fds, prctl, signals, tree
+from outlive.system import closing, fault_points, fds, prctl, signals, tree
 from outlive.system.fds import socket
 
 PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job
@@ -142,7 +141,7 @@ class Worker:
         self._stdin_escrow.empty()
         gc.collect()  # an object that is collected later would close a file of the next job
         signals.forget_wakeup()
-        fds.close_others(self._own)
+        closing.close_others(self._own)
         prctl.rename(tree.SUPERVISOR)
 
 
@@ -164,7 +163,7 @@ def is_time_to_collect(request: Request) -> bool:
     if request.bounds is None:
         return False
     try:
-        return due.look(request.root, Bounds.of(request.bounds))
+        return due.look(request.root, request.bounds)
     except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others
         _report_collection(request, error)
         return False
@@ -179,7 +178,7 @@ def collect(request: Request) -> None:
 
         assert request.bounds is not None
         os.nice(_GC_NICE)  # for good: only root may go back
-        automatic.collect(Store.existing(request.root), Bounds.of(request.bounds), request.audit)
+        automatic.collect(Store.existing(request.root), request.bounds, request.audit)
     except Exception as error:  # noqa: BLE001 - as above
         _report_collection(request, error)
 

@@ -7,7 +7,7 @@ import gc
 import os
 
 from outlive.annotations import Callable
-from outlive.system import fds, prctl, signals
+from outlive.system import closing, fds, prctl, signals
 
 
 def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: bool = False) -> int:
@@ -36,11 +36,11 @@ def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: boo
 def leave(keep: set[int], title: str, *, clean: bool = False) -> None:
     """Leave behind what this process inherited, as the child of `fork_into` does."""
     if clean:
-        fds.close_others(keep)
+        closing.close_others(keep)
         signals.forget_wakeup()
     else:
         fds.null_stdio()
-        fds.close_others(keep)
+        closing.close_others(keep)
         os.chdir("/")
         signals.clean_slate()
     prctl.rename(title)

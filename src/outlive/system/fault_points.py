@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import os
 
+from outlive.system.signals import signal
+
 VARIABLE, REPORT = "OUTLIVE_CRASH_AT", "OUTLIVE_DEBUG_FILE"
 SUCCESSOR = "guardian:"
 RAISE = "raise:"
@@ -125,8 +127,6 @@ def at(point: str) -> None:
 
 
 def _send(name: str, point: str) -> None:
-    import signal  # late: every command line loads this module, and signal costs more than all the rest of it
-
     _report(point)
     os.kill(os.getpid(), getattr(signal, name))
 

@@ -1,4 +1,4 @@
-"""File descriptors: closing them, keeping them, and passing them between processes."""
+"""File descriptors: keeping them, and passing them between processes. Closing all others: closing.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import fcntl
 import os
 import struct
 
-from outlive.annotations import Callable, ModuleType
+from outlive.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,36 +25,7 @@ SCRIPT = 9  # of a command whose script is a file (scripts.py): the highest that
 _INT_BYTES = struct.calcsize("i")
 PEEK = int(socket.MSG_PEEK)
 _DONTWAIT = int(socket.MSG_DONTWAIT)
-_loaded: ModuleType | None = None
 _raised = _thread.allocate_lock()  # the limit of open files is the whole process's: one thread at a time raises it
-
-
-def _prctl() -> ModuleType:
-    """Return the module `prctl`. It is loaded late, because it costs a command line, which closes
-    and spawns nothing, a millisecond; and once, because each import statement writes to pages that
-    a supervisor shares with others.
-    """
-    global _loaded
-    if _loaded is None:
-        from outlive.system import prctl  # late: see above
-
-        _loaded = prctl
-    return _loaded
-
-
-def cloexec_from(first: int) -> None:
-    """Mark every fd from `first` on close-on-exec.
-
-    `socket.recv_fds` returns inheritable fds whatever flags say, so this runs before each spawn.
-    """
-    if _prctl().mark_cloexec(first):
-        return
-    for fd in open_fds():
-        if fd >= first:
-            try:
-                os.set_inheritable(fd, False)
-            except OSError:  # the fd of the listing itself, closed by now
-                continue
 
 
 def open_fds() -> list[int]:
@@ -65,20 +36,24 @@ def open_fds() -> list[int]:
         return list(range(1024))
 
 
-def close_others(keep: set[int]) -> None:
-    """Close all fds from 3 on but `keep`: an inherited listening socket, for example, would keep
-    its port busy for ever."""
-    first = 3
-    for fd in sorted(keep - {0, 1, 2}):
-        os.closerange(first, fd)
-        first = fd + 1
-    if not _prctl().close_from(first):
-        os.closerange(first, _highest() + 1)  # `closerange` would try each number up to a high limit
+def open_standard() -> None:
+    """Open /dev/null for each closed standard stream; else a file of the store would become fd 1
+    and get our answer."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free fd: this one
 
 
-def _highest() -> int:
-    fds = open_fds()
-    return max(fds) if fds else 3
+def close_few(keep: set[int]) -> None:
+    """Close what is open from 3 on but `keep`, one by one: for a process that has little open (closing.py)."""
+    for fd in open_fds():
+        if fd > 2 and fd not in keep:
+            try:
+                os.close(fd)
+            except OSError:  # that of the listing itself, closed by now
+                continue
 
 
 def null_stdio() -> None:
@@ -258,13 +233,6 @@ def has_message(sock: socket.socket) -> bool:
         return bool(sock.recv(1, PEEK | _DONTWAIT))
     except OSError:
         return False
-
-
-def waiting_bytes(fd: int) -> int:
-    """Return how many bytes a pipe holds now (FIONREAD, pipe(7))."""
-    import termios  # late: a command line has no use for it
-
-    return int(struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(_INT_BYTES)))[0])
 
 
 def set_pipe_size(fd: int, size: int) -> bool:

@@ -13,6 +13,15 @@ import struct
 from outlive.annotations import Callable
 from outlive.system.process import stat_fields
 
+try:
+    from _ctypes import call_cdeclfunction, dlopen, dlsym
+
+    _has_calls = True
+except ImportError:  # it is missing, or has changed
+    import ctypes
+
+    _has_calls = False
+
 _PR_SET_NAME = 15
 _CLOSE_RANGE_CLOEXEC = 4
 # The same number on every architecture (it came after the tables were unified)
@@ -29,10 +38,7 @@ _areas: tuple[int, ...] | None = None
 
 
 def _by_address() -> Callable[..., int]:
-    """Return a function that calls libc's functions by their names. Errors: ImportError,
-    AttributeError."""
-    from _ctypes import call_cdeclfunction, dlopen, dlsym  # late: it may be missing
-
+    """Return a function that calls libc's functions by their names."""
     library = dlopen(None, 0)  # type: ignore[arg-type]  # None: what is in this process
     addresses: dict[str, int] = {}
 
@@ -47,8 +53,6 @@ def _by_address() -> Callable[..., int]:
 
 
 def _by_ctypes() -> Callable[..., int]:
-    import ctypes  # late: 3 ms, where the C half is missing
-
     library = ctypes.CDLL(None)
 
     def call(name: str, *values: int | bytes) -> int:
@@ -60,10 +64,7 @@ def _by_ctypes() -> Callable[..., int]:
     return call
 
 
-try:
-    _libc = _by_address()
-except (ImportError, AttributeError):
-    _libc = _by_ctypes()
+_libc = _by_address() if _has_calls else _by_ctypes()
 
 
 def become_subreaper() -> bool:

@@ -10,6 +10,7 @@ import os
 import struct
 
 from outlive.core.records import Identity
+from outlive.system.signals import signal
 
 # pidfd.h, Linux 6.13 (EXIT: 6.15): _IOWR(0xFF, 11, struct pidfd_info), 64 bytes in its first
 # version
@@ -135,8 +136,6 @@ def send_signal(pid: int, start: int | None, number: int) -> bool:
     """
     if pid <= 1:
         return False
-    from outlive.system.signals import signal  # late: 0.6 ms, and most calls send none
-
     pidfd = open_pidfd(pid)
     if pidfd is None:
         if hasattr(os, "pidfd_open"):

@@ -8,7 +8,7 @@ import os
 import stat
 
 from outlive.annotations import Any, Callable, Mapping, Sequence
-from outlive.system import fds, oom, signals
+from outlive.system import closing, oom, signals, spawn_limited
 
 Action = tuple[Any, ...]  # as posix_spawn(3) of the os module takes them
 
@@ -37,7 +37,7 @@ def spawn(
     session. `prepare` is called in the new process before its program. `cwd` and `umask` are set on
     *this* process around the call, so it must have one thread only. Errors: BeforeExec, OSError of execve(2).
     """
-    fds.cloexec_from(3)
+    closing.cloexec_from(3)
     back = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     old_umask = None
     try:
@@ -87,8 +87,6 @@ def _starter(
     def start(program: str, words: list[str]) -> int:
         defaults = signals.all_resettable()
         if prepare is not None:
-            from outlive.system import spawn_limited  # late: few jobs have limits
-
             return spawn_limited.start(program, words, env, moves, defaults, prepare)
         return os.posix_spawn(program, words, env, file_actions=moves, setsid=True, setsigmask=(), setsigdef=defaults)
 

@@ -6,7 +6,10 @@ were whole); splice(2) moves pages inside the kernel, and 25 of 25 were.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import sys
+import termios
 
 from outlive.system import fault_points
 
@@ -57,3 +60,8 @@ def feed(source: int, target: int, count: int) -> int:
 def discard(source: int, count: int) -> int:
     """Read up to `count` bytes out of a pipe and forget them; return how many, 0 at end of file."""
     return len(os.read(source, count))
+
+
+def waiting_bytes(fd: int) -> int:
+    """Return how many bytes a pipe holds now (FIONREAD, pipe(7))."""
+    return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), sys.byteorder)

@@ -12,7 +12,7 @@ from outlive.annotations import Iterator
 SESSION, USER_UNIT, SERVICE, CONTAINER, SCOPE, NONE = "session", "user unit", "service", "container", "scope", "none"
 _OWN_SCOPE = "outlive-"  # the names of the scopes that jobs get begin so
 
-_ENGINE = r"(docker|libpod|crio|containerd|lxc|kubepods|machine\.slice|garden|nspawn)"
+_ENGINES = ("docker", "libpod", "crio", "containerd", "lxc", "kubepods", "machine.slice", "garden", "nspawn")
 _MARKS = ("/.dockerenv", "/run/.containerenv")
 
 # Earlier directories go before later ones: a drop-in there hides one of the same name here.
@@ -55,17 +55,15 @@ class Unit:
 def unit_of(path: str, *, contained: bool = False) -> Unit:
     """Return the unit whose control group is at `path`. `contained`: it is known that this is a
     container."""
-    import re  # late: each supervisor loads this module, for the name of a scope
-
     units = [part for part in path.split("/") if part.endswith((".service", ".scope"))]
     name = units[-1] if units else ""
     if name.startswith(_OWN_SCOPE) and name.endswith(".scope"):
         return Unit(SCOPE, name, path)
-    if re.search(_ENGINE, path) or (contained and not units):
+    if any(engine in path for engine in _ENGINES) or (contained and not units):
         return Unit(CONTAINER, name, path)
-    if re.fullmatch(r"session-.+\.scope", name):
+    if name.startswith("session-") and name.endswith(".scope"):
         return Unit(SESSION, name, path)
-    if any(re.fullmatch(r"user@\d+\.service", unit) for unit in units):
+    if any(unit.startswith("user@") and unit.endswith(".service") for unit in units):
         return Unit(USER_UNIT, name, path)
     if name.endswith(".service"):
         return Unit(SERVICE, name, path)

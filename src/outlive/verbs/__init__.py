@@ -6,10 +6,9 @@ offers too is declared apart from its function (`declarations`).
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.answers import Field
-    from outlive.verbs.spec import Verb
+from outlive.answers import Field
+from outlive.core.libraries import named
+from outlive.verbs.spec import Verb
 
 # Name as typed → the module of its declaration, and the declaration's name there. The order is that
 # of `--help`.
@@ -103,9 +102,8 @@ def canonical(name: str) -> str | None:
 
 def load(name: str) -> Verb:
     """Return the declaration of a verb, by its canonical name."""
-    # Not importlib.import_module: `importlib` is two modules more to load for each call
     module, declaration = VERBS[name]
-    verb: Verb = getattr(__import__(f"outlive.verbs.{module}", fromlist=(declaration,)), declaration)
+    verb: Verb = named(f"outlive.verbs.{module}:{declaration}")
     return verb
 
 

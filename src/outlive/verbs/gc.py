@@ -9,6 +9,7 @@ from typing import Any
 
 from outlive import limits
 from outlive.answers.ending import Collected, Decided, KeptTo, Totals
+from outlive.core.bounds import Bounds
 from outlive.core.units import duration_ms, seconds_of
 from outlive.errors import OutliveError, argument
 from outlive.jobs import auditing, lookup, ownership
@@ -16,7 +17,7 @@ from outlive.jobs.context import Context
 from outlive.store.cleanup import delete as store_gc
 from outlive.store.cleanup import disk_use, due
 from outlive.store.cleanup.deletions import Deletions
-from outlive.store.cleanup.policy import Bounds, Ended, Share, surplus
+from outlive.store.cleanup.policy import Ended, Share, surplus
 from outlive.store.inbox import waiting_ids
 from outlive.store.inspection import inspect
 from outlive.store.inspection.inspect import Inspection
@@ -36,14 +37,21 @@ def gc(
     """Delete jobs that ended before the window, and those that ended first until `max_jobs`,
     `max_bytes` and `max_percent` hold."""
     window, source = _window(ctx, older_than)
-    given: dict[str, object] = {"max_jobs": max_jobs, "max_bytes": max_bytes, "max_percent": max_percent}
-    # 0: no limit
-    most: dict[str, Any] = {
-        key: (ctx.config.get("gc", key) if value is None else value) or None for key, value in given.items()
-    }
-    bounds = Bounds(duration_ms(window, argument("older_than"), bare_unit=None) / 1000, **most)
+    bounds = Bounds(
+        older_than_s=duration_ms(window, argument("older_than"), bare_unit=None) / 1000,
+        max_jobs=_bound(ctx, "max_jobs", max_jobs),
+        max_bytes=_bound(ctx, "max_bytes", max_bytes),
+        max_percent=_bound(ctx, "max_percent", max_percent),
+    )
     if not dry_run:
-        auditing.note(ctx, "gc", older_than=window, **most)
+        auditing.note(
+            ctx,
+            "gc",
+            older_than=window,
+            max_jobs=bounds.max_jobs,
+            max_bytes=bounds.max_bytes,
+            max_percent=bounds.max_percent,
+        )
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
     sweep.survey(lookup.job_ids(ctx))  # newest first
@@ -58,9 +66,16 @@ def gc(
         # Leftovers no longer tell whose they were, so callers behind a wall neither delete nor
         # count them
         leftovers=store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
-        bounds=KeptTo(**most, share_bytes=limit),
+        bounds=KeptTo(
+            max_jobs=bounds.max_jobs, max_bytes=bounds.max_bytes, max_percent=bounds.max_percent, share_bytes=limit
+        ),
         automatic=ctx.config.bounds() is not None,
     )
+
+
+def _bound(ctx: Context, key: str, given: float | None) -> Any:
+    """Return a bound as the call or the configuration has it; None for 0, which means no limit."""
+    return (ctx.config.get("gc", key) if given is None else given) or None
 
 
 def _window(ctx: Context, given: str | None) -> tuple[str, str]:
@@ -147,8 +162,8 @@ class _Sweep:
         share = None if limit is None else Share(limit, self._kept_bytes)
         gone = dict(surplus(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes, share=share))
         self._surplus = len(gone)
-        with Deletions(self._ctx.store, "gc") as told:
-            for one, freed in parallel.each(lambda one: self._delete(one, gone[one], told), gone):
+        with Deletions(self._ctx.store, "gc") as record:
+            for one, freed in parallel.each(lambda one: self._delete(one, gone[one], record), gone):
                 checkpoint()
                 self._handled += 1
                 self._count(one, gone[one], freed)
@@ -156,14 +171,14 @@ class _Sweep:
             if one not in gone:
                 self._skip(one.job_id, self._states[one.job_id], "it is within the window", one.bytes)
 
-    def _delete(self, one: Ended, why: str, told: Deletions) -> int:
+    def _delete(self, one: Ended, why: str, record: Deletions) -> int:
         """Return how many bytes deleting the job gave back. Errors: as store/cleanup/delete.py."""
         if self._dry_run:
             return one.bytes
         scope = self._scopes[one.job_id]
         with lookup.open_known(self._ctx, one.job_id) as job:
             return store_gc.delete(
-                self._ctx.store, job, one.bytes, lambda freed: told.note(one.job_id, scope, why, freed)
+                self._ctx.store, job, one.bytes, lambda freed: record.note(one.job_id, scope, why, freed)
             )
 
     def _count(self, one: Ended, why: str, freed: int | Exception) -> None:

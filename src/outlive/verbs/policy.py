@@ -53,7 +53,7 @@ def policy_check(
     there = definition.host_of(ctx, host)
     directory = definition.directory_on(ctx, there, cwd)
     variables = check_env(env or {})
-    policy = ctx.config.policy()
+    policy = commands.policy_of(ctx.config)
     granted = boundary.granted(ctx, there, sandbox, git=git)
     mode, network = granted.mode, granted.network
     answer = PolicyCheck(
@@ -79,7 +79,7 @@ def policy_check(
 
 
 def _checked_history(ctx: Context) -> PolicyCheck:
-    policy = ctx.config.policy()
+    policy = commands.policy_of(ctx.config)
     counts = dict.fromkeys(DECISIONS, 0)
     groups: dict[tuple[str, str, str | None], CheckedJobs] = {}
     for job_id in islice(lookup.job_ids(ctx), limits.POLICY_JOBS):
@@ -132,7 +132,7 @@ def _advice(counts: dict[str, int], groups: dict[tuple[str, str, str | None], Ch
 def policy_list(ctx: Context) -> PolicyList:
     """Return the rules in their order, and what was approved for always. Errors: io_error."""
     path, approvals = _approved()
-    policy = ctx.config.policy()
+    policy = commands.policy_of(ctx.config)
     rules = policy.rules if policy else ()
     return PolicyList(
         config=ctx.config.path,

@@ -11,6 +11,7 @@ from typing import Any
 
 from outlive import limits
 from outlive.answers import Answer
+from outlive.core.libraries import named
 from outlive.core.records import EXEC, SHOWS
 from outlive.errors import argument, invalid
 from outlive.fastjson import loads
@@ -237,19 +238,11 @@ class Verb:
 
     @property
     def run(self) -> Callable[..., Any]:
-        return imported(self._run) if isinstance(self._run, str) else self._run
+        return named(self._run) if isinstance(self._run, str) else self._run
 
     @property
     def follow(self) -> Callable[..., Any] | None:
-        return None if self._follow is None else imported(self._follow)
-
-
-def imported(name: str) -> Callable[..., Any]:
-    """Return the function that `module:function` names."""
-    module, _, function = name.partition(":")
-    # Not importlib.import_module: `python -X importtime`, and the tests that read it, would not see the module
-    named: Callable[..., Any] = getattr(__import__(module, fromlist=(function,)), function)
-    return named
+        return None if self._follow is None else named(self._follow)
 
 
 def _answer_nothing(_ctx: object, **_arguments: Any) -> object:

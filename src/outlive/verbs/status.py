@@ -7,6 +7,7 @@ from outlive.answers.job import Job, Status
 from outlive.answers.spans import Gap
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import elsewhere
 from outlive.render.truncate import gaps_in
 from outlive.store import fault_report
 from outlive.store.job_dir import JobDir
@@ -18,7 +19,7 @@ def status(ctx: Context, *, job: str) -> Status:
     """Return what is true of a job now."""
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
-        there = job_answer.looked_elsewhere(inspection, job_dir, "status")
+        there = elsewhere.asked(inspection, job_dir, "status")
         definition, state = inspection.definition, inspection.state
         with Output(job_dir) as output:
             idle = job_answer.idle_ms(inspection, output)
@@ -27,7 +28,7 @@ def status(ctx: Context, *, job: str) -> Status:
             lost = job_answer.losses(inspection, output)
             asks = job_answer.waiting(inspection, output)
             described = job_answer.describe(inspection, job_dir, output, asks)
-            used = there.get("usage") or job_answer.usage(inspection, job_dir, output)
+            used = there.usage or job_answer.usage(inspection, job_dir, output)
             advised = job_answer.advice(ctx, inspection, job_dir, output, asks, described.stopped)
             if state.ended_badly:
                 checkpoint()
@@ -51,7 +52,7 @@ def status(ctx: Context, *, job: str) -> Status:
             quota_bytes=definition.quota_bytes,
             gaps=gaps or None,
             faults=_faults(job_dir) or None,
-            descendants=there.get("descendants", job_answer.living(inspection, job_dir)),
+            descendants=job_answer.living(inspection, job_dir) if there.descendants is None else there.descendants,
             usage=used or None,
             supervised=inspection.supervised,
             env_vars=job_answer.env_vars(inspection),

@@ -7,7 +7,7 @@ from outlive.answers.reading import Used
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import use
+from outlive.jobs.diagnosis import elsewhere, use
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 
@@ -18,9 +18,11 @@ def usage(ctx: Context, *, job: str) -> Used:
     """Return what a job uses now, or what it used."""
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
-        there = job_answer.looked_elsewhere(inspection, job_dir, "usage")
-        with Output(job_dir) as output:
-            used = there.get("usage") or use.of_job(inspection, job_dir, output, job_answer.used(inspection))
+        used = elsewhere.asked(inspection, job_dir, "usage").usage
+        if used is None:
+            with Output(job_dir) as output:
+                figures = use.of_job(inspection, job_dir, output, job_answer.used(inspection))
+            used = None if figures is None else figures.to_dict()
         if used is None:
             raise _nothing_known(inspection)
         return Used(

@@ -33,7 +33,7 @@ class ProgressLine:
         except OSError:  # it is gone
             return
         self._drawn = True
-        stdio.note(_CLEAR + cut(told(self._verb, time.monotonic() - self._began, self._ctx.progress), width - 1))
+        stdio.note(_CLEAR + cut(line(self._verb, time.monotonic() - self._began, self._ctx.progress), width - 1))
 
     def close(self) -> None:
         """Stop the timer and clear the line."""
@@ -43,7 +43,7 @@ class ProgressLine:
             stdio.note(_CLEAR)
 
 
-def told(verb: str, elapsed_s: float, progress: Callable[[], tuple[int, int | None, str]] | None) -> str:
+def line(verb: str, elapsed_s: float, progress: Callable[[], tuple[int, int | None, str]] | None) -> str:
     """Return the line. `progress` returns how much is done, of how much (None: not known) and of
     what: "bytes", or a plural noun."""
     parts = [duration(int(elapsed_s) * 1000)]

@@ -340,7 +340,7 @@ class Screen:
         with lookup.open_known(self._ctx, question.job_id) as job:
             inspection = adoption.inspect_and_adopt(self._ctx, job)
             after = ask.decide(self._ctx, job, inspection, said, "outlive top")
-        self._note = ask.told(after)
+        self._note = ask.what_became(after)
 
     def _type(self, question: Question, said: str) -> None:
         if said and type_line(self._ctx, question, said, wait_ms=0) is None:

@@ -28,7 +28,7 @@ from outlive.supervisor.ending import oom_verdict
 from outlive.supervisor.fork_protocol import Pair
 from outlive.supervisor.guardian import fork_guardian
 from outlive.supervisor.request import Request
-from outlive.system import fds, machine, prctl, signals
+from outlive.system import closing, fds, machine, prctl, signals
 from outlive.system.signals import signal
 
 _LOCK_S = 60.0  # the process that submitted the job holds its locks until sbatch has answered
@@ -153,7 +153,7 @@ def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks,
 
 def _in_place(body: Callable[[], int], keep: set[int], title: str) -> None:
     """Run the guardian in this process, which is Slurm's batch script."""
-    fds.close_others(keep)
+    closing.close_others(keep)
     prctl.rename(title)
     body()
 

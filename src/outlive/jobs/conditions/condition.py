@@ -6,12 +6,9 @@ The searches of one job share one probe.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
 
 from outlive.answers.job import PortHolder
-
-if TYPE_CHECKING:
-    from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspect import Inspection
 
 Fired = dict[str, object] | None
 

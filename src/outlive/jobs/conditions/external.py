@@ -177,31 +177,31 @@ class Port(_OnPort):
         self._here = ports.is_local(self._host)
 
     def check(self, inspection: Inspection) -> Fired:
-        told: dict[str, object] = {"condition": "port", "port": self._port, "host": self._host}
+        facts: dict[str, object] = {"condition": "port", "port": self._port, "host": self._host}
         if self._is_early(inspection):
             return None
         if has_own_network(inspection):
-            return self._check_inside(inspection, told)
+            return self._check_inside(inspection, facts)
         if not self._here:
-            return self._check_there(inspection, told)
+            return self._check_there(inspection, facts)
         try:
             owner = self._owner_at(inspection, self._host)
         except OSError:  # the kernel does not tell: connect instead
             self._here = False
-            return self._check_there(inspection, told)
+            return self._check_there(inspection, facts)
         if owner is None:
             self.last = f"no process listens on port {self._port} of this machine"
-        fired = None if owner is None else self._fired(told, owner)
+        fired = None if owner is None else self._fired(facts, owner)
         if fired is None:
             self._later()
         return fired
 
-    def _fired(self, told: dict[str, object], owner: Owner) -> Fired:
+    def _fired(self, facts: dict[str, object], owner: Owner) -> Fired:
         if not self._anybody and self._is_taken(owner):
             return None
-        return told | owner.members()
+        return facts | owner.members()
 
-    def _check_there(self, inspection: Inspection, told: dict[str, object]) -> Fired:
+    def _check_there(self, inspection: Inspection, facts: dict[str, object]) -> Fired:
         """Connect, for a host that is not known to be this machine."""
         reached = self._ask()
         if reached is None:
@@ -210,9 +210,9 @@ class Port(_OnPort):
             self.last = f"{self._host}:{self._port}: {reached.refusal}"
             return None
         owner = self._owner_of_peer(inspection, reached.address)
-        return self._fired(told, owner)
+        return self._fired(facts, owner)
 
-    def _check_inside(self, inspection: Inspection, told: dict[str, object]) -> Fired:
+    def _check_inside(self, inspection: Inspection, facts: dict[str, object]) -> Fired:
         members = [member.pid for member in processes.survivors(inspection, self._job)]
         for pid in members[:1]:  # all of a sandbox are in one network
             try:
@@ -221,7 +221,7 @@ class Port(_OnPort):
                 break
             if listening:
                 owner = ports.owner(listening[0].inode, members)
-                return told | {"address": listening[0].address, "owned": True, "pid": owner}
+                return facts | {"address": listening[0].address, "owned": True, "pid": owner}
         self.last = f"no process listens on port {self._port} of the job's own network"
         self._later()
         return None
@@ -270,11 +270,11 @@ class Http(_OnPort):
         self.last = answer.sentence
         if answer.status is None or not self._is_wanted(answer.status):
             return None
-        told: dict[str, object] = {"condition": "http", "url": self._url, "status": answer.status}
+        facts: dict[str, object] = {"condition": "http", "url": self._url, "status": answer.status}
         if self._anybody:
-            return told
+            return facts
         owner = self._owner_of_peer(inspection, answer.address)
-        return None if self._is_taken(owner) else told | owner.members()
+        return None if self._is_taken(owner) else facts | owner.members()
 
     def _is_another_program(self, inspection: Inspection) -> bool:
         """Return whether the server cannot be the job's, before it is asked: it may never answer."""

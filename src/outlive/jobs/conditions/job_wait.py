@@ -13,7 +13,7 @@ from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import PortHolder
 from outlive.jobs import adoption, processes
-from outlive.jobs.conditions import of_job
+from outlive.jobs.conditions import of_job, port_owner
 from outlive.jobs.conditions.condition import Probe
 from outlive.jobs.conditions.parse import Condition, mark_of
 from outlive.jobs.context import Context
@@ -134,8 +134,6 @@ class JobWait:
             wanted = ", ".join(sorted(self._names - {"fail_regex", "input"})) or "what was waited for"
             ended = f"The job ended before {wanted} came true."
         if self.held_by is not None:
-            from outlive.jobs.conditions import port_owner  # late: it comes with external.py
-
             return sentences(ended, port_owner.sentence(self.held_by))
         return sentences(ended, self._note)
 

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive import limits
 from outlive.jobs import job_answer
+from outlive.jobs.conditions import external
 from outlive.jobs.conditions.condition import Fired, Probe
 from outlive.jobs.conditions.parse import EXTERNAL, Condition
 from outlive.jobs.context import Context
+from outlive.jobs.permission import reach
+from outlive.jobs.permission.reach import Reach
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.store.output.scanner import Scanner
-
-if TYPE_CHECKING:
-    from outlive.jobs.permission.reach import Reach
-
 
 _UNFINISHED_QUIET_S = 0.1  # a match at the very end of an unfinished line counts after this much silence
 
@@ -101,7 +100,7 @@ class Matches(Probe):
         hits = [stream.hit for stream in self._streams if stream.hit is not None]
         if hits:
             with Output(self._job) as output:
-                return min((hit.told(output) for hit in hits), key=lambda told: int(told["seq"]))
+                return min((hit.fired(output) for hit in hits), key=lambda fired: int(fired["seq"]))
         times = [wait for wait in waits if wait is not None]
         self.again = time.monotonic() + min(times) if times else None
         return None
@@ -132,7 +131,7 @@ class _Match:
         self._line = line
         self._match = match
 
-    def told(self, output: Output) -> dict[str, Any]:
+    def fired(self, output: Output) -> dict[str, Any]:
         return {
             "condition": self._condition.name,
             "pattern": self._condition.value.text,
@@ -214,8 +213,6 @@ def reach_of(ctx: Context, conditions: list[Condition]) -> Reach | None:
     external = ctx.face == "mcp" and any(one.name in EXTERNAL for one in conditions)
     if not external or not (ctx.config.uses("sandbox") or ctx.ceiling):
         return None
-    from outlive.jobs.permission import reach  # late: 2 ms, and few callers are limited
-
     return reach.of(ctx)
 
 
@@ -236,8 +233,6 @@ def probes_for(
     """
     reach = reach_of(ctx, conditions)
     probes: list[Probe] = []
-    if any(one.name in EXTERNAL for one in conditions):
-        from outlive.jobs.conditions import external  # sockets, which few waits need
     try:
         matches = [one for one in conditions if one.name in ("regex", "fail_regex")]
         starts = {one: max(match_since, (told or {}).get(one.mark, 0)) for one in matches}

@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from typing import Any
+from urllib.parse import urlsplit
 
 from outlive import fastjson, limits
 from outlive.core.nearest import nearest
 from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid
+from outlive.store.output.patterns import Pattern
 
 WORDS = ("exit", "output", "input")
 # name → what else its object may hold
@@ -180,8 +182,6 @@ def _pattern(name: str) -> Callable[[object, dict[str, object]], Condition]:
         stream = more.get("stream", "both")
         if stream not in _STREAMS:
             raise invalid("until", f"stream is one of {', '.join(_STREAMS)}, not {stream!r}")
-        from outlive.store.output.patterns import Pattern  # late: few starts wait for a line
-
         return Condition(name, Pattern(value, field="until"), {"stream": stream})
 
     return check
@@ -204,8 +204,6 @@ def _port(value: object, more: dict[str, object]) -> Condition:
 
 
 def _http(value: object, more: dict[str, object]) -> Condition:
-    from urllib.parse import urlsplit  # late: 1 ms and 0.1 MB, and few starts wait for a server
-
     status = more.get("status")
     if isinstance(status, str) and status.isascii() and status.isdigit():
         status = int(status)

@@ -8,6 +8,7 @@ from outlive.answers.job import Prompt, Stopped
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere, exit_code, failure, sandboxed, silence
 from outlive.jobs.interaction import keyboard, prompt
+from outlive.jobs.permission import pending
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -37,8 +38,6 @@ def of(
         return prompt.hint(inspection, asks)
     hint = None
     if inspection.definition.approval is not None:
-        from outlive.jobs.permission import pending  # late: 2 ms, of the policy
-
         hint = pending.hint(job, inspection)
     if hint is None and inspection.elsewhere:
         hint = elsewhere.hint(inspection, job)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from outlive.answers.job import Place
 from outlive.errors import OutliveError
 from outlive.hosts import engines
+from outlive.jobs.control_client import ask
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 
@@ -22,20 +25,24 @@ def machine_of(inspection: Inspection) -> str:
     return str(None if machine is None else machine.name)
 
 
-def looked(inspection: Inspection, job: JobDir, verb: str) -> dict[str, object]:
-    """Ask the host of a job what the job uses now, if it is to be asked for this verb. Return
-    {usage, descendants}, each only if it is known."""
-    if not inspection.supervised or inspection.definition.host is None:
-        return {}
-    if not engines.tells_use(job, inspection.definition, verb):
-        return {}
-    from outlive.jobs.control_client import ask  # late: most jobs are on this machine
+class HostSays(NamedTuple):
+    """What the host of a job says of its processes: as answers have it, None where it is not known."""
 
+    usage: dict[str, object] | None = None
+    descendants: int | None = None
+
+
+def asked(inspection: Inspection, job: JobDir, verb: str) -> HostSays:
+    """Ask the host of a job what the job uses now, if it is to be asked for this verb; of a job of this machine nothing."""
+    if not inspection.elsewhere or not inspection.supervised or inspection.definition.host is None:
+        return HostSays()
+    if not engines.tells_use(job, inspection.definition, verb):
+        return HostSays()
     try:
         answer = ask(job, {"op": "usage"})
     except OutliveError:  # the connection broke, or the job has ended meanwhile
-        return {}
-    return {name: answer[name] for name in ("usage", "descendants") if answer.get(name) is not None}
+        return HostSays()
+    return HostSays(answer.get("usage"), answer.get("descendants"))
 
 
 def hint(inspection: Inspection, job: JobDir) -> str | None:

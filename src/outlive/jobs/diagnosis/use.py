@@ -5,7 +5,7 @@ A reader adds up what lives when it is asked. The supervisor has written down wh
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from outlive.jobs import processes
 from outlive.store.inspection.inspect import Inspection
@@ -16,66 +16,100 @@ from outlive.system import process_use, tree
 CGROUP, SAMPLED = "cgroup", "sampled"
 
 
-def of_job(inspection: Inspection, job: JobDir, output: Output, used: dict[str, object]) -> dict[str, Any] | None:
-    """Return the usage of a job; None if its command never ran. `used`: what its ended processes
-    used, as `job_answer.used` returns it.
+class Figures(NamedTuple):
+    """What a job uses or used. A figure that is not known is None, and has no source.
 
-    A figure that is not known is null, and has no source.
-    """
+    `output_bytes`: None for what its ended processes used, as its supervisor wrote it down; with it `processes` counts those
+    that live. What only living processes show is None if none lives."""
+
+    wall_ms: int
+    user_ms: int | None
+    system_ms: int | None
+    peak_memory_bytes: int | None
+    source: dict[str, str]
+    output_bytes: int | None = None
+    processes: int | None = 0
+    memory_bytes: int | None = None
+    read_bytes: int | None = None
+    written_bytes: int | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the figures as answers have them."""
+        members: dict[str, object] = {
+            "wall_ms": self.wall_ms,
+            "user_ms": self.user_ms,
+            "system_ms": self.system_ms,
+            "peak_memory_bytes": self.peak_memory_bytes,
+        }
+        if self.output_bytes is not None:
+            members |= {"processes": self.processes, "output_bytes": self.output_bytes}
+        if self.memory_bytes is not None:
+            members["memory_bytes"] = self.memory_bytes
+        if self.read_bytes is not None:
+            members |= {"read_bytes": self.read_bytes, "written_bytes": self.written_bytes}
+        return {**members, "source": self.source}
+
+
+def of_job(inspection: Inspection, job: JobDir, output: Output, used: Figures) -> Figures | None:
+    """Return the usage of a job; None if its command never ran. `used`: what its ended processes
+    used, as `job_answer.used` returns it."""
     state = inspection.state
     if state.started_at is None or state.pid is None:
         return None
-    answer: dict[str, Any] = {**used, "processes": 0, "output_bytes": output.end}
-    sources = answer.pop("source")
-    if state.usage is None:
-        sources = {}
+    figures = used._replace(output_bytes=output.end, source=used.source if state.usage is not None else {})
     if inspection.elsewhere and not state.finished:  # its processes can be looked at only there
-        answer["processes"] = None
-    elif inspection.supervised and not inspection.elsewhere:
-        _add_living(inspection, job, answer, sources)
-    return {**answer, "source": sources}
+        return figures._replace(processes=None)
+    if inspection.supervised and not inspection.elsewhere:
+        return _with_living(inspection, job, figures)
+    return figures
 
 
-def _add_living(inspection: Inspection, job: JobDir, answer: dict[str, Any], sources: dict[str, str]) -> None:
-    """Add what the living processes of the job use, and what only they show."""
+def _with_living(inspection: Inspection, job: JobDir, figures: Figures) -> Figures:
+    """Return the figures with what the living processes of the job use, and what only they show."""
     pids = [member.pid for member in processes.descendants(inspection, job)]
     command = tree.running(inspection.state.identity)
     pids += [] if command is None or command.pid in pids else [command.pid]
     if not pids:
-        return
+        return figures
     use = process_use.of(pids)
-    answer |= {
-        "processes": use.processes,
-        "memory_bytes": use.memory_bytes,
-        "read_bytes": use.read_bytes,
-        "written_bytes": use.written_bytes,
-    }
-    sources["processes"] = SAMPLED
-    if _add_group(inspection, answer, sources):
-        return
+    figures = figures._replace(
+        processes=use.processes,
+        memory_bytes=use.memory_bytes,
+        read_bytes=use.read_bytes,
+        written_bytes=use.written_bytes,
+        source={**figures.source, "processes": SAMPLED},
+    )
+    grouped = _of_group(inspection, figures)
+    if grouped is not None:
+        return grouped
     first = tree.running(inspection.state.init)  # it has waited for what ended in the sandbox
     user_us, system_us = (0, 0) if first is None else process_use.times_us(first.pid)
-    answer["user_ms"] = (answer["user_ms"] or 0) + (use.user_us + user_us) // 1000
-    answer["system_ms"] = (answer["system_ms"] or 0) + (use.system_us + system_us) // 1000
-    answer["peak_memory_bytes"] = max(answer["peak_memory_bytes"] or 0, use.peak_bytes) or None
-    sources |= {"time": SAMPLED, "memory": SAMPLED}
+    return figures._replace(
+        user_ms=(figures.user_ms or 0) + (use.user_us + user_us) // 1000,
+        system_ms=(figures.system_ms or 0) + (use.system_us + system_us) // 1000,
+        peak_memory_bytes=max(figures.peak_memory_bytes or 0, use.peak_bytes) or None,
+        source={**figures.source, "time": SAMPLED, "memory": SAMPLED},
+    )
 
 
-def _add_group(inspection: Inspection, answer: dict[str, object], sources: dict[str, str]) -> bool:
-    """Take the figures of the job's own control group. Return whether it has them all."""
+def _of_group(inspection: Inspection, figures: Figures) -> Figures | None:
+    """Return the figures with those of the job's own control group; None if it does not have them all."""
     if inspection.state.job_group is None:
-        return False
+        return None
     group = processes.group_of(inspection.state.job_group)
-    times, peak = (None, None) if group is None else (group.times_us(), group.peak_bytes())
+    if group is None:
+        return None
+    times, peak, memory = group.times_us(), group.peak_bytes(), group.memory_bytes()
     if times is None or peak is None:
-        return False
-    answer |= {"user_ms": times[0] // 1000, "system_ms": times[1] // 1000, "peak_memory_bytes": peak}
-    # Counted as the peak is: pages of a library that other processes read first are not among them
-    memory = group.memory_bytes() if group is not None else None
-    if memory is not None:
-        answer["memory_bytes"] = memory
-    sources |= {"time": CGROUP, "memory": CGROUP}
-    return True
+        return None
+    return figures._replace(
+        user_ms=times[0] // 1000,
+        system_ms=times[1] // 1000,
+        peak_memory_bytes=peak,
+        # Counted as the peak is: pages of a library that other processes read first are not among them
+        memory_bytes=figures.memory_bytes if memory is None else memory,
+        source={**figures.source, "time": CGROUP, "memory": CGROUP},
+    )
 
 
 def resources_of(inspection: Inspection) -> dict[str, object]:
@@ -88,6 +122,6 @@ def resources_of(inspection: Inspection) -> dict[str, object]:
 
 def not_limited(inspection: Inspection) -> str | None:
     """Return the sentence about resources that are not limited as asked; None if all are."""
-    told = inspection.state.resources or {}
-    left = [f"{name} ({one.why})" for name, one in told.items() if one.applied == "not_supported"]
+    applied = inspection.state.resources or {}
+    left = [f"{name} ({one.why})" for name, one in applied.items() if one.applied == "not_supported"]
     return f"Not limited: {'; '.join(left)}." if left else None

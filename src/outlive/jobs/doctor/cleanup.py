@@ -17,12 +17,12 @@ def automatic(place: Place) -> Finding:
     bounds = place.config.bounds()
     if bounds is None:
         return ok(f"off: [gc] of the configuration bounds nothing{told}", automatic=False, **facts)
-    limit = due.share(place.store.fd, bounds["max_percent"])
+    limit = due.share(place.store.fd, bounds.max_percent)
     last = due.Last.of_root(place.store.fd)
-    facts |= {"automatic": True, "max_percent": bounds["max_percent"], "share_bytes": limit}
+    facts |= {"automatic": True, "max_percent": bounds.max_percent, "share_bytes": limit}
     if limit is None:
         return ok(f"on; no share of the file system is set{told}", **facts)
-    share = f"at most {size(limit)}, {bounds['max_percent']:g} % of the file system"
+    share = f"at most {size(limit)}, {bounds.max_percent:g} % of the file system"
     if last is None or not last.measured_at:
         return ok(f"on: jobs take {share}; not measured yet{told}", **facts)
     facts |= {"used_bytes": last.used_bytes, "measured_at": timestamp(last.measured_at)}

@@ -26,7 +26,7 @@ def clients(place: Place) -> Finding:
         return warn(told, _advice([one["problem"] for one in broken]), **facts)
     if not configured:
         return ok("no MCP client is set up to start outlive yet: `outlive install CLIENT` does it", **facts)
-    return ok("set up in " + ", ".join(map(_told, configured)), **facts)
+    return ok("set up in " + ", ".join(map(_answered, configured)), **facts)
 
 
 def _advice(problems: list[str]) -> str:
@@ -53,6 +53,6 @@ def _try(place: Place, entries: list[dict[str, Any]]) -> None:
             one["tools"] = answer
 
 
-def _told(one: dict[str, Any]) -> str:
+def _answered(one: dict[str, Any]) -> str:
     place = f"{one['title']} ({one['scope']})"
     return f"{place}: {' and '.join(one['tools'])} answer" if one.get("tools") else f"{place}: over HTTP, not tried"

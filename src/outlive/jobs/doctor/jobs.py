@@ -100,7 +100,7 @@ def supervision(place: Place) -> Finding:
         elif silent:
             by_fault["unresponsive"].append(job_id)
         running += seen.state.state == "running"
-    return _told(running, by_fault)
+    return _finding(running, by_fault)
 
 
 def _answers(place: Place, job: JobDir, state: State, deadline: float) -> bool:
@@ -135,7 +135,7 @@ _ADVICE = {
 }
 
 
-def _told(running: int, by_fault: dict[str, list[str]]) -> Finding:
+def _finding(running: int, by_fault: dict[str, list[str]]) -> Finding:
     facts = {name: ids[:_LISTED] for name, ids in by_fault.items()}
     wrong = [name for name, ids in by_fault.items() if ids]
     if not wrong:

@@ -59,8 +59,8 @@ class Exchange:
                     raise
                 why = self._ended()  # meanwhile, and what it said is worth telling
                 break
-            written, closed = written + int(answer["written"]), answer["closed"]
-            if answer["written"] < len(line):
+            written, closed = written + answer.written, answer.closed
+            if answer.written < len(line):
                 why = f"It did not read text {self._sent + 1} whole."
                 break
             self._sent += 1

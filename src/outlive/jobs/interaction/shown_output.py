@@ -5,6 +5,8 @@ from __future__ import annotations
 from outlive import limits
 from outlive.answers.output import Shown
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import encoding
+from outlive.jobs.interaction import screen
 from outlive.render import ends, window
 from outlive.render.view import View
 from outlive.store.inspection.inspect import Inspection
@@ -21,8 +23,6 @@ def new_output(inspection: Inspection, job: JobDir, output: Output, since: int, 
     screen, unless `raw`."""
     shown = None
     if inspection.state.terminal and not view.raw:
-        from outlive.jobs.interaction import screen  # late: most jobs have no terminal
-
         shown = screen.instead_of_output(inspection, job, output, since, view.max_bytes)
     return shown or window.show(job, output, since, output.end, view, more=not inspection.state.finished)
 
@@ -38,8 +38,6 @@ def takes_long(inspection: Inspection, output: Output, since: int, max_bytes: in
 def snippet(inspection: Inspection, output: Output) -> str:
     """Return the end of the output; while a program fills its terminal, the screen."""
     if inspection.state.terminal:
-        from outlive.jobs.interaction import screen  # late, as above
-
         if screen.alternate_since(inspection, output, output.end) is not None:
             return screen.text(screen.drawn(inspection, output), limits.SNIPPET_BYTES)
     return ends.snippet(output)
@@ -60,6 +58,4 @@ def not_utf_8(ctx: Context, output: Output) -> str | None:
     session."""
     if not output.not_utf_8:
         return None
-    from outlive.jobs.diagnosis import encoding  # late: most output is UTF-8
-
     return encoding.hint(ctx, output.job)

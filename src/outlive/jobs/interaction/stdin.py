@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import NamedTuple
 
 from outlive import limits
 from outlive.answers.job import Job
@@ -47,8 +47,8 @@ def deliver(
         if error.code == "io_error":  # the job may have ended meanwhile, and its supervisor with it
             require_open(adoption.inspect_and_adopt(ctx, job))
         raise
-    written = int(answer["written"])
-    if answer["closed"] and not eof and written < len(data):
+    written = answer.written
+    if answer.closed and not eof and written < len(data):
         raise _closed(written)
     said = None
     if reaction is not None:
@@ -63,8 +63,8 @@ def deliver(
         since=None if said is None else said.since,
         waited_ms=None if said is None else said.waited_ms,
         bytes_written=written,
-        stdin="closed" if answer["closed"] else "open",
-        warnings=warnings_of(job, inspection, written, len(data), eof and not answer["eof"]) or None,
+        stdin="closed" if answer.closed else "open",
+        warnings=warnings_of(job, inspection, written, len(data), eof and not answer.eof) or None,
     )
 
 
@@ -81,12 +81,21 @@ def require_writable(ctx: Context, job: JobDir, count: int, *, eof: bool = False
     return inspection
 
 
-def put(job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> dict[str, Any]:
-    """Have the supervisor write `data`. Return its answer: {written, closed, eof}."""
+class Put(NamedTuple):
+    """What became of input: how many bytes of it the job read, whether it closed its input, and whether that was ended."""
+
+    written: int
+    closed: bool
+    eof: bool
+
+
+def put(job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Put:
+    """Have the supervisor write `data`."""
     memory = fds.memory_file("stdin", data)
     try:
         asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
-        return ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in")
+        answer = ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in")
+        return Put(int(answer["written"]), bool(answer["closed"]), bool(answer["eof"]))
     finally:
         os.close(memory)
 

@@ -6,7 +6,6 @@ Imported only where a policy is configured.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -14,15 +13,15 @@ from collections.abc import Mapping
 from weakref import WeakSet
 
 from outlive import limits
-from outlive.config import state_directory
+from outlive.config import Config, state_directory
 from outlive.core.ids import sha256
 from outlive.core.records import Approval, Definition, GivenInput, Notification
-from outlive.core.units import timestamp
+from outlive.core.units import duration_ms, timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import auditing
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
-from outlive.jobs.permission.facts import decides
+from outlive.jobs.permission.facts import decides, digest
 from outlive.jobs.permission.person import namespaces
 from outlive.policy import always, decide
 from outlive.policy.decide import Decision, Policy
@@ -39,9 +38,17 @@ _waited_for: WeakSet[Plan] = WeakSet()
 _asking = threading.Lock()
 
 
+def policy_of(config: Config) -> Policy | None:
+    """Return the policy for commands; None where none is configured."""
+    if not config.has("policy"):
+        return None
+    ask_timeout_ms = duration_ms(config.get("policy", "ask_timeout"), "policy.ask_timeout")
+    return Policy(config.get("policy", "default"), ask_timeout_ms, config.get("policy", "rule") or ())
+
+
 def decided(ctx: Context, definition: Definition, overrides: Mapping[str, str]) -> Decision:
     """Return the strictest decision about the commands of a job. Errors: denied."""
-    policy = ctx.config.policy()
+    policy = policy_of(ctx.config)
     assert policy is not None
     strictest = strictest_of(ctx, policy, definition, overrides)
     ctx.decision = {"decision": strictest.decision, "rule": strictest.rule}
@@ -73,7 +80,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
         raise
     if not ask or decision.decision != ASK:
         return
-    policy = ctx.config.policy()
+    policy = policy_of(ctx.config)
     assert policy is not None
     directory = state_directory(os.environ)
     key = always.key_of(directory, plan.definition, plan.overrides, plan.stdin_data)
@@ -115,11 +122,6 @@ def _shown_input(data: bytes) -> GivenInput:
     return GivenInput(bytes=len(data), sha256=sha256(data), text=text)
 
 
-def digest(variables: Mapping[str, str]) -> str:
-    """Return a digest of variables, by which a process that starts the job later finds them changed."""
-    return sha256(json.dumps(sorted(variables.items())).encode())
-
-
 def _take_room(plan: Plan) -> None:
     """Raise denied if this server waits for as many answers as it can."""
     with _asking:
@@ -136,7 +138,7 @@ def _take_room(plan: Plan) -> None:
 
 def check_sinks(ctx: Context, definition: Definition, notification: Notification) -> None:
     """Raise denied unless every command that `notification` adds to a job's is allowed."""
-    policy = ctx.config.policy()
+    policy = policy_of(ctx.config)
     assert policy is not None
     before = sink_commands(definition.notification)
     added = [command for command in sink_commands(notification) if command not in before]

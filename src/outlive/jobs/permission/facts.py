@@ -8,11 +8,12 @@ cannot forge another fact.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core import quoted
+from outlive.core.ids import sha256
 from outlive.core.records import Approval, Definition, Notification, Resources
 from outlive.store import approval
 from outlive.store.job_dir import JobDir
@@ -70,6 +71,11 @@ def fits_a_form(definition: Definition) -> bool:
     return (
         definition.script is None and len(text(definition)) <= limits.FORM_CHARS and not (given and given.text is None)
     )
+
+
+def digest(variables: Mapping[str, str]) -> str:
+    """Return a digest of variables, by which a process that starts the job later finds them changed."""
+    return sha256(fastjson.dumps(sorted(variables.items())).encode())
 
 
 def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from outlive.errors import OutliveError, from_os
 from outlive.jobs import auditing
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
-from outlive.jobs.permission import commands, facts
+from outlive.jobs.permission import facts
 from outlive.jobs.permission.person import is_person
 from outlive.jobs.starting import making
 from outlive.store import approval, history
@@ -91,7 +91,7 @@ def _has_changed(plan: Plan) -> bool:
     approval_asked = plan.definition.approval
     if approval_asked is None or approval_asked.env_sha256 is None:
         return False
-    return commands.digest(plan.overrides) != approval_asked.env_sha256
+    return facts.digest(plan.overrides) != approval_asked.env_sha256
 
 
 def needs_asker(definition: Definition) -> bool:

@@ -16,30 +16,30 @@ def name_of(command: list[str]) -> str:
     if not words:
         return command[0][: limits.NAME_CHARS].strip() or "command"
     verb = words[0].rsplit("/", 1)[-1] or words[0]
-    told = words[1:]
-    if told[:1] == ["-m"] and len(told) > 1:  # python -m MODULE
-        verb, told = f"{verb} {told[1]}", told[2:]
-    text = one_line(" ".join([verb, *_told(told)]))
+    rest = words[1:]
+    if rest[:1] == ["-m"] and len(rest) > 1:  # python -m MODULE
+        verb, rest = f"{verb} {rest[1]}", rest[2:]
+    text = one_line(" ".join([verb, *_named(rest)]))
     if len(text) <= limits.NAME_CHARS:
         return text
     half = (limits.NAME_CHARS - 1) // 2
     return text[:half] + "…" + text[-half:]
 
 
-def _told(words: list[str]) -> list[str]:
+def _named(words: list[str]) -> list[str]:
     """Return the first words that are no options, at most two, up to an option behind them: the word
     after that may be its value."""
-    told: list[str] = []
+    named: list[str] = []
     for word in words:
         if word.startswith("-"):
-            if told:
+            if named:
                 break
         else:
-            told.append(word)
-    return told[:_TOLD_WORDS]
+            named.append(word)
+    return named[:_NAMED_WORDS]
 
 
-_TOLD_WORDS = 2
+_NAMED_WORDS = 2
 _NAMED_CHARS = 2_000  # of a string, in which the command that names it stands
 # What they prepare says more
 _BEFORE = frozenset("cd pushd export set shopt source . trap umask ulimit read test [ [[ true :".split())

@@ -46,6 +46,11 @@ def adopt(ctx: Context, job: JobDir, inspection: Inspection, *, asked: bool = Fa
         locks.close()
 
 
+def complete_end(ctx: Context, job: JobDir, inspection: Inspection) -> None:
+    """Complete the end of a job whose supervisor and guardian died when its outcome was visible."""
+    unseen_end.complete_end(ctx.store, job, inspection.state)
+
+
 def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
     if definition.sandbox is None:
         return ctx.env

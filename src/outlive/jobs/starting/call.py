@@ -28,7 +28,7 @@ from outlive.system.waiting import Cancelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.jobs.conditions.parse import Condition
+    from outlive.jobs.conditions.of_start import Until
 
 _LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a job without a terminal
 
@@ -67,7 +67,7 @@ class StartCall:
         show: str | None = None,
     ) -> None:
         self.began = time.monotonic()
-        self.conditions = _conditions(until, stop_at_prompts=not wait) if until else []
+        self.until = _until(until, stop_at_prompts=not wait) if until else None
         patience_ms = limits.BACKGROUND_LOOK_MS if background and not until else yield_ms
         self.deadline = None if wait else self.began + patience_ms / 1000
         self.wanted = answer.Wanted(tail_lines, max_bytes, raw, show)
@@ -75,25 +75,21 @@ class StartCall:
     @property
     def is_due(self) -> bool:
         """Whether there is nothing to wait for (any more)."""
-        return not self.conditions and self.deadline is not None and time.monotonic() >= self.deadline
+        return self.until is None and self.deadline is not None and time.monotonic() >= self.deadline
 
     @property
     def waits_for_end(self) -> bool:
         """Whether the end of the job is what the answer waits for."""
-        return not self.conditions and not self.is_due
+        return self.until is None and not self.is_due
 
     def answer_now(self) -> None:
         """Wait for nothing."""
-        self.conditions, self.deadline = [], time.monotonic()
+        self.until, self.deadline = None, time.monotonic()
 
     def check(self, ctx: Context, definition: Definition) -> None:
         """Check, before anything is started, what the conditions of the answer ask for. Errors: denied."""
-        if self.conditions:
-            from outlive.jobs.conditions import of_job  # late, as below: 1 ms, and few starts name a condition
-
-            reach = of_job.reach_of(ctx, self.conditions)
-            if reach is not None:
-                reach.require(definition, self.conditions)
+        if self.until is not None:
+            self.until.check(ctx, definition)
 
     @classmethod
     def taken_from(cls, args: dict[str, Any]) -> StartCall:
@@ -163,10 +159,10 @@ class StartCall:
 
         On `sock` its supervisor reported the start, and will report the end.
         """
-        if self.conditions:
+        if self.until is not None:
             if sock is not None:
                 sock.close()
-            made = self._answer_on_condition(ctx, job)
+            made = self._answer_on_condition(ctx, job, self.until)
             made.hint = sentences(hint, made.hint)
             return made
         control = ControlClient(job, output=False, sock=sock)
@@ -191,28 +187,20 @@ class StartCall:
         made.hint = sentences(hint, asks or made.hint)
         return made
 
-    def _answer_on_condition(self, ctx: Context, job: JobDir) -> Started:
+    def _answer_on_condition(self, ctx: Context, job: JobDir, until: Until) -> Started:
         """Wait as the verb `wait` does, from the start of the job on, and answer."""
-        from outlive.jobs.conditions.job_wait import JobWait, wait_for  # late, as above
-
-        waited = JobWait(ctx, job, self.conditions, output_since=0, match_since=0)
-        try:
-            done = wait_for(ctx, [waited], began=self.began, limit=self.deadline)
-            made = answer.made(ctx, waited.found, job, began=self.began, wanted=self.wanted)
-            made.fired, made.timed_out, made.held_by = waited.fired, not done, waited.held_by
-            made.hint = sentences(waited.hint(), made.hint)
-            return made
-        finally:
-            waited.close()
+        waited = until.wait(ctx, job, began=self.began, limit=self.deadline)
+        made = answer.made(ctx, waited.found, job, began=self.began, wanted=self.wanted)
+        made.fired, made.timed_out, made.held_by = waited.fired, not waited.is_over, waited.held_by
+        made.hint = sentences(waited.hint(), made.hint)
+        return made
 
 
-def _conditions(until: Iterable[object], *, stop_at_prompts: bool) -> list[Condition]:
+def _until(given: Iterable[object], *, stop_at_prompts: bool) -> Until:
     """Return the checked conditions, before anything is started. Errors: invalid_argument."""
-    from outlive.jobs.conditions import parse  # late, as above
+    from outlive.jobs.conditions.of_start import Until  # late: 6 ms, and few starts name a condition
 
-    conditions = parse.parsed(until)
-    asks = stop_at_prompts and all(one.name != "input" for one in conditions)
-    return [*conditions, parse.Condition("input")] if asks else conditions
+    return Until(given, stop_at_prompts=stop_at_prompts)
 
 
 def _wants_person(inspection: Inspection, job: JobDir) -> str | None:

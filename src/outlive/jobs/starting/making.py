@@ -19,11 +19,13 @@ from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import refused
 from outlive.jobs.definition import Plan, masked_lines
+from outlive.jobs.permission import boundary
+from outlive.jobs.pipelines import stages
 from outlive.store import approval, atomic_file
 from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request, of_caller
-from outlive.system import fault_points, fds, process
+from outlive.system import fault_points, fds, job_group, process
 from outlive.system.fds import socket
 from outlive.system.waiting import pause
 
@@ -156,8 +158,6 @@ def begin(
 def _for_stages(definition: Definition, environment: dict[str, str]) -> dict[str, str]:
     if definition.shell is None or "|" not in definition.command[0]:
         return {}
-    from outlive.jobs.pipelines import stages  # late: most commands are no pipelines
-
     return stages.variables(definition, environment)
 
 
@@ -173,8 +173,6 @@ def _make_logs(job: JobDir) -> None:
 def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
     if definition.sandbox is None:
         return ctx.env
-    from outlive.jobs.permission import boundary  # late: 1 ms, and where no sandbox is configured it costs nothing
-
     return boundary.inherited(definition, ctx.env)
 
 
@@ -206,8 +204,6 @@ def _entered_for_limits(ctx: Context, definition: Definition) -> scope_launch.La
     """Return a launcher in a scope, which is a control group that systemd delegates; None where the
     limits of the job need none, or where none can be had: the answer then says what is not limited.
     """
-    from outlive.system import job_group  # late: few jobs have limits
-
     asked = {} if definition.resources is None else definition.resources.to_dict()
     if definition.host is not None or not job_group.needs_scope(asked):
         return None
@@ -253,8 +249,6 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
             if "error" in failed:  # on another host
                 raise refused(failed["error"])
             if failed.get("sandbox"):
-                from outlive.jobs.permission import boundary  # late, as above
-
                 raise boundary.not_set_up(failed["failed"])
             error = OSError(failed["errno"], failed["failed"], failed.get("path"))
             raise from_os("starting the command", error, code="launch_failed", on="process")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from outlive import limits
+from outlive.client_config import patience
 from outlive.core.members import number_of
 from outlive.mcp.tools.offer import WRITING
 from outlive.verbs.spec import Verb
@@ -19,8 +20,6 @@ class LongestCalls:
 
     def of(self, client: str) -> int:
         if client not in self._known:
-            from outlive.client_config import patience  # late: few calls are long
-
             env = self._env()
             self._known[client] = patience.longest_call_ms(client, env, self._directory(env))
         return self._known[client]

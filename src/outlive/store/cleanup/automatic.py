@@ -12,13 +12,14 @@ import fcntl
 import os
 import time
 
+from outlive.core.bounds import Bounds
 from outlive.core.ids import id_time_ms
 from outlive.core.records import AuditTarget, State
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.store.cleanup import delete, disk_use, due
 from outlive.store.cleanup.deletions import Deletions
-from outlive.store.cleanup.policy import GRACE_S, Bounds, Ended, Share, surplus
+from outlive.store.cleanup.policy import GRACE_S, Ended, Share, surplus
 from outlive.store.inbox import waiting_ids
 from outlive.store.inspection import completion, inspect
 from outlive.store.job_dir import JobDir
@@ -171,4 +172,4 @@ def _ended_at(state: State) -> float | None:
 def _is_needed(store: Store, job: JobDir) -> bool:
     """Return whether processes of the job still run, or its sinks are still to be notified of the
     end."""
-    return job.is_supervised() or completion.is_end_untold(store, job, job.read_meta())
+    return job.is_supervised() or completion.is_end_unreported(store, job, job.read_meta())

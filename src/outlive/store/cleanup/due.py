@@ -12,9 +12,9 @@ import fcntl
 import os
 import time
 
+from outlive.core.bounds import Bounds
 from outlive.core.ids import only_ids
 from outlive.store.cleanup import disk_use
-from outlive.store.cleanup.policy import Bounds
 
 COLLECTED = ".collected"
 AGE_EVERY_S = 3_600.0  # seconds between two collections where only the age is bounded

@@ -3,46 +3,13 @@ share of the file system. Decides; deletes nothing."""
 
 from __future__ import annotations
 
-from outlive.annotations import Any, Iterable
+from outlive.annotations import Iterable
+from outlive.core.bounds import Bounds
 
 # Seconds since the end of a job. For the share of the file system a job younger than the first is
 # never deleted, and a job younger than the second only if there is no other way
 GRACE_S, LAST_DAY_S = 300.0, 86_400.0
 _OLD, _UNREAD, _LAST_DAY = range(3)  # in this order jobs are deleted for the share
-
-
-class Bounds:
-    """What is to be kept. `older_than_s`: seconds since a job's end; `max_percent`: of the file
-    system. None in any of them means no bound."""
-
-    __slots__ = ("max_bytes", "max_jobs", "max_percent", "older_than_s")
-
-    def __init__(
-        self,
-        older_than_s: float | None,
-        max_jobs: int | None,
-        max_bytes: int | None,
-        max_percent: float | None = None,
-    ) -> None:
-        self.older_than_s = older_than_s
-        self.max_jobs = max_jobs
-        self.max_bytes = max_bytes
-        self.max_percent = max_percent
-
-    @property
-    def has_others(self) -> bool:
-        """Return whether there is a bound besides the share of the file system."""
-        return (self.older_than_s, self.max_jobs, self.max_bytes) != (None, None, None)
-
-    @classmethod
-    def of(cls, content: dict[str, Any]) -> Bounds:
-        """Return the bounds that `to_dict` gave."""
-        return cls(
-            content.get("older_than_s"), content.get("max_jobs"), content.get("max_bytes"), content.get("max_percent")
-        )
-
-    def to_dict(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class Ended:

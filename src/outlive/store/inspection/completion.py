@@ -10,15 +10,15 @@ from outlive.store.job_dir import COMPLETION, JobDir
 from outlive.store.root import Store
 
 
-def is_told(definition: Definition) -> bool:
+def is_reported(definition: Definition) -> bool:
     """Return whether the end of the job goes to a command or a file, or its output is searched."""
     return bool(definition.notification.targets or definition.notification.every_watch)
 
 
-def is_end_untold(store: Store, job: JobDir, definition: Definition) -> bool:
+def is_end_unreported(store: Store, job: JobDir, definition: Definition) -> bool:
     """Return whether the end of the job or a hit in its last output is still to be told, because the
     process that had to was killed. Ask only about a job that is finished and unsupervised."""
-    if not is_told(definition):
+    if not is_reported(definition):
         return False
     try:
         return bool(fastjson.loads(atomic_file.read(job.fd, COMPLETION)).get("pending"))

@@ -13,12 +13,9 @@ from outlive.annotations import TypeVar
 from outlive.core.record import Record
 from outlive.core.records import EngineRecord
 from outlive.store import atomic_file
+from outlive.store.job_dir import JobDir
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from outlive.store.job_dir import JobDir
-
-    _R = TypeVar("_R", bound=Record)
+_R = TypeVar("_R", bound=Record)
 
 
 ENGINE = "engine.json"

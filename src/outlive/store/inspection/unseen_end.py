@@ -139,7 +139,7 @@ def write_end(
         if ended.job_group is not None:
             remove_recorded(ended.job_group)
         fault_points.at("lost_written")
-        if not completion.is_told(definition):  # else the process that tells it removes the mark
+        if not completion.is_reported(definition):  # else the process that tells it removes the mark
             store.unmark_live(job.job_id)
     except OSError as error:
         return _unwritten(ended, error)
@@ -200,7 +200,7 @@ def _record_end(job: JobDir, ended: State, event: tuple[str, Mapping[str, object
     """Add the end to the history, unless an earlier reader did and was killed afterwards."""
     with Output(job) as output:
         seq = output.end
-    faults = fault_report.untold(job)
+    faults = fault_report.unrecorded(job)
     # Opened before the file is read: a file that is too long is cut down now
     writer = history.History(job)
     # Else an earlier reader was killed here

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-from outlive.annotations import Any
 from outlive.core.records import Ending, State
 from outlive.core.units import timestamp
 from outlive.system import signals
@@ -15,29 +14,35 @@ def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None =
     """Return the state after the command ended with this wait(2) status, at `ended_ns` (monotonic;
     None: now).
     """
-    end: dict[str, Any] = {"exit_code": None, "signal": None}
-    if os.WIFSIGNALED(status):
-        end |= {"state": "killed", "signal": signals.name_of(os.WTERMSIG(status)), "reason": "signal"}
-        end["core_dumped"] = os.WCOREDUMP(status)
-    else:
-        end |= {"state": "exited", "exit_code": os.WEXITSTATUS(status), "reason": "exit"}
-    if state.ending and _answers(state.ending, end):
-        end["reason"] = state.ending.cause
-        if state.ending.message is not None:
-            end["message"] = state.ending.message
-    elif end["signal"] == "SIGXCPU" and "cpu_time" in (state.resources or {}):
-        end |= {"reason": "limit", "message": "one of its processes used more than its cpu_time"}
-    return _finished(state, ended_ns, dropped_bytes=dropped, **end)
+    by_signal = os.WIFSIGNALED(status)
+    code = None if by_signal else os.WEXITSTATUS(status)
+    signal = signals.name_of(os.WTERMSIG(status)) if by_signal else None
+    reason, message = "signal" if by_signal else "exit", state.message
+    if state.ending and _answers(state.ending, code, signal):
+        reason, message = state.ending.cause, message if state.ending.message is None else state.ending.message
+    elif signal == "SIGXCPU" and "cpu_time" in (state.resources or {}):
+        reason, message = "limit", "one of its processes used more than its cpu_time"
+    after = State.replace(
+        state,
+        state="killed" if by_signal else "exited",
+        exit_code=code,
+        signal=signal,
+        reason=reason,
+        message=message,
+        core_dumped=os.WCOREDUMP(status) if by_signal else state.core_dumped,
+        dropped_bytes=dropped,
+    )
+    return _finished(after, ended_ns)
 
 
 def never_ran(state: State, message: str, errno_name: str | None) -> State:
     """Return the state after exec(2) failed, or the start broke off before it."""
-    return _finished(state, state="failed", reason="launch", errno=errno_name, message=message)
+    return _finished(State.replace(state, state="failed", reason="launch", errno=errno_name, message=message))
 
 
 def lost(state: State, message: str, reason: str = "lost") -> State:
     """Return the state after an end that no process of ours saw. An exit code is never made up."""
-    return _finished(state, state="failed", reason=reason, message=message)
+    return _finished(State.replace(state, state="failed", reason=reason, message=message))
 
 
 def asked_for(
@@ -51,30 +56,23 @@ def asked_for(
     return None if kill_at is None else Ending.replace(old, kill_at_ns=min(old.kill_at_ns, kill_at))
 
 
-def _finished(before: State, ended_ns: int | None = None, /, **values: Any) -> State:
+def _finished(state: State, ended_ns: int | None = None) -> State:
+    """Return the state with the time of the end, and without what only a running job has."""
     end = time.monotonic_ns() if ended_ns is None else ended_ns
     finished_at = timestamp(time.time() - (time.monotonic_ns() - end) / 1e9)
     duration = None
-    if before.started_ns is not None and values.get("reason") not in ("lost", "reboot"):
-        duration = max(0, (end - before.started_ns) // 1_000_000)
+    if state.started_ns is not None and state.reason not in ("lost", "reboot"):
+        duration = max(0, (end - state.started_ns) // 1_000_000)
     return State.replace(
-        before,
-        **{
-            "phase": "finished",
-            "finished_at": finished_at,
-            "duration_ms": duration,
-            "stdin": "closed",
-            "waiting": None,
-            **values,
-        },
+        state, phase="finished", finished_at=finished_at, duration_ms=duration, stdin="closed", waiting=None
     )
 
 
-def _answers(ending: Ending, end: dict[str, object]) -> bool:
+def _answers(ending: Ending, exit_code: int | None, signal: str | None) -> bool:
     """Return whether the job ended because that was asked for. TERM and KILL always ask for it; of
     another signal the end must show it.
     """
     if ending.cause != "kill" or ending.signal in ("SIGTERM", "SIGKILL"):
         return True
     number = signals.number_of(ending.signal or "")
-    return end["signal"] == ending.signal or (number is not None and end["exit_code"] == 128 + number)
+    return signal == ending.signal or (number is not None and exit_code == 128 + number)

@@ -93,7 +93,7 @@ class EventRecorder:
         """Add an event for each traceback in the directory that the history does not have yet."""
         if not self._job.fault_names():
             return
-        for content in fault_report.untold(self._job):
+        for content in fault_report.unrecorded(self._job):
             self.tell(history.FAULT, **content)
 
     def signal_sent(self, signal_name: str, by: str, cause: str) -> None:

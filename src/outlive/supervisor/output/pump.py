@@ -9,6 +9,7 @@ import time
 
 from outlive import limits
 from outlive.annotations import Callable
+from outlive.errors import limit_of
 from outlive.store.job_dir import LOGS
 from outlive.store.output.merged import OrderWriter
 from outlive.supervisor.event_loop import EventLoop
@@ -18,7 +19,7 @@ from outlive.supervisor.output.drop_counter import DropCounter
 from outlive.supervisor.output.log_files import LogFiles
 from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.output.quota import Quota
-from outlive.system import fds, splice
+from outlive.system import splice
 
 _PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after this long without output
 
@@ -191,9 +192,7 @@ class Pump:
             if error.errno not in _NO_ROOM:
                 raise
             if error.errno == errno.EFBIG and self.file_limit is None:
-                import resource  # late: few users have such a limit
-
-                self.file_limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+                self.file_limit = limit_of("FSIZE")
             return self._drop(stream, count)
         self._sizes[stream] += moved
         self._room -= moved
@@ -215,7 +214,7 @@ class Pump:
         new ones tiny.
         """
         source = self._sources[stream]
-        if self._capacity[stream] > limits.PIPE_BYTES or fds.waiting_bytes(source.pipe) < limits.PIPE_BYTES:
+        if self._capacity[stream] > limits.PIPE_BYTES or splice.waiting_bytes(source.pipe) < limits.PIPE_BYTES:
             return
         if source.enlarge():
             self._capacity[stream] = limits.PIPE_FULL_BYTES

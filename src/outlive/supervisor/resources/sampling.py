@@ -6,12 +6,12 @@ hour and that of a month have about as many points, and a job that stands still 
 
 from __future__ import annotations
 
+import os
 import time
 
 from outlive.annotations import Callable
 from outlive.core.records import State
-from outlive.store import usage_samples
-from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import USAGE, JobDir
 from outlive.supervisor.ending.members import Reaper
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import process_use
@@ -49,8 +49,13 @@ class Sampling:
         use = process_use.of(self._pids(), whole=False)
         elapsed_ms = (time.monotonic_ns() - self._started_ns) // 1_000_000
         cpu_ms, memory = self._reaper.used_us(use) // 1000, self._reaper.memory_bytes(use)
+        line = b"[%d,%d,%d,%d]\n" % (elapsed_ms, cpu_ms, memory, self._end_of_output())
         try:
-            usage_samples.add(self._job, elapsed_ms, cpu_ms, memory, self._end_of_output())
-        except OSError:  # a full disk, or it was removed
+            fd = self._job.open_file(USAGE, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            try:
+                os.write(fd, line)
+            finally:
+                os.close(fd)
+        except OSError:  # a full disk, or the job was removed
             pass
         self._wait()

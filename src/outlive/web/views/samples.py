@@ -58,8 +58,8 @@ def _sample(ctx: Context, job_id: str) -> dict[str, int] | None:
             used = use.of_job(inspection, job, output, job_answer.used(inspection))
             if used is None:
                 return None
-            cpu = (used["user_ms"] or 0) + (used["system_ms"] or 0)
-            return _at(time.time() * 1000, cpu, used.get("memory_bytes") or 0, output.end)
+            cpu = (used.user_ms or 0) + (used.system_ms or 0)
+            return _at(time.time() * 1000, cpu, used.memory_bytes or 0, output.end)
 
 
 def _at(at_ms: float, cpu_ms: int, memory_bytes: int, end: int) -> dict[str, int]:

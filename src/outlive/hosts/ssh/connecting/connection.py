@@ -13,7 +13,7 @@ from outlive.hosts.findings import visible
 from outlive.hosts.ssh.connecting import stub, wire
 from outlive.hosts.ssh.connecting.bundle import Bundle
 from outlive.hosts.ssh.connecting.words import greeting
-from outlive.system import fds, process, spawn
+from outlive.system import fds, process, spawn, splice
 from outlive.system.signals import signal
 
 PROGRAM = "ssh"
@@ -109,7 +109,7 @@ class Connection:
 
     def messages(self) -> Iterator[tuple[int, int, wire.Content]]:
         """Yield what has come. Errors: Broken, wire.Nonsense."""
-        if self._parser.run is not None and (there := fds.waiting_bytes(self._in)):
+        if self._parser.run is not None and (there := splice.waiting_bytes(self._in)):
             kind, at, left = self._parser.run
             if self._gathers and left > _PIPE_BYTES // 4 > there:
                 time.sleep(_GATHER_S)

@@ -1,0 +1,18 @@
+"""Which finished jobs are kept."""
+
+from outlive.core.record import Record
+
+
+class Bounds(Record):
+    """What of finished jobs is kept: `older_than_s`, seconds since the end; `max_bytes`, of all jobs; `max_percent`, of the
+    file system. None in any of them means no bound."""
+
+    older_than_s: float | None = None
+    max_jobs: int | None = None
+    max_bytes: int | None = None
+    max_percent: float | None = None
+
+    @property
+    def has_others(self) -> bool:
+        """Return whether there is a bound besides the share of the file system."""
+        return (self.older_than_s, self.max_jobs, self.max_bytes) != (None, None, None)
