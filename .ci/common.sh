@@ -29,7 +29,7 @@ trap 'exit 143' TERM
 # What runs here must not depend on who runs it.
 for name in $(compgen -e); do
     case $name in
-    OUTLIVE_TEST_CACHE) ;;
+    OUTLIVE_TEST_CACHE | PYTEST_DEBUG_TEMPROOT) ;;
     OUTLIVE_* | PYTHON* | PYTEST_* | COVERAGE_* | VIRTUAL_ENV | MYPY* | RUFF* | PIP_CONSTRAINT) unset "$name" ;; esac
 done
 export PIP_DISABLE_PIP_VERSION_CHECK=1

@@ -40,8 +40,13 @@ def _providers() -> dict[str, set[str]]:
     return {package: set(map(_normal, names)) for package, names in metadata.packages_distributions().items()}
 
 
-def _imported(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield (package, place) of each import of what is neither ours nor part of the standard library."""
+@functools.cache
+def _imported(folder: Path) -> tuple[tuple[str, str], ...]:
+    """Return (package, place) of each import of what is neither ours nor part of the standard library."""
+    return tuple(_imports_of(folder))
+
+
+def _imports_of(folder: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_bytes(), str(path))):
             if isinstance(node, ast.Import):

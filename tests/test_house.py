@@ -40,28 +40,11 @@ LISTS = {"verbs", "declarations", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
     ("",),  # outlive/__init__.py
-    ("annotations",),
-    ("limits",),
-    ("fastjson",),
-    ("errors",),
-    ("core",),
-    ("answers",),
-    ("policy", "matching"),
-    ("config",),
-    ("system",),
-    ("sandbox",),
-    ("store",),
-    ("render",),
-    ("reports",),
-    ("supervisor",),
-    ("launch", "hosts"),
-    ("client_config",),
-    ("jobs",),
-    ("verbs",),
-    ("cli", "mcp", "far"),
-    ("web",),
+    ("annotations",), ("limits",), ("fastjson",), ("errors",), ("core",), ("answers",), ("policy", "matching"),
+    ("config",), ("system",), ("sandbox",), ("store",), ("render",), ("reports",), ("supervisor",),
+    ("launch", "hosts"), ("client_config",), ("jobs",), ("verbs",), ("cli", "mcp", "far"), ("web",),
     ("demo", "__main__"),
-)
+)  # fmt: skip
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Guardian and supervisor are long-lived and many, and start within milliseconds: the ground floor only.
 LEAN_ROOMS = {
@@ -72,37 +55,14 @@ LEAN_ROOMS = {
 # What guardian and supervisor keep for as long as a job runs has none of these: see outlive/annotations.py
 LARGE = {"typing", "collections", "json", "re", "enum", "socket", "selectors", "signal", "threading"}
 STDLIB_ONLY = (
-    "annotations",
-    "limits",
-    "fastjson",
-    "errors",
-    "core",
-    "answers",
-    "policy",
-    "config",
-    "system",
-    "sandbox",
-    "store",
-    "supervisor",
-    "launch",
-    "hosts",
-    "far",
-)
+    "annotations", "limits", "fastjson", "errors", "core", "answers", "policy", "config", "system", "sandbox",
+    "store", "supervisor", "launch", "hosts", "far",
+)  # fmt: skip
 # Never at the top of a module: RE2 is for a job that has a pattern to watch.
 LATE_ONLY = {"re2"}
 HEAVY = {
-    "asyncio",
-    "argparse",
-    "dataclasses",
-    "pydantic",
-    "anyio",
-    "mcp",
-    "ulid",
-    "re2",
-    "inspect",
-    "pyte",
-    "urwid",
-}
+    "asyncio", "argparse", "dataclasses", "pydantic", "anyio", "mcp", "ulid", "re2", "inspect", "pyte", "urwid",
+}  # fmt: skip
 
 
 class Import(NamedTuple):

@@ -13,7 +13,9 @@ from support.tiers import first
 from support.wait import until
 
 LINES = 20_000
-NUMBERED = f"i=0; while [ $i -lt {LINES} ]; do i=$((i + 1)); echo $i; done; touch written; exit 3"
+NUMBERED = (
+    f"i=0; while [ $i -lt {LINES} ]; do i=$((i + 1)); echo $i; done; until [ -e end ]; do sleep 0.1; done; exit 3"
+)
 WRITTEN = sum(len(f"{number}\n") for number in range(1, LINES + 1))
 
 
@@ -31,7 +33,8 @@ def test_bytes_that_were_dropped_before_a_supervisor_was_killed_are_counted(
     (work / "go").touch()
     taken = f"/proc/{supervisor}/fd"
     until(lambda: any("memfd:dropped" in str(fd.readlink()) for fd in Path(taken).iterdir()), what="the first loss")
-    pair.end(supervisor)  # only one that takes over learns of the exit code
+    pair.end(supervisor)
+    (work / "end").touch()  # only one that takes over learns of the exit code
     found = cli.ok("--root", str(root), "wait", job)
     assert (found["state"], found["exit_code"]) == ("exited", 3)
     pair.until_free(root, job)

@@ -29,6 +29,7 @@ _IN_WORDS = (
     (re.compile(r"\b\d+(\.\d+)? ?(ms|s)\b"), "<duration>"),
     (re.compile(r", <duration> ago"), ""),  # from a second on
     (re.compile(r"\b\d+(\.\d+)? [KMG]iB\b"), "<size>"),
+    (re.compile(r"\b[\d,]+ bytes freed"), "<bytes> freed"),  # a directory takes no block in memory
     (re.compile(r"\b\d+% of one"), "<share> of one"),
     (re.compile(r"\b(pid|\w+_ms) \d+"), r"\1 <int>"),
     (re.compile(r"((?<=\bjob )|(?<=\bjob_id=))[0-9A-HJKMNP-TV-Z]{8}\b"), "<short id>"),

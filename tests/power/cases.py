@@ -163,21 +163,13 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "plain": Case(_plain, 128),
-    "both streams": Case(_both_streams, 64),
-    "late output": Case(_late_output, 112),
-    "terminal": Case(_terminal, 128),
-    "timeout": Case(_timeout, 128),
-    "killed": Case(_killed, 128),
+    "plain": Case(_plain, 128), "both streams": Case(_both_streams, 64), "late output": Case(_late_output, 112),
+    "terminal": Case(_terminal, 128), "timeout": Case(_timeout, 128), "killed": Case(_killed, 128),
     "progress": Case(_progress, 12),
     "kill is ignored": Case(_kill_is_ignored, 24),
-    "changed": Case(_changed, 72),
-    "quota": Case(_quota, 12),
-    "created": Case(_created, 128),
-    "deleted": Case(_deleted, 56),
-    "sinks": Case(_sinks, 80),
-    "input": Case(_input, 256),
-}
+    "changed": Case(_changed, 72), "quota": Case(_quota, 12), "created": Case(_created, 128),
+    "deleted": Case(_deleted, 56), "sinks": Case(_sinks, 80), "input": Case(_input, 256),
+}  # fmt: skip
 FEW = ("late output", "progress", "changed")  # of the default tier
 
 

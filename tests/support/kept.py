@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from outlive.store.job_dir import LOGS, ORDER, JobDir
-from outlive.store.output.gap import Gap, GapFile
+from outlive.store.output.gap import Gap, GapFile, Hole
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import OrderWriter, Output
 from outlive.supervisor.output.quota import Quota
@@ -19,7 +19,8 @@ NAMES = itertools.count()
 
 
 class Job:
-    """A job directory, and what a supervisor does to it. `written` is every byte there ever was, with its stream."""
+    """A job directory, and what a supervisor does to it. `written` is every byte there ever was, `streams` the stream
+    of each, `logs` the bytes of each stream."""
 
     def __init__(self, place: Path, quota: int) -> None:
         path = place / f"{next(NAMES):026d}"
@@ -30,7 +31,7 @@ class Job:
         self.dir = JobDir(str(place), path.name, os.open(path, os.O_RDONLY | os.O_DIRECTORY))
         self.quota_bytes = quota
         self.events: list[dict[str, Any]] = []
-        self.written: list[tuple[int, int]] = []
+        self.written, self.streams, self.logs = bytearray(), bytearray(), (bytearray(), bytearray())
         self._logs = [os.open(path / name, os.O_WRONLY) for name in LOGS]
         self.sizes = [0, 0]
         self.supervise()
@@ -52,10 +53,12 @@ class Job:
             self.order.before(stream, self.sizes)
             os.pwrite(self._logs[stream], piece, self.sizes[stream])
             self.sizes[stream] += len(piece)
-            self.written += [(stream, byte) for byte in piece]
+            self.written += piece
+            self.streams += bytes([stream]) * len(piece)
+            self.logs[stream].extend(piece)
 
-    def text(self, start: int = 0, stop: int | None = None, only: int | None = None) -> bytes:
-        return bytes(byte for stream, byte in self.written[start:stop] if only in (None, stream))
+    def text(self, only: int | None = None) -> bytes:
+        return bytes(self.written if only is None else self.logs[only])
 
     def gap(self) -> Gap:
         look = GapFile(self.dir)
@@ -92,19 +95,24 @@ def fill(job: Job, runs: list[tuple[int, list[bytes]]]) -> None:
         job.put(stream, b"".join(pieces))
 
 
+def without(data: bytes | bytearray, hole: Hole, start: int, stop: int) -> bytes:
+    """Return [start, stop) of what was written but for the bytes in the hole."""
+    return bytes(data[start : min(hole.start, stop)] + data[max(hole.stop, start) : stop])
+
+
 def check(job: Job, output: Output, start: int, stop: int) -> None:
     """[start, stop) is what was written, but for the gap."""
     found = output.pieces(start, stop)
     hole = output.gap.merged
     stop = max(start, min(stop, output.end))
-    there = [at for at in range(start, stop) if not hole.holds(at)]
-    assert [(stream, byte) for stream, data in found for byte in data] == [job.written[at] for at in there]
+    assert b"".join(data for _, data in found) == without(job.written, hole, start, stop)
+    assert b"".join(bytes([stream]) * len(data) for stream, data in found) == without(job.streams, hole, start, stop)
     for stream in (0, 1):
         data = output.read_stream(stream, start, stop)
         every = job.text(only=stream)
         own = output.gap.streams[stream]
         size = output.sizes[stream]
-        assert data == bytes(every[at] for at in range(start, min(stop, size)) if not own.holds(at))
+        assert data == without(every, own, start, max(start, min(stop, size)))
         at, data = output.take(start, 50, stream)
         if data:
             every = job.text(only=stream)
@@ -117,9 +125,9 @@ def check_places(job: Job, output: Output, seq: int) -> None:
     offsets = output.offsets_at(seq)
     hole = output.gap.merged
     real = hole.stop if hole.holds(seq) and seq != hole.start else seq
-    assert offsets == [sum(stream == one for stream, _ in job.written[:real]) for one in (0, 1)]
+    assert offsets == [job.streams[:real].count(one) for one in (0, 1)]
     if seq < output.end and not hole.holds(seq):
-        stream = job.written[seq][0]
+        stream = job.streams[seq]
         assert output.seq_of(stream, output.offsets_at(seq)[stream]) == (
             hole.stop if output.gap.merged.holds(seq) else seq
         )

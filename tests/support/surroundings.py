@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 # Neither our own variables, nor those by which a client is known, nor options for this pytest reach the tests.
-_OUTER = tuple("OUTLIVE_ XDG_ CLAUDE CODEX CURSOR OPENCLAW VSCODE MCP_ PYTEST_ADDOPTS".split())
+_OUTER = tuple("OUTLIVE_ XDG_ CLAUDE CODEX CURSOR OPENCLAW VSCODE MCP_ PYTEST_ADDOPTS PYTEST_DEBUG_TEMPROOT".split())
 FAILED = pytest.StashKey[bool]()  # whether a part of this test failed
 
 

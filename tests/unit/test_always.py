@@ -36,18 +36,9 @@ def other_members() -> list[Sandbox]:
 @pytest.mark.parametrize(
     "change",
     [
-        {"command": ["make", "all"]},
-        {"shell": ["bash", "-c"]},
-        {"shell": None},
-        {"cwd": "/ws/below"},
-        {"stdin": "open"},
-        {"stdin": "file", "stdin_path": "/ws/in"},
-        {"pty": True},
-        {"host": "cluster"},
-        {"elevated": True},
-        {"systemd_scope": True},
-        {"resources": Resources(cpus=2)},
-        {"resources": None},
+        {"command": ["make", "all"]}, {"shell": ["bash", "-c"]}, {"shell": None}, {"cwd": "/ws/below"},
+        {"stdin": "open"}, {"stdin": "file", "stdin_path": "/ws/in"}, {"pty": True}, {"host": "cluster"},
+        {"elevated": True}, {"systemd_scope": True}, {"resources": Resources(cpus=2)}, {"resources": None},
         {"sandbox": None},
         *({"sandbox": other} for other in other_members()),
         {"notification": Notification(notify_command="cat")},
@@ -55,7 +46,7 @@ def other_members() -> list[Sandbox]:
         {"notification": Notification.replace(NOTIFICATION, watches=[Watch.replace(WATCH, command="sh")])},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_a_job_that_differs_in_anything_is_another_one(tmp_path: Path, change: dict[str, Any]) -> None:
     key = always.key_of(str(tmp_path), BASE, VALUES, None)
     same = Definition.replace(BASE, job_id="another", created_at="later")

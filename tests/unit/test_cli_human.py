@@ -342,17 +342,10 @@ def test_what_ended_a_wait_is_said() -> None:
 
 def test_what_a_job_uses_is_a_line_for_each_thing_with_its_limit() -> None:
     used = {
-        "wall_ms": 60_000,
-        "user_ms": 30_000,
-        "system_ms": 3_000,
-        "memory_bytes": 2_048,
-        "peak_memory_bytes": 4_096,
-        "processes": 2,
-        "output_bytes": 10,
-        "read_bytes": 0,
-        "written_bytes": 1_024,
+        "wall_ms": 60_000, "user_ms": 30_000, "system_ms": 3_000, "memory_bytes": 2_048, "peak_memory_bytes": 4_096,
+        "processes": 2, "output_bytes": 10, "read_bytes": 0, "written_bytes": 1_024,
         "source": {"time": "rusage", "memory": "cgroup", "processes": "sampled"},
-    }
+    }  # fmt: skip
     resources = {"memory": {"value": 1_073_741_824, "applied": "cgroup"}, "cpu_time": {"value": 60_000}}
     text = shown("usage", job_id="0" * 18 + "00ABCDEF", state="running", usage=used, resources=resources)
     assert text.splitlines() == [

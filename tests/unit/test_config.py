@@ -140,24 +140,13 @@ def test_an_unknown_key_near_nothing_lists_what_there_is() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "[exec]\nbackground_ms = -1\n",
-        "[exec]\nbackground_ms = 1.5\n",
-        "[exec]\nbackground_ms = true\n",
-        "[exec]\nbackground_ms = '5'\n",
-        "[exec]\nnotify_on_exit = 1\n",
-        '[exec]\non_cancel = "stop"\n',
-        "[exec]\ntimeout_sec = -0.5\n",
-        "[exec]\ntimeout_sec = nan\n",
-        "[exec]\ntimeout_sec = inf\n",
-        "[shell]\nunix = 'sh -c'\n",
-        "[shell]\nunix = []\n",
-        "[shell]\nunix = ['sh', 1]\n",
-        "[gc]\nolder_than = '30'\n",
-        "[gc]\nolder_than = 'soon'\n",
-        "exec = 1\n",
-        "[[exec]]\nbackground_ms = 1\n",
+        "[exec]\nbackground_ms = -1\n", "[exec]\nbackground_ms = 1.5\n", "[exec]\nbackground_ms = true\n",
+        "[exec]\nbackground_ms = '5'\n", "[exec]\nnotify_on_exit = 1\n", '[exec]\non_cancel = "stop"\n',
+        "[exec]\ntimeout_sec = -0.5\n", "[exec]\ntimeout_sec = nan\n", "[exec]\ntimeout_sec = inf\n",
+        "[shell]\nunix = 'sh -c'\n", "[shell]\nunix = []\n", "[shell]\nunix = ['sh', 1]\n",
+        "[gc]\nolder_than = '30'\n", "[gc]\nolder_than = 'soon'\n", "exec = 1\n", "[[exec]]\nbackground_ms = 1\n",
     ],
-)
+)  # fmt: skip
 def test_a_value_of_the_wrong_kind_is_refused_and_its_file_named(text: str, place: Path) -> None:
     assert str(place / "home") in refused(text).message
 
@@ -165,17 +154,13 @@ def test_a_value_of_the_wrong_kind_is_refused_and_its_file_named(text: str, plac
 @pytest.mark.parametrize(
     "variable",
     [
-        {"OUTLIVE_EXEC_BACKGROUND_MS": "soon"},
-        {"OUTLIVE_EXEC_BACKGROUND_MS": ""},
-        {"OUTLIVE_EXEC_BACKGROUND_MS": "-1"},
-        {"OUTLIVE_EXEC_TIMEOUT_SEC": "nan"},
-        {"OUTLIVE_EXEC_NOTIFY_ON_EXIT": "maybe"},
-        {"OUTLIVE_SHELL_UNIX": ""},
-        {"OUTLIVE_SHELL_UNIX": "sh 'unfinished"},
-        {"OUTLIVE_GC_OLDER_THAN": "30"},
+        {"OUTLIVE_EXEC_BACKGROUND_MS": "soon"}, {"OUTLIVE_EXEC_BACKGROUND_MS": ""},
+        {"OUTLIVE_EXEC_BACKGROUND_MS": "-1"}, {"OUTLIVE_EXEC_TIMEOUT_SEC": "nan"},
+        {"OUTLIVE_EXEC_NOTIFY_ON_EXIT": "maybe"}, {"OUTLIVE_SHELL_UNIX": ""},
+        {"OUTLIVE_SHELL_UNIX": "sh 'unfinished"}, {"OUTLIVE_GC_OLDER_THAN": "30"},
     ],
     ids=lambda variable: "=".join(*variable.items()),
-)
+)  # fmt: skip
 def test_a_variable_of_the_wrong_kind_is_refused_and_named(variable: dict[str, str]) -> None:
     (name,) = variable
     assert name in refused(**variable).message

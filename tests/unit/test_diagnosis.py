@@ -173,21 +173,13 @@ def test_with_an_open_network_a_failed_connection_is_not_the_sandbox() -> None:
 @pytest.mark.parametrize(
     ("command", "top"),
     [
-        ("make > /tmp/log", "/tmp"),
-        ("cp a ~/kept", "/home/ada"),
-        ('cp a "$HOME/kept"', "/home/ada"),
-        ("cp a /home/ada/kept", "/home/ada"),
-        ("tar xf a -C /var/tmp/x", "/var/tmp"),
-        ("make > /dev/shm/x", "/dev/shm"),
-        ("cd /tmp && make > log", "/tmp"),
-        ("cd '/tmp'; make", "/tmp"),
-        ("ls /tmp", None),
-        ("make > /ws/log", None),
-        ("make > log", None),
-        ("ls ~/", None),
+        ("make > /tmp/log", "/tmp"), ("cp a ~/kept", "/home/ada"), ('cp a "$HOME/kept"', "/home/ada"),
+        ("cp a /home/ada/kept", "/home/ada"), ("tar xf a -C /var/tmp/x", "/var/tmp"),
+        ("make > /dev/shm/x", "/dev/shm"), ("cd /tmp && make > log", "/tmp"), ("cd '/tmp'; make", "/tmp"),
+        ("ls /tmp", None), ("make > /ws/log", None), ("make > log", None), ("ls ~/", None),
         ("echo /srv/tmp/x a~/b", None),
     ],
-)
+)  # fmt: skip
 def test_a_place_that_is_gone_with_the_sandbox_is_told_of(command: str, top: str | None) -> None:
     told = sandboxed.gone(WORKSPACE, command)
     ends = "empty when it starts, gone when it ends. What is to stay belongs below /ws."

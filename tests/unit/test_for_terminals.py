@@ -11,29 +11,14 @@ from hypothesis import strategies as st
 from outlive.render.for_terminals import ForTerminals
 
 QUERIES = {
-    "cursor position": b"\x1b[6n",
-    "cursor position, private": b"\x1b[?6n",
-    "colour scheme": b"\x1b[?996n",
-    "attributes": b"\x1b[c",
-    "attributes, secondary": b"\x1b[>0c",
-    "attributes, tertiary": b"\x1b[=c",
-    "identify": b"\x1bZ",
-    "answerback": b"\x05",
-    "clipboard, read": b"\x1b]52;c;?\x07",
-    "clipboard, set": b"\x1b]52;c;aGk=\x1b\\",
-    "a colour": b"\x1b]4;1;?\x07",
+    "cursor position": b"\x1b[6n", "cursor position, private": b"\x1b[?6n", "colour scheme": b"\x1b[?996n",
+    "attributes": b"\x1b[c", "attributes, secondary": b"\x1b[>0c", "attributes, tertiary": b"\x1b[=c",
+    "identify": b"\x1bZ", "answerback": b"\x05", "clipboard, read": b"\x1b]52;c;?\x07",
+    "clipboard, set": b"\x1b]52;c;aGk=\x1b\\", "a colour": b"\x1b]4;1;?\x07",
     "a colour behind one that is set": b"\x1b]4;1;red;2;?\x1b\\",
-    "the foreground": b"\x1b]10;?\x07",
-    "title": b"\x1b[21t",
-    "title with a zero": b"\x1b[021t",
-    "size": b"\x1b[18t",
-    "a mode": b"\x1b[?5$p",
-    "a setting": b"\x1bP$qm\x1b\\",
-    "a capability": b"\x1bP+q544e\x1b\\",
-    "version": b"\x1b[>q",
-    "keyboard": b"\x1b[?u",
-    "modified keys": b"\x1b[?4m",
-    "graphics": b"\x1b[?1;1;0S",
+    "the foreground": b"\x1b]10;?\x07", "title": b"\x1b[21t", "title with a zero": b"\x1b[021t", "size": b"\x1b[18t",
+    "a mode": b"\x1b[?5$p", "a setting": b"\x1bP$qm\x1b\\", "a capability": b"\x1bP+q544e\x1b\\",
+    "version": b"\x1b[>q", "keyboard": b"\x1b[?u", "modified keys": b"\x1b[?4m", "graphics": b"\x1b[?1;1;0S",
     "graphics of kitty": b"\x1b_Gi=1,a=q;\x1b\\",
     "checksum": b"\x1b[1;1;1;1;1;1*y",
     "print": b"\x1b[5i",
@@ -50,7 +35,7 @@ QUERIES = {
     "a control inside": b"\x1b[6\x00n",
     "a control behind ESC": b"\x1b\x00[6n",
     "the eighth bit set inside": "\x1b[\xb6\xee".encode(),
-}
+}  # fmt: skip
 HARMLESS = {
     "colours": b"\x1b[31mred\x1b[0m \x1b[38:2::1:2:3mx\x1b[38;5;9my",
     "cursor": b"\x1b[?25l\x1b[2J\x1b[1;1H\x1b7\x1b8\x1bM\x1b[2 q\x1b[s\x1b[u",
@@ -121,19 +106,9 @@ def test_a_large_picture_is_shown_piece_by_piece() -> None:
 
 
 _PIECES = [
-    *QUERIES.values(),
-    *HARMLESS.values(),
-    b"\x1b",
-    b"[",
-    b"]",
-    b"6n",
-    b"\x9b",
-    b"\xc2",
-    b"\xe2\x82",
-    b"\x18",
-    b"?",
+    *QUERIES.values(), *HARMLESS.values(), b"\x1b", b"[", b"]", b"6n", b"\x9b", b"\xc2", b"\xe2\x82", b"\x18", b"?",
     b"\n",
-]
+]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=12), st.integers(0, 2**32))

@@ -68,19 +68,13 @@ def test_two_processes_make_different_ids_in_one_millisecond(monkeypatch: pytest
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "..",
-        "../" + A_ULID,
-        A_ULID[:-1],
-        A_ULID + "0",
-        A_ULID + "\n",
-        A_ULID.lower(),
+        "", "..", "../" + A_ULID, A_ULID[:-1], A_ULID + "0", A_ULID + "\n", A_ULID.lower(),
         "8" + A_ULID[1:],  # more than 128 bits
         "I" + A_ULID[1:],
         A_ULID[:-1] + "U",
         A_ULID[:-1] + "٣",  # a digit to str.isdigit
     ],
-)
+)  # fmt: skip
 def test_what_is_no_ulid_is_no_id(text: str) -> None:
     assert not ids.is_id(text)
 

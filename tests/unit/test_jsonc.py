@@ -160,17 +160,12 @@ def test_no_text_is_read_as_json_that_is_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "why"),
     [
-        ('{\n  "a": 1\n  "b": 2\n}', 3, "comma"),
-        ('{\n  "a": {\n', 2, "never closed"),
-        ('{\n  "a": tru\n}', 2, "not a value"),
-        ('{"a" 1}', 1, "colon"),
-        ('{"a": "x\n"}', 1, "never closed"),
-        ("{}\n\n{}", 3, "follows"),
-        ("{,}", 1, "name"),
-        ("[" * 500, 1, "deep"),
+        ('{\n  "a": 1\n  "b": 2\n}', 3, "comma"), ('{\n  "a": {\n', 2, "never closed"),
+        ('{\n  "a": tru\n}', 2, "not a value"), ('{"a" 1}', 1, "colon"), ('{"a": "x\n"}', 1, "never closed"),
+        ("{}\n\n{}", 3, "follows"), ("{,}", 1, "name"), ("[" * 500, 1, "deep"),
         ("// only a comment", 1, "value is missing"),
     ],
-)
+)  # fmt: skip
 def test_an_error_says_where_and_what(text: str, line: int, why: str) -> None:
     with pytest.raises(Unreadable) as caught:
         Document(text)

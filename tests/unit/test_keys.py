@@ -40,36 +40,16 @@ KEYPAD = dict(
     )
 )
 PLAIN = {
-    "Enter": b"\r",
-    "Tab": b"\t",
-    "Escape": b"\x1b",
-    "Space": b" ",
-    "BSpace": b"\x7f",
-    "BTab": b"\x1b[Z",
-    "LF": b"\n",
+    "Enter": b"\r", "Tab": b"\t", "Escape": b"\x1b", "Space": b" ", "BSpace": b"\x7f", "BTab": b"\x1b[Z", "LF": b"\n",
     "NUL": b"\0",
-}
+}  # fmt: skip
 ALIASES = {
-    "Enter": "enter ENTER Return CR",
-    "Escape": "Esc esc ESCAPE",
-    "BSpace": "bspace Backspace BackSpace",
-    "BTab": "btab BackTab",
-    "LF": "lf Linefeed Newline",
-    "Insert": "insert Ins IC",
-    "Delete": "delete Del DC",
-    "PageUp": "pageup PgUp PPage",
-    "PageDown": "pagedown PgDn PgDown NPage",
-    "Up": "up UP ArrowUp",
-    "Down": "down ArrowDown",
-    "Left": "left ArrowLeft",
-    "Right": "right ArrowRight",
-    "Home": "home",
-    "End": "end",
-    "F12": "f12",
-    "KPEnter": "kpenter kpEnter",
-    "KP0": "kp0",
-    "KP-": "kp-",
-}
+    "Enter": "enter ENTER Return CR", "Escape": "Esc esc ESCAPE", "BSpace": "bspace Backspace BackSpace",
+    "BTab": "btab BackTab", "LF": "lf Linefeed Newline", "Insert": "insert Ins IC", "Delete": "delete Del DC",
+    "PageUp": "pageup PgUp PPage", "PageDown": "pagedown PgDn PgDown NPage", "Up": "up UP ArrowUp",
+    "Down": "down ArrowDown", "Left": "left ArrowLeft", "Right": "right ArrowRight", "Home": "home", "End": "end",
+    "F12": "f12", "KPEnter": "kpenter kpEnter", "KP0": "kp0", "KP-": "kp-",
+}  # fmt: skip
 TOKENS = st.one_of(
     st.text(max_size=30),
     st.lists(
@@ -145,22 +125,12 @@ def test_modified_editing_and_function_keys(name: str, number: bytes) -> None:
 @pytest.mark.parametrize(
     ("token", "data"),
     [
-        ("S-Tab", b"\x1b[Z"),
-        ("S-BTab", b"\x1b[Z"),
-        ("M-BTab", b"\x1b\x1b[Z"),
-        ("M-S-Tab", b"\x1b\x1b[Z"),
-        ("M-Tab", b"\x1b\t"),
-        ("M-Enter", b"\x1b\r"),
-        ("M-Escape", b"\x1b\x1b"),
-        ("M-BSpace", b"\x1b\x7f"),
-        ("C-BSpace", b"\b"),
-        ("C-M-BSpace", b"\x1b\b"),
-        ("C-Space", b"\0"),
-        ("C-M-Space", b"\x1b\0"),
-        ("M-Space", b"\x1b "),
-        ("M-LF", b"\x1b\n"),
+        ("S-Tab", b"\x1b[Z"), ("S-BTab", b"\x1b[Z"), ("M-BTab", b"\x1b\x1b[Z"), ("M-S-Tab", b"\x1b\x1b[Z"),
+        ("M-Tab", b"\x1b\t"), ("M-Enter", b"\x1b\r"), ("M-Escape", b"\x1b\x1b"), ("M-BSpace", b"\x1b\x7f"),
+        ("C-BSpace", b"\b"), ("C-M-BSpace", b"\x1b\b"), ("C-Space", b"\0"), ("C-M-Space", b"\x1b\0"),
+        ("M-Space", b"\x1b "), ("M-LF", b"\x1b\n"),
     ],
-)
+)  # fmt: skip
 def test_modified_keys_with_codes_of_their_own(token: str, data: bytes) -> None:
     assert sent(token) == data
 
@@ -168,38 +138,17 @@ def test_modified_keys_with_codes_of_their_own(token: str, data: bytes) -> None:
 @pytest.mark.parametrize(
     ("token", "data", "key"),
     [
-        ("C-Tab", b"\t", "Tab"),
-        ("C-S-Tab", b"\x1b[Z", "S-Tab"),
-        ("C-M-Tab", b"\x1b\t", "M-Tab"),
-        ("C-BTab", b"\x1b[Z", "BTab"),
-        ("C-Enter", b"\r", "Enter"),
-        ("S-Enter", b"\r", "Enter"),
-        ("C-M-S-Enter", b"\x1b\r", "M-Enter"),
-        ("C-Escape", b"\x1b", "Escape"),
-        ("S-BSpace", b"\x7f", "BSpace"),
-        ("C-S-BSpace", b"\b", "C-BSpace"),
-        ("S-Space", b" ", "Space"),
-        ("S- ", b" ", "Space"),
-        ("C-S-Space", b"\0", "C-Space"),
-        ("C-LF", b"\n", "LF"),
-        ("C-KP5", b"5", "KP5"),
-        ("C-KP-", b"-", "KP-"),
-        ("S-KP+", b"+", "KP+"),
-        ("C-M-KPEnter", b"\x1b\r", "M-KPEnter"),
-        ("S-1", b"1", "1"),
-        ("S--", b"-", "-"),
-        ("S-ß", "ß".encode(), "ß"),
-        ("C-1", b"1", "1"),
-        ("C-+", b"+", "+"),
-        ("Ctrl++", b"+", "+"),
-        ("C-é", "é".encode(), "é"),
-        ("C-S-é", "É".encode(), "S-é"),
-        ("C-S-c", b"\x03", "C-c"),
-        ("C-M-S-x", b"\x1b\x18", "C-M-x"),
-        ("Ctrl+Shift+C", b"\x03", "C-C"),
-        ("C-\udc80", b"\x80", "\\udc80"),
+        ("C-Tab", b"\t", "Tab"), ("C-S-Tab", b"\x1b[Z", "S-Tab"), ("C-M-Tab", b"\x1b\t", "M-Tab"),
+        ("C-BTab", b"\x1b[Z", "BTab"), ("C-Enter", b"\r", "Enter"), ("S-Enter", b"\r", "Enter"),
+        ("C-M-S-Enter", b"\x1b\r", "M-Enter"), ("C-Escape", b"\x1b", "Escape"), ("S-BSpace", b"\x7f", "BSpace"),
+        ("C-S-BSpace", b"\b", "C-BSpace"), ("S-Space", b" ", "Space"), ("S- ", b" ", "Space"),
+        ("C-S-Space", b"\0", "C-Space"), ("C-LF", b"\n", "LF"), ("C-KP5", b"5", "KP5"), ("C-KP-", b"-", "KP-"),
+        ("S-KP+", b"+", "KP+"), ("C-M-KPEnter", b"\x1b\r", "M-KPEnter"), ("S-1", b"1", "1"), ("S--", b"-", "-"),
+        ("S-ß", "ß".encode(), "ß"), ("C-1", b"1", "1"), ("C-+", b"+", "+"), ("Ctrl++", b"+", "+"),
+        ("C-é", "é".encode(), "é"), ("C-S-é", "É".encode(), "S-é"), ("C-S-c", b"\x03", "C-c"),
+        ("C-M-S-x", b"\x1b\x18", "C-M-x"), ("Ctrl+Shift+C", b"\x03", "C-C"), ("C-\udc80", b"\x80", "\\udc80"),
     ],
-)
+)  # fmt: skip
 def test_a_modifier_without_a_code_is_left_out_and_said(token: str, data: bytes, key: str) -> None:
     shown = token.replace("\udc80", "\\udc80")
     said = f'"{shown}" has no bytes of its own in a terminal and was sent as {key}'
@@ -251,32 +200,13 @@ def test_modifiers_stand_in_any_order_and_any_number(order: tuple[str, ...]) -> 
     ("token", "data"),
     [
         *([char, char.encode()] for char in "-CMScms^+~\\é😀"),
-        ("C--", b"\x1f"),
-        ("C-C", b"\x03"),
-        ("C-^", b"\x1e"),
-        ("^^", b"\x1e"),
-        ("^[", b"\x1b"),
-        ("^?", b"\x7f"),
-        ("^-", b"\x1f"),
-        ("^Up", b"\x1b[1;5A"),
-        ("^C-x", b"\x18"),
-        ("^ ", b"\0"),
-        ("C- ", b"\0"),
-        (" ", b" "),
-        ("\t", b"\t"),
-        ("\r", b"\r"),
-        ("\n", b"\n"),
-        ("\x1b", b"\x1b"),
-        ("\0", b"\0"),
-        ("S-\t", b"\x1b[Z"),
-        ("C-\x7f", b"\b"),
-        (" Enter\n", b"\r"),
-        ("\tC-c ", b"\x03"),
-        (" y", b"y"),
-        ("\udc80", b"\x80"),
+        ("C--", b"\x1f"), ("C-C", b"\x03"), ("C-^", b"\x1e"), ("^^", b"\x1e"), ("^[", b"\x1b"), ("^?", b"\x7f"),
+        ("^-", b"\x1f"), ("^Up", b"\x1b[1;5A"), ("^C-x", b"\x18"), ("^ ", b"\0"), ("C- ", b"\0"), (" ", b" "),
+        ("\t", b"\t"), ("\r", b"\r"), ("\n", b"\n"), ("\x1b", b"\x1b"), ("\0", b"\0"), ("S-\t", b"\x1b[Z"),
+        ("C-\x7f", b"\b"), (" Enter\n", b"\r"), ("\tC-c ", b"\x03"), (" y", b"y"), ("\udc80", b"\x80"),
         ("\ud800", "\ufffd".encode()),
     ],
-)
+)  # fmt: skip
 def test_edges_of_what_is_a_key(token: str, data: bytes) -> None:
     assert sent(token) == data
 
@@ -289,30 +219,16 @@ def test_keys_are_sent_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("token", "advice"),
     [
-        ("hello", "use literal for text"),
-        ("two words", "use literal for text"),
-        (" kept blanks ", "use literal for text"),
-        ("  ", "use literal for text"),
-        ("--", "use literal for text"),
-        ("^hello", "use literal for text"),
-        ("^^x", "use literal for text"),
-        ("C++", "use literal for text"),
-        ("yes", "use literal for text"),
-        ("F13", "use literal for text"),
-        ("Cmd+C", "use literal for text"),
-        ("0x41", "use hex for bytes"),
-        ("\\x1b", "use hex for bytes"),
-        ("Entr", "did you mean Enter?"),
-        ("PagUp", "did you mean PageUp?"),
-        ("Esca", "did you mean Escape?"),
-        ("<Esc>", "did you mean Escape?"),
-        ("<C-x>", "did you mean C-x?"),
-        ("C+x", "did you mean C-x?"),
-        ("Ctrl + C", "did you mean C-C?"),
-        ("Page Up", "did you mean PageUp?"),
-        ("\\n", "did you mean Enter?"),
+        ("hello", "use literal for text"), ("two words", "use literal for text"),
+        (" kept blanks ", "use literal for text"), ("  ", "use literal for text"), ("--", "use literal for text"),
+        ("^hello", "use literal for text"), ("^^x", "use literal for text"), ("C++", "use literal for text"),
+        ("yes", "use literal for text"), ("F13", "use literal for text"), ("Cmd+C", "use literal for text"),
+        ("0x41", "use hex for bytes"), ("\\x1b", "use hex for bytes"), ("Entr", "did you mean Enter?"),
+        ("PagUp", "did you mean PageUp?"), ("Esca", "did you mean Escape?"), ("<Esc>", "did you mean Escape?"),
+        ("<C-x>", "did you mean C-x?"), ("C+x", "did you mean C-x?"), ("Ctrl + C", "did you mean C-C?"),
+        ("Page Up", "did you mean PageUp?"), ("\\n", "did you mean Enter?"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_key_is_sent_as_it_is_and_said(token: str, advice: str) -> None:
     assert doubtful(token) == (token.encode(), f'"{token}" is no key and was sent as text; {advice}')
 
@@ -376,24 +292,12 @@ def test_a_single_character_is_itself(char: str, cursor: bool, keypad: bool) -> 
 @pytest.mark.parametrize(
     ("items", "data"),
     [
-        ([], b""),
-        (["41"], b"A"),
-        (["0x41"], b"A"),
-        (["0X41"], b"A"),
-        (["9"], b"\t"),
-        (["0"], b"\0"),
-        (["0x9"], b"\t"),
-        (["1b5b41"], b"\x1b[A"),
-        (["0x1b5B41"], b"\x1b[A"),
-        (["1b 5b 41"], b"\x1b[A"),
-        ([" 0x1b\t0x5b\n9 "], b"\x1b[\t"),
-        (["\\x1b"], b"\x1b"),
-        (["\\x1b\\x5B"], b"\x1b["),
-        (["\\X9"], b"\t"),
-        (["1b", "\\x5b", "0x41"], b"\x1b[A"),
-        (["ff00"], b"\xff\0"),
+        ([], b""), (["41"], b"A"), (["0x41"], b"A"), (["0X41"], b"A"), (["9"], b"\t"), (["0"], b"\0"),
+        (["0x9"], b"\t"), (["1b5b41"], b"\x1b[A"), (["0x1b5B41"], b"\x1b[A"), (["1b 5b 41"], b"\x1b[A"),
+        ([" 0x1b\t0x5b\n9 "], b"\x1b[\t"), (["\\x1b"], b"\x1b"), (["\\x1b\\x5B"], b"\x1b["), (["\\X9"], b"\t"),
+        (["1b", "\\x5b", "0x41"], b"\x1b[A"), (["ff00"], b"\xff\0"),
     ],
-)
+)  # fmt: skip
 def test_hexadecimal_spellings(items: list[str], data: bytes) -> None:
     assert from_hex(items) == data
 
@@ -407,25 +311,11 @@ def test_every_byte_can_be_written(data: bytes) -> None:
 @pytest.mark.parametrize(
     "item",
     [
-        "123",
-        "1g",
-        "zz",
-        "",
-        " ",
-        "0x",
-        "\\x",
-        "\\x1b\\x",
-        "0x0x41",
-        "1b\\x5b",
-        "1b 5b4",
-        "-1",
-        "+1",
-        "1_0",
-        "1,2",
+        "123", "1g", "zz", "", " ", "0x", "\\x", "\\x1b\\x", "0x0x41", "1b\\x5b", "1b 5b4", "-1", "+1", "1_0", "1,2",
         "１２",
     ]
     + ["\ud800", "0x 41"],
-)
+)  # fmt: skip
 def test_what_is_not_hexadecimal_is_refused(item: str) -> None:
     with pytest.raises(OutliveError) as caught:
         from_hex(["41", item])

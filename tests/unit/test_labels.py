@@ -69,14 +69,9 @@ class TestNames:
             (["cd /tmp"], "cd /tmp"),
             (["/usr/bin/python3", "-m", "http.server"], "python3 http.server"),
             (["pytest -q tests/unit"], "pytest tests/unit"),
-            (["A=1 B='x y' make all"], "make all"),
-            (["cd app && npm test"], "npm test"),
-            (["sleep 5; echo done"], "sleep 5"),
-            (["ls"], "ls"),
-            (["ls -la"], "ls"),
-            (["   "], "command"),
-            ([""], "command"),
-            (["echo 'two words'"], "echo two words"),
+            (["A=1 B='x y' make all"], "make all"), (["cd app && npm test"], "npm test"),
+            (["sleep 5; echo done"], "sleep 5"), (["ls"], "ls"), (["ls -la"], "ls"), (["   "], "command"),
+            ([""], "command"), (["echo 'two words'"], "echo two words"),
             (["cd app && make -k -j4 2>&1 | tail -40"], "make"),
             (["curl -s http://x/ > /dev/null; true"], "curl http://x/"),
             (["/venv/bin/python -m pytest -q test_a.py"], "python pytest test_a.py"),
@@ -89,7 +84,7 @@ class TestNames:
             (["! make all"], "make all"),
             (["echo 'not closed"], "echo 'not closed"),
         ],
-    )
+    )  # fmt: skip
     def test_a_job_is_called_as_a_person_would_call_it(self, command: list[str], name: str) -> None:
         assert naming.name_of(command) == name
 

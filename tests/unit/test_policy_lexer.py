@@ -48,17 +48,7 @@ def test_plain_words_and_simple_quotes_are_split(text: str, wanted: list[list[st
         *("a > out", "a >> out", "a < in", "a 2> err", "a >/dev/nullx", "a 10>&1", "a2>&1", "'2'>&1", "a >&x", "a >&-"),
         *("a &> /dev/null", "cat << EOF\nx\nEOF", ">/dev/null", "a | >/dev/null", "a >/dev/tcp/h/1"),
         *(
-            "A=1 make",
-            "=ls",
-            "echo =ls",
-            "echo ~",
-            "echo a=~/b",
-            "{a,b}",
-            "a{b,c}",
-            "(a)",
-            "a()",
-            "# a",
-            "a #b",
+            "A=1 make", "=ls", "echo =ls", "echo ~", "echo a=~/b", "{a,b}", "a{b,c}", "(a)", "a()", "# a", "a #b",
             "echo '",
         ),
         *("if a; then b; fi", "! a", "time a", "while a", "[[ -v x ]]", "for", "g?t push", "'' a", "%1", "-c a", "+x"),
@@ -66,7 +56,7 @@ def test_plain_words_and_simple_quotes_are_split(text: str, wanted: list[list[st
         *("printf -v x y", "test -v 'a[$(id)]'", "[ -v 'a[$(id)]' ]", "read PATH", "unset x", "echo \x00", "a\rb"),
         "echo\u00a0a",
     ],
-)
+)  # fmt: skip
 def test_everything_else_is_one_unknown_command(text: str) -> None:
     (found,) = lexer.commands([text], SH)
     assert found.unread

@@ -239,45 +239,20 @@ def test_a_port_is_shared_only_if_its_program_lets_others_listen(
 @pytest.mark.parametrize(
     ("address", "host", "expected"),
     [
-        ("127.0.0.1", None, True),
-        ("10.0.0.7", None, True),
-        ("127.0.0.1", "127.0.0.1", True),
-        ("127.0.0.1", "localhost", True),
-        ("127.0.0.1", "LocalHost.", True),
-        ("127.0.0.1", "app.localhost", True),
-        ("127.0.0.1", "0.0.0.0", True),
-        ("127.0.0.1", "::ffff:127.0.0.1", True),
-        ("::ffff:127.0.0.1", "127.0.0.1", True),
-        ("127.0.0.1", "127.0.0.2", False),
-        ("127.0.0.1", "10.0.0.7", False),
-        ("127.0.0.1", "::1", False),
-        ("127.0.0.1", "::", False),
-        ("0.0.0.0", "127.0.0.1", True),
-        ("0.0.0.0", "127.0.0.2", True),
-        ("0.0.0.0", "10.0.0.7", True),
-        ("0.0.0.0", "localhost", True),
-        ("0.0.0.0", "0.0.0.0", True),
-        ("0.0.0.0", "::1", False),
-        ("::", "::1", True),
-        ("::", "::", True),
-        ("::", "127.0.0.1", True),
-        ("::", "localhost", True),
-        ("::1", "::1", True),
-        ("::1", "[::1]", True),
-        ("::1", "0:0:0:0:0:0:0:1", True),
-        ("::1", "localhost", True),
-        ("::1", "::", True),
-        ("::1", "127.0.0.1", False),
-        ("::1", "0.0.0.0", False),
-        ("10.0.0.7", "127.0.0.1", False),
-        ("10.0.0.7", "0.0.0.0", False),
-        ("10.0.0.7", "10.0.0.7", True),
-        ("fe80::1", "FE80:0::1", True),
-        ("0.0.0.0", "example.org", False),
-        ("0.0.0.0", "", False),
-        ("0.0.0.0", "1\0", False),
+        ("127.0.0.1", None, True), ("10.0.0.7", None, True), ("127.0.0.1", "127.0.0.1", True),
+        ("127.0.0.1", "localhost", True), ("127.0.0.1", "LocalHost.", True), ("127.0.0.1", "app.localhost", True),
+        ("127.0.0.1", "0.0.0.0", True), ("127.0.0.1", "::ffff:127.0.0.1", True),
+        ("::ffff:127.0.0.1", "127.0.0.1", True), ("127.0.0.1", "127.0.0.2", False), ("127.0.0.1", "10.0.0.7", False),
+        ("127.0.0.1", "::1", False), ("127.0.0.1", "::", False), ("0.0.0.0", "127.0.0.1", True),
+        ("0.0.0.0", "127.0.0.2", True), ("0.0.0.0", "10.0.0.7", True), ("0.0.0.0", "localhost", True),
+        ("0.0.0.0", "0.0.0.0", True), ("0.0.0.0", "::1", False), ("::", "::1", True), ("::", "::", True),
+        ("::", "127.0.0.1", True), ("::", "localhost", True), ("::1", "::1", True), ("::1", "[::1]", True),
+        ("::1", "0:0:0:0:0:0:0:1", True), ("::1", "localhost", True), ("::1", "::", True),
+        ("::1", "127.0.0.1", False), ("::1", "0.0.0.0", False), ("10.0.0.7", "127.0.0.1", False),
+        ("10.0.0.7", "0.0.0.0", False), ("10.0.0.7", "10.0.0.7", True), ("fe80::1", "FE80:0::1", True),
+        ("0.0.0.0", "example.org", False), ("0.0.0.0", "", False), ("0.0.0.0", "1\0", False),
     ],
-)
+)  # fmt: skip
 def test_an_address_serves_these_hosts(address: str, host: str | None, expected: bool) -> None:
     assert ports.listens_on(address, host) is expected
 
@@ -296,19 +271,14 @@ def test_it_says_what_a_connection_would_find(address: str, host: str, listen: L
 @pytest.mark.parametrize(
     ("host", "expected"),
     [
-        (None, True),
-        ("localhost", True),
-        ("127.0.0.1", True),
-        ("127.3.2.1", True),
-        ("0.0.0.0", True),
-        ("::", True),
+        (None, True), ("localhost", True), ("127.0.0.1", True), ("127.3.2.1", True), ("0.0.0.0", True), ("::", True),
         ("[::1]", True),
         ("192.0.2.1", False),  # TEST-NET-1 (RFC 5737), nobody's
         ("2001:db8::1", False),  # the same for IPv6 (RFC 3849)
         ("example.org", False),
         ("", False),
     ],
-)
+)  # fmt: skip
 def test_which_hosts_are_this_machine(host: str | None, expected: bool) -> None:
     assert ports.is_local(host) is expected
 

@@ -18,19 +18,8 @@ from support.cli import Cli, Jobs
 from support.wait import until
 
 STATUS = (
-    "Name",
-    "Umask",
-    "PPid",
-    "Uid",
-    "Gid",
-    "Groups",
-    "Threads",
-    "SigBlk",
-    "SigIgn",
-    "SigCgt",
-    "CapEff",
-    "NoNewPrivs",
-)
+    "Name", "Umask", "PPid", "Uid", "Gid", "Groups", "Threads", "SigBlk", "SigIgn", "SigCgt", "CapEff", "NoNewPrivs",
+)  # fmt: skip
 
 
 def facts(pid: int) -> dict[str, Any]:

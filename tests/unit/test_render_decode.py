@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from outlive.render.decode import MAX_HELD_BYTES, decode, decode_exact, trailing_cut
+from outlive.render.decode import MAX_HELD_BYTES, decode, decode_exact, leading_cut, trailing_cut
 
 OUT, ERR = 1, 2
 
@@ -101,20 +101,11 @@ def test_what_is_held_back_is_bounded_and_only_at_the_end_of_the_last_run(pieces
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"ok\xe2\x82", "ok"),
-        (b"ok\xf0\x9f\x98", "ok"),
-        (b"50%\r", "50%"),
-        (b"\r\r\r", "\r\r"),
-        (b"ok\x1b", "ok"),
-        (b"ok\x1b[38;5;1", "ok"),
-        (b"ok\x1b(", "ok"),
-        (b"ok\x1b]0;title", "ok"),
-        (b"ok\x1b]0;title\x1b", "ok"),
-        (b"ok\x1bPq#0;2", "ok"),
-        (b"ok\xc2\x9b3", "ok"),
-        (b"ok\xc2\x9d0;caf\xc3", "ok"),
+        (b"ok\xe2\x82", "ok"), (b"ok\xf0\x9f\x98", "ok"), (b"50%\r", "50%"), (b"\r\r\r", "\r\r"), (b"ok\x1b", "ok"),
+        (b"ok\x1b[38;5;1", "ok"), (b"ok\x1b(", "ok"), (b"ok\x1b]0;title", "ok"), (b"ok\x1b]0;title\x1b", "ok"),
+        (b"ok\x1bPq#0;2", "ok"), (b"ok\xc2\x9b3", "ok"), (b"ok\xc2\x9d0;caf\xc3", "ok"),
     ],
-)
+)  # fmt: skip
 def test_what_can_still_become_whole_is_held_back(data: bytes, text: str) -> None:
     assert decode([(OUT, data)], more=True) == (text, len(data) - len(text))
     assert decode([(OUT, data)], more=False) == (data.decode("utf-8", "replace"), 0)
@@ -123,22 +114,11 @@ def test_what_can_still_become_whole_is_held_back(data: bytes, text: str) -> Non
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        b"ok\n",
-        b"ok\r\n",
-        b"ok\xff",
-        b"ok\x80\x80",
-        b"\x1b[0m",
-        b"\x1b[0mred",
-        b"\x1b7",
-        b"\x1b(B",
-        b"\x1b]0;title\x07",
-        b"\x1b]0;title\x1b\\",
-        b"\x1b]stray\nnext line",
-        b"\x1b]" + b"x" * 4_095,
+        b"", b"ok\n", b"ok\r\n", b"ok\xff", b"ok\x80\x80", b"\x1b[0m", b"\x1b[0mred", b"\x1b7", b"\x1b(B",
+        b"\x1b]0;title\x07", b"\x1b]0;title\x1b\\", b"\x1b]stray\nnext line", b"\x1b]" + b"x" * 4_095,
         b"\x1b[" + b"1" * 4_095,
     ],
-)
+)  # fmt: skip
 def test_what_is_whole_or_never_will_be_is_not_held_back(data: bytes) -> None:
     assert decode([(OUT, data)], more=True) == (data.decode("utf-8", "replace"), 0)
 
@@ -167,7 +147,7 @@ def test_the_pieces_given_are_not_changed() -> None:
 def test_a_window_drops_only_the_characters_its_edges_cut(text: str, start: int, end: int) -> None:
     data = text.encode("utf-8", "replace")
     part = data[start:end]
-    shown = decode_exact(part[: len(part) - trailing_cut(part)], cut_start=True)
+    shown = decode_exact(part[leading_cut(part) : len(part) - trailing_cut(part)])
     assert "\ufffd" not in shown or "\ufffd" in text
     assert shown in data.decode()
     assert len(data[start:end]) - len(shown.encode()) <= 6
@@ -175,7 +155,7 @@ def test_a_window_drops_only_the_characters_its_edges_cut(text: str, start: int,
 
 def test_edges_are_kept_unless_they_can_be_cut_characters() -> None:
     assert decode_exact(b"\x82\xaca\xe2\x82") == "\ufffd\ufffda\ufffd"
-    assert decode_exact(b"\x82\xaca\xe2\x82", cut_start=True) == "a\ufffd"
+    assert leading_cut(b"\x82\xaca\xe2\x82") == 2
     assert trailing_cut(b"\x82\xaca\xe2\x82") == 2
-    assert decode_exact(b"\x80\x80\x80\x80a\xff", cut_start=True) == "\ufffd" * 4 + "a\ufffd"
+    assert leading_cut(b"\x80\x80\x80\x80a\xff") == 0
     assert trailing_cut(b"\x80\x80\x80\x80a\xff") == 0

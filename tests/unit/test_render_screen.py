@@ -90,22 +90,11 @@ def test_no_bytes_are_too_odd(data: bytes) -> None:
 
 PIECES = st.sampled_from(
     [
-        b"\x1b[",
-        b"\x1b[?",
-        b";",
-        b"9",
-        b"99999999999",
-        b"x",
-        b"\n",
-        b"\r",
-        b"\x1b]2;",
-        b"\x07",
-        b"\x1b\\",
-        b"\x1bP",
+        b"\x1b[", b"\x1b[?", b";", b"9", b"99999999999", b"x", b"\n", b"\r", b"\x1b]2;", b"\x07", b"\x1b\\", b"\x1bP",
         b"1049h",
     ]
     + [b"1049l", b"\xe6", *(bytes([code]) for code in b"ABCDEFGHIJKLMPSTXZ@abcdefghlmnrsu`")]
-)
+)  # fmt: skip
 
 
 @given(st.lists(PIECES, max_size=60).map(b"".join))

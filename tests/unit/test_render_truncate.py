@@ -25,17 +25,10 @@ def test_head_and_tail_use_the_budget_up_and_the_tail_gets_the_larger_part(total
 @pytest.mark.parametrize(
     ("data", "length"),
     [
-        (b"", 0),
-        (b"one\ntwo", 4),
-        (b"one\n", 4),
-        (b"\n", 1),
-        (b"endless", 7),
-        ("endless€".encode()[:-1], 7),
-        ("endless😀".encode()[:-1], 7),
-        ("endless€".encode(), 10),
-        (b"\xff\xff", 2),
+        (b"", 0), (b"one\ntwo", 4), (b"one\n", 4), (b"\n", 1), (b"endless", 7), ("endless€".encode()[:-1], 7),
+        ("endless😀".encode()[:-1], 7), ("endless€".encode(), 10), (b"\xff\xff", 2),
     ],
-)
+)  # fmt: skip
 def test_a_head_ends_with_a_line_or_else_with_a_character(data: bytes, length: int) -> None:
     assert cut_head(data) == length
 
@@ -43,19 +36,11 @@ def test_a_head_ends_with_a_line_or_else_with_a_character(data: bytes, length: i
 @pytest.mark.parametrize(
     ("data", "offset"),
     [
-        (b"", 0),
-        (b"rest\nline", 5),
-        (b"rest\nline\n", 5),
-        (b"\nline", 1),
-        (b"endless", 0),
-        (b"endless\n", 0),
-        (b"\n", 0),
-        ("€ndless".encode()[1:], 2),
-        ("😀ndless\n".encode()[1:], 3),
-        (b"\x80\x80\x80\x80", 0),
+        (b"", 0), (b"rest\nline", 5), (b"rest\nline\n", 5), (b"\nline", 1), (b"endless", 0), (b"endless\n", 0),
+        (b"\n", 0), ("€ndless".encode()[1:], 2), ("😀ndless\n".encode()[1:], 3), (b"\x80\x80\x80\x80", 0),
         (b"\x80\x80", 2),
     ],
-)
+)  # fmt: skip
 def test_a_tail_begins_with_a_line_or_else_with_a_character(data: bytes, offset: int) -> None:
     assert cut_tail(data) == offset
 

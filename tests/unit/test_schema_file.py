@@ -30,22 +30,13 @@ def test_a_committed_schema_is_one_itself(path: Path) -> None:
 @pytest.mark.parametrize(
     ("type_", "field", "word"),
     [
-        ("run", "name", "title"),
-        ("install", "name", "server"),
-        ("uninstall", "name", "server"),
-        ("token_add", "name", "token"),
-        ("token_revoke", "name", "token"),
-        ("create", "created_at", "defined"),
-        ("token_add", "created_at", "token"),
-        ("install", "scope", "project"),
-        ("token_add", "scope", "token"),
-        ("kill", "signal", "sent"),
-        ("status", "signal", "ended"),
-        ("clear", "state", "last"),
-        ("list", "skipped", "read"),
-        ("gc", "skipped", "kept"),
+        ("run", "name", "title"), ("install", "name", "server"), ("uninstall", "name", "server"),
+        ("token_add", "name", "token"), ("token_revoke", "name", "token"), ("create", "created_at", "defined"),
+        ("token_add", "created_at", "token"), ("install", "scope", "project"), ("token_add", "scope", "token"),
+        ("kill", "signal", "sent"), ("status", "signal", "ended"), ("clear", "state", "last"),
+        ("list", "skipped", "read"), ("gc", "skipped", "kept"),
     ],
-)
+)  # fmt: skip
 def test_a_field_is_described_as_what_it_is_in_this_answer(type_: str, field: str, word: str) -> None:
     found = document()["$defs"][type_]["properties"][field]["description"]
     assert word in found, found

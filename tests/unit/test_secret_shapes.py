@@ -51,13 +51,7 @@ def test_a_name_that_does_not(name: str) -> None:
     "value",
     [
         *(
-            "short-7",
-            "productive",
-            "Production",
-            "20261125",
-            "1_000_000.5",
-            "2026-11-25T10:00:00Z",
-            "true",
+            "short-7", "productive", "Production", "20261125", "1_000_000.5", "2026-11-25T10:00:00Z", "true",
             "$GITHUB_TOKEN",
         ),
         *(
@@ -76,7 +70,7 @@ def test_a_name_that_does_not(name: str) -> None:
             "/home/User1/Projects/key",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_value_that_is_no_secret(value: str) -> None:
     assert not values.is_secret(value)
     assert values.of({"MY_TOKEN": value}) == set()

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import threading
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -121,13 +122,30 @@ def test_a_page_that_looks_is_told_what_running_jobs_use(browser: Browser, cli: 
     def look() -> dict[str, Any]:
         return browser.call("samples", jobs=[job, over, "01J00000000000000000000000"])
 
-    first = until(lambda: (now := look())["samples"].get(job, [0, 0, 0])[2] and now)
-    assert list(first["samples"]) == [job], "neither a job that has ended nor one that is not there"
-    _, memory, printed = first["samples"][job]
-    assert memory > 0 and printed == len("begun\n")
-    until(lambda: look()["samples"][job][0] > first["samples"][job][0], what="more processor time")
+    first = until(lambda: (now := look()["samples"]).get(job, {"end": 0})["end"] and now)
+    assert list(first) == [job], "neither a job that has ended nor one that is not there"
+    assert first[job]["memory"] > 0 and first[job]["end"] == len("begun\n")
+    until(lambda: look()["samples"][job]["cpu"] > first[job]["cpu"], what="more processor time")
     assert browser.refused("samples", jobs=[job] * 51)[1]["code"] == "invalid_argument"
     assert browser.refused("samples", jobs=[1])[1]["code"] == "invalid_argument"
+
+
+def test_what_a_job_used_is_kept_though_no_page_was_open(browser: Browser, cli: Cli, root: Path) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", "echo begun; while :; do :; done")["job_id"]
+    file = root / job / "usage.ndjson"
+    until(lambda: file.exists() and file.stat().st_size, what="a sample")
+    os.kill(pair.supervisor(job), signal.SIGKILL)
+    with file.open("ab") as damaged:  # as a full disk leaves it, and what is no sample
+        damaged.write(b'[1,2\n{"a":1}\n[1,2,3]\n')
+    until(lambda: len(browser.call("usage", job_id=job)["samples"]) > 2, what="a sample of the next supervisor")
+    cli.ok("kill", job)
+    first, *taken, last = browser.call("usage", job_id=job)["samples"]
+    assert (first["cpu"], first["memory"], first["end"]) == (0, 0, 0)
+    assert taken[0]["at"] - first["at"] >= 2000
+    for before, after in pairwise([first, *taken, last]):
+        assert before["at"] < after["at"] and before["cpu"] < after["cpu"]
+        assert after["memory"] > 0 and after["end"] == len("begun\n")
+    assert browser.call("usage", job_id=finished(cli, "true"))["samples"] == [], "it ended soon"
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------

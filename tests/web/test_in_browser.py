@@ -113,6 +113,16 @@ def test_what_jobs_use_is_drawn_while_the_page_looks(tab: Tab, ui: Ui, start: An
     until(lambda: page.locator(".line.target .text").all_text_contents() == ["begun"])  # what was printed by then
 
 
+def test_what_a_job_used_is_drawn_though_no_page_was_open(tab: Tab, ui: Ui, start: Any, cli: Cli, root: Path) -> None:
+    job = start("echo begun; while :; do :; done", "--title", "busy")
+    until((root / job / "usage.ndjson").exists)
+    cli.ok("kill", job)
+    open_job(tab, ui, job)
+    tab.page.locator(".curve canvas").first.wait_for()
+    until(lambda: is_inked(tab, ".curve canvas"))
+    until(lambda: "%" in (tab.page.locator(".curve", has_text="CPU").text_content() or ""))
+
+
 def test_jobs_of_other_hosts_say_where_they_are_and_wait(tab: Tab, ui: Ui, finish: Any) -> None:
     for title in ("here", "queued", "away", "boxed"):
         finish("true", "--title", title)

@@ -38,6 +38,7 @@ MISSING = "missing"  # which parts of the logs another program cut out; made whe
 RESERVE = ".reserve"  # space for the outcome on a disk that is full by then
 COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
 STDIN_DATA = "stdin.data"
+USAGE = "usage.ndjson"  # samples of what the job used (store/usage_samples.py)
 SCRIPT = "script"
 STAGES = "stages"  # the exit codes of a pipeline, as bash wrote them (jobs/pipelines/stages.py)
 MASKS = (".mask0", ".mask1")  # where values of masked variables stand in the logs (store/output/masks.py)

@@ -30,6 +30,7 @@ from outlive.supervisor.output.log_files import LogFiles
 from outlive.supervisor.output.pump import Pump
 from outlive.supervisor.output.quota import Quota
 from outlive.supervisor.request import Request
+from outlive.supervisor.resources.sampling import Sampling
 from outlive.system import fault_points, signals
 from outlive.system.fds import socket
 from outlive.system.signals import signal
@@ -127,6 +128,7 @@ class Supervisor:
             # A process in a sandbox is the child of another one: its end sends no SIGCHLD
             gets_sigchld=parent and job_fds.report is None,
         )
+        self._sampling = Sampling(loop, job, self._members.pids, self._reaper, lambda: self._pump.end)
         self._unwritten = Unwritten(job)
         self._is_left = False  # whether the root says that the job left processes
         self._input = NoInput()
@@ -203,6 +205,7 @@ class Supervisor:
 
             LimitWatch(self._loop, state, self._members.pids, self._reaper, self._asked.over_limit)
         self._asked.resume()
+        self._sampling.begin(state)
         self._sync.after(_SYNC_AFTER_S)
 
     def _woken(self, wakeup: int) -> None:
@@ -263,6 +266,7 @@ class Supervisor:
     def _cancel_timers(self) -> None:
         for timer in (*self._timers.values(), self._started, self._sync):
             timer.cancel()
+        self._sampling.end()
 
     def _keep(self, finished: State, error: OSError) -> None:
         """Keep an outcome that the disk does not take, for clients that ask, and try again. (The

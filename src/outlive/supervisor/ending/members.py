@@ -152,6 +152,11 @@ class Reaper:
         times = None if self.group is None else self.group.times_us()
         return sum(times) if times is not None else self._user_us + self._system_us + living.user_us + living.system_us
 
+    def memory_bytes(self, living: Use) -> int:
+        """Return the memory of the whole job. `living`: its living processes."""
+        memory = None if self.group is None else self.group.memory_bytes()
+        return living.memory_bytes if memory is None else memory
+
     def with_refused_forks(self, ended: State) -> State:
         """Return the state of a job that failed, with a message if processes were refused to it."""
         refused = 0 if self.group is None or ended.message or not ended.exit_code else self.group.refused_forks()

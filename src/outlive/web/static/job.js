@@ -11,7 +11,7 @@ import { askedFacts, commandForm, ends, lineForm, turnEnd } from "./questions.js
 import { Rows } from "./rows.js";
 import { deleteJobs, startCommand } from "./start.js";
 import { Terminal } from "./terminal.js"; // nothing is loaded later on: another program may listen then
-import { curvesOf, watchUsage } from "./usage.js";
+import { curvesOf, kept, watchUsage } from "./usage.js";
 
 const MOST_MATCHES = 20_000;
 const MOST_LOOKED = 100_000_000; // bytes in which groups are looked for unasked
@@ -420,7 +420,7 @@ export function show(parts, signal, page, id) {
   showSide();
   learn();
   live();
-  showCurves();
+  asked(async () => { kept(id, (await mine("usage")).samples); showCurves(); });
   watchUsage(() => (runs() && !job.host ? [id] : []), showCurves, signal, 1000);
   addEventListener("themechange", showCurves, { signal });
   addEventListener("resize", showCurves, { signal });

@@ -5,12 +5,12 @@ import { base } from "./api.js";
 import { OVER, age, ago, badge, begun, condition, every, h, lasted, made, number, on, one, over, patch, shell } from "./dom.js";
 import { inbox, nextQuestion, notifier } from "./questions.js";
 import { deleteJobs, startCommand } from "./start.js";
-import { small, watchUsage } from "./usage.js";
+import { cpuOf, small, watchUsage } from "./usage.js";
 
 const ROW = 34;
 // Head of a column, what it is sorted by, and which way first
 const COLUMNS = {
-  name: ["Job", (job) => job.name.toLowerCase(), 1], cpu: ["CPU", (job) => (job.usage?.user_ms ?? 0) + (job.usage?.system_ms ?? 0), -1],
+  name: ["Job", (job) => job.name.toLowerCase(), 1], cpu: ["CPU", cpuOf, -1],
   memory: ["Memory", (job) => job.usage?.peak_memory_bytes ?? 0, -1], owner: ["Owner", (job) => job.owner ?? "", 1], state: ["State", (job) => condition(job).text, 1],
   ended: ["Ended", (job) => job.finished_at ?? "9", -1], took: ["Took", (job) => lasted(job), -1],
 };

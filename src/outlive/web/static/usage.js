@@ -1,11 +1,10 @@
-// What jobs use, as this page has seen it: samples are taken while a person looks, and kept here.
+// What jobs use: samples that this page takes while a person looks, and those that supervisors kept.
 
 import { call } from "./api.js";
 import { bytes, h, on } from "./dom.js";
 import { forever, sleep } from "./polling.js";
 
-const MOST = 1200; // samples of a job; then every other one of the older half goes
-const HOLE = 15_000; // ms: no line is drawn across a time without samples
+const MOST = 1200; // samples of a job; then every other old one goes
 const known = new Map(); // job → [{ at, cpu, memory, end }]
 
 // Sample these jobs until the signal comes: `wanted` returns their ids, `told` is called after each look
@@ -13,9 +12,8 @@ export function watchUsage(wanted, told, signal, every = 2000) {
   forever(async () => {
     const jobs = wanted().slice(0, 50);
     if (jobs.length) {
-      const found = await call("samples", { jobs }, signal);
-      for (const [id, [cpu, memory, end]] of Object.entries(found.samples)) {
-        const samples = [...known.get(id) ?? [], { at: found.at, cpu, memory, end }];
+      for (const [id, sample] of Object.entries((await call("samples", { jobs }, signal)).samples)) {
+        const samples = [...known.get(id) ?? [], sample];
         known.set(id, samples.length > MOST ? samples.filter((_, at) => at > MOST / 2 || at % 2) : samples);
       }
       told();
@@ -24,12 +22,18 @@ export function watchUsage(wanted, told, signal, every = 2000) {
   }, signal, () => true);
 }
 
+// Take over what the supervisor of a job has kept
+export function kept(id, samples) {
+  const seen = known.get(id) ?? [];
+  known.set(id, [...samples.filter((one) => !(one.at >= seen[0]?.at)), ...seen]);
+}
+
 // The rates between samples: { from, to, cpu (1 is one processor), memory, output (bytes a second), end }
 export function rates(id) {
   const samples = known.get(id) ?? [];
   return samples.slice(1).flatMap((now, at) => {
     const before = samples[at], ms = now.at - before.at;
-    if (ms <= 0 || ms > HOLE) return [];
+    if (ms <= 0) return [];
     return { from: before.at, to: now.at, cpu: Math.max(0, now.cpu - before.cpu) / ms, memory: now.memory, output: (1000 * Math.max(0, now.end - before.end)) / ms, end: now.end };
   });
 }
@@ -59,16 +63,16 @@ function draw(canvas, pieces, { start, end, most, colour }) {
   }
 }
 
+export const cpuOf = (job) => (job.usage?.user_ms ?? 0) + (job.usage?.system_ms ?? 0);
+
 const SMALL_MS = 120_000; // that a small curve shows
 
-// The small curve of the list, and what it uses now; of a job that has ended, what it used
+// The small curve of the list, and what it uses now, or used
 export function small(job) {
   const found = rates(job.job_id);
-  const used = job.usage;
   if (job.state !== "running" || !found.length) {
-    const cpu = used ? (used.user_ms ?? 0) + (used.system_ms ?? 0) : 0;
-    const memory = used?.peak_memory_bytes;
-    return h("div.use", used && job.finished_at && h("span", `${(cpu / 1000).toFixed(cpu < 10_000 ? 1 : 0)} s CPU${memory ? ` · ${bytes(memory)}` : ""}`));
+    const cpu = cpuOf(job), memory = job.usage?.peak_memory_bytes;
+    return h("div.use", job.usage && job.finished_at && h("span", `${(cpu / 1000).toFixed(cpu < 10_000 ? 1 : 0)} s CPU${memory ? ` · ${bytes(memory)}` : ""}`));
   }
   const now = found.at(-1);
   const canvas = h("canvas.small-curve", { "aria-hidden": "true", width: 110, height: 20 });
