@@ -1,8 +1,9 @@
-"""JSON without the import of `json`.
+"""JSON without the import of `json`, for what runs for as long as a job, and on the way of each call.
 
-`json` loads `re`, which loads `enum`, `functools` and `collections`: together more than half of
-what a bare Python takes to start. This module calls the C code of `_json`, which loads nothing.
-Where `_json` is missing or has changed, it falls back on `json`.
+`json` loads `re`, which loads `enum`, `functools` and `collections`. A supervisor that keeps them is 1.1 MB larger, an
+eighth of what a job may take, and a call of the command line, which has `re` from `typing`, takes 1.1 ms longer (both
+measured), a tenth of what a bare Python takes. So this module calls the C code of `_json`, which loads
+nothing. Where `_json` is missing or has changed, it falls back on `json`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
         and inspection.state.state == "created"
         and not _is_handed_over(inspection, job)
     ):
-        from outlive.jobs.permission import pending  # late: 3 ms, and few jobs are asked about
+        from outlive.jobs.permission import pending  # late: 4 ms of a `status`, and few jobs are asked about
 
         inspection = pending.settle(ctx, job)
     if inspection.elsewhere:
@@ -45,7 +45,7 @@ def _look_after(ctx: Context, job: JobDir, inspection: Inspection, *, by_supervi
         not inspection.state.finished or inspection.supervised or not ctx.store.is_marked_live(job.job_id)
     ):
         return
-    from outlive.jobs.starting import adopting  # late: 5 ms, and few supervisors are killed with their guardian
+    from outlive.jobs.starting import adopting  # late: 6 ms, and few supervisors are killed with their guardian
 
     if by_supervisor:
         adopting.adopt(ctx, job, inspection, asked=asked)
@@ -77,7 +77,9 @@ def require_in_place(job: JobDir) -> None:
     the lock may be gone before the directory is."""
     for _ in range(_DELETED_TRIES):
         if not job.is_in_place():
-            from outlive.jobs.diagnosis import deleted  # late: few jobs are removed while a call is at work on them
+            from outlive.jobs.diagnosis import (
+                deleted,  # late: 0.7 ms of a `status`, and few jobs are removed while a call is at work on them
+            )
 
             raise deleted.meanwhile(job)
         if job.has_lock():

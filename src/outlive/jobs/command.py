@@ -125,7 +125,7 @@ def _require_readable(script: bytes, wrapper: list[str]) -> None:
             f"the shell string is longer than {limits.MAX_SCRIPT_BYTES:,} bytes (8 MiB)",
             hint="Put it into a file, and run that.",
         )
-    from outlive.system import scripts  # late: 1 ms, and few jobs have such a script
+    from outlive.system import scripts  # late: 4 ms of a start, OpenSSL too, and few jobs have such a script
 
     if not scripts.can_read(wrapper):
         raise invalid(
@@ -138,7 +138,7 @@ def _require_readable(script: bytes, wrapper: list[str]) -> None:
 def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
     if given is None:
         return ctx.shell
-    import shutil  # late: 0.5 ms, and few calls name a shell
+    import shutil  # late: 1.3 ms of a start, and few calls name a shell
 
     if len(given) > limits.MAX_SHELL_CHARS:  # shlex takes quadratic time, in which a server answers no call
         raise invalid("shell", f"the shell wrapper is longer than {limits.MAX_SHELL_CHARS:,} characters")

@@ -74,7 +74,7 @@ def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None
     pending; None if none was asked for."""
     if inspection.definition.approval is None:
         return None
-    from outlive.jobs.permission import facts  # late: 0.5 ms, and few jobs are asked about
+    from outlive.jobs.permission import facts  # late: 0.4 ms of a `status`, and few jobs are asked about
 
     return facts.of_approval(job, inspection.definition)
 
@@ -92,7 +92,7 @@ def waiting(inspection: Inspection, output: Output) -> Prompt:
         or output.end != record.seq
     ):
         return Prompt(waiting_for_input=False, keyboard=held)
-    from outlive.jobs.interaction import prompt  # late: 1 ms, and few jobs ask
+    from outlive.jobs.interaction import prompt  # late: 1.6 ms of a `status`, and few jobs ask
 
     # A program that reads key by key shows what is typed itself (an editor, a shell)
     echo = None if record.echo is None else record.echo or not record.canonical
@@ -130,7 +130,7 @@ def advice(
     quiet = silent_ms is not None and silent_ms >= limits.SILENT_MS
     if not (told or special or quiet or (state.finished and (state.exit_code or shell))):
         return None
-    from outlive.jobs.diagnosis import advice as diagnosis  # late: 3 ms, and most jobs are well
+    from outlive.jobs.diagnosis import advice as diagnosis  # late: 10 ms, and most jobs are well
 
     return diagnosis.of(ctx, inspection, job, output, asks, supervisor, silent_ms)
 
@@ -139,7 +139,7 @@ def reported(inspection: Inspection) -> Reported:
     """Return what the test report of an ended job says; nothing of a job without one."""
     if inspection.definition.report is None or not inspection.state.finished:
         return Reported()
-    from outlive.jobs.diagnosis import report  # late: few jobs have a report
+    from outlive.jobs.diagnosis import report  # late: 35 ms, of XML, and few jobs have a report
 
     checkpoint()
     return report.reported(inspection)
@@ -188,7 +188,7 @@ def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun |
     state = inspection.state
     if not (state.finished and state.ended_badly) or state.started_at is None or state.reason == "kill":
         return None
-    from outlive.jobs.diagnosis import earlier_runs  # late: for failures alone
+    from outlive.jobs.diagnosis import earlier_runs  # late: 5 ms, for failures alone
 
     return earlier_runs.previous(ctx, inspection, output)
 

@@ -56,7 +56,7 @@ def open_by_id(ctx: Context, text: str) -> JobDir:
     except OutliveError as error:
         if error.code != "job_not_found":
             raise
-        from outlive.jobs.diagnosis import deleted  # late: for a mistake alone
+        from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, for a mistake alone
 
         raise deleted.explained(ctx, text, error) from error
     _note_owner(ctx, job_id)

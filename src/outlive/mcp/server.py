@@ -158,7 +158,7 @@ class Handlers:
         elif ctx.request is None and ctx.request_id is not None:
             self._calls.when_sent(ctx.request_id, sent)
         elif ctx.request is not None:
-            from outlive.mcp.http import delivery  # late: stdio has no HTTP
+            from outlive.mcp.http import delivery  # late: 0.5 MB, and stdio has no HTTP
 
             delivery.when_over(ctx.request.scope, ctx.request_id, sent)
 

@@ -96,7 +96,7 @@ def _shown(error: BaseException) -> str:
 
 
 def _trace(error: BaseException) -> bytes:
-    import traceback  # only here: it loads a dozen modules
+    import traceback  # late: 1.4 MB of each supervisor, for a fault of ours alone
 
     text = "".join(traceback.format_exception(error)).encode("utf-8", "replace")
     half = _TRACE_BYTES // 2

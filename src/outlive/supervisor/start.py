@@ -142,7 +142,7 @@ def _limits(definition: Definition, state: State) -> tuple[Limits | None, State]
     """Return the limits of the command, made ready, and the state that tells of them."""
     if definition.resources is None:
         return None, state
-    from outlive.supervisor.resources.apply import Limits  # late: few jobs have limits
+    from outlive.supervisor.resources.apply import Limits  # late: 0.2 MB of each supervisor, and few jobs have limits
 
     elsewhere, sandboxed = definition.host is not None, definition.sandbox is not None
     limits = Limits(definition.resources, state.job_id, sandboxed=sandboxed, engine=elsewhere)
@@ -289,7 +289,7 @@ def _spawn(
 def _add_script(job: JobDir, definition: Definition, argv: list[str], stdio: dict[int, int]) -> None:
     """Add the fd of a script that is too long for `argv`, whose last word becomes one that has the
     shell read it. Errors: OSError."""
-    from outlive.system import scripts  # late: few jobs have such a script
+    from outlive.system import scripts  # late: 0.6 MB of each supervisor, and few jobs have such a script
 
     assert definition.script is not None
     argv[-1], end = scripts.reading(argv)
@@ -306,7 +306,9 @@ def _terminal(job_fds: JobFds) -> Terminal | None:
     takes the keyboard gives the terminal this size back."""
     if job_fds.master is None:
         return None
-    from outlive.supervisor.input.terminal import new_record  # late: most jobs have no terminal
+    from outlive.supervisor.input.terminal import (
+        new_record,  # late: 1.1 MB of each supervisor, and most jobs have no terminal
+    )
 
     return new_record(job_fds.master)
 
@@ -321,7 +323,7 @@ def _spawn_inside(
 ) -> tuple[int, Identity]:
     """Start the command in its sandbox. Return its pid, and the identity of the sandbox's process
     1."""
-    from outlive.sandbox import session  # late: few jobs have a sandbox
+    from outlive.sandbox import session  # late: 0.5 MB of each supervisor, and few jobs have a sandbox
 
     assert definition.sandbox is not None
     assert job_fds.report is not None

@@ -174,7 +174,7 @@ def collect(request: Request) -> None:
     Never raises.
     """
     try:
-        from outlive.store.cleanup import automatic  # late: threads, and no caller waits for this
+        from outlive.store.cleanup import automatic  # late: 1 MB of each supervisor, and no caller waits for this
 
         assert request.bounds is not None
         os.nice(_GC_NICE)  # for good: only root may go back

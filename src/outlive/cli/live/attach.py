@@ -60,7 +60,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
     with contextlib.closing(ctx.store), lookup.open_job(ctx, values["job"]) as job:
         inspection = adoption.inspect_and_adopt(ctx, job)
         if inspection.definition.approval is not None:
-            from outlive.cli import ask  # late: few jobs are asked about
+            from outlive.cli import ask  # late: 20 ms, and few jobs are asked about
 
             if ask.is_pending(job, inspection):
                 inspection = ask.about(ctx, job, read_only=values["read_only"])

@@ -33,7 +33,7 @@ _REPAINT_BYTES = 65_536  # one repaint is not longer
 
 def drawn(inspection: Inspection, output: Output) -> Screen:
     """Return the screen as it is now. Output after a gap is drawn on an empty screen."""
-    from outlive.render.screen import render  # 40 ms
+    from outlive.render.screen import render  # late: 40 ms, of pyte
 
     terminal = inspection.state.terminal or Terminal()
     sizes = [(seq, cols, rows) for seq, cols, rows in terminal.sizes]

@@ -47,7 +47,7 @@ def telling_line(ctx: Context, inspection: Inspection, output: Output) -> str | 
     """Return the line that says why, of a command that exited with another code than 0; of others the last line that is
     not blank. None if there is none."""
     if inspection.state.exit_code:
-        from outlive.render.failures import telling  # late: RE2, for failures alone
+        from outlive.render.failures import telling  # late: 3 ms of each answer with output, for failures alone
 
         return telling.line(output, ctx.config.get("output", "problem_matcher") or ())
     return ends.last_line(output)

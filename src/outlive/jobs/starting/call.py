@@ -146,7 +146,7 @@ class StartCall:
 
     def start_approved(self, ctx: Context, plan: Plan, job: JobDir, holder: int) -> Started:
         """Wait for the approval of a job, start it, and answer. Closes `job` and `holder`."""
-        from outlive.jobs.permission import approval  # late: 2 ms, and few jobs are asked about
+        from outlive.jobs.permission import approval  # late: 6 ms of a start, and few jobs are asked about
 
         if ctx.asks is not None and ctx.asks(plan.definition):
             self.answer_now()
@@ -202,7 +202,7 @@ def _wants_person(inspection: Inspection, job: JobDir) -> str | None:
     does: it would say and do nothing more."""
     if inspection.definition.pty or inspection.elsewhere or inspection.state.state != "running":
         return None
-    from outlive.jobs.diagnosis import silence  # late: most calls have ended before the first look
+    from outlive.jobs.diagnosis import silence  # late: 2 ms of a start, and most calls have ended before the first look
 
     return silence.of_person(inspection, job)
 

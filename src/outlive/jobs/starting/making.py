@@ -34,7 +34,7 @@ _ANEW_S = 0.005  # between two looks at a start that a guardian makes again
 def require_allowed(ctx: Context, plan: Plan, *, ask: bool) -> None:
     """Ask the policy, if there is one, about the commands of a job (permission/commands.require). Errors: denied."""
     if ctx.config.has("policy"):
-        from outlive.jobs.permission import commands  # late: 2 ms, and most people have no policy
+        from outlive.jobs.permission import commands  # late: 6 ms of a start, and most people have no policy
 
         commands.require(ctx, plan, ask=ask)
 
@@ -123,7 +123,7 @@ def begin(
     memory = -1
     try:
         if definition.systemd_scope or definition.resources is not None:
-            from outlive.jobs.starting import scope as scope_module  # late: 1 ms, and few jobs get a scope
+            from outlive.jobs.starting import scope as scope_module  # late: 2 ms of a start, and few jobs get a scope
 
             scope = scope_module.entered(ctx, definition)
         here, there = fds.pair()

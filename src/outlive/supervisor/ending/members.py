@@ -191,6 +191,6 @@ def _sources(times: object, peak: object) -> Sources:
 
 
 def _group_of(recorded: OwnGroup) -> JobGroup | None:
-    from outlive.system.job_group import JobGroup  # late: few jobs have one
+    from outlive.system.job_group import JobGroup  # late: 0.1 MB of each supervisor, and few jobs have one
 
     return JobGroup.of(recorded)
