@@ -37,13 +37,6 @@ def start() -> Iterator[Start]:
     yield from started_by_tests()
 
 
-@pytest.fixture
-def null() -> Iterator[int]:
-    fd = os.open(os.devnull, os.O_RDONLY)
-    yield fd
-    os.close(fd)
-
-
 class TestWhatMayNotBeRead:
     @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
     @pytest.mark.parametrize(("dumpable", "wanted"), [(0, "unreadable"), (1, "reading")])

@@ -23,18 +23,10 @@ def shown(text: str, *secrets: Value, shapes: bool = True) -> str:
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "GITHUB_TOKEN",
-            "TOKEN",
-            "npm_config__authToken",
-            "AWS_SECRET_ACCESS_KEY",
-            "PGPASSWORD",
-            "DB_PASSWD",
-            "X_AUTH",
-        ),
-        *("OPENAI_API_KEY", "SIGNING_KEY", "GOOGLE_CREDENTIALS", "SECRET_KEY_BASE", "MYSQL_PWD", "GITHUB_PAT"),
+        "GITHUB_TOKEN", "TOKEN", "npm_config__authToken", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "DB_PASSWD", "X_AUTH",
+        "OPENAI_API_KEY", "SIGNING_KEY", "GOOGLE_CREDENTIALS", "SECRET_KEY_BASE", "MYSQL_PWD", "GITHUB_PAT",
     ],
-)
+)  # fmt: skip
 def test_a_name_that_looks_secret(name: str) -> None:
     assert values.has_secret_name(name)
 
@@ -50,25 +42,10 @@ def test_a_name_that_does_not(name: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *(
-            "short-7", "productive", "Production", "20261125", "1_000_000.5", "2026-11-25T10:00:00Z", "true",
-            "$GITHUB_TOKEN",
-        ),
-        *(
-            "/run/secrets/token",
-            "~/.ssh/id_ed25519",
-            "config/keys/prod.pem",
-            "./Models/Llama3-8B",
-            "https://a.example/oauth",
-        ),
-        *(
-            "${DB_PASSWORD}",
-            "$(pass show x)",
-            "<your-token-here>",
-            "********",
-            "xxxxxxxxxxxx",
-            "/home/User1/Projects/key",
-        ),
+        "short-7", "productive", "Production", "20261125", "1_000_000.5", "2026-11-25T10:00:00Z", "true",
+        "$GITHUB_TOKEN", "/run/secrets/token", "~/.ssh/id_ed25519", "config/keys/prod.pem", "./Models/Llama3-8B",
+        "https://a.example/oauth", "${DB_PASSWORD}", "$(pass show x)", "<your-token-here>", "********", "xxxxxxxxxxxx",
+        "/home/User1/Projects/key",
     ],
 )  # fmt: skip
 def test_a_value_that_is_no_secret(value: str) -> None:
@@ -136,33 +113,15 @@ def test_a_known_shape_is_masked_and_nothing_around_it(text: str, masked: str) -
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            "token: str = field(help)",
-            "TOKEN=abc",
-            "MAX_TOKENS = 16384",
-            "HF_TOKEN=/run/secrets/hf",
-            "TOKEN=${CI_TOKEN:?}",
-        ),
-        *("https://example.org:8080/a", "ssh://git@github.com/x", "mailto:me@host", "postgres://u:$PASS@h", "a@b.c:d"),
-        *("authorization: required", "a bearer authentication scheme", "sk-learn-contrib-packages", "task-sk-x"),
-        *(
-            "self._auth = self.make_auth(x1)",
-            'START = "-----BEGIN PRIVATE KEY-----"',
-            "sk-ecdsa-sha2-nistp256@openssh.com",
-        ),
-        *(
-            "eyJhbGciOiJIUzI1NiJ9",
-            "npm_config_registry=x",
-            "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
-        ),
-        *(
-            "A perfectly normal line.\n" * 3,
-            "päßwörter: ünbekannt",
-            "SORT_BY=created-at-desc",
-            "pypi-simple-index-mirror",
-        ),
+        "token: str = field(help)", "TOKEN=abc", "MAX_TOKENS = 16384", "HF_TOKEN=/run/secrets/hf",
+        "TOKEN=${CI_TOKEN:?}", "https://example.org:8080/a", "ssh://git@github.com/x", "mailto:me@host",
+        "postgres://u:$PASS@h", "a@b.c:d", "authorization: required", "a bearer authentication scheme",
+        "sk-learn-contrib-packages", "task-sk-x", "self._auth = self.make_auth(x1)",
+        'START = "-----BEGIN PRIVATE KEY-----"', "sk-ecdsa-sha2-nistp256@openssh.com", "eyJhbGciOiJIUzI1NiJ9",
+        "npm_config_registry=x", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        "A perfectly normal line.\n" * 3, "päßwörter: ünbekannt", "SORT_BY=created-at-desc", "pypi-simple-index-mirror",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_secret_stays(text: str) -> None:
     assert shown(text) == text
 
