@@ -18,7 +18,7 @@ import pytest
 import outlive
 from outlive import config, demo, verbs
 from outlive.cli import parse
-from outlive.verbs.spec import Arg
+from outlive.verbs.spec import Arg, GlobalOptions
 from support import pages
 from support.cli import Cli, Jobs, environment
 from support.mcp_client import McpSession
@@ -146,8 +146,8 @@ def test_what_pages_show_is_run() -> None:
 def test_every_command_a_page_shows_is_understood(page: Path) -> None:
     for line in pages.commands(page):
         for call in pages.calls_of(line):
-            verb, _, _ = parse.parse(call, "/")
-            assert verb.name in verbs.names(), line
+            name, words = parse.verb_name(parse.leading(call, GlobalOptions(), "/"))
+            parse.arguments(verbs.load(name), words, GlobalOptions(), "/")
 
 
 @needs_jq

@@ -10,7 +10,7 @@ from outlive import verbs as verbs_module
 from outlive.cli import help as help_
 from outlive.cli import parse
 from outlive.verbs import spec
-from outlive.verbs.spec import Arg, Verb
+from outlive.verbs.spec import Arg, GlobalOptions, Verb
 
 GLOBAL = {arg.cli for arg in parse.GLOBALS} | {"-h", "-v"}
 
@@ -64,8 +64,9 @@ def offered(verb: Verb) -> list[Arg]:
 
 @pytest.mark.parametrize("line", SEED.strip().splitlines())
 def test_a_command_line_of_the_seed_is_still_understood(line: str) -> None:
-    verb, _, _ = parse.parse(shlex.split(line), "/here")
-    assert f" {verb.name} " in f" {line} "
+    name, words = parse.verb_name(parse.leading(shlex.split(line), GlobalOptions(), "/here"))
+    parse.arguments(verbs_module.load(name), words, GlobalOptions(), "/here")
+    assert f" {name} " in f" {line} "
 
 
 @pytest.mark.parametrize("name", verbs_module.names())

@@ -317,9 +317,7 @@ def test_help_in_front_of_the_verb_leaves_the_verb_to_be_read() -> None:
     assert options.help is True
 
 
-def test_a_whole_command_line_gives_the_verb_its_arguments_and_the_global_options(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("outlive.verbs.load", lambda name: {"status": STATUS}[name])
-    verb, values, options = parse.parse(["-v", "status", "J"], "/here")
-    assert (verb.name, values, options.verbose) == ("status", {"job": "J"}, 1)
+def test_a_whole_command_line_gives_the_verb_its_arguments_and_the_global_options() -> None:
+    options = GlobalOptions()
+    name, words = parse.verb_name(parse.leading(["-v", "status", "J"], options, "/here"))
+    assert (name, parse.arguments(STATUS, words, options, "/here"), options.verbose) == ("status", {"job": "J"}, 1)

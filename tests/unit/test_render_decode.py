@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from outlive.render.decode import MAX_HELD_BYTES, decode, decode_exact, trailing_cut
+from outlive.render.decode import MAX_HELD_BYTES, decode, decode_exact, leading_cut, trailing_cut
 
 OUT, ERR = 1, 2
 
@@ -147,7 +147,7 @@ def test_the_pieces_given_are_not_changed() -> None:
 def test_a_window_drops_only_the_characters_its_edges_cut(text: str, start: int, end: int) -> None:
     data = text.encode("utf-8", "replace")
     part = data[start:end]
-    shown = decode_exact(part[: len(part) - trailing_cut(part)], cut_start=True)
+    shown = decode_exact(part[leading_cut(part) : len(part) - trailing_cut(part)])
     assert "\ufffd" not in shown or "\ufffd" in text
     assert shown in data.decode()
     assert len(data[start:end]) - len(shown.encode()) <= 6
@@ -155,7 +155,7 @@ def test_a_window_drops_only_the_characters_its_edges_cut(text: str, start: int,
 
 def test_edges_are_kept_unless_they_can_be_cut_characters() -> None:
     assert decode_exact(b"\x82\xaca\xe2\x82") == "\ufffd\ufffda\ufffd"
-    assert decode_exact(b"\x82\xaca\xe2\x82", cut_start=True) == "a\ufffd"
+    assert leading_cut(b"\x82\xaca\xe2\x82") == 2
     assert trailing_cut(b"\x82\xaca\xe2\x82") == 2
-    assert decode_exact(b"\x80\x80\x80\x80a\xff", cut_start=True) == "\ufffd" * 4 + "a\ufffd"
+    assert leading_cut(b"\x80\x80\x80\x80a\xff") == 0
     assert trailing_cut(b"\x80\x80\x80\x80a\xff") == 0

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from outlive import config
 from outlive.cli import stdio
+from outlive.cli.live import terminal_context
 from outlive.core.ids import short_id
 from outlive.core.members import text_of
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError
-from outlive.jobs.context import Context
 from outlive.jobs.news.session import News, of_window
-from outlive.launch.from_cli import Launcher
-from outlive.store.root import Store, default_path
+from outlive.store.root import default_path
 from outlive.verbs.spec import GlobalOptions
 
 _MOST_BYTES = 1 << 20
@@ -55,27 +54,15 @@ def main(values: Mapping[str, object], options: GlobalOptions) -> int:
 
 def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) -> None:
     session, name = event.get("session_id"), event.get("hook_event_name")
-    env = dict(os.environ)
+    env = os.environ
     if not isinstance(session, str) or not isinstance(name, str):
         raise ValueError("the event names no session")  # noqa: TRY004 - of what was read
     if not os.path.isdir(options.root or default_path(env)):
         return  # no job was ever started
-    store = Store.open(options.root, env)
-    try:
-        configuration = config.load(env, options.config)
-        ctx = Context(  # noqa: S604 - its `shell` starts nothing
-            store,
-            configuration,
-            face="cli",
-            owner="cli",
-            client=None,
-            cwd=None,
-            env=env,
-            launcher=Launcher(),
-            shell=("sh", "-lc"),
-        )
+    ctx = terminal_context.opened(options, "hook")
+    with contextlib.closing(ctx.store):
         here = (env.get(host.directory), event.get("cwd"))
-        news = News(ctx, session, of_window(store, host.client, [one for one in here if isinstance(one, str)]))
+        news = News(ctx, session, of_window(ctx.store, host.client, [one for one in here if isinstance(one, str)]))
         written = not news.notices
         try:
             if news.notices:
@@ -84,8 +71,6 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
                 written = True
         finally:
             news.sent(written)
-    finally:
-        store.close()
 
 
 def _in_form(host: _Host, name: str, text: str) -> dict[str, object]:

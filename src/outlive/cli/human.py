@@ -24,7 +24,6 @@ from outlive.render.plain_text import readable
 
 _STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
 HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
-_WHOSE_HEAD = ("OWNER", "DIRECTORY")  # with -v, or where they differ
 
 # What the face adds to an answer; of these the hint and the last lines of `status` stand below
 _ADDED = frozenset({"schema_version", "ok", "type", "hint", "snippet"})
@@ -54,8 +53,12 @@ def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) ->
     parts += _texts(answer)
     if answer["type"] == "screen" and not verbose:
         parts += [f"({line(one)})\n" for one in texts_of(answer, "warnings")]
-    parts += [f"({line(text_of(answer, 'hint'))})\n"] if answer.get("hint") else []
+    parts.append(_hint(answer))
     return "\n".join(part for part in parts if part) or "(no output)\n"
+
+
+def _hint(answer: dict[str, object]) -> str:
+    return f"({line(text_of(answer, 'hint'))})\n" if answer.get("hint") else ""
 
 
 def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
@@ -111,21 +114,15 @@ def _jobs(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
     jobs = entries_of(answer, "jobs")
     if not jobs:
         return f"{line(text_of(answer, 'hint') or 'There is no job to list.')}\n"
-    rows = [row(job, style.now) for job in jobs]
-    head: tuple[str, ...] = HEAD
-    if verbose or len({tuple(_whose(job)) for job in jobs}) > 1:
-        rows = [cells + _whose(job) for cells, job in zip(rows, jobs, strict=True)]
-        head = (*head, *_WHOSE_HEAD)
+    more: dict[str, list[str]] = {}
+    if verbose or len({(text_of(job, "owner"), text_of(job, "cwd")) for job in jobs}) > 1:
+        more |= {"OWNER": [text_of(job, "owner") for job in jobs], "DIRECTORY": [text_of(job, "cwd") for job in jobs]}
     if verbose:
-        rows = [cells + _command(job) for cells, job in zip(rows, jobs, strict=True)]
-        head = (*head, "COMMAND")
-    if all(summary.ended_badly(job) for job in jobs):
-        rows = [
-            cells + [text_of(job, "last_line") or text_of(job, "message")]
-            for cells, job in zip(rows, jobs, strict=True)
-        ]
-        head = (*head, "LAST LINE")
-    text = table(head, rows, style, colours=[summary.colour(job) for job in jobs])
+        more["COMMAND"] = [quoted.command(texts_of(job, "command")) for job in jobs]
+    if all(map(summary.ended_badly, jobs)):
+        more["LAST LINE"] = [text_of(job, "last_line") or text_of(job, "message") for job in jobs]
+    rows = [[*row(job, style.now), *cells] for job, *cells in zip(jobs, *more.values(), strict=True)]
+    text = table((*HEAD, *more), rows, style, colours=[summary.colour(job) for job in jobs])
     footer = [f"There are more than these {len(jobs)}: --limit 0 shows all."] if answer.get("truncated") else []
     footer += [f"{answer['skipped']} could not be read."] if answer.get("skipped") else []
     footer += [line(text_of(answer, "hint"))] if answer.get("hint") and not answer.get("truncated") else []
@@ -143,13 +140,12 @@ def _client(answer: dict[str, object]) -> str:
             _client(one) if "path" in one else f"{line(text_of(one, 'client'))}: {line(text_of(one, 'hint'))}\n"
             for one in entries_of(answer, "clients")
         )
-        return text + (f"({line(text_of(answer, 'hint'))})\n" if answer.get("hint") else "")
+        return text + _hint(answer)
     change = text_of(answer, "change")
     if answer["written"] or change == "none":
         text = f"{_CHANGES[change]} {line(text_of(answer, 'path'))} (server {line(text_of(answer, 'name'))}).\n"
-        text += (
-            f"As it was before the first change: {line(text_of(answer, 'backup'))}\n" if answer.get("backup") else ""
-        )
+        if answer.get("backup"):
+            text += f"As it was before the first change: {line(text_of(answer, 'backup'))}\n"
         text += "".join(
             f"  {line(text_of(one, 'member'))} = {json.dumps(one['value'])}: {line(text_of(one, 'why'))}\n"
             for one in entries_of(answer, "besides")
@@ -161,7 +157,7 @@ def _client(answer: dict[str, object]) -> str:
     if not answer["written"] and change != "none" and answer.get("fragment"):
         text += "\n" + readable(text_of(answer, "fragment"))
         text += f"\nOr: {line(text_of(answer, 'own_command'))}\n" if answer.get("own_command") else ""
-    return text + (f"({line(text_of(answer, 'hint'))})\n" if answer.get("hint") else "")
+    return text + _hint(answer)
 
 
 def _events(answer: dict[str, object], style: Style) -> str:
@@ -204,14 +200,6 @@ def row(job: dict[str, object], now: float) -> list[str]:
         name,
         " ".join(texts_of(job, "tags")),
     ]
-
-
-def _whose(job: dict[str, object]) -> list[str]:
-    return [text_of(job, "owner"), text_of(job, "cwd")]
-
-
-def _command(job: dict[str, object]) -> list[str]:
-    return [quoted.command(texts_of(job, "command"))]
 
 
 def _aside(job: dict[str, object]) -> str:
@@ -263,17 +251,20 @@ def _label(name: str) -> str:
 
 
 def _value(name: str, value: object, style: Style) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, (int, float)) and name.endswith("_ms"):
-        return duration(value)
-    if isinstance(value, (int, float)) and name.endswith("_bytes"):
-        return size(value)
+    if isinstance(value, (int, float)):
+        return _number(name, value)
     if name == "command" and isinstance(value, list):
         return quoted.command(value)
     if isinstance(value, list):
         return _list(value, style)
     return _object(value, style) if isinstance(value, dict) else line(str(value))
+
+
+def _number(name: str, value: float) -> str:
+    """Return a truth value or a number, with the unit that its name ends in."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return duration(value) if name.endswith("_ms") else size(value) if name.endswith("_bytes") else str(value)
 
 
 def _object(members: dict[str, object], style: Style) -> str:
@@ -307,12 +298,8 @@ def _rows(values: list[dict[str, object]], style: Style) -> str:
 def _cell(name: str, value: object) -> str:
     if value is None:
         return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int) and name.endswith("_ms"):
-        return duration(value)
-    if isinstance(value, int) and name.endswith("_bytes"):
-        return size(value)
+    if isinstance(value, (int, float)):
+        return _number(name, value)
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return " ".join(value)
     return value if isinstance(value, str) else json.dumps(value)

@@ -35,24 +35,12 @@ _BOOLEANS = ("true", "false", "yes", "no", "1", "0")
 _GLOBAL_FLAGS = {arg.cli: arg for arg in GLOBALS} | {"-h": GLOBALS[-1]}
 
 
-def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, object], GlobalOptions]:
-    """Return the verb, its arguments by name, and the global options.
-
-    Errors: invalid_argument with `usage` set.
-    """
-    options = GlobalOptions()
-    words = leading(argv, options, cwd)
-    name, words = verb_name(words)
-    verb = verbs.load(name)
-    return verb, arguments(verb, words, options, cwd), options
-
-
 def leading(argv: list[str], options: GlobalOptions, cwd: str | None) -> list[str]:
     """Read the global options in front of the verb into `options`.
 
     Return the words from the verb on.
     """
-    return _Reader((), options, cwd, before_verb=True).read(argv)
+    return _Reader((), options, cwd).read(argv)
 
 
 def verb_name(words: list[str]) -> tuple[str, list[str]]:
@@ -92,7 +80,7 @@ def arguments(verb: Verb, words: list[str], options: GlobalOptions, cwd: str | N
     Parsing stops at `--help` and `--version`, and nothing is required then; `asks_only(options)`
     tells the caller.
     """
-    reader = _Reader(verb.args, options, cwd, verb=verb.name)
+    reader = _Reader(verb.args, options, cwd, verb.name)
     reader.read(words)
     if asks_only(options):
         return {}
@@ -109,20 +97,13 @@ def asks_only(options: GlobalOptions) -> bool:
 class _Reader:
     """One pass over the words, from left to right."""
 
-    def __init__(
-        self,
-        args: tuple[Arg, ...],
-        options: GlobalOptions,
-        cwd: str | None,
-        *,
-        verb: str = "",
-        before_verb: bool = False,
-    ) -> None:
+    def __init__(self, args: tuple[Arg, ...], options: GlobalOptions, cwd: str | None, verb: str = "") -> None:
+        """`verb` is empty for the words in front of the verb."""
         self.args = args
         self.options = options
         self.cwd = cwd
         self.verb = verb
-        self.before_verb = before_verb
+        self.before_verb = not verb
         self.given: dict[str, Any] = {}
         named = {name: arg for arg in args for name in (arg.cli, arg.short) if name.startswith("-")}
         self.flags = {**named, **_GLOBAL_FLAGS}

@@ -59,23 +59,20 @@ def is_pending(job: dict[str, object]) -> bool:
 def of(answer: dict[str, object], style: Style) -> str:
     """Return some lines about the job of an answer."""
     job = line(text_of(answer, "short_id") or short_id(text_of(answer, "job_id")))
-    command = _command(answer)
+    command = quoted.command(texts_of(answer, "command"))
     name = line(text_of(answer, "name") or command)
     lines = [f"{style.paint(name, '1')}  {style.paint(f'job {job}', '2')}" if name else style.paint(f"job {job}", "1")]
     if command and command != name:
         lines.append(f"$ {command}")
     first, *others = _facts(answer, style.now) or [""]
     lines.append(", ".join([f"{style.paint(state_of(answer), colour(answer))} {first}".rstrip(), *others]))
-    lines += filter(None, (_place(answer), _fired(answer), _survivors(answer), _previous(answer)))
+    previous = other_run.previous(answer, duration)  # what changed since the run before
+    lines += filter(None, (_place(answer), _fired(answer), _survivors(answer), previous))
     if answer.get("tests") or answer.get("report_problem"):
         lines += map(line, wording.lines(answer))
     # What a person approves, or just did
     lines += [f"  {fact['label']}: {fact['value']}" for fact in entries_of(object_of(answer, "approval"), "facts")]
     return "\n".join(lines) + "\n"
-
-
-def _command(answer: dict[str, object]) -> str:
-    return quoted.command(texts_of(answer, "command"))
 
 
 def state_of(answer: dict[str, object]) -> str:
@@ -115,24 +112,14 @@ def _facts(answer: dict[str, object], now: float) -> list[str]:
             facts.append(f"waits for input: {line(prompt)}" if prompt else "waits for input")
         elif number_of(answer, "idle_ms") >= limits.SILENT_MS:
             facts.append(f"silent for {duration(number_of(answer, 'idle_ms'))}")
+        if answer.get("timeout_ms"):
+            facts.append(f"at most {duration(number_of(answer, 'timeout_ms'))}")
     elif answer["state"] != "created":
-        facts.append(
-            f"after {duration(number_of(answer, 'duration_ms'))}" if answer.get("duration_ms") is not None else ""
-        )
+        took = answer.get("duration_ms") is not None
+        facts.append(f"after {duration(number_of(answer, 'duration_ms'))}" if took else "")
         ago = max(0.0, now - seconds_of(text_of(answer, "finished_at"))) if answer.get("finished_at") else 0
         facts += [f"{duration(int(ago) * 1000)} ago"] if ago >= 1 else []
-    facts += (
-        [f"at most {duration(number_of(answer, 'timeout_ms'))}"]
-        if answer["state"] == "running" and answer.get("timeout_ms")
-        else []
-    )
     return facts
-
-
-def _previous(answer: dict[str, object]) -> str:
-    """Return what changed since the run before."""
-    said = other_run.previous(answer, duration) if answer.get("previous") else None
-    return said or ""
 
 
 def _place(answer: dict[str, object]) -> str:

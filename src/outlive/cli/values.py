@@ -12,24 +12,7 @@ from collections.abc import Callable
 from outlive.core.nearest import nearest
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, invalid
-from outlive.verbs.spec import (
-    BOOL,
-    BYTES,
-    ENV,
-    FLOAT,
-    INT,
-    ITEMS,
-    MS,
-    OBJECT,
-    PATH,
-    RUN,
-    SECONDS,
-    STR,
-    STRS,
-    WORDS,
-    Arg,
-    zero_means,
-)
+from outlive.verbs.spec import BYTES, ENV, FLOAT, INT, MS, OBJECT, PATH, RUN, SECONDS, WORDS, Arg, zero_means
 
 _METAVARS = {
     INT: "N",
@@ -37,15 +20,11 @@ _METAVARS = {
     MS: "DURATION",
     BYTES: "SIZE",
     SECONDS: "SECONDS",
-    STR: "TEXT",
     RUN: "RUN",
-    STRS: "TEXT",
-    ITEMS: "TEXT",
     ENV: "NAME=VALUE",
     OBJECT: "NAME=VALUE",
     PATH: "PATH",
     WORDS: "COMMAND",
-    BOOL: "",
 }
 
 
@@ -53,7 +32,7 @@ def metavar(arg: Arg) -> str:
     """Return what help and hints write in place of the value."""
     if arg.metavar:
         return arg.metavar
-    return "|".join(arg.choices) if arg.choices else _METAVARS[BYTES if _is_size(arg) else arg.kind]
+    return "|".join(arg.choices) if arg.choices else _METAVARS.get(BYTES if _is_size(arg) else arg.kind, "TEXT")
 
 
 def _is_size(arg: Arg) -> bool:
@@ -70,7 +49,7 @@ def checked(arg: Arg, text: str, cwd: str | None) -> object:
         raise invalid(arg.name, f"{arg.cli} is one of {known}, not {text!r}", hint=hint, usage=True)
     if arg.kind == PATH:
         return _absolute(arg, text, cwd)
-    read = _bytes if _is_size(arg) else _NUMBERS.get(arg.kind)
+    read = _with_unit if _is_size(arg) else _NUMBERS.get(arg.kind)
     return _bounded(arg, read(arg, text), text) if read else text
 
 
@@ -106,9 +85,9 @@ def _float(arg: Arg, text: str) -> float:
     return number
 
 
-def _milliseconds(arg: Arg, text: str) -> int:
+def _with_unit(arg: Arg, text: str) -> int:
     try:
-        return duration_ms(text, arg.cli)
+        return duration_ms(text, arg.cli) if arg.kind == MS else byte_count(text, arg.cli)
     except OutliveError as error:
         raise invalid(arg.name, error.message, hint=error.hint, usage=True) from None
 
@@ -123,19 +102,12 @@ def note_on_unit(arg: Arg, text: str) -> list[str]:
 _SECONDS_ELSEWHERE = ("--timeout", "--idle-timeout", "--kill-after")
 
 
-def _bytes(arg: Arg, text: str) -> int:
-    try:
-        return byte_count(text, arg.cli)
-    except OutliveError as error:
-        raise invalid(arg.name, error.message, hint=error.hint, usage=True) from None
-
-
 _NUMBERS: dict[str, Callable[[Arg, str], float]] = {
     INT: _integer,
     FLOAT: _float,
     SECONDS: _float,
-    MS: _milliseconds,
-    BYTES: _bytes,
+    MS: _with_unit,
+    BYTES: _with_unit,
 }
 
 

@@ -64,31 +64,20 @@ def survey(env: Mapping[str, str], cwd: str | None) -> list[dict[str, Any]]:
 
 
 def _of_file(client: Client, level: str, path: str, env: Mapping[str, str]) -> list[dict[str, object]]:
-    about = {"client": client.name, "title": client.title, "scope": level, "path": path, "present": False}
-    nothing: dict[str, object] = {
-        "configured": False,
-        "name": None,
-        "command": None,
-        "env": {},
-        "executable": None,
-        "problem": None,
-    }
+    about: dict[str, object] = {"client": client.name, "title": client.title, "scope": level, "path": path}
+    about |= {"present": False, "configured": False, "name": None, "command": None, "env": {}}
+    about |= {"executable": None, "problem": None}
     try:
         data = ConfigFile(path).read()
         if data is None:
-            return [{**about, **nothing}]
+            return [about]
         about["present"] = True
         servers = parsed(client, data).get(client.keys)
     except (OutliveError, ValueError) as error:  # ValueError: Unreadable, Misfit
-        return [{**about, **nothing, "problem": f"{path} cannot be read: {error}"}]
-    ours = (
-        {name: entry for name, entry in servers.items() if _is_meant(client, name, entry)}
-        if isinstance(servers, dict)
-        else {}
-    )
-    if not ours:
-        return [{**about, **nothing}]
-    return [{**about, **_of_entry(name, entry, env)} for name, entry in ours.items()]
+        return [{**about, "problem": f"{path} cannot be read: {error}"}]
+    named = servers.items() if isinstance(servers, dict) else ()
+    ours = [(name, entry) for name, entry in named if _is_meant(client, name, entry)]
+    return [{**about, **_of_entry(name, entry, env)} for name, entry in ours] or [about]
 
 
 def _is_meant(client: Client, name: str, entry: object) -> bool:

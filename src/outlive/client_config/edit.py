@@ -101,16 +101,21 @@ class Change:
                 self._document.set((*self._path, key), value)
 
     def _add_token_input(self) -> None:
-        asked = self._document.get(("inputs",))
-        if registry.input_id(self.name) not in _ids(asked):
+        if not self._token_inputs():
             self._document.append(("inputs",), registry.token_input(self.name))  # type: ignore[union-attr]  # VS Code has JSON
 
     def _drop_token_input(self) -> None:
         """Remove VS Code's input for our token, together with the entry that used it."""
         if self.old is None or not registry.uses_input(self.client, self.name, self.old):
             return
-        for index in reversed(_places(self._document.get(("inputs",)), registry.input_id(self.name))):
+        for index in reversed(self._token_inputs()):
             self._document.drop(("inputs",), index)  # type: ignore[union-attr]  # VS Code has JSON
+
+    def _token_inputs(self) -> list[int]:
+        """Return the places of VS Code's inputs for our token."""
+        inputs, wanted = self._document.get(("inputs",)), registry.input_id(self.name)
+        items = inputs if isinstance(inputs, list) else []
+        return [number for number, item in enumerate(items) if isinstance(item, dict) and item.get("id") == wanted]
 
     def _others(self) -> Entry:
         servers = parsed(self.client, self._before or b"").get(self.client.keys)
@@ -118,19 +123,19 @@ class Change:
 
     def _check(self, servers: Entry) -> None:
         """Read the new text before it replaces the file: nothing else may have changed."""
-        before = parsed(self.client, self._before or b"").value
-        after = parsed(self.client, self._document.text.encode("utf-8", "surrogateescape")).value
-        entry = _at(after, self.client.keys) or {}
-        rest = (self.client.keys[0], "inputs") if self.client.name == "vscode" else (self.client.keys[0],)
-        same = {key: value for key, value in before.items() if key not in rest} == {
-            key: value for key, value in after.items() if key not in rest
-        }
-        if not same or entry != servers:
+        before = parsed(self.client, self._before or b"")
+        after = parsed(self.client, self._document.text.encode("utf-8", "surrogateescape"))
+        if self._rest(before) != self._rest(after) or (after.get(self.client.keys) or {}) != servers:
             raise OutliveError(
                 "internal_error",
                 f"{self.file.path} is written in a way that this change would damage; nothing was written",
                 hint="Add the entry by hand: --print shows it. Please report this.",
             )
+
+    def _rest(self, document: Document) -> Entry:
+        """Return what no change is about."""
+        ours = {self.client.keys[0]} | ({"inputs"} if self.client.name == "vscode" else set())
+        return {key: value for key, value in document.value.items() if key not in ours}
 
 
 def parsed(client: Client, data: bytes) -> Document:
@@ -154,18 +159,3 @@ def _explained(path: str, client: Client) -> Iterator[None]:
             hint="Mend it there, or merge what --print shows by hand.",
             details={"path": path, **line},
         ) from error
-
-
-def _at(value: object, keys: tuple[str, ...]) -> object:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def _places(asked: object, wanted: str) -> list[int]:
-    items = asked if isinstance(asked, list) else []
-    return [number for number, item in enumerate(items) if isinstance(item, dict) and item.get("id") == wanted]
-
-
-def _ids(asked: object) -> list[object]:
-    return [item.get("id") for item in asked if isinstance(item, dict)] if isinstance(asked, list) else []

@@ -9,9 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from outlive.client_config.jsonc import Misfit, Unreadable
-
-Path = tuple[str, ...]
+from outlive.client_config.jsonc import Misfit, Path, Unreadable
 
 
 class Entries(ABC):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 Path = tuple[str, ...]
 
@@ -39,32 +39,23 @@ class Misfit(ValueError):
     """A value is not the object or the list that has to be there."""
 
 
-class _Node:
-    """A value and its place in the text. `children`: of an object or list, else None."""
+class _Node(NamedTuple):
+    """A value and its place in the text."""
 
-    __slots__ = ("start", "end", "value", "children", "is_object")
-
-    def __init__(self, start: int, end: int, value: object, children: list[_Child] | None, *, is_object: bool) -> None:
-        self.start = start
-        self.end = end
-        self.value = value
-        self.children = children
-        self.is_object = is_object
+    start: int
+    end: int
+    value: object
+    children: list[_Child] | None = None  # of an object or list
+    is_object: bool = False
 
 
-class _Child:
-    """A member of an object, or an item of a list.
+class _Child(NamedTuple):
+    """A member of an object, or an item of a list."""
 
-    `comma`: the place of its comma; -1: it has none.
-    """
-
-    __slots__ = ("key", "start", "node", "comma")
-
-    def __init__(self, key: str | None, start: int, node: _Node) -> None:
-        self.key = key
-        self.start = start
-        self.node = node
-        self.comma = -1
+    key: str | None
+    start: int
+    node: _Node
+    comma: int  # the place of its comma; -1: it has none
 
 
 class Document:
@@ -216,18 +207,17 @@ class Document:
         return first[1] if first else "  "
 
     def _rendered(self, value: object, indent: str) -> str:
-        lines = json.dumps(value, indent=self._unit(), ensure_ascii=False).split("\n")
-        return (self._newline() + indent).join(_short(lines))
+        text = _short(json.dumps(value, indent=self._unit(), ensure_ascii=False))
+        return text.replace("\n", self._newline() + indent)
 
 
-def _short(lines: list[str]) -> list[str]:
+def _short(text: str) -> str:
     """Put lists of strings on one line."""
-    text = "\n".join(lines)
     return re.sub(
         r'\[\n\s*("[^"\n]*"(?:,\n\s*"[^"\n]*")*)\n\s*\]',
         lambda match: "[" + re.sub(r",\n\s*", ", ", match[1]) + "]",
         text,
-    ).split("\n")
+    )
 
 
 def _line_indent(text: str, at: int) -> str:
@@ -272,7 +262,7 @@ class _Parser:
             return self._container(first)
         start = self._at
         value = self._string() if first in ('"', "'") and first else self._word()
-        return _Node(start, self._at, value, None, is_object=False)
+        return _Node(start, self._at, value)
 
     def _container(self, opened: str) -> _Node:
         self._levels += 1
@@ -286,11 +276,7 @@ class _Parser:
                 raise Unreadable(self._text, start, f"this {opened} is never closed")
             if children and children[-1].comma < 0:
                 raise self._wrong(f"a comma or {close} is missing")
-            child = self._child(is_object=opened == "{")
-            children.append(child)
-            if self._skip() == ",":
-                child.comma = self._at
-                self._at += 1
+            children.append(self._child(is_object=opened == "{"))
         self._at += 1
         self._levels -= 1
         return _Node(start, self._at, None, children, is_object=opened == "{")
@@ -302,7 +288,11 @@ class _Parser:
             if self._skip() != ":":
                 raise self._wrong("a colon is missing")
             self._at += 1
-        return _Child(key, start, self._value())
+        node, comma = self._value(), -1
+        if self._skip() == ",":
+            comma = self._at
+            self._at += 1
+        return _Child(key, start, node, comma)
 
     def _name(self) -> str:
         match = _WORD.match(self._text, self._at)

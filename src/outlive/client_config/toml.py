@@ -16,9 +16,7 @@ from typing import Any
 import tomlkit
 
 from outlive.client_config.entries import Entries
-from outlive.client_config.jsonc import Unreadable
-
-Path = tuple[str, ...]
+from outlive.client_config.jsonc import Path, Unreadable
 
 
 class Document(Entries):
@@ -27,7 +25,13 @@ class Document(Entries):
     mapping = "table"
 
     def parsed(self, text: str) -> dict[str, object]:
-        return _parsed(text)
+        try:
+            return tomllib.loads(text.replace("\r\n", "\n"))
+        except tomllib.TOMLDecodeError as error:
+            where = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+            before = text.splitlines(keepends=True)[: int(where[1]) - 1] if where else [text]
+            at = len("".join(before)) + (int(where[2]) - 1 if where else 0)
+            raise Unreadable(text, at, str(error).split(" (at ", 1)[0].lower()) from None
 
     def with_entry(self, path: Path, value: Any) -> str:
         newline = "\r\n" if "\r\n" in self.text else "\n"
@@ -36,10 +40,36 @@ class Document(Entries):
         return self.text + gap + newline.join(block) + newline
 
     def with_member(self, path: Path, value: object) -> str:
-        return _with_member(self.text, path[:-1], f"{_quoted(path[-1])} = {_literal(value)}")
+        # At the end of its table: tomlkit would add it behind the comments that precede the next one
+        lines = self.text.splitlines(keepends=True)
+        last: int | None = None
+        inside = False
+        for number, line in enumerate(lines):
+            names = _header(line)
+            inside = names == path[:-1] if names else inside
+            if inside and line.strip() and line.lstrip()[0] != "#":
+                last = number
+        if last is None:
+            return self.text
+        newline = "\r\n" if lines[last].endswith("\r\n") else "\n"
+        before = lines[last] if lines[last].endswith("\n") else lines[last] + newline
+        member = f"{_quoted(path[-1])} = {_literal(value)}"
+        return "".join([*lines[:last], before, member, newline, *lines[last + 1 :]])
 
     def without_entry(self, path: Path) -> str:
-        return _without_table(self.text, path)
+        # With every table below it; comments behind its last line belong to the next table
+        kept: list[str] = []
+        ours: list[str] | None = None
+        for line in self.text.splitlines(keepends=True):
+            names = _header(line)
+            if names:
+                kept += _comments_at_end(ours or [])
+                ours = [] if names[:2] == path else None
+            (kept if ours is None else ours).append(line)
+        rest = _comments_at_end(ours or [])
+        if ours is not None and not rest and kept and not kept[-1].strip():
+            kept.pop()  # an empty line that separates nothing any more
+        return "".join(kept + rest)
 
     def changed(self, path: Path, value: object) -> str:
         document: Any = tomlkit.parse(self.text)
@@ -51,45 +81,6 @@ class Document(Entries):
         else:
             at[path[-1]] = _inline(value)
         return tomlkit.dumps(document)
-
-
-def _with_member(text: str, table: Path, member: str) -> str:
-    """Return the text with one more line at the end of `[a.b]`.
-
-    tomlkit would add it behind the comments that precede the next table.
-    """
-    lines = text.splitlines(keepends=True)
-    last: int | None = None
-    inside = False
-    for number, line in enumerate(lines):
-        names = _header(line)
-        inside = names == table if names else inside
-        if inside and line.strip() and line.lstrip()[0] != "#":
-            last = number
-    if last is None:
-        return text
-    newline = "\r\n" if lines[last].endswith("\r\n") else "\n"
-    before = lines[last] if lines[last].endswith("\n") else lines[last] + newline
-    return "".join([*lines[:last], before, member, newline, *lines[last + 1 :]])
-
-
-def _without_table(text: str, table: Path) -> str:
-    """Return the text without `[a.b]` and every table below it.
-
-    Comments behind its last line belong to the next table.
-    """
-    kept: list[str] = []
-    ours: list[str] | None = None
-    for line in text.splitlines(keepends=True):
-        names = _header(line)
-        if names:
-            kept += _comments_at_end(ours or [])
-            ours = [] if names[:2] == table else None
-        (kept if ours is None else ours).append(line)
-    rest = _comments_at_end(ours or [])
-    if ours is not None and not rest and kept and not kept[-1].strip():
-        kept.pop()  # an empty line that separates nothing any more
-    return "".join(kept + rest)
 
 
 def _header(line: str) -> Path:
@@ -126,14 +117,3 @@ def _inline(value: object) -> object:
     table = tomlkit.inline_table()
     table.update(value)
     return table
-
-
-def _parsed(text: str) -> dict[str, object]:
-    """Errors: Unreadable."""
-    try:
-        return tomllib.loads(text.replace("\r\n", "\n"))
-    except tomllib.TOMLDecodeError as error:
-        where = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        before = text.splitlines(keepends=True)[: int(where[1]) - 1] if where else [text]
-        at = len("".join(before)) + (int(where[2]) - 1 if where else 0)
-        raise Unreadable(text, at, str(error).split(" (at ", 1)[0].lower()) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from outlive.client_config.registry import Client
 
@@ -10,20 +11,11 @@ _OF_A_DESKTOP = {"PATH": "/usr/local/bin:/usr/bin:/bin"}  # where no shell has r
 _KEPT_BY_A_DESKTOP = ("HOME", "LANG", "LOGNAME", "SHELL", "TMPDIR", "USER", "XDG_RUNTIME_DIR")
 
 
-class Start:
+class Start(NamedTuple):
     """What a client starts: the words, and the whole environment of the server."""
 
-    __slots__ = ("env", "words")
-
-    def __init__(self, words: Sequence[str], env: Mapping[str, str]) -> None:
-        self.words = tuple(words)
-        self.env = tuple(sorted(env.items()))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Start) and (self.words, self.env) == (other.words, other.env)
-
-    def __hash__(self) -> int:
-        return hash((self.words, self.env))
+    words: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
 
 
 def start_of(client: Client, words: Sequence[str], own: Mapping[str, str], env: Mapping[str, str]) -> Start:
@@ -37,4 +29,4 @@ def start_of(client: Client, words: Sequence[str], own: Mapping[str, str], env: 
         given |= _OF_A_DESKTOP
     if client.passes is not None:
         given = {name: value for name, value in given.items() if name in client.passes}
-    return Start(words, {**given, **own})
+    return Start(tuple(words), tuple(sorted({**given, **own}.items())))

@@ -14,9 +14,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from outlive.client_config.entries import Entries
-from outlive.client_config.jsonc import Misfit, Unreadable
-
-Path = tuple[str, ...]
+from outlive.client_config.jsonc import Misfit, Path, Unreadable
 
 
 class Document(Entries):
@@ -29,10 +27,30 @@ class Document(Entries):
         return content
 
     def with_entry(self, path: Path, value: object) -> str:
-        return _with_entry(self.text, path, value)
+        # Before the first entry of its outer key, or with that key at the end of the text
+        newline = "\r\n" if "\r\n" in self.text else "\n"
+        outer = _parsed(self.text).get(path[0])
+        lines = self.text.splitlines(keepends=True)
+        block = _written({path[1]: value}).splitlines()
+        if isinstance(outer, dict) and outer:
+            line, column = outer.lc.key(next(iter(outer)))  # type: ignore[attr-defined]  # its own mapping
+            return "".join([*lines[:line], *(" " * column + one + newline for one in block), *lines[line:]])
+        gap = "" if not self.text or self.text.endswith("\n") else newline
+        return self.text + gap + "".join(one + newline for one in [path[0] + ":", *("  " + one for one in block)])
 
     def without_entry(self, path: Path) -> str:
-        return _without_entry(self.text, path)
+        # Without its outer key too if it is the last
+        document = _parsed(self.text)
+        outer = document[path[0]]
+        line, column = document.lc.key(path[0]) if len(outer) == 1 else outer.lc.key(path[1])
+        lines = self.text.splitlines(keepends=True)
+        last = line
+        for number, one in enumerate(lines[line + 1 :], line + 1):
+            if one.strip() and not one.lstrip().startswith("#"):
+                if len(one) - len(one.lstrip()) <= column:
+                    break
+                last = number
+        return "".join(lines[:line] + lines[last + 1 :])
 
     def changed(self, path: Path, value: object) -> str:
         document = _parsed(self.text)
@@ -46,35 +64,6 @@ class Document(Entries):
         else:
             at[path[-1]] = value
         return _written(document)
-
-
-def _with_entry(text: str, path: Path, value: object) -> str:
-    """Return the text with an entry before the first one of its outer key, or with both at its end."""
-    newline = "\r\n" if "\r\n" in text else "\n"
-    outer = _parsed(text).get(path[0])
-    lines = text.splitlines(keepends=True)
-    block = _written({path[1]: value}).splitlines()
-    if isinstance(outer, dict) and outer:
-        line, column = outer.lc.key(next(iter(outer)))  # type: ignore[attr-defined]  # its own mapping
-        return "".join([*lines[:line], *(" " * column + one + newline for one in block), *lines[line:]])
-    gap = "" if not text or text.endswith("\n") else newline
-    return text + gap + "".join(one + newline for one in [path[0] + ":", *("  " + one for one in block)])
-
-
-def _without_entry(text: str, path: Path) -> str:
-    """Return the text without the lines of an entry, and without its outer key if it is the last."""
-    document = _parsed(text)
-    outer = document[path[0]]
-    alone = len(outer) == 1
-    line, column = document.lc.key(path[0]) if alone else outer.lc.key(path[1])
-    lines = text.splitlines(keepends=True)
-    last = line
-    for number, one in enumerate(lines[line + 1 :], line + 1):
-        if one.strip() and not one.lstrip().startswith("#"):
-            if len(one) - len(one.lstrip()) <= column:
-                break
-            last = number
-    return "".join(lines[:line] + lines[last + 1 :])
 
 
 def _parsed(text: str) -> Any:

@@ -23,10 +23,7 @@ PATH, PATHS = "absolute path", "array of absolute paths, or of paths below ~/"
 TABLES = "array of tables"
 # section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file.
 KEYS: dict[str, dict[str, tuple[str, object]]] = {
-    "shell": {
-        "unix": (STRINGS, None),
-        "windows": (STRINGS, None),
-    },
+    "shell": {"unix": (STRINGS, None), "windows": (STRINGS, None)},
     "exec": {
         "background_ms": ("integer", limits.YIELD_MS),
         "timeout_sec": ("number", limits.MCP_TIMEOUT_S),
@@ -47,16 +44,14 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
     "output": {
         # What of output is shown that is longer than an answer may be: render/view.py
         "show": ("auto|plain", "auto"),
-        # Which lines report a failure, besides those built in: render/failures/matchers.py, in the file alone
+        # Which lines report a failure, besides those built in: matching/problem_matchers.py, in the file alone
         "problem_matcher": (TABLES, None),
     },
     "mcp": {
         # Secrets in what a client is shown: all that are known, the values of variables, or none
         "mask": ("all|named|none", "all"),
     },
-    "serve": {
-        "workdir": ("string", None),
-    },
+    "serve": {"workdir": ("string", None)},
     "audit": {
         # Where it is recorded who did what: file, syslog or off. Not recorded unless asked for, because
         # the record keeps commands when their jobs are deleted

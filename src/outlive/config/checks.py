@@ -5,6 +5,8 @@ without a configuration does not load this module.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from outlive import limits
@@ -64,7 +66,7 @@ def checked(section: str, key: str, value: Any, where: str) -> object:
     if (section, key) == ("policy", "ask_timeout") and value == 0 and not isinstance(value, bool):
         value = "0"
     if key.endswith("_bytes") and isinstance(value, str):
-        value = _size(value, f"{section}.{key}", where)
+        value = _measured(byte_count, value, f"{section}.{key}", where)
     good = {
         STRINGS: isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value),
         "integer": isinstance(value, int) and not isinstance(value, bool) and value >= 0,
@@ -89,16 +91,13 @@ def checked(section: str, key: str, value: Any, where: str) -> object:
         if value not in DECISIONS:
             raise mistake(f"{where}: policy.default is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}, not {value!r}")
     if (section, key) in (("gc", "older_than"), ("policy", "ask_timeout")) and (key, value) != ("ask_timeout", "0"):
-        try:
-            duration_ms(value, f"{section}.{key}", bare_unit=None)
-        except OutliveError as error:
-            raise mistake(f"{where}: {error.message}", error.hint) from error
+        _measured(partial(duration_ms, bare_unit=None), value, f"{section}.{key}", where)
     return value
 
 
-def _size(text: str, name: str, where: str) -> int:
+def _measured(read: Callable[[str, str], int], text: str, name: str, where: str) -> int:
     try:
-        return byte_count(text, name)
+        return read(text, name)
     except OutliveError as error:
         raise mistake(f"{where}: {error.message}", error.hint) from error
 

@@ -39,15 +39,10 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
                 where = _place(path, written, f"hosts.{key}")
                 values[section, key] = host_settings.checked(key, value, where)
             else:
-                _set(values, section, key, value, where)
+                if key not in KEYS[section]:
+                    raise unknown(f"key {key} in [{section}]", key, list(KEYS[section]), where)
+                values[section, key] = checked(section, key, value, where)
     return values
-
-
-def _set(values: dict[tuple[str, str], object], section: str, key: str, value: object, where: str) -> None:
-    """Set a key as the file has it. Errors: config_error."""
-    if key not in KEYS[section]:
-        raise unknown(f"key {key} in [{section}]", key, list(KEYS[section]), where)
-    values[section, key] = checked(section, key, value, where)
 
 
 def _rules(value: object, path: str, text: str, where: str) -> list[Rule]:

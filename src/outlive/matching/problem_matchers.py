@@ -21,19 +21,7 @@ from outlive.errors import invalid
 from outlive.matching.built_in import MATCHERS
 
 ERROR, *_ = SEVERITIES = ("error", "warning", "notice", "info")
-_GROUPS = (
-    "file",
-    "fromPath",
-    "line",
-    "endLine",
-    "column",
-    "endColumn",
-    "location",
-    "severity",
-    "code",
-    "message",
-    "kind",
-)
+_GROUPS = tuple("file fromPath line endLine column endColumn location severity code message kind".split())
 _MAX_REGEXP_CHARS = 2_000
 _MOST_MEMORY = 8 * 1024**2  # of the automaton of many patterns
 

@@ -22,11 +22,6 @@ def coloured(line: str) -> str:
         parts = _SGR.split(line.removesuffix("\r"))
         if len(parts) > 1 and all(readable(text) == text for text in parts[::2]):
             return "".join(parts) + RESET
-    return plain(line)
-
-
-def plain(line: str) -> str:
-    """Return a line without its newline as a terminal shows it in the end, as text alone."""
     return readable(line)
 
 

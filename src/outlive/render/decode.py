@@ -39,10 +39,9 @@ def decode(pieces: list[tuple[int, bytes]], *, more: bool) -> tuple[str, int]:
     return "".join(text), held
 
 
-def decode_exact(data: bytes, *, cut_start: bool = False) -> str:
-    """Return UTF-8 as text, invalid bytes as U+FFFD. `cut_start`: drop a character that is cut
-    there."""
-    return data[leading_cut(data) if cut_start else 0 :].decode("utf-8", "replace")
+def decode_exact(data: bytes) -> str:
+    """Return UTF-8 as text, invalid bytes as U+FFFD."""
+    return data.decode("utf-8", "replace")
 
 
 def heads(output: Output) -> list[bytes]:

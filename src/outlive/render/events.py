@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-
 
 def about(event: dict[str, object]) -> str:
     """Return the members of an event other than its number, time, position and type, as one

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from outlive.core.records import PLAIN
 from outlive.render.encoded.encodings import Encoding, asked
 
@@ -11,29 +13,21 @@ if TYPE_CHECKING:
     from outlive.matching.problem_matchers import Matcher
 
 
-class View:
+class View(NamedTuple):
     """At most `max_bytes` of text, with escape sequences if `raw`. `show`: what is chosen of longer output; `auto`:
     the lines that report a failure, which `matchers` and those built in name, the end and the beginning; `plain`: the
     beginning and the end. `encoding` of the output; None: UTF-8, or what its byte order mark says."""
 
-    __slots__ = ("encoding", "matchers", "max_bytes", "raw", "show")
-
-    def __init__(
-        self,
-        max_bytes: int,
-        raw: bool = False,
-        show: str = PLAIN,
-        matchers: tuple[Matcher, ...] = (),
-        encoding: Encoding | None = None,
-    ) -> None:
-        self.max_bytes, self.raw, self.show, self.matchers, self.encoding = max_bytes, raw, show, matchers, encoding
+    max_bytes: int
+    raw: bool = False
+    show: str = PLAIN
+    matchers: tuple[Matcher, ...] = ()
+    encoding: Encoding | None = None
 
 
 def asked_for(
     config: Config, max_bytes: int, *, raw: bool = False, show: str | None = None, encoding: str | None = None
 ) -> View:
     """Return the view of a call. Errors: invalid_argument (`encoding`)."""
-    matchers, named = config.get("output", "problem_matcher") or (), None
-    if encoding is not None:
-        named = asked(encoding)
-    return View(max_bytes, raw, show or config.get("output", "show"), matchers, named)
+    matchers = config.get("output", "problem_matcher") or ()
+    return View(max_bytes, raw, show or config.get("output", "show"), matchers, asked(encoding))

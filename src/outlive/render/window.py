@@ -35,16 +35,11 @@ def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more
         chosen = output.steady(looked.chosen, source, since, stop, view)
         if chosen is not None:
             return chosen
-    return _shown(source, since, stop, view.max_bytes)
+    return shortened(source, since, stop, view.max_bytes)
 
 
-def show_bytes(log: StreamLog, start: int, stop: int, *, max_bytes: int) -> Shown:
-    """Return bytes [start, stop) of one stream's own log, shortened to their head and tail. Positions are
-    offsets in that log."""
-    return _shown(log, start, stop, max_bytes)
-
-
-def _shown(source: Merged | StreamLog, since: int, stop: int, max_bytes: int) -> Shown:
+def shortened(source: Merged | StreamLog, since: int, stop: int, max_bytes: int) -> Shown:
+    """Return [since, stop) shortened to its head and tail. Positions are those of the source."""
     room = max_bytes
     while True:
         shown = source.output.steady(_fitted, source, since, stop, room)

@@ -53,9 +53,8 @@ class _Reader:
         self._in_block = False
         self._planned: int | None = None
         self._ran = 0
-        self._levels: dict[
-            int, bool
-        ] = {}  # indentation of tests without one above them yet → whether one of them failed
+        # Indentation of tests without one above them yet → whether one of them failed
+        self._levels: dict[int, bool] = {}
 
     def take(self, line: str) -> None:
         """Take the next line."""

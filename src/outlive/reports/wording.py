@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from outlive.core.members import entries_of, number_of, object_of, text_of
 
-TYPE_CHECKING = False
-
 
 def lines(answer: dict[str, object]) -> list[str]:
     """Return a line of counts, a line for each failed test that the answer lists, and what could not be read; nothing for

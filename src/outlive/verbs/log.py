@@ -263,4 +263,4 @@ class _Reader:
         log_of_stream = StreamLog(
             self._job, self.output, self.lines, self.stream, raw=raw, more=self._more, text=self._text
         )
-        return window.show_bytes(log_of_stream, start, stop, max_bytes=max_bytes)
+        return window.shortened(log_of_stream, start, stop, max_bytes)

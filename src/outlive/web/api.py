@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
@@ -32,6 +32,7 @@ from outlive.web.keyboards import Keyboards
 from outlive.web.views import cleaning, facts, failures, groups, questions, rows, runs, samples
 from outlive.web.views.job_list import JobList
 
+_T = TypeVar("_T")
 Method = Callable[[Caller, dict[str, object]], Awaitable[dict[str, object]]]
 
 MOST_WAIT_MS = 25_000  # of one long poll: proxies cut what is silent for longer
@@ -75,14 +76,9 @@ class Api:
             if method is None:
                 raise invalid("method", f"no such method: {name[:40]}", hint=f"There are: {', '.join(self.methods)}.")
             return 200, await method(caller, given)
-        except OutliveError as error:
-            fault = spelled(error, MCP, ())
-        except OSError as error:
-            fault = from_os(f"answering {name}", error, on="store")
         except Exception as error:  # noqa: BLE001 - the page is told, and the server outlives its own faults
-            traceback.print_exc(file=sys.stderr)
-            fault = OutliveError("internal_error", f"{type(error).__name__}: {error}", hint="This is a bug in outlive.")
-        return _status(fault.code), envelope.failure(fault)
+            fault = fault_of(error, f"answering {name}")
+            return _status(fault.code), envelope.failure(fault)
 
     @property
     def is_stopping(self) -> bool:
@@ -131,32 +127,25 @@ class Api:
             await anyio.sleep(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
 
     async def _rows(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
-        kinds = {
-            "job_id": str,
-            "row": int,
-            "seq": int,
-            "line": int,
-            "count": int,
-            "times": bool,
-            "known": dict,
-            "wait_ms": int,
-        }
-        args = taken(given, kinds, "job_id")
+        kinds: dict[str, type] = {"job_id": str, "row": int, "seq": int, "line": int, "count": int, "times": bool}
+        args = taken(given, {**kinds, "known": dict, "wait_ms": int}, "job_id")
         wanted = rows.Wanted(
             args.get("row"), args.get("seq"), args.get("line"), args.get("count", 200), args.get("times", False)
         )
         known, wait_ms = args.get("known"), _wait_ms(args)
-        read = partial(rows.rows, self._calls.observer(caller), args["job_id"], wanted, known=known, wait_ms=wait_ms)
-        answer = await threads.run(read, caller=caller.owner)
+        answer = await self._read(caller, rows.rows, args["job_id"], wanted, known=known, wait_ms=wait_ms)
         return envelope.answer("ui.rows", answer)
+
+    async def _read(self, caller: Caller, read: Callable[..., _T], *args: Any, **named: Any) -> _T:
+        """Return what `read` returns of the jobs that a caller may see, in a thread."""
+        return await threads.run(partial(read, self._calls.observer(caller), *args, **named), caller=caller.owner)
 
     def _reads(self, read: Callable[[Context, str], dict[str, Any]]) -> Method:
         """Return a method that reads something of one job."""
 
         async def method(caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
             args = taken(given, {"job_id": str}, "job_id")
-            found = await threads.run(partial(read, self._calls.observer(caller), **args), caller=caller.owner)
-            return envelope.answer(f"ui.{read.__name__}", found)
+            return envelope.answer(f"ui.{read.__name__}", await self._read(caller, read, **args))
 
         return method
 
@@ -169,9 +158,7 @@ class Api:
             raise OutliveError("invalid_state", "this question has been answered", hint="Nothing was written.")
         self._answered[job] = asked
         try:
-            await threads.run(
-                partial(questions.require_asked, self._calls.observer(caller), job, asked), caller=caller.owner
-            )
+            await self._read(caller, questions.require_asked, job, asked)
             submit = {"action": "submit", "job_id": job, "text": args["line"], "wait_ms": 0}
             answer = await self._calls.run(PROCESS, submit, caller._replace(person=True))
         except BaseException:
@@ -181,15 +168,12 @@ class Api:
 
     async def _samples(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         args = taken(given, {"jobs": list}, "jobs")
-        answer = await threads.run(partial(samples.samples, self._calls.observer(caller), **args), caller=caller.owner)
-        return envelope.answer("ui.samples", answer)
+        return envelope.answer("ui.samples", await self._read(caller, samples.samples, **args))
 
     async def _delete(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
         """Delete those of these jobs that have ended, or say what that frees."""
         args = taken(given, {"jobs": list, "dry_run": bool}, "jobs")
-        sizes = await threads.run(
-            partial(cleaning.ended, self._calls.observer(caller), args["jobs"]), caller=caller.owner
-        )
+        sizes = await self._read(caller, cleaning.ended, args["jobs"])
         freed = deleted = 0
         for job in () if args.get("dry_run") else sizes:
             with suppress(OutliveError):  # it is another session's, or was deleted meanwhile
@@ -206,9 +190,7 @@ class Api:
         args["wait_ms"] = _wait_ms(args)
         tab = args.pop("tab", None)
         with self._keyboards.asking(caller, args["job_id"], tab):
-            answer = await threads.run(
-                partial(terminal.terminal, self._calls.observer(caller), **args), caller=caller.owner
-            )
+            answer = await self._read(caller, terminal.terminal, **args)
         return envelope.answer("ui.terminal", {**answer, "mine": self._keyboards.holds(caller, args["job_id"], tab)})
 
     async def _keyboard(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
@@ -258,6 +240,16 @@ class Api:
                 raise spelled(error, MCP, verb.args) from error.__cause__
 
         return answer
+
+
+def fault_of(error: Exception, doing: str) -> OutliveError:
+    """Return what the page is told of an error while `doing`."""
+    if isinstance(error, OutliveError):
+        return spelled(error, MCP, ())
+    if isinstance(error, OSError):
+        return from_os(doing, error, on="store")
+    traceback.print_exc(file=sys.stderr)
+    return OutliveError("internal_error", f"{type(error).__name__}: {error}", hint="This is a bug in outlive.")
 
 
 def as_object(body: bytes) -> dict[str, object]:

@@ -107,7 +107,8 @@ class Page:
         asset = _file("page.html")
         assert asset is not None
         text = asset[0].decode()
-        known = {"LOGIN": "link" if self._login is None else "token", "BASE": html.escape(_base(request))}
+        base = f"{request.scope.get('root_path', '')}/"  # the path below which the page is
+        known = {"LOGIN": "link" if self._login is None else "token", "BASE": html.escape(base)}
         for name, value in known.items():
             text = text.replace(f"@{name}@", value)
         return Response(text, media_type=_KINDS["html"])
@@ -312,11 +313,6 @@ async def _static(request: Request) -> Response:
     if "gzip" in request.headers.get("accept-encoding", ""):
         data, headers["content-encoding"] = _packed(path), "gzip"
     return Response(data, media_type=_KINDS[path.rpartition(".")[2]], headers=headers)
-
-
-def _base(request: Request) -> str:
-    """Return the path below which the page is."""
-    return f"{request.scope.get('root_path', '')}/"
 
 
 # --- what is sent ---------------------------------------------------------------------------------

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
-import traceback
 from collections.abc import Mapping
 from functools import cache
 
 import outlive
 from outlive.core.records import CONTROL, READ
-from outlive.errors import OutliveError, from_os, invalid
+from outlive.errors import invalid
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import PROCESS
 from outlive.verbs import envelope
-from outlive.verbs.spelling import MCP, spelled
 from outlive.web import bundle
-from outlive.web.api import Api, taken
+from outlive.web.api import Api, fault_of, taken
 
 _READS, _CONTROLS, _ACTION = ("rows", "terminal"), ("keyboard", "type"), "process"
 # Not by importlib.resources: a server that holds its code (system/held_code.py) has no reader for them
@@ -40,14 +37,8 @@ class Questions:
             name, arguments = asked["method"], asked.get("given", {})
             self._check(name, arguments, reads=reads)
             return await self._api.methods[name](caller._replace(person=True), arguments)
-        except OutliveError as error:
-            return envelope.failure(spelled(error, MCP, ()))
-        except OSError as error:
-            return envelope.failure(from_os("answering a view", error, on="store"))
         except Exception as error:  # noqa: BLE001 - the view is told, and the server outlives its own faults
-            traceback.print_exc(file=sys.stderr)
-            fault = OutliveError("internal_error", f"{type(error).__name__}: {error}", hint="This is a bug in outlive.")
-            return envelope.failure(fault)
+            return envelope.failure(fault_of(error, "answering a view"))
 
     def _check(self, name: str, arguments: Mapping[str, object], *, reads: bool) -> None:
         """Raise invalid_argument for a method that this tool has not."""

@@ -48,7 +48,10 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
         store = stack.enter_context(closing(Store.open(options.root, os.environ)))
         # A link that a browser is started with is in the list of processes for all users to see
         kind = LinkKind(person=is_person(store), own=not values["no_open"])
-        if not locks.take(_note(store, stack), 0):
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        note = os.open(_SERVER, flags, 0o600, dir_fd=store.fd)
+        stack.callback(os.close, note)
+        if not locks.take(note, 0):
             _tell(store, _asked(store, kind), values, serves=False)
             return 0
         listeners = [stack.enter_context(one) for one in _listen(values["port"])]
@@ -56,26 +59,14 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
         launcher = start()
         from outlive.web import serving  # late: a second `outlive ui` does not serve
 
-        ended_by = serving.serve(
-            configuration,
-            listeners,
-            door,
-            kind,
-            lambda url: _tell(store, url, values, serves=True),
-            launcher,
-            options.root,
-        )
+        def tell(url: str) -> None:
+            _tell(store, url, values, serves=True)
+
+        ended_by = serving.serve(configuration, listeners, door, kind, tell, launcher, options.root)
     if ended_by == signal.SIGINT:
         raise KeyboardInterrupt
     sys.stderr.flush()
     os._exit(0)  # the interpreter would wait for a thread that walks thousands of files
-
-
-def _note(store: Store, stack: ExitStack) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    fd = os.open(_SERVER, flags, 0o600, dir_fd=store.fd)
-    stack.callback(os.close, fd)
-    return fd
 
 
 def _asked(store: Store, kind: LinkKind) -> str:

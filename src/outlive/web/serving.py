@@ -45,7 +45,7 @@ def serve(
     environment = JobEnvironment(os.environ)  # the person's own: no login shell is asked
     tools = Tools(verbs.load(RUN), process_verbs(), frozenset({PROCESS, "exec"}), configuration)
     calls = Calls(tools, configuration, environment, root=root, launcher=launcher)
-    me = _person()
+    me = Caller(os.environ.get("OUTLIVE_OWNER") or "cli", "ui", "ui", program="ui")  # with all rights, as at a terminal
     job = me._replace(client="ui-job", program="ui-job")  # a link that a job made for itself
     name = f"{secrets.token_hex(8)}.localhost"
     address = f"http://{name}:{listeners[0].getsockname()[1]}/#link="
@@ -54,7 +54,7 @@ def serve(
     api = Api(calls, may_approve=lambda caller: caller is me)
     sessions = Sessions()
     page = Page(api, sessions, hosts, caller_of=lambda session: me if session.person else job, is_own=_is_own)
-    logging.keep_mistakes(_log)
+    logging.keep_mistakes(lambda line: stdio.note(f"outlive ui: {line}\n"))
     server = runner.server(page.app, lifespan=False)
     calls.is_stopping = lambda: server.should_exit
     gc.freeze()
@@ -91,13 +91,3 @@ def _is_own(request: Request) -> bool:
     if not here or not there:
         return False
     return ports.user_at((there[0], there[1]), (here[0], here[1])) in (os.geteuid(), 0)
-
-
-def _person() -> Caller:
-    """Return the user of the page as a caller: with all rights, as at a terminal."""
-    owner = os.environ.get("OUTLIVE_OWNER") or "cli"
-    return Caller(owner, "ui", "ui", program="ui")
-
-
-def _log(line: str) -> None:
-    stdio.note(f"outlive ui: {line}\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from outlive.cli.completion import scripts
+from outlive.cli.completion.scripts import SCRIPTS
 from outlive.core.base_directories import base_directory
 from outlive.errors import from_os, invalid
 
@@ -20,8 +20,8 @@ def install(shell: str | None, env: Mapping[str, str]) -> str:
     Errors: invalid_argument, io_error.
     """
     shell = shell or os.path.basename(env.get("SHELL", ""))
-    if shell not in scripts.SHELLS:
-        raise invalid("shell", f"name the shell: {', '.join(scripts.SHELLS)}", usage=True)
+    if shell not in SCRIPTS:
+        raise invalid("shell", f"name the shell: {', '.join(SCRIPTS)}", usage=True)
     data = base_directory(env, "XDG_DATA_HOME", ".local", "share")
     config = base_directory(env, "XDG_CONFIG_HOME", ".config")
     path, then = {
@@ -29,7 +29,7 @@ def install(shell: str | None, env: Mapping[str, str]) -> str:
         "zsh": (os.path.join(data, "zsh", "site-functions", "_outlive"), _ZSH),
         "fish": (os.path.join(config, "fish", "completions", "outlive.fish"), _FISH),
     }[shell]
-    _write(path, scripts.of(shell))
+    _write(path, SCRIPTS[shell])
     return f"{path}\n{then.format(os.path.dirname(path))}\n"
 
 

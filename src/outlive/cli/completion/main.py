@@ -7,8 +7,9 @@ import shlex
 from typing import Any
 
 from outlive.cli import stdio
-from outlive.cli.completion import candidates, scripts
+from outlive.cli.completion import candidates
 from outlive.cli.completion.install import install
+from outlive.cli.completion.scripts import SCRIPTS
 from outlive.errors import invalid
 from outlive.verbs.spec import GlobalOptions
 
@@ -25,7 +26,7 @@ def main(values: dict[str, Any], _options: GlobalOptions) -> int:
     if shell is None:
         raise invalid("shell", "name the shell: bash, zsh or fish", usage=True)
     if not words:
-        stdio.text(scripts.of(shell))
+        stdio.text(SCRIPTS[shell])
         return 0
     if shell == "bash":
         words = _joined(words)

@@ -7,8 +7,6 @@ completes files.
 
 from __future__ import annotations
 
-SHELLS = ("bash", "zsh", "fish")
-
 _BASH = """\
 # Completes command lines of outlive in bash. Load it from ~/.bashrc: source <(outlive completion bash)
 _outlive() {
@@ -58,9 +56,4 @@ end
 complete -c outlive -f -a '(__outlive_complete)'
 """
 
-_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
-
-
-def of(shell: str) -> str:
-    """Return the script of a shell."""
-    return _SCRIPTS[shell]
+SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}

@@ -70,11 +70,8 @@ def start(ctx: Context, verb: Verb, _options: GlobalOptions, **args: Any) -> int
     answer = verb.run(ctx, **{**args, "wait": False, "yield_ms": 0})
     with lookup.open_known(ctx, answer.job.job_id) as job:
         name = short_id(job.job_id)
-        for warning in [
-            *ctx.named_by_title(),
-            *ctx.warnings,
-            *(["the job with this key runs already"] if answer.deduplicated else []),
-        ]:
+        known = ["the job with this key runs already"] if answer.deduplicated else []
+        for warning in [*ctx.named_by_title(), *ctx.warnings, *known]:
             _note(warning)
         _note(f"job {name}; ^C leaves it running, twice ends it")
         with _Follower(ctx, job, _printer(ctx, raw=raw), None) as follower:
@@ -125,9 +122,7 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
     _note(f"job {short_id(inspection.definition.job_id)} {how}{took}", always=state.state in ("failed", "unknown"))
     if not propagate:
         return ANSWERED
-    return exit_status.of_job(
-        {"exit_code": state.exit_code, "signal": state.signal, "reason": state.reason, "errno": state.errno}
-    )
+    return exit_status.of_job(state.to_dict())
 
 
 def _printer(ctx: Context, *, raw: bool, search: str | None = None) -> Printer:

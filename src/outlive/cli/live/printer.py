@@ -6,7 +6,8 @@ import codecs
 from collections.abc import Callable
 
 from outlive.cli.text import cut
-from outlive.render.coloured import RESET, begun, coloured, plain
+from outlive.render.coloured import RESET, begun, coloured
+from outlive.render.plain_text import readable
 
 STDERR = 1
 _RED = "\x1b[31m"
@@ -86,7 +87,7 @@ class Printer:
             if not lines:
                 return
         if not self._raw and not text.replace("\n", "").isprintable():
-            show = coloured if self._colour else plain
+            show = coloured if self._colour else readable
             lines = [show(line) for line in lines]
         if stream == STDERR and self._colour:
             lines = [f"{_RED}{line.replace(RESET, RESET + _RED)}{RESET}" if line else "" for line in lines]

@@ -1,4 +1,4 @@
-"""The context of a program that takes over a terminal."""
+"""The context of a program that takes over the process: a terminal, or the hook of an agent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from outlive.verbs.spec import GlobalOptions
 
 
 def opened(options: GlobalOptions, verb: str) -> Context:
-    """Return the context of a program that takes over this terminal; its caller closes the store. Errors: config_error,
+    """Return the context of the program `verb`; its caller closes the store. Errors: config_error,
     store_unsafe, io_error."""
     env = dict(os.environ)
     settings = config.load(env, options.config)

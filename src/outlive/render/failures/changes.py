@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from outlive.answers import sentences
@@ -161,17 +160,13 @@ def _gone(before: Printed, gone: dict[int, int], job_id: str, room: int, *, raw:
 def _fitting(printed: Printed, counts: dict[int, int], room: int, most: int, *, raw: bool) -> dict[int, str]:
     """Return the rows of lines that fit, in order: first of all those that report a failure."""
     rows: dict[int, str] = {}
-    for number in _failures_first(printed, counts):
+    for number in sorted(counts, key=lambda number: (number not in printed.failures, number)):
         row = printed.row(number, counts[number], raw=raw)
         room -= _size(row)
         if room < 0 or len(rows) >= most:
             break
         rows[number] = row
     return dict(sorted(rows.items()))
-
-
-def _failures_first(printed: Printed, numbers: Iterable[int]) -> list[int]:
-    return sorted(numbers, key=lambda number: (number not in printed.failures, number))
 
 
 def _size(row: str) -> int:
