@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,17 +23,11 @@ from support.children import (
     Start,
     flags,
     python,
-    started_by_tests,
 )
 from support.tiers import first
 
 if not blocked_reads.supported():
     pytest.skip("this kernel does not tell who is blocked in what", allow_module_level=True)
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    yield from started_by_tests()
 
 
 class TestWhatMayNotBeRead:
