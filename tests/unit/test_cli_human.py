@@ -225,10 +225,7 @@ def client_change(type_: str = "install", **changes: Any) -> str:
     ("text", "wanted"),
     [
         (client_change(), "Added to /h/c.toml (server outlive).\n"),
-        (
-            client_change(change="updated", backup="/b"),
-            "Updated in /h/c.toml (server outlive).\nAs it was before the first change: /b\n",
-        ),
+        (client_change(change="updated", backup="/b"), "Updated in /h/c.toml (server outlive).\nAs it was before the first change: /b\n"),
         (client_change(written=False), "outlive would be added to /h/c.toml; nothing was written.\n\n[x]\ny = 1\n"),
         (
             client_change(written=False, change=None, own_command="codex x", hint="line 3."),
@@ -237,12 +234,9 @@ def client_change(type_: str = "install", **changes: Any) -> str:
         (client_change(change="none", written=False), "Nothing to do in /h/c.toml (server outlive).\n"),
         (client_change("uninstall", change="removed"), "Removed from /h/c.toml (server outlive).\n"),
         (client_change("uninstall", change="none", written=False), "Nothing to do in /h/c.toml (server outlive).\n"),
-        (
-            client_change("uninstall", change="removed", written=False),
-            "outlive would be removed from /h/c.toml; nothing was written.\n",
-        ),
+        (client_change("uninstall", change="removed", written=False), "outlive would be removed from /h/c.toml; nothing was written.\n"),
     ],
-)
+)  # fmt: skip
 def test_a_change_of_a_clients_configuration_is_a_sentence(text: str, wanted: str) -> None:
     assert text == wanted
 

@@ -131,15 +131,9 @@ _LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE t [<!ENTITY a "ha"><!ENTITY b "&a;&
         (b"<testsuite>\n<testcase name='a' name='b'/></testsuite>", "line 2: duplicate attribute."),
         (b"<testsuite>&nothing;</testsuite>", "line 1: undefined entity."),
         (_LAUGHS, "it has a document type or entities, which are not read."),
-        (
-            b'<!DOCTYPE t SYSTEM "file:///etc/passwd"><testsuite/>',
-            "it has a document type or entities, which are not read.",
-        ),
+        (b'<!DOCTYPE t SYSTEM "file:///etc/passwd"><testsuite/>', "it has a document type or entities, which are not read."),
         (b"<testsuite>" * 200, "its elements are nested deeper than 100."),
-        (
-            b"<testsuite>" + b"<p/>" * (limits.REPORT_ENTRIES + 1),
-            f"it has more than {limits.REPORT_ENTRIES:,} entries.",
-        ),
+        (b"<testsuite>" + b"<p/>" * (limits.REPORT_ENTRIES + 1), f"it has more than {limits.REPORT_ENTRIES:,} entries."),
         (b'<?xml version="1.0" encoding="no-such"?><testsuite/>', "its encoding is not known."),
         (b"[" * _DEEP, "its values are nested too deep."),
         (b'{"tests":' + b"[" * _DEEP, "its values are nested too deep."),
@@ -151,7 +145,7 @@ _LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE t [<!ENTITY a "ha"><!ENTITY b "&a;&
         (b"\n" * (limits.REPORT_ENTRIES + 1) + b"ok", f"it has more than {limits.REPORT_ENTRIES:,} entries."),
     ],
     ids=range(21),
-)
+)  # fmt: skip
 def test_a_report_that_cannot_be_read_is_broken_for_a_reason(data: bytes, why: str) -> None:
     with pytest.raises(Broken) as broken:
         tally_of(data)

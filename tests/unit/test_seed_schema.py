@@ -15,15 +15,7 @@ COUNTS = {f"{stream}_{what}_bytes": 0 for stream in ("stdout", "stderr") for wha
 TAILS = {"stdout_tail": "", "stderr_tail": "", "truncated": False, "encoding": "utf-8", **COUNTS}
 LOGS = {"stdout_log_path": "/o", "stderr_log_path": "/e"}
 ANSWERS: dict[str, dict[str, Any]] = {
-    "run": {
-        **JOB,
-        **LOGS,
-        "state": "running",
-        "waited_ms": 0,
-        "elapsed_ms": 1,
-        "snapshot": TAILS,
-        "env_vars": ["A=***"],
-    },
+    "run": {**JOB, **LOGS, "state": "running", "waited_ms": 0, "elapsed_ms": 1, "snapshot": TAILS, "env_vars": ["A=***"]},
     "status": {**JOB, "state": "exited", "exit_code": 0, "started_at": NOW, "finished_at": NOW},
     "tail": {**JOB, **LOGS, **TAILS},
     "wait": {**JOB, "state": "killed", "exit_code": None},
@@ -31,7 +23,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "list": {"root": "/r", "jobs": [{**JOB, "state": "exited", "started_at": NOW}], "truncated": False, "skipped": 0},
     "schema": {"schema_format": "json-schema-2020-12", "schema": {}, "generated_at": NOW},
     "error": {"ok": False, "error": {"code": "io_error", "message": "no", "retryable": True}},
-}
+}  # fmt: skip
 
 
 def takes(kind: str, **changes: Any) -> bool:
