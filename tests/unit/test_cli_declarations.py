@@ -62,11 +62,11 @@ def offered(verb: Verb) -> list[Arg]:
     return [arg for arg in verb.args if arg.cli]
 
 
-@pytest.mark.parametrize("line", SEED.strip().splitlines())
-def test_a_command_line_of_the_seed_is_still_understood(line: str) -> None:
-    name, words = parse.verb_name(parse.leading(shlex.split(line), GlobalOptions(), "/here"))
-    parse.arguments(verbs_module.load(name), words, GlobalOptions(), "/here")
-    assert f" {name} " in f" {line} "
+def test_a_command_line_of_the_seed_is_still_understood() -> None:
+    for line in SEED.strip().splitlines():
+        name, words = parse.verb_name(parse.leading(shlex.split(line), GlobalOptions(), "/here"))
+        parse.arguments(verbs_module.load(name), words, GlobalOptions(), "/here")
+        assert f" {name} " in f" {line} "
 
 
 @pytest.mark.parametrize("name", verbs_module.names())
