@@ -258,14 +258,14 @@ def test_an_address_serves_these_hosts() -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"])
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::", "localhost"])
 @needs_ipv6
-def test_it_says_what_a_connection_would_find(address: str, host: str, listen: Listen) -> None:
+def test_it_says_what_a_connection_would_find(address: str, listen: Listen) -> None:
     sock = listen(address)
     (found,) = ports.listeners(port_of(sock))
-    there = {"0.0.0.0": ["127.0.0.1"], "::": ["::1"], "localhost": ["127.0.0.1", "::1"]}.get(host, [host])
-    answered = any(ports.reached(one, port_of(sock), 5).address for one in there)
-    assert ports.listens_on(found.address, host) is answered
+    for host in ("127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::", "localhost"):
+        there = {"0.0.0.0": ["127.0.0.1"], "::": ["::1"], "localhost": ["127.0.0.1", "::1"]}.get(host, [host])
+        answered = any(ports.reached(one, port_of(sock), 5).address for one in there)
+        assert ports.listens_on(found.address, host) is answered, host
 
 
 @pytest.mark.parametrize(
