@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -135,57 +135,36 @@ def test_the_page_on_architecture_shows_the_floors() -> None:
     assert [tuple(re.findall(r"`(\w+)`", row)) for row in rows] == list(FLOORS[1:-1])
 
 
-def test_imports_only_point_down() -> None:
-    upward = [
-        str(one)
-        for one in imports()
-        if (room := one.of_ours()) is not None and room != one.room and FLOOR[room] >= FLOOR[one.room]
-    ]
-    assert not upward
-
-
-def test_what_starts_fast_imports_from_the_ground_floor_only() -> None:
-    broken = [
-        str(one)
-        for one in imports()
-        if one.room in LEAN_ROOMS
-        and one.of_ours() not in {None, "", one.room, *LEAN_ROOMS[one.room]}
-        and not (one.late and one.of_ours() == "render")  # a terminal's cursor, found in a fork that ends right after
-    ]
-    assert not broken
-
-
-def test_the_lower_rooms_need_nothing_but_the_standard_library() -> None:
-    broken = [
-        str(one)
-        for one in imports()
-        if one.room in STDLIB_ONLY
-        and one.of_ours() is None
+VERB_PARTS = ("__init__", "spec", "envelope", "brief", "shared_args", "spelling")  # what verbs share
+VERBS = {f"outlive.verbs.{path.stem}" for path in (SOURCE / "verbs").glob("*.py") if path.stem not in VERB_PARTS}
+FORBIDDEN: dict[str, Callable[[Import, str | None], bool]] = {
+    "imports only point down": lambda one, room: (
+        room is not None and room != one.room and FLOOR[room] >= FLOOR[one.room]
+    ),
+    # A terminal's cursor is found in a fork that ends right after
+    "what starts fast imports from the ground floor only": lambda one, room: (
+        one.room in LEAN_ROOMS
+        and room not in {None, "", one.room, *LEAN_ROOMS[one.room]}
+        and not (one.late and room == "render")
+    ),
+    "the lower rooms need nothing but the standard library": lambda one, room: (
+        one.room in STDLIB_ONLY
+        and room is None
         and (top := one.target.split(".")[0]) not in sys.stdlib_module_names
         and not (one.late and top in LATE_ONLY)
-    ]
-    assert not broken
+    ),
+    # What two verbs share is in jobs/ or in one of the modules that declare no verb
+    "no verb imports a verb": lambda one, room: one.room == "verbs" and one.target in VERBS,
+    "jobs and verbs know nothing of the faces": lambda one, room: (
+        one.room in ("jobs", "verbs") and room in ("cli", "mcp", "web")
+    ),
+    "only the page imports the page": lambda one, room: room == "web" and one.room != "web",
+}
 
 
-def test_no_verb_imports_a_verb() -> None:
-    """What two verbs share is in jobs/ or in one of the modules that declare no verb."""
-    common = (
-        "__init__",
-        "spec",
-        "envelope",
-        "brief",
-        "shared_args",
-        "spelling",
-    )
-    verbs = {f"outlive.verbs.{path.stem}" for path in (SOURCE / "verbs").glob("*.py") if path.stem not in common}
-    broken = [str(one) for one in imports() if one.room == "verbs" and one.target in verbs]
-    assert not broken
-
-
-def test_jobs_and_verbs_know_nothing_of_the_faces() -> None:
-    assert not [
-        str(one) for one in imports() if one.room in ("jobs", "verbs") and one.of_ours() in ("cli", "mcp", "web")
-    ]
+@pytest.mark.parametrize("rule", FORBIDDEN)
+def test_no_import_breaks_a_rule(rule: str) -> None:
+    assert not [str(one) for one in imports() if FORBIDDEN[rule](one, one.of_ours())]
 
 
 def test_jobs_are_looked_up_and_enumerated_in_one_place_which_keeps_the_wall() -> None:
@@ -267,9 +246,15 @@ def loaded(*words: str) -> tuple[set[str], Text]:
     return names, Text(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def heavy(names: set[str], kinds: set[str] = HEAVY) -> set[str]:
-    at_start, _ = loaded("-c", "pass")  # .pth files of the environment are none of our doing
-    return {name for name in names - at_start if name.split(".")[0] in kinds}
+@functools.cache
+def at_start() -> set[str]:
+    """Return what an interpreter loads by itself: .pth files of the environment are none of our doing."""
+    return loaded("-c", "pass")[0]
+
+
+def under(*names: str) -> Callable[[str], bool]:
+    """Return whether a module is one of these or below one of them."""
+    return lambda name: any(name == one or name.startswith(f"{one}.") for one in names)
 
 
 @pytest.mark.parametrize(
@@ -281,23 +266,59 @@ def test_a_call_of_the_command_line_loads_nothing_heavy(verb: str, cli: Cli) -> 
     names, answer = loaded(*OUTLIVE[1:], *words)
     assert one_object(answer)["ok"], answer
     assert "outlive.cli.main" in names
-    assert not heavy(names)
-    assert not {name for name in names if name.startswith("outlive.mcp")}
+    assert not set(filter(under(*HEAVY, "outlive.mcp"), names - at_start()))
 
 
-def test_a_supervisor_loads_nothing_heavy() -> None:
-    modules = [path for path in MODULES if room_of(path) == "supervisor"]
-    dotted = [".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in modules]
-    names, answer = loaded("-c", "import " + ", ".join(name.removesuffix(".__init__") for name in dotted))
-    assert answer.status == 0, answer.stderr
-    assert not heavy(names)
+def importing(*modules: Path) -> str:
+    """Return a program that imports these modules."""
+    dotted = (".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in modules)
+    return "import " + ", ".join(name.removesuffix(".__init__") for name in dotted)
 
 
-def test_what_every_job_keeps_has_no_large_module_of_python() -> None:
-    names, answer = loaded("-c", "import outlive.launch.from_cli, outlive.supervisor.guardian")
-    assert answer.status == 0, answer.stderr
-    assert "outlive.supervisor.supervisor" in names
-    assert not heavy(names, LARGE)
+# Of a program: what it loads, and what it does not
+LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
+    "a supervisor": (
+        ["-c", importing(*(path for path in MODULES if room_of(path) == "supervisor"))],
+        "outlive.supervisor.supervisor",
+        under(*HEAVY),
+    ),
+    "what every job keeps": (
+        ["-c", "import outlive.launch.from_cli, outlive.supervisor.guardian"],
+        "outlive.supervisor.supervisor",
+        under(*LARGE),
+    ),
+    "a verb": (
+        [*OUTLIVE[1:], "list"],
+        "outlive.verbs.list",
+        under("outlive.verbs.run", "outlive.verbs.gc", "outlive.verbs.schema"),
+    ),
+    # Loading the SDK takes a second or more, and whoever starts a server connects at once
+    "a server before it listens": (
+        ["-c", "import outlive.web.serve, outlive.web.program, outlive.mcp.job_environment"],
+        "outlive.mcp.http.serve",
+        under("mcp", "anyio", "pydantic", "starlette", "uvicorn"),
+    ),
+    "completion of a verb": (
+        [*OUTLIVE[1:], "completion", "bash", "--", ""],
+        "outlive.cli.completion.candidates",
+        under(*HEAVY, "outlive.store"),
+    ),
+    # The view in a chat is for a client that shows it
+    "a server": (
+        ["-c", "import outlive.mcp.stdio.serving, outlive.mcp.http.serve, outlive.mcp.http.app"],
+        "outlive.mcp.server",
+        under("outlive.web", "outlive.mcp.apps.handlers"),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LOADS)
+def test_what_is_not_needed_is_not_loaded(what: str) -> None:
+    words, needed, unwanted = LOADS[what]
+    names, answer = loaded(*words)
+    assert answer.status == 0, answer
+    assert needed in names
+    assert not set(filter(unwanted, names - at_start()))
 
 
 def test_type_checkers_are_told_apart_in_few_places() -> None:
@@ -327,14 +348,6 @@ def test_an_import_inside_a_function_is_rare_and_says_why() -> None:
     assert len(dict(late)) <= MAX_LATE, len(dict(late))
 
 
-def test_verbs_load_one_by_one() -> None:
-    names, answer = loaded(*OUTLIVE[1:], "list")
-    assert answer.status == 0, answer
-    verbs = {name for name in names if name.startswith("outlive.verbs.")}
-    assert "outlive.verbs.list" in verbs
-    assert not verbs & {"outlive.verbs.run", "outlive.verbs.gc", "outlive.verbs.schema"}
-
-
 def test_the_list_of_tools_loads_no_function_of_a_verb() -> None:
     """A server keeps what it has loaded for as long as it waits for its first call."""
     listing = "from outlive.mcp.tools import offer; import outlive.mcp.stdio.main; print(*offer.process_verbs())"
@@ -355,38 +368,12 @@ def test_each_verb_is_declared_with_a_function_that_takes_its_arguments() -> Non
                 assert {arg.name for arg in verb.args} - {"detail", "follow"} <= taken.keys(), verb.name
 
 
-def test_a_server_listens_before_it_loads_the_sdk() -> None:
-    """Loading takes a second or more, and whoever starts a server connects at once."""
-    names, answer = loaded("-c", "import outlive.web.serve, outlive.web.program, outlive.mcp.job_environment")
-    assert answer.status == 0, answer
-    assert "outlive.mcp.http.serve" in names
-    assert not {name for name in names if name.split(".")[0] in ("mcp", "anyio", "pydantic", "starlette", "uvicorn")}
-
-
-def test_completion_of_a_verb_loads_nothing_heavy(cli: Cli) -> None:
-    names, answer = loaded(*OUTLIVE[1:], "completion", "bash", "--", "")
-    assert answer.status == 0, answer
-    assert "outlive.cli.completion.candidates" in names
-    assert not heavy(names) | {name for name in names if name.startswith("outlive.store")}
-
-
-def test_only_the_page_imports_the_page() -> None:
-    assert not [str(one) for one in imports() if one.of_ours() == "web" and one.room != "web"]
-
-
 @pytest.mark.parametrize("verb", ["list", "run", "serve", "mcp", "ui"])
 def test_a_call_loads_the_page_only_if_it_serves_it(verb: str, cli: Cli) -> None:
     words = {"run": ("run", "true"), "serve": ("serve", "--help"), "mcp": ("mcp", "--help"), "ui": ("ui", "--help")}
     names, answer = loaded(*OUTLIVE[1:], *words.get(verb, (verb,)))
     assert answer.status == 0, answer
-    assert not {name for name in names if name.startswith("outlive.web") or name in ("starlette", "uvicorn")}
-
-
-def test_a_server_loads_the_view_in_a_chat_only_for_a_client_that_shows_it() -> None:
-    names, answer = loaded("-c", "import outlive.mcp.stdio.serving, outlive.mcp.http.serve, outlive.mcp.http.app")
-    assert answer.status == 0, answer
-    assert "outlive.mcp.server" in names
-    assert not {name for name in names if name.startswith("outlive.web") or name == "outlive.mcp.apps.handlers"}
+    assert not set(filter(under("outlive.web", "starlette", "uvicorn"), names))
 
 
 def test_the_page_is_small_and_nothing_in_it_was_changed_after_its_release() -> None:

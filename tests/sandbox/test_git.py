@@ -28,16 +28,8 @@ set_monitor() { git config "$@" core.fsmonitor "touch $PWNED; false"; }
 """
 # Before (the user), in a job, after (the user)
 ATTACKS = {
-    "a commondir": (
-        "repo .",
-        "cp -r .git evil; rm -rf evil/hooks; evil > evil/config; echo ../evil > .git/commondir",
-        "git status",
-    ),
-    "settings of a working tree": (
-        "repo .; git config extensions.worktreeConfig true",
-        "evil > .git/config.worktree",
-        "git status",
-    ),
+    "a commondir": ("repo .", "cp -r .git evil; rm -rf evil/hooks; evil > evil/config; echo ../evil > .git/commondir", "git status"),
+    "settings of a working tree": ("repo .; git config extensions.worktreeConfig true", "evil > .git/config.worktree", "git status"),
     "the commondir of a linked working tree": (
         "repo main; git -C main worktree add -q ../linked",
         "mkdir e; cp -r main/.git/objects main/.git/refs main/.git/HEAD e; evil > e/config; echo $PWD/e > main/.git/worktrees/linked/commondir",
@@ -55,11 +47,7 @@ ATTACKS = {
         "git -C top status",
     ),
     "a separate git directory": ("git init -q --separate-git-dir=.data .; echo > a", "set_monitor", "git status"),
-    "another file .git": (
-        "git init -q --separate-git-dir=.data .",
-        "rm .git && git init -q . && set_monitor",
-        "git status",
-    ),
+    "another file .git": ("git init -q --separate-git-dir=.data .", "rm .git && git init -q . && set_monitor", "git status"),
     "a repository of its own": ("", "git init -q new; set_monitor -f new/.git/config", "git -C new status"),
     "a hook of a repository of its own": (
         "",
@@ -145,16 +133,8 @@ ATTACKS = {
         "mkdir -p sub/hooks; echo gitdir: ../.git > sub/.git; printf '#!/bin/sh\\ntouch '$PWNED'\\n' > sub/hooks/pre-commit; chmod +x sub/hooks/pre-commit",
         "git -C sub commit -q --allow-empty -m x",
     ),
-    "a link in a repository": (
-        "",
-        "git init -q new; ln -s $PWNED new/.git/COMMIT_EDITMSG",
-        "git -C new commit -q --allow-empty -m x",
-    ),
-    "another name of the settings": (
-        "",
-        "git init -q new; ln new/.git/config other",
-        "evil > other; git -C new status",
-    ),
+    "a link in a repository": ("", "git init -q new; ln -s $PWNED new/.git/COMMIT_EDITMSG", "git -C new commit -q --allow-empty -m x"),
+    "another name of the settings": ("", "git init -q new; ln new/.git/config other", "evil > other; git -C new status"),
     "what new repositories are made from": (
         "mkdir -p tmpl/hooks; git config --global init.templateDir $PWD/tmpl",
         "printf '#!/bin/sh\\ntouch '$PWNED'\\n' > tmpl/hooks/pre-commit; chmod +x tmpl/hooks/pre-commit",
@@ -200,11 +180,7 @@ ATTACKS = {
         "evil > shared",
         "git status",
     ),
-    "settings that are included": (
-        "repo .; touch shared; git config include.path ../shared",
-        "evil > shared",
-        "git status",
-    ),
+    "settings that are included": ("repo .; touch shared; git config include.path ../shared", "evil > shared", "git status"),
     "hooks that are a link": (
         "repo .; rm -rf .git/hooks; mkdir hooks; ln -s ../hooks .git/hooks",
         "hook > hooks/pre-commit; chmod +x hooks/pre-commit",
@@ -261,7 +237,7 @@ ATTACKS = {
         "rm real/.git; git init -q real; set_monitor -f real/.git/config",
         "git -C real status",
     ),
-}
+}  # fmt: skip
 
 
 REFUSED = (

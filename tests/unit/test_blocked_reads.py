@@ -25,17 +25,11 @@ from support.children import (
     flags,
     need,
     python,
-    started_by_tests,
 )
 from support.tiers import first
 
 if not blocked_reads.supported():
     pytest.skip("this kernel does not tell who is blocked in what", allow_module_level=True)
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    yield from started_by_tests()
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-import pytest
-
 from outlive import verbs as verbs_module
 from outlive.cli import help as help_
 from outlive.cli import parse
@@ -62,33 +60,34 @@ def offered(verb: Verb) -> list[Arg]:
     return [arg for arg in verb.args if arg.cli]
 
 
-@pytest.mark.parametrize("line", SEED.strip().splitlines())
-def test_a_command_line_of_the_seed_is_still_understood(line: str) -> None:
-    name, words = parse.verb_name(parse.leading(shlex.split(line), GlobalOptions(), "/here"))
-    parse.arguments(verbs_module.load(name), words, GlobalOptions(), "/here")
-    assert f" {name} " in f" {line} "
+def test_a_command_line_of_the_seed_is_still_understood() -> None:
+    for line in SEED.strip().splitlines():
+        name, words = parse.verb_name(parse.leading(shlex.split(line), GlobalOptions(), "/here"))
+        parse.arguments(verbs_module.load(name), words, GlobalOptions(), "/here")
+        assert f" {name} " in f" {line} "
 
 
-@pytest.mark.parametrize("name", verbs_module.names())
-def test_a_declaration_can_be_a_command_line(name: str) -> None:
-    verb = verbs_module.load(name)
-    flags = [arg.cli for arg in offered(verb)]
-    assert verb.name == name
-    assert len(set(flags)) == len(flags), "a flag twice"
-    assert not GLOBAL & set(flags), "a flag of ours that every verb has"
-    for arg in offered(verb):
-        assert parse.is_positional(arg) == arg.cli.isupper(), arg.cli
-        assert arg.kind != spec.SECONDS, f"{arg.cli}: the command line counts in milliseconds"
-    greedy = [arg for arg in offered(verb) if parse.is_positional(arg)][:-1]
-    assert all(arg.kind not in (spec.WORDS, spec.STRS) for arg in greedy), "only the last place takes several words"
+def test_a_declaration_can_be_a_command_line() -> None:
+    for name in verbs_module.names():
+        verb = verbs_module.load(name)
+        flags = [arg.cli for arg in offered(verb)]
+        assert verb.name == name
+        assert len(set(flags)) == len(flags), f"{name}: a flag twice"
+        assert not GLOBAL & set(flags), f"{name}: a flag of ours that every verb has"
+        for arg in offered(verb):
+            assert parse.is_positional(arg) == arg.cli.isupper(), f"{name} {arg.cli}"
+            assert arg.kind != spec.SECONDS, f"{name} {arg.cli}: the command line counts in milliseconds"
+        greedy = [arg for arg in offered(verb) if parse.is_positional(arg)][:-1]
+        assert not [arg for arg in greedy if arg.kind in (spec.WORDS, spec.STRS)], (
+            f"{name}: only the last takes several"
+        )
 
 
-@pytest.mark.parametrize("name", verbs_module.names())
-def test_the_help_of_a_verb_is_whole_sentences_that_fit(name: str) -> None:
-    verb = verbs_module.load(name)
-    for text in [verb.help, *(arg.help for arg in offered(verb) if not arg.hidden)]:
-        assert text.endswith((".", ")")), f"no sentence: {text!r}"
-    assert [line for line in help_.of_verb(verb, 80).splitlines() if len(line) > 80] == []
+def test_the_help_of_a_verb_is_whole_sentences_that_fit() -> None:
+    for verb in map(verbs_module.load, verbs_module.names()):
+        texts = [verb.help, *(arg.help for arg in offered(verb) if not arg.hidden)]
+        assert [text for text in texts if not text.endswith((".", ")"))] == [], f"{verb.name}: no sentences"
+        assert [line for line in help_.of_verb(verb, 80).splitlines() if len(line) > 80] == [], verb.name
 
 
 def test_the_overview_names_every_verb() -> None:

@@ -65,12 +65,9 @@ def test_a_timeout_looks_like_a_timeout_and_a_code_like_a_code(fields: dict[str,
     assert human.answer(listed(job(**fields)), STYLE).splitlines()[1].split()[2] == result
 
 
-def test_an_empty_list_says_what_was_looked_at() -> None:
+def test_a_list_that_is_empty_or_was_cut_says_so() -> None:
     assert human.answer(listed() | {"hint": "None here."}, STYLE) == "None here.\n"
     assert human.answer(listed(), STYLE) == "There is no job to list.\n"
-
-
-def test_a_list_that_was_cut_says_so() -> None:
     text = human.answer(listed(job(), truncated=True, skipped=2), STYLE)
     assert text.splitlines()[2:] == ["(There are more than these 1: --limit 0 shows all. 2 could not be read.)"]
 
@@ -116,15 +113,8 @@ def test_only_a_terminal_gets_colours_and_no_color_is_respected(
         shown("kill", state="killed", job_id="J", ended_signal=EVIL, survivors=[{"pid": 1, "command": EVIL}]),
         shown("gc", root=EVIL, jobs=[], dry_run=True, used_jobs=1, used_bytes=1, freed_bytes=1),
         shown(
-            "status",
-            True,
-            state="running",
-            job_id=EVIL,
-            name=EVIL,
-            command=[EVIL, EVIL],
-            tags=[EVIL],
-            nested={EVIL: EVIL},
-            **{EVIL: 1},
+            "status", True, state="running", job_id=EVIL, name=EVIL, command=[EVIL, EVIL], tags=[EVIL],
+            nested={EVIL: EVIL}, **{EVIL: 1},
         ),
         shown("run", state="running", job_id="J", output=EVIL, hint=EVIL, snapshot={"stdout_tail": EVIL}),
         shown("tail", stdout_tail=EVIL, stderr_tail=EVIL),
@@ -132,9 +122,13 @@ def test_only_a_terminal_gets_colours_and_no_color_is_respected(
             "kill", True, state="x", job_id="J", survivors=[{"pid": 1, "command": EVIL, EVIL: EVIL}], mixed=[1, EVIL]
         ),
         shown("screen", lines=[EVIL]),
+        shown(
+            "install", client="codex", scope="user", change="added", written=False, entry={},
+            name=EVIL, path=EVIL, backup=EVIL, fragment=EVIL, own_command=EVIL, hint=EVIL,
+        ),
         human.error({"message": EVIL, "hint": EVIL}),
     ],
-)
+)  # fmt: skip
 def test_no_control_character_reaches_the_terminal(text: str) -> None:
     assert not CONTROL.search(text)
 
@@ -179,17 +173,11 @@ def test_an_answer_with_v_is_its_fields_and_below_them_the_output() -> None:
     )
 
 
-def test_a_shell_string_is_shown_as_it_was_given() -> None:
+def test_a_shell_string_and_output_are_shown_as_they_are() -> None:
     text = shown("status", job_id="J", state="running", name="echo hi", command=["echo hi | wc"])
     assert "\n$ echo hi | wc\n" in text
-
-
-def test_a_log_is_its_text_alone() -> None:
     assert shown("log", job_id="J", output="one\ntwo", total_lines=2) == "one\ntwo\n"
     assert shown("log", job_id="J", output="") == "(no output)\n"
-
-
-def test_a_tail_shows_both_streams() -> None:
     assert shown("tail", job_id="J", stdout_tail="out", stderr_tail="err\n") == "out\n\n--- stderr ---\nerr\n"
 
 
@@ -213,26 +201,11 @@ def test_an_error_is_its_message_and_its_hint() -> None:
     assert human.answer({"ok": False, "type": "error", "error": {"message": "m"}}, STYLE) == "error: m\n"
 
 
-@pytest.mark.parametrize(
-    ("ms", "text"),
-    [
-        (0, "0 ms"),
-        (250, "250 ms"),
-        (1_500, "1.5 s"),
-        (200_000, "3 min 20 s"),
-        (7_500_000, "2 h 5 min"),
-        (86_400_000, "1 d"),
-    ],
-)
-def test_durations_are_short(ms: int, text: str) -> None:
-    assert duration(ms) == text
-
-
-@pytest.mark.parametrize(
-    ("count", "text"), [(0, "0 B"), (1_536, "1.5 KiB"), (10 * 1024**3, "10 GiB"), (2**50, "1024 TiB")]
-)
-def test_sizes_are_short(count: int, text: str) -> None:
-    assert size(count) == text
+def test_durations_and_sizes_are_short() -> None:
+    spans = {0: "0 ms", 250: "250 ms", 1_500: "1.5 s", 200_000: "3 min 20 s", 7_500_000: "2 h 5 min", 86_400_000: "1 d"}
+    assert {ms: duration(ms) for ms in spans} == spans
+    sizes = {0: "0 B", 1_536: "1.5 KiB", 10 * 1024**3: "10 GiB", 2**50: "1024 TiB"}
+    assert {count: size(count) for count in sizes} == sizes
 
 
 def client_change(type_: str = "install", **changes: Any) -> str:
@@ -252,34 +225,20 @@ def client_change(type_: str = "install", **changes: Any) -> str:
     ("text", "wanted"),
     [
         (client_change(), "Added to /h/c.toml (server outlive).\n"),
-        (
-            client_change(change="updated", backup="/b"),
-            "Updated in /h/c.toml (server outlive).\nAs it was before the first change: /b\n",
-        ),
+        (client_change(change="updated", backup="/b"), "Updated in /h/c.toml (server outlive).\nAs it was before the first change: /b\n"),
         (client_change(written=False), "outlive would be added to /h/c.toml; nothing was written.\n\n[x]\ny = 1\n"),
         (
             client_change(written=False, change=None, own_command="codex x", hint="line 3."),
             "outlive cannot be merged into /h/c.toml; nothing was written.\n\n[x]\ny = 1\n\nOr: codex x\n(line 3.)\n",
         ),
+        (client_change(change="none", written=False), "Nothing to do in /h/c.toml (server outlive).\n"),
         (client_change("uninstall", change="removed"), "Removed from /h/c.toml (server outlive).\n"),
         (client_change("uninstall", change="none", written=False), "Nothing to do in /h/c.toml (server outlive).\n"),
-        (
-            client_change("uninstall", change="removed", written=False),
-            "outlive would be removed from /h/c.toml; nothing was written.\n",
-        ),
+        (client_change("uninstall", change="removed", written=False), "outlive would be removed from /h/c.toml; nothing was written.\n"),
     ],
-)
+)  # fmt: skip
 def test_a_change_of_a_clients_configuration_is_a_sentence(text: str, wanted: str) -> None:
     assert text == wanted
-
-
-def test_nothing_to_do_shows_nothing_to_paste() -> None:
-    assert client_change(change="none", written=False) == "Nothing to do in /h/c.toml (server outlive).\n"
-
-
-def test_no_name_or_path_of_a_configuration_reaches_the_terminal_as_a_control_character() -> None:
-    text = client_change(name=EVIL, path=EVIL, backup=EVIL, fragment=EVIL, own_command=EVIL, hint=EVIL, written=False)
-    assert not CONTROL.search(text)
 
 
 def about(**fields: Any) -> list[str]:

@@ -48,11 +48,7 @@ def longest(place: Path, name: str, files: dict[str, str]) -> int:
         ("opencode", {".config/opencode/opencode.json": OPENCODE % 120000}, 110_000),
         ("opencode", {".config/opencode/opencode.json": OPENCODE % '"long"'}, 50_000),
         ("claude-code", {}, 900_000),
-        (
-            "claude-code",
-            {"project/.mcp.json": '{"mcpServers": {"o": {"command": "outlive", "args": ["mcp"], "timeout": 70000}}}'},
-            60_000,
-        ),
+        ("claude-code", {"project/.mcp.json": '{"mcpServers": {"o": {"command": "outlive", "args": ["mcp"], "timeout": 70000}}}'}, 60_000),
         ("gemini-cli-mcp-client", {}, 570_000),
         ("gemini-cli-mcp-client-outlive", {}, 570_000),
         (
@@ -64,7 +60,7 @@ def longest(place: Path, name: str, files: dict[str, str]) -> int:
         ),
         ("somebody", {".codex/config.toml": f"{CODEX}tool_timeout_sec = 120"}, 50_000),
     ],
-)
+)  # fmt: skip
 def test_a_call_is_as_long_as_the_client_and_our_entry_allow(
     tmp_path: Path, name: str, files: dict[str, str], expected: int
 ) -> None:

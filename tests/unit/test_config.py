@@ -118,19 +118,20 @@ def test_variables_of_a_job_are_no_configuration(name: str) -> None:
     assert (found._values, found.path) == (usual._values, usual.path)
 
 
-def test_an_unknown_key_names_the_nearest() -> None:
-    error = refused("[exec]\nbackgroundms = 5\n")
-    assert "backgroundms" in error.message
-    assert "background_ms" in str(error.hint)
-
-
-def test_an_unknown_section_names_the_nearest() -> None:
-    assert "exec" in str(refused("[exce]\n").hint)
-
-
-def test_an_unknown_variable_names_the_nearest() -> None:
-    error = refused(OUTLIVE_EXEC_TIMEOUT_SECS="5")
-    assert "OUTLIVE_EXEC_TIMEOUT_SEC" in str(error.hint)
+@pytest.mark.parametrize(
+    ("text", "variables", "said", "nearest"),
+    [
+        ("[exec]\nbackgroundms = 5\n", {}, "backgroundms", "background_ms"),
+        ("[exce]\n", {}, "", "exec"),
+        (None, {"OUTLIVE_EXEC_TIMEOUT_SECS": "5"}, "", "OUTLIVE_EXEC_TIMEOUT_SEC"),
+    ],
+)
+def test_what_is_unknown_is_named_with_the_nearest(
+    text: str | None, variables: dict[str, str], said: str, nearest: str
+) -> None:
+    error = refused(text, **variables)
+    assert said in error.message
+    assert nearest in str(error.hint)
 
 
 def test_an_unknown_key_near_nothing_lists_what_there_is() -> None:
@@ -145,9 +146,12 @@ def test_an_unknown_key_near_nothing_lists_what_there_is() -> None:
         "[exec]\ntimeout_sec = -0.5\n", "[exec]\ntimeout_sec = nan\n", "[exec]\ntimeout_sec = inf\n",
         "[shell]\nunix = 'sh -c'\n", "[shell]\nunix = []\n", "[shell]\nunix = ['sh', 1]\n",
         "[gc]\nolder_than = '30'\n", "[gc]\nolder_than = 'soon'\n", "exec = 1\n", "[[exec]]\nbackground_ms = 1\n",
+        "[gc]\nmax_jobs = -1\n", "[gc]\nmax_percent = 101\n", "[gc]\nmax_percent = -1\n", "[gc]\nmax_bytes = 1.5\n",
+        "[gc]\nmax_bytes = true\n", "[gc]\nolder_than = '7'\n", "[gc]\nautomatic = 'yes'\n",
+        "exec]", "[exec", "a = ", "\0",
     ],
 )  # fmt: skip
-def test_a_value_of_the_wrong_kind_is_refused_and_its_file_named(text: str, place: Path) -> None:
+def test_a_value_that_makes_no_sense_and_what_is_no_toml_is_refused_and_its_file_named(text: str, place: Path) -> None:
     assert str(place / "home") in refused(text).message
 
 
@@ -164,11 +168,6 @@ def test_a_value_of_the_wrong_kind_is_refused_and_its_file_named(text: str, plac
 def test_a_variable_of_the_wrong_kind_is_refused_and_named(variable: dict[str, str]) -> None:
     (name,) = variable
     assert name in refused(**variable).message
-
-
-@pytest.mark.parametrize("text", ["exec]", "[exec", "a = ", "\0"])
-def test_what_is_not_toml_is_refused_and_its_file_named(text: str, place: Path) -> None:
-    assert str(place / "home") in refused(text).message
 
 
 # A parameter called `place` would replace the fixture of that name, and the file would be the user's own.
@@ -248,22 +247,6 @@ def test_the_share_of_the_file_system_and_what_is_set_are_kept_to_without_a_call
     assert load("[gc]\nmax_percent = 0\n").bounds() is None, "0 is no bound"
     assert load("[gc]\nmax_jobs = 3\nautomatic = false\n").bounds() is None
     assert load("[gc]\nautomatic = true\n").bounds() == share
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "max_jobs = -1",
-        "max_percent = 101",
-        "max_percent = -1",
-        "max_bytes = 1.5",
-        "max_bytes = true",
-        'older_than = "7"',
-        'automatic = "yes"',
-    ],
-)
-def test_a_bound_that_makes_no_sense_is_refused_before_anything_is_deleted(line: str) -> None:
-    refused(f"[gc]\n{line}\n")
 
 
 def test_a_number_of_bytes_may_have_a_unit() -> None:

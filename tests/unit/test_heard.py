@@ -3,10 +3,7 @@ keeps the lookups of an answer waiting."""
 
 from __future__ import annotations
 
-import contextlib
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +21,7 @@ from outlive.supervisor import control_server, fork_protocol, start, supervisor
 from outlive.supervisor.control_server import ControlServer
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fds, waiting
-from support.calls import ask, calls_of
+from support.calls import ask
 
 CALLER = Caller("tests", "tests", "tests")
 
@@ -109,12 +106,6 @@ def test_a_supervisor_goes_on_though_its_caller_does_not_hang_up(monkeypatch: py
     finally:
         here.close()
         there.close()
-
-
-@pytest.fixture
-def calls(root: Path) -> Iterator[Calls]:
-    with contextlib.closing(calls_of(root)) as made:
-        yield made
 
 
 @pytest.fixture

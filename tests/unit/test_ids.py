@@ -45,18 +45,15 @@ def test_ids_of_the_reference_are_ids(ms: int, random: bytes) -> None:
     assert ids.id_time_ms(theirs) == ms
 
 
-def test_ids_sort_in_the_order_they_were_made() -> None:
+def test_ids_sort_in_the_order_they_were_made_though_the_clock_goes_back() -> None:
     made = [ids.new_id() for _ in range(10_000)]
+    made.append(ids.new_id(1_000))
     assert made == sorted(set(made))
 
 
 def test_ids_of_one_millisecond_count_up() -> None:
     first, second = (ULID.from_str(ids.new_id(1_700_000_000_000)) for _ in range(2))
     assert int(second) == int(first) + 1
-
-
-def test_an_id_is_larger_though_the_clock_went_back() -> None:
-    assert ids.new_id(2_000) < ids.new_id(1_000)
 
 
 def test_two_processes_make_different_ids_in_one_millisecond(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,14 +76,9 @@ def test_what_is_no_ulid_is_no_id(text: str) -> None:
     assert not ids.is_id(text)
 
 
-def test_six_characters_of_an_id_may_name_a_job() -> None:
-    assert ids.is_id_part(A_ULID[:6])
-    assert ids.is_id_part(A_ULID[-6:])
-    assert ids.is_id_part(A_ULID)
-
-
 @pytest.mark.parametrize("text", ["", "..", A_ULID[:5], A_ULID[:6] + "/", "ILOU00", A_ULID + "0", A_ULID[:6] + "\n"])
-def test_less_or_something_else_may_not(text: str) -> None:
+def test_six_characters_of_an_id_may_name_a_job_and_less_or_something_else_may_not(text: str) -> None:
+    assert all(map(ids.is_id_part, (A_ULID[:6], A_ULID[-6:], A_ULID)))
     assert not ids.is_id_part(text)
 
 

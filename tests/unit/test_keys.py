@@ -80,26 +80,23 @@ def test_cursor_keys_follow_the_cursor_mode(name: str, final: bytes) -> None:
     assert sent(name, cursor=True) == b"\x1bO" + final
 
 
-@pytest.mark.parametrize(("name", "final"), KEYPAD.items())
-def test_the_keypad_follows_the_keypad_mode(name: str, final: bytes) -> None:
-    plain = b"\r" if name == "KPEnter" else name[2:].encode()
-    assert sent(name, cursor=True) == plain
-    assert sent(name, keypad=True) == b"\x1bO" + final
-    assert sent(f"M-{name}") == b"\x1b" + plain
-    assert sent(f"M-{name}", keypad=True) == b"\x1b\x1bO" + final
+def test_the_keypad_follows_the_keypad_mode() -> None:
+    for name, final in KEYPAD.items():
+        plain = b"\r" if name == "KPEnter" else name[2:].encode()
+        assert sent(name, cursor=True) == plain
+        assert sent(name, keypad=True) == b"\x1bO" + final
+        assert sent(f"M-{name}") == b"\x1b" + plain
+        assert sent(f"M-{name}", keypad=True) == b"\x1b\x1bO" + final
 
 
-@pytest.mark.parametrize("mode", [False, True])
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        *PLAIN.items(),
-        *((name, b"\x1bO" + final) for name, final in PF.items()),
-        *((name, b"\x1b[" + number + b"~") for name, number in TILDE.items()),
-    ],
-)
-def test_other_keys_follow_no_mode(name: str, data: bytes, mode: bool) -> None:
-    assert sent(name, cursor=mode, keypad=mode) == data
+def test_other_keys_follow_no_mode() -> None:
+    keys = {
+        **PLAIN,
+        **{name: b"\x1bO" + final for name, final in PF.items()},
+        **{name: b"\x1b[" + number + b"~" for name, number in TILDE.items()},
+    }
+    for mode in (False, True):
+        assert {name: sent(name, cursor=mode, keypad=mode) for name in keys} == keys
 
 
 @pytest.mark.parametrize(
@@ -110,49 +107,44 @@ def test_other_names_of_a_key_are_the_key(name: str, alias: str) -> None:
         assert sent(alias, cursor=mode, keypad=mode) == sent(name, cursor=mode, keypad=mode)
 
 
-@pytest.mark.parametrize(("name", "final"), [*CURSOR.items(), *PF.items()])
-def test_modified_cursor_and_pf_keys(name: str, final: bytes) -> None:
+def test_modified_keys() -> None:
     for (prefix, held), mode in product(MODIFIERS, (False, True)):
-        assert sent(prefix + name, cursor=mode, keypad=mode) == b"\x1b[1;%d%b" % (held + 1, final)
+        for name, final in (CURSOR | PF).items():
+            assert sent(prefix + name, cursor=mode, keypad=mode) == b"\x1b[1;%d%b" % (held + 1, final)
+        for name, number in TILDE.items():
+            assert sent(prefix + name, cursor=mode, keypad=mode) == b"\x1b[%b;%d~" % (number, held + 1)
 
 
-@pytest.mark.parametrize(("name", "number"), TILDE.items())
-def test_modified_editing_and_function_keys(name: str, number: bytes) -> None:
-    for (prefix, held), mode in product(MODIFIERS, (False, True)):
-        assert sent(prefix + name, cursor=mode, keypad=mode) == b"\x1b[%b;%d~" % (number, held + 1)
+OWN_CODES = [
+    ("S-Tab", b"\x1b[Z"), ("S-BTab", b"\x1b[Z"), ("M-BTab", b"\x1b\x1b[Z"), ("M-S-Tab", b"\x1b\x1b[Z"),
+    ("M-Tab", b"\x1b\t"), ("M-Enter", b"\x1b\r"), ("M-Escape", b"\x1b\x1b"), ("M-BSpace", b"\x1b\x7f"),
+    ("C-BSpace", b"\b"), ("C-M-BSpace", b"\x1b\b"), ("C-Space", b"\0"), ("C-M-Space", b"\x1b\0"),
+    ("M-Space", b"\x1b "), ("M-LF", b"\x1b\n"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("token", "data"),
-    [
-        ("S-Tab", b"\x1b[Z"), ("S-BTab", b"\x1b[Z"), ("M-BTab", b"\x1b\x1b[Z"), ("M-S-Tab", b"\x1b\x1b[Z"),
-        ("M-Tab", b"\x1b\t"), ("M-Enter", b"\x1b\r"), ("M-Escape", b"\x1b\x1b"), ("M-BSpace", b"\x1b\x7f"),
-        ("C-BSpace", b"\b"), ("C-M-BSpace", b"\x1b\b"), ("C-Space", b"\0"), ("C-M-Space", b"\x1b\0"),
-        ("M-Space", b"\x1b "), ("M-LF", b"\x1b\n"),
-    ],
-)  # fmt: skip
-def test_modified_keys_with_codes_of_their_own(token: str, data: bytes) -> None:
-    assert sent(token) == data
+def test_modified_keys_with_codes_of_their_own() -> None:
+    assert [(token, sent(token)) for token, _ in OWN_CODES] == OWN_CODES
 
 
-@pytest.mark.parametrize(
-    ("token", "data", "key"),
-    [
-        ("C-Tab", b"\t", "Tab"), ("C-S-Tab", b"\x1b[Z", "S-Tab"), ("C-M-Tab", b"\x1b\t", "M-Tab"),
-        ("C-BTab", b"\x1b[Z", "BTab"), ("C-Enter", b"\r", "Enter"), ("S-Enter", b"\r", "Enter"),
-        ("C-M-S-Enter", b"\x1b\r", "M-Enter"), ("C-Escape", b"\x1b", "Escape"), ("S-BSpace", b"\x7f", "BSpace"),
-        ("C-S-BSpace", b"\b", "C-BSpace"), ("S-Space", b" ", "Space"), ("S- ", b" ", "Space"),
-        ("C-S-Space", b"\0", "C-Space"), ("C-LF", b"\n", "LF"), ("C-KP5", b"5", "KP5"), ("C-KP-", b"-", "KP-"),
-        ("S-KP+", b"+", "KP+"), ("C-M-KPEnter", b"\x1b\r", "M-KPEnter"), ("S-1", b"1", "1"), ("S--", b"-", "-"),
-        ("S-ß", "ß".encode(), "ß"), ("C-1", b"1", "1"), ("C-+", b"+", "+"), ("Ctrl++", b"+", "+"),
-        ("C-é", "é".encode(), "é"), ("C-S-é", "É".encode(), "S-é"), ("C-S-c", b"\x03", "C-c"),
-        ("C-M-S-x", b"\x1b\x18", "C-M-x"), ("Ctrl+Shift+C", b"\x03", "C-C"), ("C-\udc80", b"\x80", "\\udc80"),
-    ],
-)  # fmt: skip
-def test_a_modifier_without_a_code_is_left_out_and_said(token: str, data: bytes, key: str) -> None:
-    shown = token.replace("\udc80", "\\udc80")
-    said = f'"{shown}" has no bytes of its own in a terminal and was sent as {key}'
-    assert doubtful(token) == (data, said)
+LEFT_OUT = [
+    ("C-Tab", b"\t", "Tab"), ("C-S-Tab", b"\x1b[Z", "S-Tab"), ("C-M-Tab", b"\x1b\t", "M-Tab"),
+    ("C-BTab", b"\x1b[Z", "BTab"), ("C-Enter", b"\r", "Enter"), ("S-Enter", b"\r", "Enter"),
+    ("C-M-S-Enter", b"\x1b\r", "M-Enter"), ("C-Escape", b"\x1b", "Escape"), ("S-BSpace", b"\x7f", "BSpace"),
+    ("C-S-BSpace", b"\b", "C-BSpace"), ("S-Space", b" ", "Space"), ("S- ", b" ", "Space"),
+    ("C-S-Space", b"\0", "C-Space"), ("C-LF", b"\n", "LF"), ("C-KP5", b"5", "KP5"), ("C-KP-", b"-", "KP-"),
+    ("S-KP+", b"+", "KP+"), ("C-M-KPEnter", b"\x1b\r", "M-KPEnter"), ("S-1", b"1", "1"), ("S--", b"-", "-"),
+    ("S-ß", "ß".encode(), "ß"), ("C-1", b"1", "1"), ("C-+", b"+", "+"), ("Ctrl++", b"+", "+"),
+    ("C-é", "é".encode(), "é"), ("C-S-é", "É".encode(), "S-é"), ("C-S-c", b"\x03", "C-c"),
+    ("C-M-S-x", b"\x1b\x18", "C-M-x"), ("Ctrl+Shift+C", b"\x03", "C-C"), ("C-\udc80", b"\x80", "\\udc80"),
+]  # fmt: skip
+
+
+def test_a_modifier_without_a_code_is_left_out_and_said() -> None:
+    for token, data, key in LEFT_OUT:
+        shown = token.replace("\udc80", "\\udc80")
+        said = f'"{shown}" has no bytes of its own in a terminal and was sent as {key}'
+        assert doubtful(token) == (data, said)
 
 
 def test_a_modified_keypad_key_that_is_left_bare_follows_the_mode() -> None:
@@ -196,19 +188,18 @@ def test_modifiers_stand_in_any_order_and_any_number(order: tuple[str, ...]) -> 
     assert sent("".join(order) + "Left") == sent("".join(order * 2) + "Left") == b"\x1b[1;8D"
 
 
-@pytest.mark.parametrize(
-    ("token", "data"),
-    [
-        *([char, char.encode()] for char in "-CMScms^+~\\é😀"),
-        ("C--", b"\x1f"), ("C-C", b"\x03"), ("C-^", b"\x1e"), ("^^", b"\x1e"), ("^[", b"\x1b"), ("^?", b"\x7f"),
-        ("^-", b"\x1f"), ("^Up", b"\x1b[1;5A"), ("^C-x", b"\x18"), ("^ ", b"\0"), ("C- ", b"\0"), (" ", b" "),
-        ("\t", b"\t"), ("\r", b"\r"), ("\n", b"\n"), ("\x1b", b"\x1b"), ("\0", b"\0"), ("S-\t", b"\x1b[Z"),
-        ("C-\x7f", b"\b"), (" Enter\n", b"\r"), ("\tC-c ", b"\x03"), (" y", b"y"), ("\udc80", b"\x80"),
-        ("\ud800", "\ufffd".encode()),
-    ],
-)  # fmt: skip
-def test_edges_of_what_is_a_key(token: str, data: bytes) -> None:
-    assert sent(token) == data
+EDGES = [
+    *((char, char.encode()) for char in "-CMScms^+~\\é😀"),
+    ("C--", b"\x1f"), ("C-C", b"\x03"), ("C-^", b"\x1e"), ("^^", b"\x1e"), ("^[", b"\x1b"), ("^?", b"\x7f"),
+    ("^-", b"\x1f"), ("^Up", b"\x1b[1;5A"), ("^C-x", b"\x18"), ("^ ", b"\0"), ("C- ", b"\0"), (" ", b" "),
+    ("\t", b"\t"), ("\r", b"\r"), ("\n", b"\n"), ("\x1b", b"\x1b"), ("\0", b"\0"), ("S-\t", b"\x1b[Z"),
+    ("C-\x7f", b"\b"), (" Enter\n", b"\r"), ("\tC-c ", b"\x03"), (" y", b"y"), ("\udc80", b"\x80"),
+    ("\ud800", "\ufffd".encode()),
+]  # fmt: skip
+
+
+def test_edges_of_what_is_a_key() -> None:
+    assert [(token, sent(token)) for token, _ in EDGES] == EDGES
 
 
 def test_keys_are_sent_in_their_order() -> None:
@@ -216,21 +207,21 @@ def test_keys_are_sent_in_their_order() -> None:
     assert sent() == b""
 
 
-@pytest.mark.parametrize(
-    ("token", "advice"),
-    [
-        ("hello", "use literal for text"), ("two words", "use literal for text"),
-        (" kept blanks ", "use literal for text"), ("  ", "use literal for text"), ("--", "use literal for text"),
-        ("^hello", "use literal for text"), ("^^x", "use literal for text"), ("C++", "use literal for text"),
-        ("yes", "use literal for text"), ("F13", "use literal for text"), ("Cmd+C", "use literal for text"),
-        ("0x41", "use hex for bytes"), ("\\x1b", "use hex for bytes"), ("Entr", "did you mean Enter?"),
-        ("PagUp", "did you mean PageUp?"), ("Esca", "did you mean Escape?"), ("<Esc>", "did you mean Escape?"),
-        ("<C-x>", "did you mean C-x?"), ("C+x", "did you mean C-x?"), ("Ctrl + C", "did you mean C-C?"),
-        ("Page Up", "did you mean PageUp?"), ("\\n", "did you mean Enter?"),
-    ],
-)  # fmt: skip
-def test_what_is_no_key_is_sent_as_it_is_and_said(token: str, advice: str) -> None:
-    assert doubtful(token) == (token.encode(), f'"{token}" is no key and was sent as text; {advice}')
+NO_KEYS = [
+    ("hello", "use literal for text"), ("two words", "use literal for text"),
+    (" kept blanks ", "use literal for text"), ("  ", "use literal for text"), ("--", "use literal for text"),
+    ("^hello", "use literal for text"), ("^^x", "use literal for text"), ("C++", "use literal for text"),
+    ("yes", "use literal for text"), ("F13", "use literal for text"), ("Cmd+C", "use literal for text"),
+    ("0x41", "use hex for bytes"), ("\\x1b", "use hex for bytes"), ("Entr", "did you mean Enter?"),
+    ("PagUp", "did you mean PageUp?"), ("Esca", "did you mean Escape?"), ("<Esc>", "did you mean Escape?"),
+    ("<C-x>", "did you mean C-x?"), ("C+x", "did you mean C-x?"), ("Ctrl + C", "did you mean C-C?"),
+    ("Page Up", "did you mean PageUp?"), ("\\n", "did you mean Enter?"),
+]  # fmt: skip
+
+
+def test_what_is_no_key_is_sent_as_it_is_and_said() -> None:
+    for token, advice in NO_KEYS:
+        assert doubtful(token) == (token.encode(), f'"{token}" is no key and was sent as text; {advice}')
 
 
 @pytest.mark.parametrize("token", ["C-", "M-", "S-", "C-M-", "m-", "Ctrl-", "Ctrl+", "Ctrl", "shift", "Ctrl+Shift"])
@@ -289,17 +280,16 @@ def test_a_single_character_is_itself(char: str, cursor: bool, keypad: bool) -> 
     assert sent(char, cursor=cursor, keypad=keypad) == char.encode()
 
 
-@pytest.mark.parametrize(
-    ("items", "data"),
-    [
-        ([], b""), (["41"], b"A"), (["0x41"], b"A"), (["0X41"], b"A"), (["9"], b"\t"), (["0"], b"\0"),
-        (["0x9"], b"\t"), (["1b5b41"], b"\x1b[A"), (["0x1b5B41"], b"\x1b[A"), (["1b 5b 41"], b"\x1b[A"),
-        ([" 0x1b\t0x5b\n9 "], b"\x1b[\t"), (["\\x1b"], b"\x1b"), (["\\x1b\\x5B"], b"\x1b["), (["\\X9"], b"\t"),
-        (["1b", "\\x5b", "0x41"], b"\x1b[A"), (["ff00"], b"\xff\0"),
-    ],
-)  # fmt: skip
-def test_hexadecimal_spellings(items: list[str], data: bytes) -> None:
-    assert from_hex(items) == data
+SPELLINGS: list[tuple[list[str], bytes]] = [
+    ([], b""), (["41"], b"A"), (["0x41"], b"A"), (["0X41"], b"A"), (["9"], b"\t"), (["0"], b"\0"),
+    (["0x9"], b"\t"), (["1b5b41"], b"\x1b[A"), (["0x1b5B41"], b"\x1b[A"), (["1b 5b 41"], b"\x1b[A"),
+    ([" 0x1b\t0x5b\n9 "], b"\x1b[\t"), (["\\x1b"], b"\x1b"), (["\\x1b\\x5B"], b"\x1b["), (["\\X9"], b"\t"),
+    (["1b", "\\x5b", "0x41"], b"\x1b[A"), (["ff00"], b"\xff\0"),
+]  # fmt: skip
+
+
+def test_hexadecimal_spellings() -> None:
+    assert [(items, from_hex(items)) for items, _ in SPELLINGS] == SPELLINGS
 
 
 @given(st.binary(max_size=40))

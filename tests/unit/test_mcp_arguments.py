@@ -259,15 +259,10 @@ def test_exec_alone_waits_for_the_end_and_ignores_yielding() -> None:
         ("process", {"action": "kill", "job_id": "x", "grace_ms": 60_000}, ("wait_ms", 50_000), 61_000),
         ("exec", {"command": "x", "yield_ms": 90_000}, ("yield_ms", 50_000), 90_000),
         ("exec", {"command": "x", "yield_ms": 90_000, "background": True}, ("yield_ms", 90_000), None),
-        (
-            "exec",
-            {"command": "x", "yield_ms": 90_000, "background": True, "until": ["port=1"]},
-            ("yield_ms", 50_000),
-            90_000,
-        ),
+        ("exec", {"command": "x", "yield_ms": 90_000, "background": True, "until": ["port=1"]}, ("yield_ms", 50_000), 90_000),
         ("exec", {"command": "x", "timeout": 90}, ("timeout_ms", 90_000), None),
     ],
-)
+)  # fmt: skip
 def test_no_call_waits_longer_than_clients_do(
     tool: str, given: dict[str, Any], effective: tuple[str, int | None], report: int | None
 ) -> None:

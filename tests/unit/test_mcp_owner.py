@@ -96,16 +96,19 @@ def test_a_directory_that_is_gone_is_known_by_its_path(place: Path) -> None:
     assert job_directory({}) == here
 
 
-def test_the_login_path_goes_first_and_loses_nothing() -> None:
-    assert merged_path("/opt/bin:/usr/bin", "/usr/bin:/mine") == "/opt/bin:/usr/bin:/mine"
-    assert merged_path("/usr/bin", "/mine") == "/usr/bin:/mine"
-    assert merged_path("", ":/bin::") == "/bin"
-    assert merged_path("", "") == os.defpath
-
-
-def test_what_an_activated_environment_puts_first_in_the_path_stays_first() -> None:
-    activated = "/project/.venv/bin:/usr/bin:/bin:/mine"
-    assert merged_path("/opt/bin:/usr/bin:/bin", activated) == "/project/.venv/bin:/opt/bin:/usr/bin:/bin:/mine"
+@pytest.mark.parametrize(
+    ("login", "own", "merged"),
+    [
+        ("/opt/bin:/usr/bin", "/usr/bin:/mine", "/opt/bin:/usr/bin:/mine"),
+        ("/usr/bin", "/mine", "/usr/bin:/mine"),
+        ("", ":/bin::", "/bin"),
+        ("", "", os.defpath),
+        # What an activated environment puts first stays first
+        ("/opt/bin:/usr/bin:/bin", "/p/.venv/bin:/usr/bin:/bin:/mine", "/p/.venv/bin:/opt/bin:/usr/bin:/bin:/mine"),
+    ],
+)
+def test_the_login_path_goes_first_and_loses_nothing(login: str, own: str, merged: str) -> None:
+    assert merged_path(login, own) == merged
 
 
 def environment_of(place: Path, profile: str) -> dict[str, str]:
@@ -147,8 +150,3 @@ def test_a_wrong_flag_is_a_usage_error(argv: list[str], capfd: pytest.CaptureFix
     assert out.startswith('{"schema_version":"0.1","ok":false,"type":"error"')
     assert out.count("\n") == 1
     assert err.startswith("usage: outlive mcp")
-
-
-def test_help_needs_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["mcp", "--root", "/x", "--help"]) == 0
-    assert capfd.readouterr().out.lower().startswith("usage: outlive mcp")

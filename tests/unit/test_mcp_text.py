@@ -94,47 +94,38 @@ def test_a_running_command_says_how_to_go_on() -> None:
     assert "process" not in said("run", process=False, state="running", pid=7)
 
 
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"state": "killed", "reason": "signal", "signal": "SIGSEGV"}, "Command was ended by signal SIGSEGV."),
-        (
-            {"state": "killed", "reason": "signal", "signal": "SIGKILL", "message": "memory ran out: so and so"},
-            "Command was ended by signal SIGKILL; memory ran out: so and so.",
-        ),
-        (
-            {"state": "exited", "reason": "exit", "exit_code": 137, "message": "memory ran out: so and so"},
-            "Command exited with code 137; memory ran out: so and so",
-        ),
-        ({"state": "killed", "reason": "kill", "signal": "SIGTERM"}, "Command was killed on request (SIGTERM)."),
-        (
-            {"state": "killed", "reason": "kill", "signal": "SIGTERM", "ended_by": "cli"},
-            "Command was killed on request of cli (SIGTERM).",
-        ),
-        ({"state": "exited", "reason": "kill", "exit_code": 0}, "Command exited with code 0 after a kill request"),
-        (
-            {"state": "failed", "reason": "kill", "ended_by": "cli", "message": "it was withdrawn; it never ran"},
-            "Command was not run: it was withdrawn; it never ran.",
-        ),
-        (
-            {"state": "killed", "reason": "timeout", "signal": "SIGKILL", "timeout_ms": 2500},
-            "Command timed out after 2.5 s",
-        ),
-        ({"state": "exited", "reason": "timeout", "exit_code": 1, "timeout_ms": 1000}, "Command timed out after 1 s"),
-        ({"state": "killed", "reason": "idle_timeout", "signal": "SIGTERM"}, "it printed nothing for longer"),
-        ({"state": "killed", "reason": "oom", "signal": "SIGKILL"}, "memory ran out (SIGKILL)"),
-        (
-            {"state": "failed", "reason": "launch", "message": "no such file"},
-            "Command could not be started: no such file.",
-        ),
-        ({"state": "failed", "reason": "launch", "errno": "ENOENT"}, "Command could not be started: ENOENT."),
-        ({"state": "failed", "reason": "lost"}, "The outcome is lost"),
-        ({"state": "failed", "reason": "reboot"}, "The machine was restarted"),
-        ({"state": "unknown"}, "cannot be read"),
-    ],
-)
-def test_every_way_to_end_has_its_sentence(fields: dict[str, Any], words: str) -> None:
-    assert words in ended(**fields)
+ENDS: list[tuple[dict[str, Any], str]] = [
+    ({"state": "killed", "reason": "signal", "signal": "SIGSEGV"}, "Command was ended by signal SIGSEGV."),
+    (
+        {"state": "killed", "reason": "signal", "signal": "SIGKILL", "message": "memory ran out: so and so"},
+        "Command was ended by signal SIGKILL; memory ran out: so and so.",
+    ),
+    (
+        {"state": "exited", "reason": "exit", "exit_code": 137, "message": "memory ran out: so and so"},
+        "Command exited with code 137; memory ran out: so and so",
+    ),
+    ({"state": "killed", "reason": "kill", "signal": "SIGTERM"}, "Command was killed on request (SIGTERM)."),
+    ({"state": "killed", "reason": "kill", "signal": "SIGTERM", "ended_by": "cli"}, "Command was killed on request of cli (SIGTERM)."),
+    ({"state": "exited", "reason": "kill", "exit_code": 0}, "Command exited with code 0 after a kill request"),
+    (
+        {"state": "failed", "reason": "kill", "ended_by": "cli", "message": "it was withdrawn; it never ran"},
+        "Command was not run: it was withdrawn; it never ran.",
+    ),
+    ({"state": "killed", "reason": "timeout", "signal": "SIGKILL", "timeout_ms": 2500}, "Command timed out after 2.5 s"),
+    ({"state": "exited", "reason": "timeout", "exit_code": 1, "timeout_ms": 1000}, "Command timed out after 1 s"),
+    ({"state": "killed", "reason": "idle_timeout", "signal": "SIGTERM"}, "it printed nothing for longer"),
+    ({"state": "killed", "reason": "oom", "signal": "SIGKILL"}, "memory ran out (SIGKILL)"),
+    ({"state": "failed", "reason": "launch", "message": "no such file"}, "Command could not be started: no such file."),
+    ({"state": "failed", "reason": "launch", "errno": "ENOENT"}, "Command could not be started: ENOENT."),
+    ({"state": "failed", "reason": "lost"}, "The outcome is lost"),
+    ({"state": "failed", "reason": "reboot"}, "The machine was restarted"),
+    ({"state": "unknown"}, "cannot be read"),
+]  # fmt: skip
+
+
+def test_every_way_to_end_has_its_sentence() -> None:
+    for fields, words in ENDS:
+        assert words in ended(**fields)
 
 
 def test_what_was_left_out_names_the_call_that_shows_it() -> None:
@@ -377,8 +368,9 @@ def test_a_screen_is_its_lines_and_one_line_about_the_cursor() -> None:
     )
 
 
-@pytest.mark.parametrize("name", list(VERBS))
-def test_no_type_needs_more_than_the_least(name: str) -> None:
+def test_no_type_needs_more_than_the_least() -> None:
     """A field that may be absent or null never breaks the sentence."""
-    assert said(name.replace(" ", "_"))
-    assert said(name.replace(" ", "_"), state="running", output=None, truncated=None, hint=None, jobs=None, fired=None)
+    absent: dict[str, Any] = dict.fromkeys(("output", "truncated", "hint", "jobs", "fired"))
+    for type_ in (name.replace(" ", "_") for name in VERBS):
+        assert said(type_)
+        assert said(type_, state="running", **absent)

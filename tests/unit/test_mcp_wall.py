@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +16,12 @@ from outlive.mcp.caller import Caller, client_of, on_stdio
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.store.job_dir import JobDir
-from support.calls import BOUND_S, ask, calls_of
+from support.calls import BOUND_S, ask
 from support.cli import Cli
 from support.commands import GATE
 
 TOKEN = Caller("ci", "token:ci", "token:ci", walled=True)
 ADMIN = Caller("root", "token:root", "token:root")
-
-
-@pytest.fixture
-def calls(root: Path) -> Iterator[Calls]:
-    with contextlib.closing(calls_of(root)) as made:
-        yield made
 
 
 def refused(calls: Calls, caller: Caller, **given: Any) -> str:

@@ -23,13 +23,6 @@ from outlive.store.root import Store
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    found = Store.open(str(tmp_path / "jobs"), {})
-    yield found
-    found.close()
-
-
-@pytest.fixture
 def job(store: Store) -> Iterator[str]:
     """It runs, as far as anybody can see: its locks are held here."""
     job_id = new_id()

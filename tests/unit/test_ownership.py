@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,13 +13,6 @@ from outlive.jobs import ownership
 from outlive.store import inbox as inbox_module
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    found = Store.open(str(tmp_path / "jobs"), {})
-    yield found
-    found.close()
 
 
 def call(store: Store, inbox: Inbox | None, face: str = "mcp", **env: str) -> Any:

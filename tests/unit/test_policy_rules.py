@@ -49,28 +49,63 @@ PUSH = rule(prefix='["git", ["push", "send-pack"]]', decision='"deny"', reason='
 STATUS = rule(prefix='["git", "status"]', decision='"allow"')
 
 
-def test_the_default_decides_what_no_rule_does(tmp_path: Path) -> None:
-    found = policy(tmp_path, default("ask", PUSH, STATUS))
-    assert decision(found, "ls") == "ask"
-    assert decision(found, "git status -s") == "allow"
-    assert decision(found, ["git", "push"]) == "deny"
-    assert decision(found, "git send-pack x") == "deny"
+SUDO = rule(prefix='["sudo"]', decision='"deny"')
+GIT = rule(prefix='["git"]', decision='"allow"') + PUSH + rule(prefix='["git"]', decision='"ask"')
+LS = rule(prefix='["ls"]', decision='"allow"')
+UNKNOWN = rule(unknown="true", sandbox='"read-only"', decision='"allow"')
+WRITES = rule(git='"write"', decision='"ask"')
+MAKE = rule(prefix='["make"]', env='["PORT", "MY_*"]', decision='"allow"')
 
 
-def test_the_strictest_rule_and_the_strictest_command_win(tmp_path: Path) -> None:
-    found = policy(
-        tmp_path,
-        default("allow", rule(prefix='["git"]', decision='"allow"'), PUSH, rule(prefix='["git"]', decision='"ask"')),
-    )
-    assert decision(found, "git status") == "ask"
-    assert decision(found, "git push") == "deny"
-    assert decision(found, "ls && git status | cat; git push") == "deny"
-
-
-def test_a_bare_name_that_is_denied_is_denied_by_path_and_one_that_is_allowed_is_not(tmp_path: Path) -> None:
-    found = policy(tmp_path, default("ask", PUSH, STATUS))
-    assert decision(found, "/usr/bin/git push") == "deny"
-    assert decision(found, "/tmp/git status") == "ask"
+@pytest.mark.parametrize(
+    ("text", "command", "where", "decided"),
+    [
+        # The default decides what no rule does
+        (default("ask", PUSH, STATUS), "ls", {}, "ask"),
+        (default("ask", PUSH, STATUS), "git status -s", {}, "allow"),
+        (default("ask", PUSH, STATUS), ["git", "push"], {}, "deny"),
+        (default("ask", PUSH, STATUS), "git send-pack x", {}, "deny"),
+        # The strictest rule and the strictest command win
+        (default("allow", GIT), "git status", {}, "ask"),
+        (default("allow", GIT), "git push", {}, "deny"),
+        (default("allow", GIT), "ls && git status | cat; git push", {}, "deny"),
+        # A bare name that is denied is denied by path, and one that is allowed is not
+        (default("ask", PUSH, STATUS), "/usr/bin/git push", {}, "deny"),
+        (default("ask", PUSH, STATUS), "/tmp/git status", {}, "ask"),
+        # A rule that says so decides unknown commands
+        (default("ask", PUSH, UNKNOWN), "ls > x", {}, "ask"),
+        (default("ask", PUSH, UNKNOWN), "ls > x", {"sandbox": "read-only"}, "allow"),
+        (default("ask", PUSH, UNKNOWN), "ls", {"sandbox": "read-only"}, "ask"),
+        # What a job may do to repositories
+        (default("allow", WRITES), "ls", {"sandbox": "workspace-write", "git": "read"}, "allow"),
+        (default("allow", WRITES), "ls", {"sandbox": "workspace-write", "git": "write"}, "ask"),
+        (default("allow", WRITES), "ls", {}, "ask"),  # without a sandbox
+        # A program that runs others can be denied by its name
+        (default("allow", SUDO), "sudo ls", {}, "deny"),
+        (default("allow", SUDO), ["/usr/bin/sudo", "ls"], {}, "deny"),
+        # Names of files in the place of a prefix are denied and never allowed
+        (default("ask", PUSH, STATUS, LS), "git pus[h]", {}, "deny"),
+        (default("ask", PUSH, STATUS, LS), "git s*", {}, "deny"),  # a file may be called `send-pack`
+        (default("ask", PUSH, STATUS, LS), "ls *.py", {}, "allow"),
+        # Variables that a call sets leave allow rules unless a rule names them
+        (default("ask", PUSH, MAKE), "make", {"variables": ["PORT", "MY_A", "LC_ALL"]}, "allow"),
+        (default("ask", PUSH, MAKE), "make", {"variables": ["LD_PRELOAD"]}, "ask"),
+        (default("ask", PUSH, MAKE), "git push", {"variables": ["LD_PRELOAD"]}, "deny"),
+        # and make a command unknown where a rule restricts
+        (default("allow", PUSH, MAKE), "ls", {"variables": ["LD_PRELOAD"]}, "ask"),
+        (default("allow", PUSH, MAKE), "ls", {"variables": ["LC_ALL", "TERM"]}, "allow"),
+        (default("allow", PUSH, MAKE), "make", {"variables": ["PORT"]}, "allow"),
+        (default("allow", MAKE), "ls", {"variables": ["LD_PRELOAD"]}, "allow"),
+        # Options before a subcommand take no allow rule
+        (default("ask", STATUS), "git -C /ws/evil status", {}, "ask"),
+        (default("allow", PUSH), "git commit -m push", {}, "allow"),
+    ],
+    ids=lambda value: str(value).rpartition("]\n")[2].strip().replace("\n", ", "),
+)
+def test_what_is_decided(
+    tmp_path: Path, text: str, command: str | list[str], where: dict[str, Any], decided: str
+) -> None:
+    assert decision(policy(tmp_path, text), command, **where) == decided
 
 
 @pytest.mark.parametrize(
@@ -82,33 +117,6 @@ def test_an_unknown_command_leaves_neither_an_allow_rule_nor_a_deny_rule(tmp_pat
     assert decision(policy(tmp_path, default("allow")), command) == "allow"
     allows = "".join(rule(prefix=f'["{word}"]', decision='"allow"') for word in ("git", "sudo", "bash", "env"))
     assert decision(policy(tmp_path, default("deny", allows)), command) == "deny"
-
-
-def test_a_rule_that_says_so_decides_unknown_commands(tmp_path: Path) -> None:
-    found = policy(tmp_path, default("ask", PUSH, rule(unknown="true", sandbox='"read-only"', decision='"allow"')))
-    assert decision(found, "ls > x") == "ask"
-    assert decision(found, "ls > x", sandbox="read-only") == "allow"
-    assert decision(found, "ls", sandbox="read-only") == "ask"
-
-
-def test_a_rule_about_what_a_job_may_do_to_repositories(tmp_path: Path) -> None:
-    found = policy(tmp_path, default("allow", rule(git='"write"', decision='"ask"')))
-    assert decision(found, "ls", sandbox="workspace-write", git="read") == "allow"
-    assert decision(found, "ls", sandbox="workspace-write", git="write") == "ask"
-    assert decision(found, "ls") == "ask"  # without a sandbox
-
-
-def test_a_program_that_runs_others_can_be_denied_by_its_name(tmp_path: Path) -> None:
-    found = policy(tmp_path, default("allow", rule(prefix='["sudo"]', decision='"deny"')))
-    assert decision(found, "sudo ls") == "deny"
-    assert decision(found, ["/usr/bin/sudo", "ls"]) == "deny"
-
-
-def test_names_of_files_in_the_place_of_a_prefix_are_denied_and_never_allowed(tmp_path: Path) -> None:
-    found = policy(tmp_path, default("ask", PUSH, STATUS, rule(prefix='["ls"]', decision='"allow"')))
-    assert decision(found, "git pus[h]") == "deny"
-    assert decision(found, "git s*") == "deny"  # a file may be called `send-pack`
-    assert decision(found, "ls *.py") == "allow"
 
 
 def test_a_directory_is_left_by_cd(tmp_path: Path) -> None:
@@ -136,22 +144,6 @@ def test_a_program_is_matched_by_the_path_that_would_run(tmp_path: Path) -> None
     assert decision(found, "cd /tmp; ./tool", cwd=str(tmp_path)) == "ask"
 
 
-def test_variables_that_a_call_sets_leave_allow_rules_unless_a_rule_names_them(tmp_path: Path) -> None:
-    found = policy(tmp_path, default("ask", PUSH, rule(prefix='["make"]', env='["PORT", "MY_*"]', decision='"allow"')))
-    assert decision(found, "make", variables=["PORT", "MY_A", "LC_ALL"]) == "allow"
-    assert decision(found, "make", variables=["LD_PRELOAD"]) == "ask"
-    assert decision(found, "git push", variables=["LD_PRELOAD"]) == "deny"
-
-
-def test_variables_that_a_call_sets_make_it_unknown_where_a_rule_restricts(tmp_path: Path) -> None:
-    make = rule(prefix='["make"]', env='["PORT"]', decision='"allow"')
-    found = policy(tmp_path, default("allow", PUSH, make))
-    assert decision(found, "ls", variables=["LD_PRELOAD"]) == "ask"
-    assert decision(found, "ls", variables=["LC_ALL", "TERM"]) == "allow"
-    assert decision(found, "make", variables=["PORT"]) == "allow"
-    assert decision(policy(tmp_path, default("allow", make)), "ls", variables=["LD_PRELOAD"]) == "allow"
-
-
 def test_a_shell_in_a_place_of_the_job_takes_no_allow_rule_and_leaves_no_deny_rule(tmp_path: Path) -> None:
     found = policy(tmp_path, default("ask", PUSH, STATUS))
     place = Place("/", path="/usr/bin:/bin")
@@ -170,12 +162,6 @@ def test_a_shell_in_a_place_of_the_job_takes_no_allow_rule_and_leaves_no_deny_ru
 def test_options_before_a_subcommand_leave_no_deny_rule(tmp_path: Path, command: str) -> None:
     found = policy(tmp_path, default("allow", PUSH))
     assert decision(found, command) == decision(found, command.split()) == "deny"
-
-
-def test_options_before_a_subcommand_take_no_allow_rule(tmp_path: Path) -> None:
-    found = policy(tmp_path, default("ask", STATUS))
-    assert decision(found, "git -C /ws/evil status") == "ask"
-    assert decision(policy(tmp_path, default("allow", PUSH)), "git commit -m push") == "allow"
 
 
 @pytest.mark.parametrize(

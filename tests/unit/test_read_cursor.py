@@ -24,13 +24,6 @@ NOBODY: Any = SimpleNamespace(client=None, inbox=None)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    found = Store.open(str(tmp_path / "jobs"), {})
-    yield found
-    found.close()
-
-
-@pytest.fixture
 def session(store: Store) -> Iterator[Session]:
     """What makes the context of a call of a session; all have a live connection."""
     live: list[Inbox] = []

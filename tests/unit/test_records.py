@@ -132,16 +132,17 @@ def test_the_type_checker_finds_a_misspelt_name_of_a_record(tmp_path: Path) -> N
     assert not checked('print(state.exit_code, Definition.replace(definition, title="a").title)', tmp_path)
 
 
-@pytest.mark.parametrize("kind", RECORDS, ids=name_of)
-def test_every_value_of_a_record_has_the_type_that_it_is_declared_with(kind: type[Record]) -> None:
-    assert list(kind.__annotations__) == list(kind.FIELDS) == [name for name, _ in kind.layout().types]
-    for name, in_json in kind.layout().types:
-        declared, default = kind.__annotations__[name], kind.FIELDS[name]
-        options = typing.get_args(declared) if isinstance(declared, types.UnionType) else (declared,)
-        plain = [typing.get_origin(one) or one for one in options]
-        assert in_json == tuple(dict if issubclass(one, Record) else one for one in plain), name
-        assert type(default) in plain, name
-        assert (default is None) <= (type(None) in plain), name
+def test_every_value_of_a_record_has_the_type_that_it_is_declared_with() -> None:
+    for kind in RECORDS:
+        assert list(kind.__annotations__) == list(kind.FIELDS) == [name for name, _ in kind.layout().types], kind
+        for name, in_json in kind.layout().types:
+            where = f"{name_of(kind)}.{name}"
+            declared, default = kind.__annotations__[name], kind.FIELDS[name]
+            options = typing.get_args(declared) if isinstance(declared, types.UnionType) else (declared,)
+            plain = [typing.get_origin(one) or one for one in options]
+            assert in_json == tuple(dict if issubclass(one, Record) else one for one in plain), where
+            assert type(default) in plain, where
+            assert (default is None) <= (type(None) in plain), where
 
 
 def test_every_record_is_in_that_test() -> None:

@@ -15,38 +15,25 @@ HERE = Machine("/home/me", {}, "/project")
 
 
 @pytest.mark.parametrize(
-    ("client", "path"),
+    ("client", "users", "projects"),
     [
-        ("claude-code", "/home/me/.claude.json"),
-        ("claude-desktop", "/home/me/.config/Claude/claude_desktop_config.json"),
-        ("cursor", "/home/me/.cursor/mcp.json"),
-        ("vscode", "/home/me/.config/Code/User/mcp.json"),
-        ("codex", "/home/me/.codex/config.toml"),
-        ("gemini", "/home/me/.gemini/settings.json"),
-        ("openclaw", "/home/me/.openclaw/openclaw.json"),
-        ("goose", "/home/me/.config/goose/config.yaml"),
-        ("zed", "/home/me/.config/zed/settings.json"),
+        ("claude-code", ".claude.json", ".mcp.json"),
+        ("claude-desktop", ".config/Claude/claude_desktop_config.json", None),
+        ("cursor", ".cursor/mcp.json", ".cursor/mcp.json"),
+        ("vscode", ".config/Code/User/mcp.json", ".vscode/mcp.json"),
+        ("codex", ".codex/config.toml", ".codex/config.toml"),
+        ("gemini", ".gemini/settings.json", ".gemini/settings.json"),
+        ("openclaw", ".openclaw/openclaw.json", None),
+        ("goose", ".config/goose/config.yaml", ...),
+        ("zed", ".config/zed/settings.json", ...),
     ],
 )
-def test_a_users_file_is_where_the_client_looks(client: str, path: str) -> None:
-    assert registry.file_of(CLIENTS[client], registry.USER, HERE) == path
-
-
-@pytest.mark.parametrize(
-    ("client", "path"),
-    [
-        ("claude-code", ".mcp.json"),
-        ("claude-desktop", None),
-        ("cursor", ".cursor/mcp.json"),
-        ("vscode", ".vscode/mcp.json"),
-        ("codex", ".codex/config.toml"),
-        ("gemini", ".gemini/settings.json"),
-        ("openclaw", None),
-    ],
-)
-def test_a_projects_file_is_in_its_directory(client: str, path: str | None) -> None:
-    assert registry.file_of(CLIENTS[client], registry.PROJECT, HERE) == (f"/project/{path}" if path else None)
-    assert registry.file_of(CLIENTS[client], registry.PROJECT, Machine("/home/me", {}, None)) is None
+def test_a_file_is_where_the_client_looks(client: str, users: str, projects: Any) -> None:
+    assert registry.file_of(CLIENTS[client], registry.USER, HERE) == f"/home/me/{users}"
+    if projects is not ...:
+        path = registry.file_of(CLIENTS[client], registry.PROJECT, HERE)
+        assert path == (f"/project/{projects}" if projects else None)
+        assert registry.file_of(CLIENTS[client], registry.PROJECT, Machine("/home/me", {}, None)) is None
 
 
 @pytest.mark.parametrize(

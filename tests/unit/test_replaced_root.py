@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,15 +12,8 @@ from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
 from outlive.store.root import Store
 from outlive.store.tokens import Tokens
-from support.calls import calls_of
 
 CALLER = Caller("tests", "tests", "tests")
-
-
-@pytest.fixture
-def calls(root: Path) -> Iterator[Calls]:
-    with contextlib.closing(calls_of(root)) as made:
-        yield made
 
 
 @pytest.fixture

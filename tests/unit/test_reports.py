@@ -40,83 +40,40 @@ def junit(*cases: str) -> bytes:
 # --- the forms -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "expected", "failed"),
-    [
-        ("TEST-com.example.CartTest.xml", (2, 0, 0), []),
-        (
-            "TEST-com.example.PriceTest.xml",
-            (1, 2, 1),
-            [
-                ("com.example.PriceTest::rounds", "PriceTest.java:21", "expected: <10> but was: <11>"),
-                ("com.example.PriceTest::parses", "PriceTest.java:30", 'For input string: "x"'),
-            ],
-        ),
-        (
-            "jest.xml",
-            (1, 1, 1),
-            [
-                (
-                    "sum rounds",
-                    "/src/shop/src/sum.test.js:6",
-                    "Error: expect(received).toBe(expected) // Object.is equality\nExpected: 3\nReceived: 4",
-                )
-            ],
-        ),
-        (
-            "go-test.json",
-            (2, 3, 1),
-            [
-                ("example.com/shop.TestBad", "shop_test.go:4", "hello\nshop_test.go:4: got 1, want 2"),
-                ("example.com/shop.TestSub/b", "shop_test.go:7", "sub failed"),
-                ("example.com/shop/broken (package)", None, None),
-            ],
-        ),
-        (
-            "node.tap",
-            (2, 2, 2),
-            [
-                ("bad", "/src/shop/a.test.js:2", "Expected values to be strictly equal:\n1 !== 2"),
-                ("fails", "/src/shop/a.test.js:2", "boom"),
-            ],
-        ),
-        (
-            "bats.tap",
-            (1, 1, 2),
-            [("rounds", None, '(in test file price.bats, line 8)\n`[ "$output" -eq 10 ]\' failed')],
-        ),
-        (
-            "pytest-json-report.json",
-            (1, 3, 2),
-            [
-                ("test_price.py::test_rounds", "test_price.py:9", "AssertionError: not rounded\nassert 11 == 10"),
-                ("test_price.py::test_db", "conftest.py:4", "RuntimeError: no database"),
-                (
-                    "test_broken.py",
-                    None,
-                    "ImportError while importing test module\nE   No module named 'nothing'",
-                ),
-            ],
-        ),
-        (
-            "pytest-reportlog.jsonl",
-            (1, 1, 1),
-            [
-                (
-                    "test_price.py::test_rounds",
-                    "/src/shop/test_price.py:9",
-                    "AssertionError: not rounded\nassert 11 == 10",
-                )
-            ],
-        ),
-    ],
-)
-def test_what_runners_write_is_read(
-    name: str, expected: tuple[int, int, int], failed: list[tuple[str, str | None, str | None]]
-) -> None:
+NOT_ROUNDED = "AssertionError: not rounded\nassert 11 == 10"
+NO_MODULE = "ImportError while importing test module\nE   No module named 'nothing'"
+NOT_THREE = "Error: expect(received).toBe(expected) // Object.is equality\nExpected: 3\nReceived: 4"
+# Of a file: how many tests passed, failed and were skipped; name, place and message of those that failed
+READ: dict[str, tuple[tuple[int, int, int], list[tuple[str, str | None, str | None]]]] = {
+    "TEST-com.example.CartTest.xml": ((2, 0, 0), []),
+    "TEST-com.example.PriceTest.xml": ((1, 2, 1), [
+        ("com.example.PriceTest::rounds", "PriceTest.java:21", "expected: <10> but was: <11>"),
+        ("com.example.PriceTest::parses", "PriceTest.java:30", 'For input string: "x"'),
+    ]),
+    "jest.xml": ((1, 1, 1), [("sum rounds", "/src/shop/src/sum.test.js:6", NOT_THREE)]),
+    "go-test.json": ((2, 3, 1), [
+        ("example.com/shop.TestBad", "shop_test.go:4", "hello\nshop_test.go:4: got 1, want 2"),
+        ("example.com/shop.TestSub/b", "shop_test.go:7", "sub failed"),
+        ("example.com/shop/broken (package)", None, None),
+    ]),
+    "node.tap": ((2, 2, 2), [
+        ("bad", "/src/shop/a.test.js:2", "Expected values to be strictly equal:\n1 !== 2"),
+        ("fails", "/src/shop/a.test.js:2", "boom"),
+    ]),
+    "bats.tap": ((1, 1, 2), [("rounds", None, '(in test file price.bats, line 8)\n`[ "$output" -eq 10 ]\' failed')]),
+    "pytest-json-report.json": ((1, 3, 2), [
+        ("test_price.py::test_rounds", "test_price.py:9", NOT_ROUNDED),
+        ("test_price.py::test_db", "conftest.py:4", "RuntimeError: no database"),
+        ("test_broken.py", None, NO_MODULE),
+    ]),
+    "pytest-reportlog.jsonl": ((1, 1, 1), [("test_price.py::test_rounds", "/src/shop/test_price.py:9", NOT_ROUNDED)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_runners_write_is_read(name: str) -> None:
     data = (SAMPLES / name).read_bytes()
-    assert counts(data) == expected
-    assert failures(data) == failed
+    assert (counts(data), failures(data)) == READ[name]
     assert tally_of(data).notes == []
 
 
@@ -174,15 +131,9 @@ _LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE t [<!ENTITY a "ha"><!ENTITY b "&a;&
         (b"<testsuite>\n<testcase name='a' name='b'/></testsuite>", "line 2: duplicate attribute."),
         (b"<testsuite>&nothing;</testsuite>", "line 1: undefined entity."),
         (_LAUGHS, "it has a document type or entities, which are not read."),
-        (
-            b'<!DOCTYPE t SYSTEM "file:///etc/passwd"><testsuite/>',
-            "it has a document type or entities, which are not read.",
-        ),
+        (b'<!DOCTYPE t SYSTEM "file:///etc/passwd"><testsuite/>', "it has a document type or entities, which are not read."),
         (b"<testsuite>" * 200, "its elements are nested deeper than 100."),
-        (
-            b"<testsuite>" + b"<p/>" * (limits.REPORT_ENTRIES + 1),
-            f"it has more than {limits.REPORT_ENTRIES:,} entries.",
-        ),
+        (b"<testsuite>" + b"<p/>" * (limits.REPORT_ENTRIES + 1), f"it has more than {limits.REPORT_ENTRIES:,} entries."),
         (b'<?xml version="1.0" encoding="no-such"?><testsuite/>', "its encoding is not known."),
         (b"[" * _DEEP, "its values are nested too deep."),
         (b'{"tests":' + b"[" * _DEEP, "its values are nested too deep."),
@@ -194,7 +145,7 @@ _LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE t [<!ENTITY a "ha"><!ENTITY b "&a;&
         (b"\n" * (limits.REPORT_ENTRIES + 1) + b"ok", f"it has more than {limits.REPORT_ENTRIES:,} entries."),
     ],
     ids=range(21),
-)
+)  # fmt: skip
 def test_a_report_that_cannot_be_read_is_broken_for_a_reason(data: bytes, why: str) -> None:
     with pytest.raises(Broken) as broken:
         tally_of(data)
@@ -418,30 +369,29 @@ def sandbox(root: Path, **more: Any) -> Sandbox:
     return Sandbox(mode="workspace-write", roots=[str(root)], **more)
 
 
-def test_no_link_is_followed_in_a_sandbox(tmp_path: Path) -> None:
+@pytest.fixture
+def inside(tmp_path: Path) -> Path:
+    """What a sandbox shows: in it a link to a report outside, and one to the directory of that."""
     outside, inside = tmp_path / "outside", tmp_path / "inside"
     outside.mkdir()
     inside.mkdir()
     (outside / "r.xml").write_bytes(junit("<testcase name='secret'/>"))
     (inside / "r.xml").symlink_to(outside / "r.xml")
     (inside / "way").symlink_to(outside)
-    assert found(inside, "r.xml", sandbox=sandbox(inside)) == (
-        None,
-        ["Not counted: r.xml, a link, which is not followed in a sandbox."],
-    )
+    return inside
+
+
+def test_no_link_is_followed_in_a_sandbox(inside: Path) -> None:
+    told = ["Not counted: r.xml, a link, which is not followed in a sandbox."]
+    assert found(inside, "r.xml", sandbox=sandbox(inside)) == (None, told)
     assert found(inside, "way/r.xml", sandbox=sandbox(inside)).tests is None
     assert found(inside, "*/r.xml", sandbox=sandbox(inside)).tests is None
     assert found(inside, "way/r.xml").tests is not None, "without a sandbox they are"
 
 
-def test_a_directory_that_became_a_link_is_not_read_in_a_sandbox(tmp_path: Path) -> None:
-    outside, inside = tmp_path / "outside", tmp_path / "inside"
-    outside.mkdir()
-    inside.mkdir()
-    (outside / "r.xml").write_bytes(junit("<testcase name='secret'/>"))
-    (inside / "cwd").symlink_to(outside)
-    assert found(inside / "cwd", "r.xml").tests is not None
-    assert found(inside / "cwd", "r.xml", sandbox=sandbox(inside)).tests is None
+def test_a_directory_that_became_a_link_is_not_read_in_a_sandbox(inside: Path) -> None:
+    assert found(inside / "way", "r.xml").tests is not None
+    assert found(inside / "way", "r.xml", sandbox=sandbox(inside)).tests is None
 
 
 def test_in_a_sandbox_an_absolute_path_begins_in_its_directory(tree: Path) -> None:

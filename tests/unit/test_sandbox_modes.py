@@ -29,18 +29,10 @@ def bounds(own: dict[str, str] | None = None, **settings: str) -> tuple[str, str
         ({"mode": "read-only"}, {}, ("read-only", "loopback", "read-only", "loopback")),
         ({"mode": "workspace-write", "network": "open"}, {}, ("workspace-write", "open", "workspace-write", "open")),
         ({"mode": "workspace-write"}, {"network": "open"}, ("workspace-write", "open", "workspace-write", "open")),
-        (
-            {"mode": "workspace-write", "network": "open"},
-            {"mode": "read-only"},
-            ("read-only", "loopback", "read-only", "loopback"),
-        ),
-        (
-            {"mode": "read-only", "network": "none"},
-            {"mode": "workspace-write"},
-            ("read-only", "none", "read-only", "none"),
-        ),
+        ({"mode": "workspace-write", "network": "open"}, {"mode": "read-only"}, ("read-only", "loopback", "read-only", "loopback")),
+        ({"mode": "read-only", "network": "none"}, {"mode": "workspace-write"}, ("read-only", "none", "read-only", "none")),
     ],
-)
+)  # fmt: skip
 def test_the_stricter_of_configuration_and_token_holds(
     own: dict[str, str] | None, settings: dict[str, str], expected: tuple[str, str, str, str]
 ) -> None:

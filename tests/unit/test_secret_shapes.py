@@ -23,18 +23,10 @@ def shown(text: str, *secrets: Value, shapes: bool = True) -> str:
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "GITHUB_TOKEN",
-            "TOKEN",
-            "npm_config__authToken",
-            "AWS_SECRET_ACCESS_KEY",
-            "PGPASSWORD",
-            "DB_PASSWD",
-            "X_AUTH",
-        ),
-        *("OPENAI_API_KEY", "SIGNING_KEY", "GOOGLE_CREDENTIALS", "SECRET_KEY_BASE", "MYSQL_PWD", "GITHUB_PAT"),
+        "GITHUB_TOKEN", "TOKEN", "npm_config__authToken", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "DB_PASSWD", "X_AUTH",
+        "OPENAI_API_KEY", "SIGNING_KEY", "GOOGLE_CREDENTIALS", "SECRET_KEY_BASE", "MYSQL_PWD", "GITHUB_PAT",
     ],
-)
+)  # fmt: skip
 def test_a_name_that_looks_secret(name: str) -> None:
     assert values.has_secret_name(name)
 
@@ -47,33 +39,16 @@ def test_a_name_that_does_not(name: str) -> None:
     assert not values.has_secret_name(name)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(
-            "short-7", "productive", "Production", "20261125", "1_000_000.5", "2026-11-25T10:00:00Z", "true",
-            "$GITHUB_TOKEN",
-        ),
-        *(
-            "/run/secrets/token",
-            "~/.ssh/id_ed25519",
-            "config/keys/prod.pem",
-            "./Models/Llama3-8B",
-            "https://a.example/oauth",
-        ),
-        *(
-            "${DB_PASSWORD}",
-            "$(pass show x)",
-            "<your-token-here>",
-            "********",
-            "xxxxxxxxxxxx",
-            "/home/User1/Projects/key",
-        ),
-    ],
-)  # fmt: skip
-def test_a_value_that_is_no_secret(value: str) -> None:
-    assert not values.is_secret(value)
-    assert values.of({"MY_TOKEN": value}) == set()
+PLAIN_VALUES = [
+    "short-7", "productive", "Production", "20261125", "1_000_000.5", "2026-11-25T10:00:00Z", "true",
+    "$GITHUB_TOKEN", "/run/secrets/token", "~/.ssh/id_ed25519", "config/keys/prod.pem", "./Models/Llama3-8B",
+    "https://a.example/oauth", "${DB_PASSWORD}", "$(pass show x)", "<your-token-here>", "********", "xxxxxxxxxxxx",
+    "/home/User1/Projects/key",
+]  # fmt: skip
+
+
+def test_a_value_that_is_no_secret() -> None:
+    assert [value for value in PLAIN_VALUES if values.is_secret(value) or values.of({"MY_TOKEN": value})] == []
 
 
 @pytest.mark.parametrize("value", [HEX, "hunter2-hunter2", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "correcthorse!"])
@@ -93,78 +68,58 @@ def test_of_a_url_the_password_is_secret_and_of_several_lines_each() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "masked"),
-    [
-        ("ghp_" + "a1" * 18, "[masked: GitHub token]"),
-        ("x=github_pat_11ABCDEFG_abcdefg!", "x=[masked: GitHub token]!"),
-        ("glpat-abcdefGH1234567890xy", "[masked: GitLab token]"),
-        ("key sk-ant-api03-" + "Ab3-_" * 10, "key [masked: API key]"),
-        ("\x1b[32msk-proj-" + "a1B2" * 8 + "\x1b[0m", "\x1b[32m[masked: API key]\x1b[0m"),
-        ("xoxb-123456789012-abcDEF", "[masked: Slack token]"),
-        ("id AKIAIOSFODNN7EXAMPLE.", "id [masked: AWS key id]."),
-        ("AIzaSyA1234567890abcdefghijklmnopqrstuv", "[masked: Google key]"),
-        ("npm_" + "a1" * 18, "[masked: npm token]"),
-        ("hf_" + "aB" * 17, "[masked: Hugging Face token]"),
-        ("pypi-AgEIcHlwaS5vcmcCJDAwMDAwMDAw", "[masked: PyPI token]"),
-        ("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc", "[masked: Stripe key]"),
-        ("t=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_1 ok", "t=[masked: JWT] ok"),
-        ("origin https://me:pw@host/x.git (fetch)", "origin https://me:[masked: password]@host/x.git (fetch)"),
-        ("> Authorization: Bearer abcd.efgh~1", "> Authorization: Bearer [masked: authorization]"),
-        ("{'Authorization': 'token abc123def456'}", "{'Authorization': 'token [masked: authorization]'}"),
-        ("(b'authorization', b'Basic dXNlcjpwYXNz')", "(b'authorization', b'Basic [masked: authorization]')"),
-        ("bearer abc-123-def", "bearer [masked: Bearer token]"),
-        (f"//registry.npmjs.org/:_authToken={HEX}", "//registry.npmjs.org/:_authToken=[masked: npm token]"),
-        (f"export DB_PASSWORD='{HEX} and more'", "export DB_PASSWORD='[masked: DB_PASSWORD]'"),
-        (f"_auth={HEX}\n//x/:_password={HEX}", "_auth=[masked: npm token]\n//x/:_password=[masked: npm token]"),
-        (f'"A=1\\nDB_TOKEN={HEX}"', '"A=1\\nDB_TOKEN=[masked: DB_TOKEN]"'),
-        (f'API_KEY="{HEX}"', 'API_KEY="[masked: API_KEY]"'),
-        (f"+ X_SECRET={HEX} ./run", "+ X_SECRET=[masked: X_SECRET] ./run"),
-        ("DB_AUTH_SECRET=https://u:p@h/", "DB_AUTH_SECRET=https://u:[masked: password]@h/"),
-        (f"a\n{BEGIN}\n{PEM}\n{END}\nz", "a\n[masked: private key]\nz"),
-        (f'"key": "{BEGIN}\\n{PEM}\\n{END}\\n"', '"key": "[masked: private key]\\n"'),
-        (f"{BEGIN}\n{PEM[:60]}", "[masked: private key]"),
-        (f"{PEM[-30:]}\n{END}\nz", "[masked: private key]\nz"),
-        (f"{BEGIN}\n{PEM[:30]}\n[... 9 lines ...]\n{PEM[-9:]}\n{END}", "[masked: private key]\n[... 9 lines ...]\n[masked: private key]"),
-    ],
-)  # fmt: skip
-def test_a_known_shape_is_masked_and_nothing_around_it(text: str, masked: str) -> None:
-    assert shown(text) == masked
-    assert shown(text, shapes=False) == text
+SHAPES = [
+    ("ghp_" + "a1" * 18, "[masked: GitHub token]"),
+    ("x=github_pat_11ABCDEFG_abcdefg!", "x=[masked: GitHub token]!"),
+    ("glpat-abcdefGH1234567890xy", "[masked: GitLab token]"),
+    ("key sk-ant-api03-" + "Ab3-_" * 10, "key [masked: API key]"),
+    ("\x1b[32msk-proj-" + "a1B2" * 8 + "\x1b[0m", "\x1b[32m[masked: API key]\x1b[0m"),
+    ("xoxb-123456789012-abcDEF", "[masked: Slack token]"),
+    ("id AKIAIOSFODNN7EXAMPLE.", "id [masked: AWS key id]."),
+    ("AIzaSyA1234567890abcdefghijklmnopqrstuv", "[masked: Google key]"),
+    ("npm_" + "a1" * 18, "[masked: npm token]"),
+    ("hf_" + "aB" * 17, "[masked: Hugging Face token]"),
+    ("pypi-AgEIcHlwaS5vcmcCJDAwMDAwMDAw", "[masked: PyPI token]"),
+    ("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc", "[masked: Stripe key]"),
+    ("t=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_1 ok", "t=[masked: JWT] ok"),
+    ("origin https://me:pw@host/x.git (fetch)", "origin https://me:[masked: password]@host/x.git (fetch)"),
+    ("> Authorization: Bearer abcd.efgh~1", "> Authorization: Bearer [masked: authorization]"),
+    ("{'Authorization': 'token abc123def456'}", "{'Authorization': 'token [masked: authorization]'}"),
+    ("(b'authorization', b'Basic dXNlcjpwYXNz')", "(b'authorization', b'Basic [masked: authorization]')"),
+    ("bearer abc-123-def", "bearer [masked: Bearer token]"),
+    (f"//registry.npmjs.org/:_authToken={HEX}", "//registry.npmjs.org/:_authToken=[masked: npm token]"),
+    (f"export DB_PASSWORD='{HEX} and more'", "export DB_PASSWORD='[masked: DB_PASSWORD]'"),
+    (f"_auth={HEX}\n//x/:_password={HEX}", "_auth=[masked: npm token]\n//x/:_password=[masked: npm token]"),
+    (f'"A=1\\nDB_TOKEN={HEX}"', '"A=1\\nDB_TOKEN=[masked: DB_TOKEN]"'),
+    (f'API_KEY="{HEX}"', 'API_KEY="[masked: API_KEY]"'),
+    (f"+ X_SECRET={HEX} ./run", "+ X_SECRET=[masked: X_SECRET] ./run"),
+    ("DB_AUTH_SECRET=https://u:p@h/", "DB_AUTH_SECRET=https://u:[masked: password]@h/"),
+    (f"a\n{BEGIN}\n{PEM}\n{END}\nz", "a\n[masked: private key]\nz"),
+    (f'"key": "{BEGIN}\\n{PEM}\\n{END}\\n"', '"key": "[masked: private key]\\n"'),
+    (f"{BEGIN}\n{PEM[:60]}", "[masked: private key]"),
+    (f"{PEM[-30:]}\n{END}\nz", "[masked: private key]\nz"),
+    (f"{BEGIN}\n{PEM[:30]}\n[... 9 lines ...]\n{PEM[-9:]}\n{END}", "[masked: private key]\n[... 9 lines ...]\n[masked: private key]"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(
-            "token: str = field(help)",
-            "TOKEN=abc",
-            "MAX_TOKENS = 16384",
-            "HF_TOKEN=/run/secrets/hf",
-            "TOKEN=${CI_TOKEN:?}",
-        ),
-        *("https://example.org:8080/a", "ssh://git@github.com/x", "mailto:me@host", "postgres://u:$PASS@h", "a@b.c:d"),
-        *("authorization: required", "a bearer authentication scheme", "sk-learn-contrib-packages", "task-sk-x"),
-        *(
-            "self._auth = self.make_auth(x1)",
-            'START = "-----BEGIN PRIVATE KEY-----"',
-            "sk-ecdsa-sha2-nistp256@openssh.com",
-        ),
-        *(
-            "eyJhbGciOiJIUzI1NiJ9",
-            "npm_config_registry=x",
-            "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
-        ),
-        *(
-            "A perfectly normal line.\n" * 3,
-            "päßwörter: ünbekannt",
-            "SORT_BY=created-at-desc",
-            "pypi-simple-index-mirror",
-        ),
-    ],
-)
-def test_what_is_no_secret_stays(text: str) -> None:
-    assert shown(text) == text
+def test_a_known_shape_is_masked_and_nothing_around_it() -> None:
+    assert [(text, shown(text)) for text, _ in SHAPES] == SHAPES
+    assert [shown(text, shapes=False) for text, _ in SHAPES] == [text for text, _ in SHAPES]
+
+
+NO_SECRETS = [
+    "token: str = field(help)", "TOKEN=abc", "MAX_TOKENS = 16384", "HF_TOKEN=/run/secrets/hf",
+    "TOKEN=${CI_TOKEN:?}", "https://example.org:8080/a", "ssh://git@github.com/x", "mailto:me@host",
+    "postgres://u:$PASS@h", "a@b.c:d", "authorization: required", "a bearer authentication scheme",
+    "sk-learn-contrib-packages", "task-sk-x", "self._auth = self.make_auth(x1)",
+    'START = "-----BEGIN PRIVATE KEY-----"', "sk-ecdsa-sha2-nistp256@openssh.com", "eyJhbGciOiJIUzI1NiJ9",
+    "npm_config_registry=x", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    "A perfectly normal line.\n" * 3, "päßwörter: ünbekannt", "SORT_BY=created-at-desc", "pypi-simple-index-mirror",
+]  # fmt: skip
+
+
+def test_what_is_no_secret_stays() -> None:
+    assert [shown(text) for text in NO_SECRETS] == NO_SECRETS
 
 
 def test_a_value_is_masked_under_its_name_wherever_it_stands() -> None:

@@ -87,14 +87,10 @@ def test_this_process_is_in_some_group_of_its_own_kernel() -> None:
         ("/system.slice/agents.service", systemd.SERVICE, "agents.service"),
         ("/system.slice/docker-0123.scope", systemd.CONTAINER, "docker-0123.scope"),
         ("/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope", systemd.CONTAINER, "cri-containerd-2.scope"),
-        (
-            "/user.slice/user-1000.slice/user@1000.service/app.slice/outlive-01J.scope",
-            systemd.SCOPE,
-            "outlive-01J.scope",
-        ),
+        ("/user.slice/user-1000.slice/user@1000.service/app.slice/outlive-01J.scope", systemd.SCOPE, "outlive-01J.scope"),
         ("/", systemd.NONE, ""),
     ],
-)
+)  # fmt: skip
 def test_the_path_of_a_group_tells_what_it_belongs_to(path: str, kind: str, name: str) -> None:
     found = systemd.unit_of(path)
     assert (found.kind, found.name) == (kind, name)

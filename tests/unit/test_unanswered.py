@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,17 +14,15 @@ from outlive.errors import OutliveError
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
 from support import pair
-from support.calls import ask, calls_of
+from support.calls import ask
 from support.wait import until
 
 CALLER = Caller("tests", "tests", "tests")
 
 
-@pytest.fixture
-def calls(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calls]:
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CONTROL_S", 0.1)
-    with contextlib.closing(calls_of(root)) as made:
-        yield made
 
 
 @contextlib.contextmanager
