@@ -96,9 +96,6 @@ def test_an_empty_command_is_refused(cli: Cli, root: Path, words: list[str]) -> 
     assert _nothing_was_made(root)
 
 
-# --- name, tags ----------------------------------------------------------------------------------------------------
-
-
 # --- when the answer comes -----------------------------------------------------------------------------------------
 
 
@@ -195,12 +192,6 @@ def test_a_command_that_ends_in_time_is_not_touched(cli: Cli) -> None:
 def test_what_is_no_duration_is_a_usage_error(cli: Cli, root: Path, flag: str, value: str) -> None:
     cli.error("run", f"{flag}={value}", "true", code="invalid_argument", status=2)
     assert _nothing_was_made(root)
-
-
-# --- dedupe_key ----------------------------------------------------------------------------------------------------
-
-
-# --- many at once --------------------------------------------------------------------------------------------------
 
 
 def test_progress_every_refreshes_the_time_of_the_state(cli: Cli, jobs: Jobs) -> None:

@@ -60,24 +60,6 @@ def test_variables_that_are_too_long_for_the_kernel_are_not_taken_for_a_wrong_na
 # --- directory -----------------------------------------------------------------------------------------------------
 
 
-def test_the_command_runs_in_the_directory_that_is_named(cli: Cli, work: Path) -> None:
-    (work / "sub").mkdir()
-    found = cli.ok("run", "--cwd", "sub", "pwd")
-    assert found["output"] == f"{work}/sub\n"
-    assert found["cwd"] == f"{work}/sub"
-    assert cli.ok("run", f"--cwd={work}/sub/..", "pwd")["output"] == f"{work}\n"
-
-
-@pytest.mark.fault("F55")
-@pytest.mark.parametrize("path", ["missing", "file", "", "file/below"])
-def test_a_directory_that_is_none_is_refused_and_nothing_runs(cli: Cli, root: Path, work: Path, path: str) -> None:
-    (work / "file").touch()
-    error = cli.error("run", f"--cwd={path}", "touch ran", code="invalid_argument")
-    assert error["details"]["field"] == "--cwd"
-    assert _nothing_was_made(root)
-    assert list(work.iterdir()) == [work / "file"]
-
-
 def test_a_deleted_current_directory_is_an_error_and_another_can_be_named(cli: Cli, work: Path) -> None:
     gone = work / "gone"
     gone.mkdir()
@@ -140,24 +122,6 @@ def test_what_sets_no_variable_is_refused(cli: Cli, root: Path, given: str) -> N
     assert _nothing_was_made(root)
 
 
-def test_a_masked_variable_reaches_the_command_and_is_shown_as_stars(cli: Cli) -> None:
-    found = cli.ok("run", "--env", "TOKEN=s3cret", "--env", "PLAIN=1", "--mask", "TOKEN", "echo ${#TOKEN}")
-    assert found["output"] == "6\n"
-    assert sorted(found["env_vars"]) == ["PLAIN=1", "TOKEN=***"]
-    assert sorted(cli.ok("status", found["job_id"])["env_vars"]) == ["PLAIN=1", "TOKEN=***"]
-
-
-@pytest.mark.parametrize("given", ["TOKEN=x", "", "1A"])
-def test_mask_takes_names(cli: Cli, given: str) -> None:
-    error = cli.error("run", "--mask", given, "true", code="invalid_argument")
-    assert error["details"]["field"] == "--mask"
-
-
-def test_the_command_knows_its_job_its_root_and_that_it_runs_under_us(cli: Cli, root: Path) -> None:
-    found = cli.ok("run", "echo $OUTLIVE_JOB_ID $OUTLIVE_ROOT $OUTLIVE_SHELL")
-    assert found["output"] == f"{found['job_id']} {root} exec\n"
-
-
 def test_a_job_can_start_a_job_that_outlives_it(cli: Cli, jobs: Jobs) -> None:
     inner = " ".join([*OUTLIVE, "run", "--snapshot-after", "0", "sleep", "60"])
     outer = cli.ok("run", inner)
@@ -193,22 +157,10 @@ def test_a_file_can_be_the_stdin(cli: Cli, work: Path) -> None:
     assert cli.ok("run", "--stdin", f"@{work}/input", "cat")["next_seq"] == 10
 
 
-def test_text_can_be_the_stdin(cli: Cli) -> None:
-    assert cli.ok("run", "--stdin-data", "zwei\nöl", "cat")["output"] == "zwei\nöl"
-    assert cli.ok("run", "--stdin-data", "", "wc -c")["output"] == "0\n"
-
-
 def test_text_comes_first_where_stdin_stays_open(cli: Cli) -> None:
     job = _started(cli, "--stdin", "open", "--stdin-data", "first\n", "cat")
     cli.ok("write", job, "--data", "second\n", "--eof")
     assert cli.ok("wait", job)["output"] == "first\nsecond\n"
-
-
-def test_an_open_stdin_waits_for_data(cli: Cli) -> None:
-    job = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", "read x; echo got $x")["job_id"]
-    assert cli.ok("status", job)["state"] == "running"
-    cli.ok("write", job, "--data", "this\n")
-    assert cli.ok("wait", job)["output"] == "got this\n"
 
 
 @pytest.mark.parametrize(
@@ -245,12 +197,6 @@ def _launch_failure(cli: Cli, errno_name: str, *words: str) -> dict[str, Any]:
     again = cli.ok("status", found["job_id"])
     assert (again["state"], again["reason"], again["errno"]) == ("failed", "launch", errno_name)
     return found
-
-
-@pytest.mark.fault("F56")
-def test_a_program_that_is_not_there_is_a_job_that_failed(cli: Cli) -> None:
-    found = _launch_failure(cli, "ENOENT", "no-such-program-at-all", "x")
-    assert "no-such-program-at-all" in found["message"]
 
 
 @pytest.mark.fault("F56")

@@ -39,15 +39,6 @@ def test_wait_until_output_ends_with_a_job_that_puts_nothing_out(cli: Cli) -> No
     assert (found["timed_out"], found["fired"]["condition"], found["state"]) == (False, "exit", "exited")
 
 
-def test_a_wait_ends_when_its_job_is_removed(cli: Cli) -> None:
-    job = background(cli)
-    with cli.spawn("wait", job) as call:
-        until(lambda: any("wait" in processes.command_line(pid) for pid in processes.descendants(os.getpid())))
-        cli.ok("remove", job)
-        found = one_object(Text(0, call.communicate(timeout=60)[0].decode(), ""))
-    assert found["state"] == "killed" if found["ok"] else found["error"]["code"] == "job_not_found"
-
-
 # --- kill ----------------------------------------------------------------------------------------------------------
 
 
@@ -220,8 +211,10 @@ def test_a_signal_from_somebody_else_is_not_called_a_kill(cli: Cli) -> None:
 # --- write ---------------------------------------------------------------------------------------------------------
 
 
-def test_eof_alone_ends_the_input(cli: Cli) -> None:
+def test_nothing_can_be_written_and_eof_alone_ends_the_input(cli: Cli) -> None:
     job = background(cli, "--stdin", "open", "wc -c")
+    found = cli.ok("write", job)
+    assert (found["bytes_written"], found["stdin"]) == (0, "open")
     found = cli.ok("write", job, "--eof")
     assert (found["bytes_written"], found["stdin"]) == (0, "closed")
     assert cli.ok("wait", job)["output"] == "0\n"
@@ -308,10 +301,3 @@ def test_writes_come_in_the_order_in_which_they_were_made(cli: Cli) -> None:
         cli.ok("write", job, "--data", f"{number}\n")
     cli.ok("write", job, "--eof")
     assert cli.ok("wait", job)["output"] == "0\n1\n2\n3\n4\n5\n"
-
-
-def test_nothing_can_be_written_as_a_write_of_nothing(cli: Cli, jobs: Jobs) -> None:
-    job = background(cli, "--stdin", "open", "cat")
-    found = cli.ok("write", job)
-    assert (found["bytes_written"], found["stdin"]) == (0, "open")
-    jobs.end()
