@@ -20,6 +20,7 @@ from outlive.system import fds, scripts
 from support import trees
 from support.cli import Cli
 from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST
 from support.wait import until
 
 PADDING = "# " + "x" * 60 + "\n"
@@ -194,6 +195,7 @@ def test_a_script_in_a_terminal_reads_what_is_typed(cli: Cli, work: Path) -> Non
 # --- the ways in --------------------------------------------------------------------------------------------------
 
 
+@MODERN_FIRST
 def test_a_script_of_8_mib_runs_and_one_byte_more_is_refused(cli: Cli, work: Path, mcp_session: McpSession) -> None:
     head, end = "cat <<'END' | wc -c\n", "\nEND\n"
     text = head + "x" * (limits.MAX_SCRIPT_BYTES - len(head) - len(end)) + end
@@ -240,6 +242,7 @@ def test_a_program_that_cannot_read_a_script_is_not_given_one(cli: Cli, work: Pa
 # --- what is kept and shown ---------------------------------------------------------------------------------------
 
 
+@MODERN_FIRST
 def test_every_answer_has_the_beginning_and_the_size(
     cli: Cli, work: Path, place: Path, mcp_session: McpSession
 ) -> None:
