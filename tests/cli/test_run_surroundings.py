@@ -12,6 +12,7 @@ import pytest
 
 from support.cli import Cli, Jobs, Text, one_object
 from support.commands import python
+from support.jobs import job_ids, started
 from support.mcp_client import McpSession
 from support.preloaded import OUTLIVE
 from support.tiers import first
@@ -20,17 +21,6 @@ REAL = pytest.mark.real_start  # what a start inherits
 
 
 KEEPERS = {248, 249}  # read ends of the job's own pipes, which keep them alive when every supervisor is gone
-
-
-def _nothing_was_made(root: Path) -> bool:
-    return not root.exists() or not [name for name in os.listdir(root) if not name.startswith(".")]
-
-
-def _started(cli: Cli, *words: str) -> str:
-    """A job that has put something out and goes on."""
-    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
-    cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
-    return job
 
 
 # --- Python --------------------------------------------------------------------------------------------------------
@@ -104,7 +94,7 @@ def test_a_broken_env_file_is_refused_and_nothing_runs(cli: Cli, root: Path, wor
     (work / "file").write_text(f"GOOD=1\n{line}\n")
     error = cli.error("run", "--env-file", "file", "touch ran", code="invalid_argument")
     assert error["details"]["field"] == "--env-file"
-    assert _nothing_was_made(root)
+    assert job_ids(root) == set()
     assert not (work / "ran").exists()
 
 
@@ -112,14 +102,14 @@ def test_a_broken_env_file_is_refused_and_nothing_runs(cli: Cli, root: Path, wor
 def test_an_env_file_that_cannot_be_read_is_an_io_error(cli: Cli, root: Path, path: str) -> None:
     error = cli.error("run", "--env-file", path, "true", code="io_error")
     assert not error["retryable"]
-    assert _nothing_was_made(root)
+    assert job_ids(root) == set()
 
 
 @pytest.mark.parametrize("given", first(2, ["NAME", "=x", "1A=x", "A-B=x", "A B=x"]))
 def test_what_sets_no_variable_is_refused(cli: Cli, root: Path, given: str) -> None:
     error = cli.error("run", "--env", given, "true", code="invalid_argument")
     assert error["details"]["field"] == "--env"
-    assert _nothing_was_made(root)
+    assert job_ids(root) == set()
 
 
 def test_a_job_can_start_a_job_that_outlives_it(cli: Cli, jobs: Jobs) -> None:
@@ -158,7 +148,7 @@ def test_a_file_can_be_the_stdin(cli: Cli, work: Path) -> None:
 
 
 def test_text_comes_first_where_stdin_stays_open(cli: Cli) -> None:
-    job = _started(cli, "--stdin", "open", "--stdin-data", "first\n", "cat")
+    job = started(cli, "--stdin", "open", "--stdin-data", "first\n", "cat")
     cli.ok("write", job, "--data", "second\n", "--eof")
     assert cli.ok("wait", job)["output"] == "first\nsecond\n"
 
@@ -177,7 +167,7 @@ def test_text_comes_first_where_stdin_stays_open(cli: Cli) -> None:
 def test_a_stdin_that_cannot_be_is_refused(cli: Cli, root: Path, work: Path, words: list[str], code: str) -> None:
     (work / "f").touch()
     cli.error("run", *words, "true", code=code)
-    assert _nothing_was_made(root)
+    assert job_ids(root) == set()
 
 
 # --- what cannot be executed ---------------------------------------------------------------------------------------
