@@ -22,7 +22,7 @@ from outlive.store import approval as answers
 from outlive.store.job_dir import Locks
 from outlive.store.root import Store
 from outlive.system import fault_points
-from support.cli import Cli
+from support.cli import Cli, configured
 from support.mcp_client import McpSession
 from support.preloaded import MAIN, OUTLIVE
 from support.tiers import MODERN_FIRST
@@ -44,10 +44,7 @@ POINTS = [point for point in fault_points.POINTS if point.startswith("approve_")
 
 @pytest.fixture
 def config(place: Path) -> Path:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(RULES.format(timeout="1h"), encoding="utf-8")
-    return path
+    return configured(place, RULES.format(timeout="1h"))
 
 
 def pending(cli: Cli, *words: str, **how: Any) -> str:

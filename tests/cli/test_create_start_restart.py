@@ -19,27 +19,6 @@ def _files_with(text: str, place: Path) -> list[Path]:
 # --- create --------------------------------------------------------------------------------------------------------
 
 
-def test_create_keeps_a_definition_and_runs_nothing(cli: Cli, work: Path) -> None:
-    made = cli.ok("create", "--tag", "a", "--title", "later", "touch ran; echo done")
-    assert made["state"] == "created"
-    assert Path(made["stdout_log_path"]).read_bytes() == b""
-    status = cli.ok("status", made["job_id"])
-    assert (status["state"], status["pid"], status["tags"], status["name"]) == ("created", None, ["a"], "later")
-    assert status["created_at"] == made["created_at"]
-    assert "started_at" not in status
-    assert status["exit_code"] is None
-    assert not (work / "ran").exists()
-
-
-def test_a_created_job_is_listed_as_such(cli: Cli) -> None:
-    made = cli.ok("create", "true")["job_id"]
-    done = cli.ok("run", "true")["job_id"]
-    (entry,) = cli.ok("list", "--state", "created")["jobs"]
-    assert entry["job_id"] == made
-    assert "started_at" not in entry
-    assert {one["job_id"] for one in cli.ok("list")["jobs"]} == {made, done}
-
-
 @pytest.mark.parametrize("flag", ["--wait", "--snapshot-after=0", "--tail-lines=1", "--propagate"])
 def test_create_takes_no_options_about_watching(cli: Cli, flag: str) -> None:
     cli.error("create", flag, "true", code="invalid_argument", status=2)
@@ -137,11 +116,6 @@ def test_a_program_that_is_not_there_fails_at_the_start_only(cli: Cli) -> None:
     made = cli.ok("create", "no-such-program-at-all", "x")["job_id"]
     started = cli.ok("start", made)
     assert (started["state"], started["reason"], started["errno"]) == ("failed", "launch", "ENOENT")
-
-
-def test_start_of_a_job_that_is_not_there(cli: Cli) -> None:
-    cli.error("start", "01ARZ3NDEKTSV4RRFFQ69G5FAV", code="job_not_found", status=1)
-    cli.error("start", code="invalid_argument", status=2)
 
 
 def test_a_wait_for_a_created_job_goes_on_through_its_start(cli: Cli) -> None:

@@ -15,7 +15,7 @@ import pytest
 from outlive import config
 from outlive.jobs import doctor
 from support import pair
-from support.cli import Cli, Text, one_object
+from support.cli import Cli, Text, configured, one_object
 from support.tiers import first
 from support.wait import until
 
@@ -303,9 +303,7 @@ def test_an_entry_that_does_not_answer_is_told_with_what_it_said(cli: Cli, place
 
 def test_a_server_that_cannot_read_its_configuration_needs_no_new_entry(cli: Cli, place: Path) -> None:
     cli.ok("install", "codex")
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text("[exec]\nbackground_m = 3\n")
+    path = configured(place, "[exec]\nbackground_m = 3\n")
     found = _checks(cli.ok("doctor"))["clients"]
     assert f"Codex (user): it does not answer: outlive mcp: config_error: {path}, line 2" in found["found"]
     assert found["advice"] == "Mend the configuration: the server does not start with it."

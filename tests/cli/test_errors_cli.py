@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from support import processes, trees
-from support.cli import Cli, Jobs
+from support.cli import Cli, Jobs, configured
 from support.mounts import Mounts, fill
 from support.tiers import first
 from support.wait import until
@@ -348,10 +348,7 @@ def test_a_read_only_root_can_be_read_though_an_end_is_still_to_be_told(cli: Cli
 
 
 def _config(place: Path, text: str) -> Path:
-    path = place / "home" / ".config" / "outlive" / "config.toml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
+    return configured(place, text)
 
 
 @pytest.mark.parametrize(

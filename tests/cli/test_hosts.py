@@ -10,7 +10,7 @@ import pytest
 
 from outlive import config
 from support import fake_slurm, processes
-from support.cli import Cli
+from support.cli import Cli, configured
 from support.mcp_client import McpSession
 from support.tiers import MODERN_FIRST, first
 from support.wait import until
@@ -27,10 +27,7 @@ target = "me@box"
 
 @pytest.fixture
 def hosts(place: Path) -> Path:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(HOSTS, encoding="utf-8")
-    return path
+    return configured(place, HOSTS)
 
 
 @pytest.mark.parametrize(
@@ -128,9 +125,7 @@ def test_what_a_program_of_a_cluster_says_is_shown_with_visible_control_characte
 def test_what_ssh_prints_is_bounded_and_shown_with_visible_control_characters(cli: Cli, place: Path) -> None:
     programs = place / "programs"
     programs.mkdir()
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(HOSTS, encoding="utf-8")
+    configured(place, HOSTS)
     env = {"PATH": f"{programs}:{os.environ['PATH']}"}
     fake_slurm.put(programs, "ssh", RINGS)
     (check,) = cli.ok("host", "check", "box", env=env)["checks"]

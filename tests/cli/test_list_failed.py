@@ -15,7 +15,7 @@ from support import pair
 from support.cli import Cli, Jobs
 from support.jobs import UNASKED, aged, background
 from support.mcp_client import McpSession
-from support.tiers import ONE_ERA
+from support.tiers import MODERN_FIRST, ONE_ERA
 from support.wait import until
 
 LEAVES = "sleep 300 & sleep 301 & echo started"
@@ -150,6 +150,7 @@ def test_a_guardian_that_takes_over_keeps_the_mark_of_what_is_left(cli: Cli, roo
 # --- over MCP ----------------------------------------------------------------------------------------------------------
 
 
+@MODERN_FIRST
 def test_a_model_that_asks_for_failed_jobs_is_not_told_that_there_are_none(mcp_session: McpSession) -> None:
     session = mcp_session
     boom = session.ok("exec", command="echo boom; exit 3")["job_id"]

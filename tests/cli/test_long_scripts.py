@@ -18,8 +18,9 @@ from outlive import limits
 from outlive.policy import lexer
 from outlive.system import fds, scripts
 from support import trees
-from support.cli import Cli
+from support.cli import Cli, configured
 from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST
 from support.wait import until
 
 PADDING = "# " + "x" * 60 + "\n"
@@ -194,6 +195,7 @@ def test_a_script_in_a_terminal_reads_what_is_typed(cli: Cli, work: Path) -> Non
 # --- the ways in --------------------------------------------------------------------------------------------------
 
 
+@MODERN_FIRST
 def test_a_script_of_8_mib_runs_and_one_byte_more_is_refused(cli: Cli, work: Path, mcp_session: McpSession) -> None:
     head, end = "cat <<'END' | wc -c\n", "\nEND\n"
     text = head + "x" * (limits.MAX_SCRIPT_BYTES - len(head) - len(end)) + end
@@ -240,12 +242,11 @@ def test_a_program_that_cannot_read_a_script_is_not_given_one(cli: Cli, work: Pa
 # --- what is kept and shown ---------------------------------------------------------------------------------------
 
 
+@MODERN_FIRST
 def test_every_answer_has_the_beginning_and_the_size(
     cli: Cli, work: Path, place: Path, mcp_session: McpSession
 ) -> None:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text('[audit]\nto = "file"\n')
+    configured(place, '[audit]\nto = "file"\n')
     text = "echo begun\n" + FILLED * 3 + "exit 1"
     told = str(work / "told")
     started = run(cli, work, text, "--notify-file", told, "--notify-command", "cat > handed; env > variables")
@@ -269,9 +270,7 @@ def test_every_answer_has_the_beginning_and_the_size(
 def test_the_audit_record_has_no_part_of_a_secret_that_the_beginning_ends_with(
     cli: Cli, work: Path, place: Path
 ) -> None:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text('[audit]\nto = "file"\n')
+    configured(place, '[audit]\nto = "file"\n')
     text = f": {'y' * (limits.SCRIPT_CHARS - 10)} tokenvalue\n{FILLED}"
     run(cli, work, text, "--env", "KEY=tokenvalue", "--mask", "KEY")
     (entry,) = [entry for entry in cli.ok("audit")["entries"] if entry["verb"] == "run"]
@@ -343,9 +342,7 @@ decision = "deny"
 
 
 def test_a_long_script_is_asked_about_and_an_approval_is_of_all_of_it(cli: Cli, work: Path, place: Path) -> None:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(RULES)
+    configured(place, RULES)
     lines = "echo a\n" * 20_000
     script = str(put(work, lines + "echo b"))
     asked = cli.ok("run", "--snapshot-after", "0", "--script", script)
@@ -366,9 +363,7 @@ def test_a_long_script_is_asked_about_and_an_approval_is_of_all_of_it(cli: Cli, 
 
 
 def test_a_script_that_was_changed_after_the_question_is_not_run(cli: Cli, work: Path, place: Path) -> None:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(RULES)
+    configured(place, RULES)
     script = str(put(work, FILLED + "touch good"))
     job = cli.ok("run", "--snapshot-after", "0", "--script", script)["job_id"]
     (cli.root / job / "script").write_text(FILLED + "touch evil")

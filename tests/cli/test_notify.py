@@ -174,27 +174,19 @@ def test_a_sink_can_ask_about_its_job(cli: Cli, root: Path, work: Path) -> None:
 # --- what fails ----------------------------------------------------------------------------------------------------
 
 
-def test_a_failing_command_is_recorded_and_changes_nothing(cli: Cli, root: Path) -> None:
-    job = cli.ok("run", "--notify-command", "exit 9", "exit 3")["job_id"]
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [("exit 9", 9, "9"), ("no-such-program --x", 127, "absolute path"), ("kill -9 $$", None, "signal 9")],
+)
+def test_a_failing_command_is_recorded_and_changes_nothing(
+    cli: Cli, root: Path, command: str, code: int | None, said: str
+) -> None:
+    job = cli.ok("run", "--notify-command", command, "exit 3")["job_id"]
     (result,) = _record(root, job)["delivery_results"]
-    assert (result["success"], result["exit_code"]) == (False, 9)
-    assert result["error"]
+    assert (result["success"], result["exit_code"]) == (False, code)
+    assert said in result["error"]
     status = cli.ok("status", job)
     assert (status["state"], status["exit_code"], status["reason"]) == ("exited", 3, "exit")
-
-
-def test_a_command_that_is_not_found_is_told_with_what_to_do(cli: Cli, root: Path) -> None:
-    job = cli.ok("run", "--notify-command", "no-such-program --x", "true")["job_id"]
-    (result,) = _record(root, job)["delivery_results"]
-    assert result["exit_code"] == 127
-    assert "absolute path" in result["error"]
-
-
-def test_a_command_ended_by_a_signal_is_recorded(cli: Cli, root: Path) -> None:
-    job = cli.ok("run", "--notify-command", "kill -9 $$", "true")["job_id"]
-    (result,) = _record(root, job)["delivery_results"]
-    assert (result["success"], result["exit_code"]) == (False, None)
-    assert result["error"]
 
 
 @pytest.mark.parametrize(

@@ -44,14 +44,6 @@ def test_poll_starts_at_the_beginning_goes_on_from_a_cursor_and_drains_nothing(c
     assert found["retry_after_ms"] is None
 
 
-def test_a_cursor_beyond_the_end_is_answered_with_nothing(cli: Cli) -> None:
-    job = _put(cli, b"abc\n")
-    found = cli.ok("poll", job, "--since-seq", "1000000")
-    assert (found["output"], found["next_seq"], found["truncated"]) == ("", 4, False)
-    cli.error("poll", job, "--since-seq=-1", code="invalid_argument", status=2)
-    cli.error("poll", job, "--since-seq", "x", code="invalid_argument", status=2)
-
-
 @pytest.mark.parametrize("size", only(lambda size: size == 4, [4, 9]))
 def test_reading_on_from_cursor_to_cursor_gives_the_exact_text(cli: Cli, size: int) -> None:
     data = "äöü €uro 😀\nplain\n".encode()

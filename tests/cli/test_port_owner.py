@@ -17,6 +17,7 @@ from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.jobs import background
 from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST
 
 SERVE = """
 import http.server, os, socket, sys
@@ -191,6 +192,7 @@ def test_before_the_start_of_a_job_no_port_is_its_own(cli: Cli, program: Callabl
 # --- over MCP ----------------------------------------------------------------------------------------------------------
 
 
+@MODERN_FIRST
 def test_a_model_is_told_who_has_the_port_of_its_server(
     cli: Cli, mcp_session: McpSession, port: int, jobs: Jobs
 ) -> None:
@@ -208,6 +210,7 @@ def test_a_model_is_told_who_has_the_port_of_its_server(
     jobs.end()
 
 
+@MODERN_FIRST
 def test_behind_a_wall_the_job_and_the_command_of_another_client_are_not_told(
     cli: Cli, mcp_connect: Callable[..., McpSession], port: int, jobs: Jobs
 ) -> None:

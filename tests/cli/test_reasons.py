@@ -13,7 +13,7 @@ from outlive.core.records import REASONS
 from outlive.store import atomic_file
 from outlive.system import process
 from support import pair
-from support.cli import Cli
+from support.cli import Cli, configured
 
 
 def _ran(*words: str) -> Callable[[Cli, Path], str]:
@@ -50,9 +50,7 @@ def _abandoned(*, boot_id: str | None) -> Callable[[Cli, Path], str]:
 
 
 def _denied(cli: Cli, root: Path) -> str:
-    path = root.parent / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text('[policy]\ndefault = "ask"\n', encoding="utf-8")
+    configured(root.parent, '[policy]\ndefault = "ask"\n')
     job = str(cli.ok("run", "--snapshot-after", "0", "true")["job_id"])
     cli.ok("deny", job)
     return job

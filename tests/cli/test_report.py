@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.cli import Cli, Jobs
+from support.cli import Cli, Jobs, configured
 from support.commands import GATE
 from support.wait import until
 
@@ -122,9 +122,7 @@ def test_of_a_job_with_masked_variables_the_counts_alone_are_shown(cli: Cli, wor
 
 
 def test_a_report_that_could_not_be_read_is_refused_before_anything_starts(cli: Cli, place: Path, work: Path) -> None:
-    config = place / "home" / ".config" / "outlive" / "config.toml"
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text('[hosts.box]\nkind = "ssh"\ntarget = "box"\n')
+    configured(place, '[hosts.box]\nkind = "ssh"\ntarget = "box"\n')
     for words in (
         ["--report", ""],
         ["--report", "out/"],

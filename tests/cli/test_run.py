@@ -13,13 +13,9 @@ import pytest
 from support import processes
 from support.cli import Cli, Jobs
 from support.commands import python
+from support.jobs import job_ids
 from support.tiers import first
 from support.wait import until
-
-
-def _nothing_was_made(root: Path) -> bool:
-    return not root.exists() or not [name for name in os.listdir(root) if not name.startswith(".")]
-
 
 # --- output and exit codes -----------------------------------------------------------------------------------------
 
@@ -93,10 +89,7 @@ def test_exec_is_another_name_of_run(cli: Cli) -> None:
 def test_an_empty_command_is_refused(cli: Cli, root: Path, words: list[str]) -> None:
     error = cli.error("run", *words, code="invalid_argument")
     assert error["details"]["field"] == "command"
-    assert _nothing_was_made(root)
-
-
-# --- name, tags ----------------------------------------------------------------------------------------------------
+    assert job_ids(root) == set()
 
 
 # --- when the answer comes -----------------------------------------------------------------------------------------
@@ -124,7 +117,7 @@ def test_propagate_makes_the_jobs_end_the_exit_status(cli: Cli, words: list[str]
 def test_propagate_needs_wait(cli: Cli, root: Path) -> None:
     error = cli.error("run", "--propagate", "true", code="invalid_argument", status=2)
     assert "--wait" in error["hint"]
-    assert _nothing_was_made(root)
+    assert job_ids(root) == set()
 
 
 def test_the_snapshot_has_as_many_lines_and_bytes_as_asked(cli: Cli) -> None:
@@ -194,13 +187,7 @@ def test_a_command_that_ends_in_time_is_not_touched(cli: Cli) -> None:
 )
 def test_what_is_no_duration_is_a_usage_error(cli: Cli, root: Path, flag: str, value: str) -> None:
     cli.error("run", f"{flag}={value}", "true", code="invalid_argument", status=2)
-    assert _nothing_was_made(root)
-
-
-# --- dedupe_key ----------------------------------------------------------------------------------------------------
-
-
-# --- many at once --------------------------------------------------------------------------------------------------
+    assert job_ids(root) == set()
 
 
 def test_progress_every_refreshes_the_time_of_the_state(cli: Cli, jobs: Jobs) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from support.cli import Cli, Jobs, Text, one_object
 from support.commands import python
+from support.jobs import job_ids, started
 from support.mcp_client import McpSession
 from support.preloaded import OUTLIVE
 from support.tiers import first
@@ -20,17 +21,6 @@ REAL = pytest.mark.real_start  # what a start inherits
 
 
 KEEPERS = {248, 249}  # read ends of the job's own pipes, which keep them alive when every supervisor is gone
-
-
-def _nothing_was_made(root: Path) -> bool:
-    return not root.exists() or not [name for name in os.listdir(root) if not name.startswith(".")]
-
-
-def _started(cli: Cli, *words: str) -> str:
-    """A job that has put something out and goes on."""
-    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
-    cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
-    return job
 
 
 # --- Python --------------------------------------------------------------------------------------------------------
@@ -58,24 +48,6 @@ def test_variables_that_are_too_long_for_the_kernel_are_not_taken_for_a_wrong_na
 
 
 # --- directory -----------------------------------------------------------------------------------------------------
-
-
-def test_the_command_runs_in_the_directory_that_is_named(cli: Cli, work: Path) -> None:
-    (work / "sub").mkdir()
-    found = cli.ok("run", "--cwd", "sub", "pwd")
-    assert found["output"] == f"{work}/sub\n"
-    assert found["cwd"] == f"{work}/sub"
-    assert cli.ok("run", f"--cwd={work}/sub/..", "pwd")["output"] == f"{work}\n"
-
-
-@pytest.mark.fault("F55")
-@pytest.mark.parametrize("path", ["missing", "file", "", "file/below"])
-def test_a_directory_that_is_none_is_refused_and_nothing_runs(cli: Cli, root: Path, work: Path, path: str) -> None:
-    (work / "file").touch()
-    error = cli.error("run", f"--cwd={path}", "touch ran", code="invalid_argument")
-    assert error["details"]["field"] == "--cwd"
-    assert _nothing_was_made(root)
-    assert list(work.iterdir()) == [work / "file"]
 
 
 def test_a_deleted_current_directory_is_an_error_and_another_can_be_named(cli: Cli, work: Path) -> None:
@@ -122,7 +94,7 @@ def test_a_broken_env_file_is_refused_and_nothing_runs(cli: Cli, root: Path, wor
     (work / "file").write_text(f"GOOD=1\n{line}\n")
     error = cli.error("run", "--env-file", "file", "touch ran", code="invalid_argument")
     assert error["details"]["field"] == "--env-file"
-    assert _nothing_was_made(root)
+    assert job_ids(root) == set()
     assert not (work / "ran").exists()
 
 
@@ -130,32 +102,14 @@ def test_a_broken_env_file_is_refused_and_nothing_runs(cli: Cli, root: Path, wor
 def test_an_env_file_that_cannot_be_read_is_an_io_error(cli: Cli, root: Path, path: str) -> None:
     error = cli.error("run", "--env-file", path, "true", code="io_error")
     assert not error["retryable"]
-    assert _nothing_was_made(root)
+    assert job_ids(root) == set()
 
 
 @pytest.mark.parametrize("given", first(2, ["NAME", "=x", "1A=x", "A-B=x", "A B=x"]))
 def test_what_sets_no_variable_is_refused(cli: Cli, root: Path, given: str) -> None:
     error = cli.error("run", "--env", given, "true", code="invalid_argument")
     assert error["details"]["field"] == "--env"
-    assert _nothing_was_made(root)
-
-
-def test_a_masked_variable_reaches_the_command_and_is_shown_as_stars(cli: Cli) -> None:
-    found = cli.ok("run", "--env", "TOKEN=s3cret", "--env", "PLAIN=1", "--mask", "TOKEN", "echo ${#TOKEN}")
-    assert found["output"] == "6\n"
-    assert sorted(found["env_vars"]) == ["PLAIN=1", "TOKEN=***"]
-    assert sorted(cli.ok("status", found["job_id"])["env_vars"]) == ["PLAIN=1", "TOKEN=***"]
-
-
-@pytest.mark.parametrize("given", ["TOKEN=x", "", "1A"])
-def test_mask_takes_names(cli: Cli, given: str) -> None:
-    error = cli.error("run", "--mask", given, "true", code="invalid_argument")
-    assert error["details"]["field"] == "--mask"
-
-
-def test_the_command_knows_its_job_its_root_and_that_it_runs_under_us(cli: Cli, root: Path) -> None:
-    found = cli.ok("run", "echo $OUTLIVE_JOB_ID $OUTLIVE_ROOT $OUTLIVE_SHELL")
-    assert found["output"] == f"{found['job_id']} {root} exec\n"
+    assert job_ids(root) == set()
 
 
 def test_a_job_can_start_a_job_that_outlives_it(cli: Cli, jobs: Jobs) -> None:
@@ -193,22 +147,10 @@ def test_a_file_can_be_the_stdin(cli: Cli, work: Path) -> None:
     assert cli.ok("run", "--stdin", f"@{work}/input", "cat")["next_seq"] == 10
 
 
-def test_text_can_be_the_stdin(cli: Cli) -> None:
-    assert cli.ok("run", "--stdin-data", "zwei\nöl", "cat")["output"] == "zwei\nöl"
-    assert cli.ok("run", "--stdin-data", "", "wc -c")["output"] == "0\n"
-
-
 def test_text_comes_first_where_stdin_stays_open(cli: Cli) -> None:
-    job = _started(cli, "--stdin", "open", "--stdin-data", "first\n", "cat")
+    job = started(cli, "--stdin", "open", "--stdin-data", "first\n", "cat")
     cli.ok("write", job, "--data", "second\n", "--eof")
     assert cli.ok("wait", job)["output"] == "first\nsecond\n"
-
-
-def test_an_open_stdin_waits_for_data(cli: Cli) -> None:
-    job = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", "read x; echo got $x")["job_id"]
-    assert cli.ok("status", job)["state"] == "running"
-    cli.ok("write", job, "--data", "this\n")
-    assert cli.ok("wait", job)["output"] == "got this\n"
 
 
 @pytest.mark.parametrize(
@@ -225,7 +167,7 @@ def test_an_open_stdin_waits_for_data(cli: Cli) -> None:
 def test_a_stdin_that_cannot_be_is_refused(cli: Cli, root: Path, work: Path, words: list[str], code: str) -> None:
     (work / "f").touch()
     cli.error("run", *words, "true", code=code)
-    assert _nothing_was_made(root)
+    assert job_ids(root) == set()
 
 
 # --- what cannot be executed ---------------------------------------------------------------------------------------
@@ -245,12 +187,6 @@ def _launch_failure(cli: Cli, errno_name: str, *words: str) -> dict[str, Any]:
     again = cli.ok("status", found["job_id"])
     assert (again["state"], again["reason"], again["errno"]) == ("failed", "launch", errno_name)
     return found
-
-
-@pytest.mark.fault("F56")
-def test_a_program_that_is_not_there_is_a_job_that_failed(cli: Cli) -> None:
-    found = _launch_failure(cli, "ENOENT", "no-such-program-at-all", "x")
-    assert "no-such-program-at-all" in found["message"]
 
 
 @pytest.mark.fault("F56")

@@ -18,7 +18,7 @@ import pytest
 
 from outlive.system import pty
 from support import pair, trees
-from support.cli import Cli, environment
+from support.cli import Cli, configured, environment
 from support.jobs import job_ids
 from support.preloaded import OUTLIVE
 from support.wait import until
@@ -611,9 +611,7 @@ def test_attach_needs_terminals_on_both_sides(cli: Cli) -> None:
 
 @pytest.fixture
 def asks(place: Path) -> None:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text('[policy]\ndefault = "ask"\n', encoding="utf-8")
+    configured(place, '[policy]\ndefault = "ask"\n')
 
 
 @pytest.mark.usefixtures("asks")

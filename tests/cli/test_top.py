@@ -12,7 +12,7 @@ import pytest
 from outlive.cli.top.main import main
 from outlive.errors import OutliveError
 from outlive.verbs.spec import GlobalOptions
-from support.cli import Cli, Jobs
+from support.cli import Cli, Jobs, configured
 from support.commands import GATE
 from support.preloaded import OUTLIVE
 from support.terminal import CTRL_C, Terminal
@@ -146,9 +146,7 @@ def test_a_filter_shows_jobs_with_these_words(cli: Cli, jobs: Jobs) -> None:
 
 
 def test_a_question_is_answered_in_place(cli: Cli, jobs: Jobs, place: Path, work: Path) -> None:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(RULES, encoding="utf-8")
+    configured(place, RULES)
     script = "print('hello', input('Name? ')); input()"
     asks = cli.ok("run", "--pty", "--until", "input", "--title", "asks", "--", "python3", "-c", script)["job_id"]
     with top(rows=40) as screen:

@@ -15,20 +15,12 @@ import pytest
 from support import processes
 from support.cli import Cli, Jobs, Text, one_object
 from support.commands import python
-from support.jobs import background
+from support.jobs import background, started
 from support.tiers import first
 from support.wait import until
 
-NOBODY = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 # Says `up` when it is ready, and ends at nothing but SIGKILL.
 DEAF = "trap '' TERM; echo up; while :; do sleep 0.05; done"
-
-
-def _started(cli: Cli, *words: str) -> str:
-    """A job that has put something out, and so is past its first line, and goes on."""
-    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
-    assert not cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")["timed_out"]
-    return job
 
 
 # --- wait ----------------------------------------------------------------------------------------------------------
@@ -39,21 +31,12 @@ def test_wait_until_output_ends_with_a_job_that_puts_nothing_out(cli: Cli) -> No
     assert (found["timed_out"], found["fired"]["condition"], found["state"]) == (False, "exit", "exited")
 
 
-def test_a_wait_ends_when_its_job_is_removed(cli: Cli) -> None:
-    job = background(cli)
-    with cli.spawn("wait", job) as call:
-        until(lambda: any("wait" in processes.command_line(pid) for pid in processes.descendants(os.getpid())))
-        cli.ok("remove", job)
-        found = one_object(Text(0, call.communicate(timeout=60)[0].decode(), ""))
-    assert found["state"] == "killed" if found["ok"] else found["error"]["code"] == "job_not_found"
-
-
 # --- kill ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.fault("F38")
 def test_what_ignores_term_is_killed_after_the_grace(cli: Cli) -> None:
-    job = _started(cli, DEAF)
+    job = started(cli, DEAF)
     killed = cli.ok("kill", job, "--grace-ms", "200")
     assert (killed["state"], killed["reason"], killed["signal"], killed["survivors"]) == (
         "killed",
@@ -65,7 +48,7 @@ def test_what_ignores_term_is_killed_after_the_grace(cli: Cli) -> None:
 
 
 def test_a_command_may_clean_up_within_the_grace(cli: Cli) -> None:
-    job = _started(cli, "trap 'echo bye; exit 4' TERM; echo up; sleep 60 & while :; do wait; done")
+    job = started(cli, "trap 'echo bye; exit 4' TERM; echo up; sleep 60 & while :; do wait; done")
     killed = cli.ok("kill", job)
     assert (killed["state"], killed["exit_code"], killed["reason"]) == ("exited", 4, "kill")
     assert killed["output"] == "bye\n"
@@ -78,7 +61,7 @@ def test_a_command_may_clean_up_within_the_grace(cli: Cli) -> None:
 
 @pytest.mark.fault("F39")
 def test_kill_that_does_not_wait_names_the_survivors_and_the_end_still_comes(cli: Cli) -> None:
-    job = _started(cli, DEAF)
+    job = started(cli, DEAF)
     killed = cli.ok("kill", job, "--grace-ms", "2s", "--wait-ms", "0")
     assert killed["state"] == "running"
     assert killed["survivors"]
@@ -90,7 +73,7 @@ def test_kill_that_does_not_wait_names_the_survivors_and_the_end_still_comes(cli
 
 @pytest.mark.fault("F38")
 def test_a_second_kill_can_shorten_the_grace(cli: Cli) -> None:
-    job = _started(cli, DEAF)
+    job = started(cli, DEAF)
     cli.ok("kill", job, "--grace-ms", "10m", "--wait-ms", "0")
     killed = cli.ok("kill", job, "--signal", "KILL")
     assert (killed["state"], killed["signal"], killed["survivors"]) == ("killed", "SIGKILL", [])
@@ -99,7 +82,7 @@ def test_a_second_kill_can_shorten_the_grace(cli: Cli) -> None:
 @pytest.mark.fault("F34")
 def test_kill_reaches_what_left_the_session_and_lost_its_parent(cli: Cli, place: Path) -> None:
     escapes = "setsid sleep 61 & (setsid -f sleep 62) ; env -i setsid -f sleep 63; nohup sleep 64 >/dev/null 2>&1 & "
-    job = _started(cli, escapes + "echo up; sleep 65")
+    job = started(cli, escapes + "echo up; sleep 65")
     until(lambda: cli.ok("status", job)["descendants"] >= 5)
     killed = cli.ok("kill", job)
     assert (killed["state"], killed["survivors"]) == ("killed", [])
@@ -108,14 +91,14 @@ def test_kill_reaches_what_left_the_session_and_lost_its_parent(cli: Cli, place:
 
 @pytest.mark.fault("F34")
 def test_kill_ends_escapees_that_ignore_term(cli: Cli, place: Path) -> None:
-    job = _started(cli, f"setsid -f sh -c \"trap '' TERM; while :; do sleep 0.05; done\"; {DEAF}")
+    job = started(cli, f"setsid -f sh -c \"trap '' TERM; while :; do sleep 0.05; done\"; {DEAF}")
     assert cli.ok("kill", job, "--grace-ms", "100")["survivors"] == []
     assert processes.wait_gone(place, 60) == {}
 
 
 @pytest.mark.fault("F38", "F64")
 def test_a_stopped_job_can_be_ended(cli: Cli) -> None:
-    job = _started(cli, "echo up; exec sleep 60")
+    job = started(cli, "echo up; exec sleep 60")
     pid = cli.ok("status", job)["pid"]
     cli.ok("kill", job, "--signal", "STOP")
     until(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "T")
@@ -127,7 +110,7 @@ def test_a_stopped_job_can_be_ended(cli: Cli) -> None:
 
 @pytest.mark.fault("F64")
 def test_a_stopped_job_can_be_continued(cli: Cli, work: Path) -> None:
-    job = _started(cli, "echo up; until [ -e go ]; do sleep 0.1; done; exit 3")
+    job = started(cli, "echo up; until [ -e go ]; do sleep 0.1; done; exit 3")
     assert cli.ok("kill", job, "--signal", "STOP")["signal"] == "SIGSTOP"
     (work / "go").touch()
     cli.ok("kill", job, "--signal", "CONT")
@@ -137,7 +120,7 @@ def test_a_stopped_job_can_be_continued(cli: Cli, work: Path) -> None:
 
 @pytest.mark.parametrize("name", first(1, ["USR1", "sigusr1", str(int(signal.SIGUSR1))]))
 def test_another_signal_is_sent_as_it_is_and_ends_nothing_by_itself(cli: Cli, jobs: Jobs, name: str) -> None:
-    job = _started(cli, "trap 'echo got it' USR1; echo up; while :; do sleep 0.02; done")
+    job = started(cli, "trap 'echo got it' USR1; echo up; while :; do sleep 0.02; done")
     sent = cli.ok("kill", job, "--signal", name)
     assert (sent["signal"], sent["state"]) == ("SIGUSR1", "running")
     assert f"of job {job[-8:]} still run" in sent["hint"]
@@ -151,7 +134,7 @@ def test_another_signal_is_sent_as_it_is_and_ends_nothing_by_itself(cli: Cli, jo
     ("name", "shown"), [("INT", "SIGINT"), ("15", "SIGTERM"), ("SIGTERM", "SIGTERM"), ("9", "SIGKILL")]
 )
 def test_signals_are_named_in_every_way_and_shown_in_one(cli: Cli, name: str, shown: str) -> None:
-    job = _started(cli, "echo up; exec sleep 60")
+    job = started(cli, "echo up; exec sleep 60")
     found = cli.ok("kill", job, "--signal", name, "--wait-ms", "20s")
     assert (found["signal"], found["state"], found["ended_signal"]) == (shown, "killed", shown)
     found = cli.ok("wait", job)
@@ -182,7 +165,7 @@ def test_an_unknown_signal_is_refused_and_names_the_nearest(cli: Cli, jobs: Jobs
 
 
 def test_kill_tells_what_of_the_tree_it_ended_and_what_it_left(cli: Cli) -> None:
-    job = _started(cli, "sleep 61 & sleep 62 & echo up; sleep 63")  # the shell lets those in the background ignore INT
+    job = started(cli, "sleep 61 & sleep 62 & echo up; sleep 63")  # the shell lets those in the background ignore INT
     until(lambda: cli.ok("status", job)["descendants"] == 3)
     killed = cli.ok("kill", job, "--signal", "INT")
     assert (killed["state"], killed["ended_signal"], "already_ended" in killed) == ("killed", "SIGINT", False)
@@ -198,7 +181,7 @@ def test_kill_tells_what_of_the_tree_it_ended_and_what_it_left(cli: Cli) -> None
 
 
 def test_of_many_processes_that_ended_the_first_are_listed_and_all_are_counted(cli: Cli) -> None:
-    job = _started(cli, "for n in $(seq 30); do sleep 60 & done; echo up; wait")
+    job = started(cli, "for n in $(seq 30); do sleep 60 & done; echo up; wait")
     killed = cli.ok("kill", job)
     assert (len(killed["ended"]), killed["ended_count"], killed["survivors"]) == (20, 31, [])
 
@@ -210,7 +193,7 @@ def test_a_process_that_outlives_its_command_is_told_with_the_job_it_belongs_to(
 
 
 def test_a_signal_from_somebody_else_is_not_called_a_kill(cli: Cli) -> None:
-    job = _started(cli, "echo up; exec sleep 60")
+    job = started(cli, "echo up; exec sleep 60")
     os.kill(cli.ok("status", job)["pid"], signal.SIGTERM)
     found = cli.ok("wait", job)
     assert (found["state"], found["signal"], found["reason"]) == ("killed", "SIGTERM", "signal")
@@ -220,8 +203,10 @@ def test_a_signal_from_somebody_else_is_not_called_a_kill(cli: Cli) -> None:
 # --- write ---------------------------------------------------------------------------------------------------------
 
 
-def test_eof_alone_ends_the_input(cli: Cli) -> None:
+def test_nothing_can_be_written_and_eof_alone_ends_the_input(cli: Cli) -> None:
     job = background(cli, "--stdin", "open", "wc -c")
+    found = cli.ok("write", job)
+    assert (found["bytes_written"], found["stdin"]) == (0, "open")
     found = cli.ok("write", job, "--eof")
     assert (found["bytes_written"], found["stdin"]) == (0, "closed")
     assert cli.ok("wait", job)["output"] == "0\n"
@@ -237,7 +222,7 @@ def test_after_eof_nothing_can_be_written(cli: Cli, jobs: Jobs) -> None:
 
 @pytest.mark.fault("F46")
 def test_a_program_that_closed_its_stdin_takes_no_data(cli: Cli, jobs: Jobs) -> None:
-    job = _started(cli, "--stdin", "open", "exec <&-; echo up; exec sleep 60")
+    job = started(cli, "--stdin", "open", "exec <&-; echo up; exec sleep 60")
     cli.error("write", job, "--data", "x", code="stdin_closed")
     cli.error("write", job, "--data", "x", code="stdin_closed")
     jobs.end()
@@ -255,7 +240,7 @@ def test_more_than_a_pipe_holds_is_written_whole(cli: Cli) -> None:
 
 @pytest.mark.fault("F46")
 def test_a_program_that_reads_nothing_does_not_hold_the_writer(cli: Cli, work: Path) -> None:
-    job = _started(cli, "--stdin", "open", "echo up; until [ -e go ]; do sleep 0.1; done; wc -c")
+    job = started(cli, "--stdin", "open", "echo up; until [ -e go ]; do sleep 0.1; done; wc -c")
     data = "x" * 100_000
     first = cli.ok("write", job, "--data", data, "--eof", "--timeout-ms", "50")
     assert 0 < first["bytes_written"] < len(data)
@@ -281,7 +266,7 @@ def _waiting_in_stdin(pid: int) -> int:
 
 
 def test_kill_ends_a_job_whose_stdin_is_full_and_the_writer_is_told(cli: Cli) -> None:
-    job = _started(cli, "--stdin", "open", "echo up; exec sleep 60")
+    job = started(cli, "--stdin", "open", "echo up; exec sleep 60")
     pid = cli.ok("status", job)["pid"]
     with cli.spawn("write", job, "--data", "x" * 100_000, "--timeout-ms", "60s") as call:
         until(lambda: _waiting_in_stdin(pid) > 60_000)
@@ -308,10 +293,3 @@ def test_writes_come_in_the_order_in_which_they_were_made(cli: Cli) -> None:
         cli.ok("write", job, "--data", f"{number}\n")
     cli.ok("write", job, "--eof")
     assert cli.ok("wait", job)["output"] == "0\n1\n2\n3\n4\n5\n"
-
-
-def test_nothing_can_be_written_as_a_write_of_nothing(cli: Cli, jobs: Jobs) -> None:
-    job = background(cli, "--stdin", "open", "cat")
-    found = cli.ok("write", job)
-    assert (found["bytes_written"], found["stdin"]) == (0, "open")
-    jobs.end()

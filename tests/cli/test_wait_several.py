@@ -91,10 +91,12 @@ def test_what_was_told_of_a_server_does_not_fire_again(shared_session: McpSessio
 def test_a_prompt_fires_once_until_it_is_answered(shared_session: McpSession, work: Path) -> None:
     asks = background(shared_session, "printf 'A? '; read a; echo; printf 'B? '; read b", stdin="open")
     other = background(shared_session, GATE)
-    assert wait(shared_session, asks, other)["prompt"] == "A?"
+    first = wait(shared_session, asks, other)
+    assert (first["prompt"], first["timed_out"]) == ("A?", False)
     assert wait(shared_session, asks, other, timeout_ms=50)["timed_out"], "the question is known"
-    shared_session.ok("process", action="write", job_id=asks, data="x\n")
-    assert wait(shared_session, asks, other)["prompt"] == "B?"
+    shared_session.ok("process", action="write", job_id=asks, data="x\n", wait_ms=0)  # else it tells of the question
+    again = wait(shared_session, asks, other)
+    assert (again["prompt"], again["timed_out"]) == ("B?", False)
     shared_session.ok("process", action="write", job_id=asks, data="x\n")
     (work / "go").touch()
     assert not wait(shared_session, asks, other, mode="all")["timed_out"]

@@ -18,7 +18,7 @@ import pytest
 
 from outlive.errors import OutliveError
 from outlive.jobs.conditions import parse
-from support import pair
+from support import pair, processes
 from support.cli import Cli, Jobs
 from support.commands import PUT, in_order, python
 from support.jobs import background
@@ -340,12 +340,13 @@ def test_seventeen_conditions_are_too_many(cli: Cli) -> None:
     cli.error("wait", job, *flags, code="invalid_argument")
 
 
-def test_a_job_that_is_removed_meanwhile(cli: Cli) -> None:
-    cli.error("wait", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--until", "regex=x", code="job_not_found")
+@pytest.mark.parametrize("condition", [(), ("--until", "regex=never")])
+def test_a_job_that_is_removed_meanwhile(cli: Cli, condition: tuple[str, ...]) -> None:
+    cli.error("wait", "01ARZ3NDEKTSV4RRFFQ69G5FAV", *condition, code="job_not_found")
     job = background(cli, "echo up; exec sleep 60")
     cli.ok("wait", job, "--until", "output")
-    with cli.spawn("wait", job, "--until", "regex=never") as waiter:
-        until(lambda: len(os.listdir(f"/proc/{waiter.pid}/fd")) > 6, what="the waiter is connected")
+    with cli.spawn("wait", job, *condition) as waiter:
+        until(lambda: "socket:" in "".join(processes.open_files(waiter.pid).values()), what="the waiter is connected")
         cli.ok("remove", job)
         out, _ = waiter.communicate(timeout=60)
     answer = json.loads(out)

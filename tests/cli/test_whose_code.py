@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cli import Cli, Jobs
+from support.cli import Cli
 
 TESTS = "sh -c 'echo FAILED a.py::test_b - assert 1 == 2; exit 1'"
 LINE = "FAILED a.py::test_b - assert 1 == 2"
@@ -32,7 +32,7 @@ LINE = "FAILED a.py::test_b - assert 1 == 2"
     ],
 )
 def test_a_hidden_failure_is_told_by_every_answer_about_the_end(
-    cli: Cli, jobs: Jobs, command: str, start: str, advice: str
+    cli: Cli, command: str, start: str, advice: str
 ) -> None:
     ran = cli.ok("run", "--wait", command)
     answers = [ran, *(cli.ok(verb, ran["job_id"]) for verb in ("status", "wait", "poll"))]
@@ -41,7 +41,6 @@ def test_a_hidden_failure_is_told_by_every_answer_about_the_end(
         assert answer["hint"].startswith(f"Exit code 0 {start} may have failed: ")
         assert LINE in answer["hint"]
         assert answer["hint"].endswith(advice)
-    jobs.end()
 
 
 FAILS = "sh -c 'exit 2'"
@@ -106,14 +105,13 @@ FAILS = "sh -c 'exit 2'"
     ],
 )
 def test_bash_tells_the_code_of_each_stage_or_the_answer_whose_code_it_is(
-    cli: Cli, jobs: Jobs, command: str, code: int, stages: list[int] | None, said: str | None
+    cli: Cli, command: str, code: int, stages: list[int] | None, said: str | None
 ) -> None:
     ran = cli.ok("run", "--wait", "--shell-wrapper", "bash -c", command)
-    for answer in (ran, *(cli.ok(verb, ran["job_id"]) for verb in ("status", "wait", "poll"))):
+    for answer in (ran, cli.ok("status", ran["job_id"])):  # of every verb: the test above
         assert answer["exit_code"] == code
         assert answer.get("stages") == stages
         assert answer.get("hint") == said or (said is None and "Exit code" not in answer["hint"])
-    jobs.end()
 
 
 @pytest.mark.parametrize(
@@ -126,7 +124,7 @@ def test_bash_tells_the_code_of_each_stage_or_the_answer_whose_code_it_is(
     ],
 )
 def test_where_bash_reads_something_else_the_form_says_whose_code_it_is(
-    cli: Cli, jobs: Jobs, work: Path, environment: dict[str, str]
+    cli: Cli, work: Path, environment: dict[str, str]
 ) -> None:
     # The last command shows that no variable of ours is left over
     ran = cli.ok("run", "--wait", "--shell-wrapper", "bash -c", f"env >seen; {FAILS} | cat", env=environment)
@@ -134,7 +132,6 @@ def test_where_bash_reads_something_else_the_form_says_whose_code_it_is(
     assert ran["hint"] == "Exit code 0 is that of `cat`, not of `sh`."
     seen = dict(line.split("=", 1) for line in (work / "seen").read_text().splitlines())
     assert seen.get("BASH_ENV") == environment.get("BASH_ENV")
-    jobs.end()
 
 
 # What the command could see of the shell that it runs in
@@ -155,7 +152,7 @@ def said(line: str) -> bool:
     return not line.startswith(("OUTLIVE_JOB_ID=", "BASH_ENV="))
 
 
-def test_the_command_sees_nothing_of_it(cli: Cli, jobs: Jobs, work: Path) -> None:
+def test_the_command_sees_nothing_of_it(cli: Cli, work: Path) -> None:
     (work / "look.py").write_text(SIGNALS)
     for name, environment in (("with", {}), ("without", {"BASH_ENV": "/dev/null"})):
         ran = cli.ok("run", "--wait", "--shell-wrapper", "bash -c", LOOK.format(name), env=environment)
@@ -166,14 +163,12 @@ def test_the_command_sees_nothing_of_it(cli: Cli, jobs: Jobs, work: Path) -> Non
             for name in ("with", "without")
         )
         assert [line.replace(" with", " without") for line in seen] == other, what
-    jobs.end()
 
 
-def test_what_a_job_puts_in_the_place_of_its_codes_is_no_code(cli: Cli, jobs: Jobs) -> None:
+def test_what_a_job_puts_in_the_place_of_its_codes_is_no_code(cli: Cli) -> None:
     place = '"$OUTLIVE_ROOT/$OUTLIVE_JOB_ID/stages"'
     for spoilt in (f"mkdir {place}", f"mkfifo {place}"):
         assert "stages" not in cli.ok("run", "--wait", "--shell-wrapper", "bash -c", f"{spoilt}; true | cat")
-    jobs.end()
 
 
 @pytest.mark.parametrize(
@@ -187,7 +182,6 @@ def test_what_a_job_puts_in_the_place_of_its_codes_is_no_code(cli: Cli, jobs: Jo
         ("exit 200", None),
     ],
 )
-def test_the_code_of_a_signal_in_a_shell_is_explained(cli: Cli, jobs: Jobs, command: str, said: str | None) -> None:
+def test_the_code_of_a_signal_in_a_shell_is_explained(cli: Cli, command: str, said: str | None) -> None:
     hint = cli.ok("run", "--wait", command).get("hint")
     assert hint == said or (said and hint and hint.endswith(said))
-    jobs.end()

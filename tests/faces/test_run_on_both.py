@@ -15,6 +15,7 @@ from support.jobs import job_ids
 from support.tiers import first
 
 ENOUGH_MS = 50_000  # a call that is answered before
+FILE = __file__  # which is no directory
 ENDLESS = "while :; do sleep 0.05; done"
 
 
@@ -46,9 +47,13 @@ def test_a_command_ended_by_a_signal_is_killed_and_names_the_signal(face: Face, 
     assert found["reason"] == "signal"
 
 
+@pytest.mark.fault("F56")
 def test_a_program_that_is_not_there_fails_at_its_launch(face: Face) -> None:
     found = face.ok("run", command=["no-such-program-anywhere", "x"])
     assert (found["state"], found["reason"], found["errno"], found["exit_code"]) == ("failed", "launch", "ENOENT", None)
+    assert "no-such-program-anywhere" in found["message"]
+    status = face.ok("status", found["job_id"])
+    assert (status["state"], status["reason"], status["errno"]) == ("failed", "launch", "ENOENT")
     shell = face.ok("run", command="no-such-command-anywhere")
     assert (shell["state"], shell["exit_code"]) == ("exited", 127)
 
@@ -112,14 +117,18 @@ def test_a_test_of_the_shell_is_no_array(face: Face, text: str) -> None:
 def test_a_command_has_a_directory_variables_and_input(face: Face, root: Path, work: Path) -> None:
     (work / "sub dir").mkdir()
     assert face.ok("run", command=["pwd"], cwd="sub dir")["output"] == f"{work}/sub dir\n"
+    above = face.ok("run", command=["pwd"], cwd=f"{work}/sub dir/..")
+    assert (above["output"], above["cwd"]) == (f"{work}\n", str(work))
     secret = "s3cr3t=with $signs"
-    show = 'echo "$PLAIN|$TOKEN|$OUTLIVE_JOB_ID|$OUTLIVE_ROOT"'
+    show = 'echo "$PLAIN|$TOKEN|$OUTLIVE_JOB_ID|$OUTLIVE_ROOT|$OUTLIVE_SHELL"'
     env = face.ok("run", command=show, env={"PLAIN": "$HOME x", "TOKEN": secret}, mask=["TOKEN"])
-    assert env["output"] == f"$HOME x|{'*' * len(secret)}|{env['job_id']}|{root}\n"
-    assert sorted(env["env_vars"]) == ["PLAIN=$HOME x", "TOKEN=***"]
+    assert env["output"] == f"$HOME x|{'*' * len(secret)}|{env['job_id']}|{root}|exec\n"
+    for answer in (env, face.ok("status", env["job_id"])):
+        assert sorted(answer["env_vars"]) == ["PLAIN=$HOME x", "TOKEN=***"]
     for path, content in trees.contents(root / env["job_id"]).items():
         assert secret.encode() not in content or path.suffix == ".log", path
-    assert face.ok("run", command="cat; echo end", stdin_data="one\ntwo")["output"] == "one\ntwoend\n"
+    assert face.ok("run", command="cat; echo end", stdin_data="zwei\nöl")["output"] == "zwei\nölend\n"
+    assert face.ok("run", command="wc -c", stdin_data="")["output"].strip() == "0"
     assert face.ok("run", command="cat; echo end")["output"] == "end\n", "stdin is closed unless it is asked for"
 
 
@@ -156,7 +165,8 @@ def test_tags_are_kept_once_each_in_their_order_and_find_the_job(face: Face) -> 
         *(({"shell": shell}, "invalid_argument", "shell") for shell in ("no-such-shell -c", "", "'unclosed")),
         ({"command": ""}, "invalid_argument", "command"),
         ({"command": "  "}, "invalid_argument", "command"),
-        ({"cwd": "missing"}, "invalid_argument", "cwd"),
+        *(({"cwd": path}, "invalid_argument", "cwd") for path in ("missing", "", FILE, f"{FILE}/below")),
+        *(({"mask": [name]}, "invalid_argument", "mask") for name in ("TOKEN=x", "", "1A")),
         ({"title": "x" * 200}, "invalid_argument", "title"),
         ({"env": {"A-B": "1"}}, "invalid_argument", "env"),
         ({"watch": ["("]}, "invalid_argument", "watch"),

@@ -28,7 +28,7 @@ from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system import locks
 from support import pair, processes
-from support.cli import Cli
+from support.cli import Cli, configured
 from support.fake_ssh import FakeSsh
 from support.jobs import job_ids
 from support.mcp_client import McpSession
@@ -49,9 +49,7 @@ def box(place: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     found = FakeSsh(place, tmp_path_factory.getbasetemp() / "carried")
     monkeypatch.setenv("FAKE_SSH", str(found.place))
     monkeypatch.setenv("PATH", f"{found.bin}:{os.environ['PATH']}")
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(CONFIG.format(place=place, python=sys.executable), encoding="utf-8")
+    configured(place, CONFIG.format(place=place, python=sys.executable))
     return found
 
 

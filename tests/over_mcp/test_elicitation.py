@@ -13,7 +13,7 @@ from mcp import MCPError, types
 
 from outlive.core.ids import new_id
 from outlive.system.tree import COOKIE
-from support.cli import Cli
+from support.cli import Cli, configured
 from support.mcp_client import McpSession, RawMcp
 from support.serve import HttpSession, Served
 from support.tasks_client import IDENTIFIER, OVER, Created, Detailed, TasksClient, get, start, tell
@@ -45,9 +45,7 @@ def says(decision: str, reason: str | None = None) -> types.ElicitResult:
 
 @pytest.fixture
 def user(place: Path) -> User:
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(RULES, encoding="utf-8")
+    configured(place, RULES)
     return User()
 
 

@@ -318,6 +318,7 @@ def test_without_the_wall_every_job_can_be_looked_at(inside: McpSession, other_c
     assert other_client.ok("process", action="tail", job_id=job)["stdout_tail"] == "secret\n"
 
 
+@MODERN_FIRST
 def test_a_title_of_another_scope_names_no_job(shared_session: McpSession, other_client: McpSession, cli: Cli) -> None:
     theirs = other_client.ok("exec", command="true", title="web")["job_id"]
     cli.ok("run", "--title", "web", "true", env={"OUTLIVE_OWNER": "inside"})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support import pair
-from support.cli import Cli, environment
+from support.cli import Cli, configured, environment
 from support.commands import GATE
 from support.mcp_client import RawMcp
 from support.preloaded import OUTLIVE
@@ -90,9 +90,7 @@ def test_no_name_hides_a_character_from_a_person(cli: Cli, work: Path) -> None:
 
 
 def test_no_approval_hides_a_character(cli: Cli, place: Path, work: Path) -> None:
-    rules = place / "home/.config/outlive/config.toml"
-    rules.parent.mkdir(parents=True)
-    rules.write_text('[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["true"]\ndecision = "ask"\n')
+    configured(place, '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["true"]\ndecision = "ask"\n')
     job = cli.ok("run", "--snapshot-after", "0", "--", "true", NAME)["job_id"]
     found = cli.ok("status", job)["approval"]
     assert found["state"] == "pending"

@@ -13,7 +13,7 @@ from support import pair, processes
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import McpSession, RawMcp
-from support.notified import wait_for_end
+from support.notified import in_history, wait_for_end
 from support.tasks_client import Created, TasksClient, get
 from support.tasks_client import start as start_task
 from support.tiers import MODERN_FIRST, ONE_ERA, first
@@ -370,8 +370,9 @@ def test_many_ends_come_in_parts_and_none_twice(mcp_session: McpSession, cli: Cl
     ]
     started = [answer["job_id"] for answer in answers]
     (work / "go").touch()
+    cli.ok("wait", *started, "--mode", "all")
     for job in started:
-        wait_for_end(cli, job)
+        in_history(cli, job)
     first, second, third = (told(mcp_session) for _ in range(3))
     assert (len(first), len(second), third) == (20, 5, [])
     assert sorted(notice["job_id"] for notice in first + second) == sorted(started)

@@ -103,6 +103,7 @@ def test_the_command_line_names_the_processes_of_a_deleted_job_and_the_root_of_a
 
 
 @pytest.mark.fault("F77")
+@MODERN_FIRST
 def test_no_other_client_is_told_of_a_lost_job(mcp_connect: Callable[..., McpSession], root: Path) -> None:
     mine, other = mcp_connect(client_name="mine"), mcp_connect(client_name="other", args=("--isolate",))
     job = background(mine, "exec sleep 606")

@@ -206,6 +206,8 @@ def test_an_id_that_names_two_jobs_looks_the_same(faces: Faces) -> None:
     error = faces.same("status", part)["error"]
     assert error["code"] == "ambiguous_job_id"
     assert set(error["details"]["candidates"]) == {job for job in made if job.startswith(part)}
+    assert all(job in error["hint"] for job in error["details"]["candidates"])
+    assert error["retryable"] is False
 
 
 def test_a_command_that_was_run_on_either_face_has_the_same_fields(faces: Faces) -> None:

@@ -48,6 +48,7 @@ def session_of(session: McpSession, job: str) -> str:
     return shown
 
 
+@MODERN_FIRST
 def test_a_part_of_the_name_of_an_own_job_is_answered_with_that_job(mcp_connect: Connect) -> None:
     one, other = mcp_connect(), mcp_connect()
     job = background(one, HELD)
@@ -270,6 +271,7 @@ def test_the_shell_of_a_session_is_the_session_and_a_person_reaches_every_job(
     assert [notice["ended_by"] for notice in told(window)] == [killed["ended_by"]]
 
 
+@MODERN_FIRST
 def test_a_dedupe_key_is_shared_by_the_windows_of_a_client_in_a_directory(mcp_connect: Connect, work: Path) -> None:
     one, other = mcp_connect(), mcp_connect()
     how: dict[str, Any] = {"command": HELD, "background": True, "dedupe_key": "dev", "workdir": str(work)}

@@ -136,7 +136,7 @@ class Jobs:
 def configured(place: Path, text: str) -> Path:
     """Write the configuration file of the user whose home is in `place`, and return its path."""
     path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 

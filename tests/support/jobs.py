@@ -26,6 +26,13 @@ def background(cli: Cli, *words: str) -> str:
     return job
 
 
+def started(cli: Cli, *words: str) -> str:
+    """A job that has put something out, and so is past its first line, and goes on."""
+    job = background(cli, *words)
+    assert not cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")["timed_out"]
+    return job
+
+
 def settled(cli: Cli, *words: str) -> str:
     """A finished job that no process holds any more."""
     job: str = cli.ok("run", "--wait", *(words or ("true",)), env=UNASKED)["job_id"]

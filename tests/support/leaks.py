@@ -53,13 +53,17 @@ def found(before: Before, place: Path, *, jobs_may_live: bool = False, settle_s:
         lines += [f"could not be ended: {what}" for what in processes.of(place, before.running).values()]
         if not jobs_may_live:
             lines += [f"still running: {what}" for what in ended.values()]
-    if _new_children(before) or open_files() - before.files:
+    children, files = _new_children(before), open_files() - before.files
+    if children or files:
         gc.collect()  # a Popen or a socket in a cycle is closed by its finalizer; what stays open after it is held
         until = time.monotonic() + settle_s
-        while open_files() - before.files and time.monotonic() < until:  # a watch of a file is closed by a thread
+        while (
+            files := open_files() - before.files
+        ) and time.monotonic() < until:  # a watch of a file is closed by a thread
             time.sleep(0.005)
-    lines += [f"child {pid} {_what(state)}" for pid, state in _new_children(before).items()]
-    lines += [f"fd {fd} left open: {target}" for fd, target in sorted(open_files() - before.files)]
+        children = _new_children(before)
+    lines += [f"child {pid} {_what(state)}" for pid, state in children.items()]
+    lines += [f"fd {fd} left open: {target}" for fd, target in sorted(files)]
     return lines
 
 

@@ -34,8 +34,13 @@ exit "$(cat {place}/code)"
 
 
 def wait_for_end(cli: Cli, job: str) -> None:
-    """Wait from outside until a notice can tell of the end: the history has it a moment after the outcome."""
+    """Wait from outside until a notice can tell of the end."""
     cli.ok("wait", job)
+    in_history(cli, job)
+
+
+def in_history(cli: Cli, job: str) -> None:
+    """Wait until the history has the end, a moment after the outcome."""
     history = cli.root / job / "events.ndjson"
     until(lambda: b'"finished"' in history.read_bytes(), what="the end in the history")
 

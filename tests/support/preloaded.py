@@ -40,9 +40,10 @@ SERVERS = ("mcp", "serve", "ui")
 MAIN = "from outlive.__main__ import main; sys.exit(main())"  # the end of what a patched server runs
 _PROGRAM = Path(preloading.__file__)
 # All of our own code but what brings large packages with it (the SDK, urwid, a parser of XML). A call that starts a job is
-# four forks and more, and a fork costs what there is to share: with 64 MB of it instead of 22 a call takes half as long again
+# four forks and more, and a fork costs what there is to share: with 80 MB of it instead of 36 a call takes a quarter longer
 _FOR_CALLS = tuple(
-    "outlive -outlive.mcp -outlive.demo -outlive.web -outlive.cli.top -outlive.reports -outlive.jobs.diagnosis.report".split()
+    "outlive -outlive.mcp -outlive.demo -outlive.web -outlive.cli.top -outlive.reports -outlive.jobs.diagnosis.report"
+    " -outlive.client_config.asking -mcp -pydantic -urwid".split()
 )
 _FOR_SERVERS = tuple("outlive -outlive.demo -outlive.cli.top".split())
 BOUND_S = 180  # it loads the SDK, in each worker at once
@@ -198,7 +199,8 @@ def _copied(how: dict[str, Any]) -> int | None:
     if any(how[name] != value for name, value in _USUAL.items()):
         return None
     sys.audit("subprocess.Popen", words[0], how["args"], how["cwd"], how["env"])
-    preloaded = _for_servers if words[3:4] and words[3] in SERVERS else _for_calls
+    needs_sdk = words[3:4] and words[3] in (*SERVERS, "doctor")  # which asks servers for their tools
+    preloaded = _for_servers if needs_sdk else _for_calls
     return preloaded.copy(how, _status())
 
 

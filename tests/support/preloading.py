@@ -42,9 +42,13 @@ def main() -> None:
     sock = socket.socket(fileno=int(sys.argv[1]))
     del sys.path[0]  # this folder; a copy has its directory there
     gc.disable()
-    for name in sys.argv[2].split(","):
-        if not name.startswith("-"):
-            _import_all(name)
+    words = sys.argv[2].split(",")
+    left_out = {word[1:] for word in words if word.startswith("-")}
+    for word in words:
+        if not word.startswith("-"):
+            _import_all(word, left_out)
+    large = {name for name in left_out if not name.startswith("outlive.")} & sys.modules.keys()
+    assert not large, f"what imports {large} has to be left out too: each fork would cost more"
     gc.freeze()
     assert len(os.listdir("/proc/self/task")) == 1, "a thread would be missing in each copy"
     while True:
@@ -59,13 +63,12 @@ def main() -> None:
             os.close(number)
 
 
-def _import_all(name: str) -> None:
-    """Import a module, or a package with everything below it; `-PACKAGE` leaves that out."""
+def _import_all(name: str, left_out: set[str]) -> None:
+    """Import a module, or a package with everything below it, but what is left out."""
     module = importlib.import_module(name)
-    left_out = [word[1:] for word in sys.argv[2].split(",") if word.startswith("-")]
     for found in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{name}."):
         if found.name not in left_out and not found.name.endswith("__main__"):
-            _import_all(found.name)
+            _import_all(found.name, left_out)
 
 
 def _fork_sibling() -> int:
