@@ -13,7 +13,9 @@ from support.tiers import first
 from support.wait import until
 
 LINES = 20_000
-NUMBERED = f"i=0; while [ $i -lt {LINES} ]; do i=$((i + 1)); echo $i; done; until [ -e end ]; do sleep 0.1; done; exit 3"
+NUMBERED = (
+    f"i=0; while [ $i -lt {LINES} ]; do i=$((i + 1)); echo $i; done; until [ -e end ]; do sleep 0.1; done; exit 3"
+)
 WRITTEN = sum(len(f"{number}\n") for number in range(1, LINES + 1))
 
 

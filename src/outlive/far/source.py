@@ -16,6 +16,7 @@ from outlive.store.job_dir import MASKS, MISSING, ORDER, JobDir
 from outlive.store.output.gap import NO_GAP, Gap
 from outlive.store.output.masks import HEADER
 from outlive.store.output.merged import Output
+from outlive.system import fds
 
 Piece = tuple[int, int, int]  # of a log: its stream, offset, bytes
 
@@ -140,11 +141,8 @@ class Source:
         first = max(min(first, self._records), 0)
         if first < gap.order.stop <= last:
             first = gap.order.stop
-        fd = self._job.open_file(ORDER)
-        try:
+        with fds.Closing(self._job.open_file(ORDER)) as fd:
             data = os.pread(fd, (last + 1 - first) * _RECORD_BYTES, first * _RECORD_BYTES)
-        finally:
-            os.close(fd)
         pieces = [data[at : at + _RECORD_BYTES] for at in range(0, len(data), _RECORD_BYTES)]
         return [(first + n, int.from_bytes(piece[:8], "little"), piece) for n, piece in enumerate(pieces)]
 
@@ -177,10 +175,8 @@ class Source:
             fd = self._job.open_file(name)
         except OSError:
             return b""
-        try:
+        with fds.Closing(fd):
             return os.pread(fd, count, at)
-        finally:
-            os.close(fd)
 
     # --- state and events ---
 
@@ -193,7 +189,6 @@ class Source:
             self._last_event = events[-1]["n"]
         for first in range(0, len(events), wire.EVENTS_AT_ONCE):
             yield Events(events=events[first : first + wire.EVENTS_AT_ONCE]).packed()
-        if state is not None:
-            if state != self._state:
-                self._state = state
-                yield Status(state=state).packed()
+        if state is not None and state != self._state:
+            self._state = state
+            yield Status(state=state).packed()

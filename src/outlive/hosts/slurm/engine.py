@@ -18,6 +18,7 @@ from pathlib import Path
 from outlive.core.records import Definition, Ending, EngineState, Queue, Resources, State
 from outlive.core.units import seconds_of, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
+from outlive.hosts import ends
 from outlive.hosts.engine import Caller, Engine, Host, Start
 from outlive.hosts.findings import Finding
 from outlive.hosts.slurm import accounting, checks, programs, refusal, snapshot, verdict
@@ -144,9 +145,8 @@ class SlurmEngine(Engine):
         record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
         engine_id = record.engine.job_id
         if not engine_id:
-            raise OutliveError(
-                "io_error", f"job {job.job_id} is not known to Slurm yet", retryable=True, hint="Try again."
-            )
+            message = f"job {job.job_id} is not known to Slurm yet"
+            raise OutliveError("io_error", message, retryable=True, hint="Try again.")
         here, there = fds.pair()
         words = [sys.executable, "-P", "-m", "outlive.hosts.slurm.pump", str(there.fileno())]
         words += [
@@ -185,11 +185,8 @@ class SlurmEngine(Engine):
         state: State | None = job.read_state()
         if state is not None and state.state == "created":
             ending = Ending(cause="kill", by=by, at=timestamp())
-            ended = State.replace(
-            state,
-                state="failed", phase="finished", reason="kill", ending=ending, finished_at=timestamp(), started_at=inspection.definition.created_at,
-                message="it was cancelled before it started; it never ran",
-            )  # fmt: skip
+            never = State.replace(state, ending=ending, started_at=inspection.definition.created_at)
+            ended = ends.failed(never, "kill", "it was cancelled before it started; it never ran")
             # Written first: from here on its script would find it ended, and run nothing
             record_end(caller.store, job, ended, inspection.definition)
             _scancel(job, record)

@@ -4,6 +4,8 @@ from outlive.core.host_settings import HostSettings
 from outlive.core.record import Record
 from outlive.core.records import Queue
 
+AGENT = "SSH_AUTH_SOCK"
+
 
 class SshRecord(Record, omitted=("agent", "queue", "unreachable_since", "unreachable_why")):
     """What a mirror needs to reach the job again."""
