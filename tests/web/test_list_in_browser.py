@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -100,3 +102,37 @@ def test_the_texts_of_a_row_can_be_selected_and_a_click_on_them_opens_it(tab: Ta
     page.evaluate("getSelection().removeAllRanges()")
     last.click()
     page.wait_for_url(f"**/job/{job}")
+
+
+def backdated(root: Path, job: str, days: int) -> None:
+    """Have the files of a job that is over say that it ran so many days ago."""
+    for name in ("meta.json", "state.json"):
+        values = json.loads((root / job / name).read_bytes())
+        values.pop("checksum", None)
+        for key in ("created_at", "started_at", "finished_at"):
+            if key in values:
+                then = datetime.fromisoformat(values[key]) - timedelta(days=days)
+                values[key] = then.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        (root / job / name).write_text(json.dumps(values))
+
+
+def test_the_timeline_shows_all_that_there_is_and_says_its_range(tab: Tab, ui: Ui, cli: Cli, root: Path) -> None:
+    old = cli.ok("run", "--wait", "--title", "long ago", "true")["job_id"]
+    backdated(root, old, 40)
+    cli.ok("run", "--wait", "--title", "today", "true")
+    page = tab.page
+    tab.open(f"{ui.page}/timeline")
+    lanes = page.locator(".lane .label")
+    until(lambda: lanes.all_text_contents() == ["today"])  # the last day
+    page.get_by_role("button", name="7 d").click()
+    assert lanes.all_text_contents() == ["today"]
+    page.get_by_role("button", name="All", exact=True).click()
+    until(lambda: lanes.all_text_contents() == ["today", "long ago"])
+    first, last = str(page.locator(".timeline-page h1").text_content()).split(" – ")
+    begins, began = datetime.fromisoformat(first), datetime.now() - timedelta(days=40)
+    assert last == "now" and timedelta() < began - begins < timedelta(days=2)
+    page.get_by_role("button", name="Earlier").click()
+    until(lambda: lanes.all_text_contents() == ["long ago"])
+    assert "now" not in str(page.locator(".timeline-page h1").text_content())
+    page.get_by_role("button", name="Now").click()
+    until(lambda: lanes.all_text_contents() == ["today", "long ago"])

@@ -28,7 +28,7 @@ from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection, inspect_job
 from outlive.store.inspection.unseen_end import record_end
 from outlive.store.job_dir import JobDir, Locks
-from outlive.supervisor.request import of_caller
+from outlive.supervisor.request import Request, of_caller
 from outlive.system import fault_points, fds, tree
 from outlive.system.fds import socket
 
@@ -75,13 +75,14 @@ class SlurmEngine(Engine):
         """Hand the job to Slurm. Errors: launch_failed, and nothing will run then."""
         definition = start.definition
         python = host.settings.python or sys.executable
+        decided = of_caller(caller, definition)
         record = SlurmRecord(
             host=host.name,
             python=python,
             programs=host.settings.programs,
             queue=Queue(state="SUBMITTING", since=timestamp()),
             submitted=time.time(),
-            request=of_caller(caller, definition),
+            request={name: value for name, value in Request(**decided).to_dict().items() if name in decided},
         )
         try:
             engine_record.write_synced(job, record)

@@ -1,6 +1,6 @@
 """Append to the audit record: one line of JSON for each act, with one write(2).
 
-`target` says where, as `Config.audit` returns it. Nothing here is loaded unless that is configured.
+`target` says where, as `Config.audit` returns it.
 """
 
 from __future__ import annotations
