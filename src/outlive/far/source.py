@@ -16,11 +16,11 @@ from outlive.store.job_dir import MASKS, MISSING, ORDER, JobDir
 from outlive.store.output.gap import NO_GAP, Gap
 from outlive.store.output.masks import HEADER
 from outlive.store.output.merged import Output
+from outlive.store.output.order import RECORD
 from outlive.system import fds
 
 Piece = tuple[int, int, int]  # of a log: its stream, offset, bytes
 
-_RECORD_BYTES = 32  # of `order`
 _PIECE_BYTES = 4 * wire.CHUNK
 _TURN_S = 0.05  # so long is sent before requests have their turn, and at least one piece
 _NEAR_QUOTA = 1 << 28
@@ -129,7 +129,7 @@ class Source:
             while starts and starts[0][1] <= at:
                 number, _, record = starts.pop(0)
                 if number >= records:
-                    messages.append((wire.ORDER, number * _RECORD_BYTES, record))
+                    messages.append((wire.ORDER, number * RECORD.size, record))
                     records = number + 1
             messages.append((stream, place, data))
             at += len(data)
@@ -142,8 +142,8 @@ class Source:
         if first < gap.order.stop <= last:
             first = gap.order.stop
         with fds.Closing(self._job.open_file(ORDER)) as fd:
-            data = os.pread(fd, (last + 1 - first) * _RECORD_BYTES, first * _RECORD_BYTES)
-        pieces = [data[at : at + _RECORD_BYTES] for at in range(0, len(data), _RECORD_BYTES)]
+            data = os.pread(fd, (last + 1 - first) * RECORD.size, first * RECORD.size)
+        pieces = [data[at : at + RECORD.size] for at in range(0, len(data), RECORD.size)]
         return [(first + n, int.from_bytes(piece[:8], "little"), piece) for n, piece in enumerate(pieces)]
 
     # --- the other files ---

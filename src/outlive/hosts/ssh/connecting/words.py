@@ -188,11 +188,7 @@ class Refused(Word):
         return bool(self.error.code and self.error.message)
 
 
-WORDS = {
-    kind.__name__: kind
-    for kind in (Beat, Open, Check, Start, Follow, Ask, Drop, Forget)
-    + (Opened, Kept, Checked, Started, Followed, Gone, Events, Status, Answer, Over, Forgotten, Refused)
-}
+WORDS = {kind.__name__: kind for kind in Word.__subclasses__()}
 
 
 def unpacked(data: bytes | memoryview) -> Word:
