@@ -84,15 +84,12 @@ CLIENTS = {
 }  # fmt: skip
 
 
-class Machine:
+class Machine(NamedTuple):
     """The user of the files on this machine. `home` and the paths in `env` are absolute."""
 
-    __slots__ = ("home", "env", "cwd")
-
-    def __init__(self, home: str, env: Mapping[str, str], cwd: str | None) -> None:
-        self.home = home
-        self.env = env
-        self.cwd = cwd
+    home: str
+    env: Mapping[str, str]
+    cwd: str | None
 
     def place(self, variable: str, *usual: str) -> tuple[str, ...]:
         """Return the directory that a variable names, or its usual place below the home."""
