@@ -71,7 +71,6 @@ class Mirror:
             job,
             self._loop,
             request,
-            self._definition,
             end=lambda: self._replica.end,
             on_event=self._control.state,
             on_idle=self._check_done,
@@ -239,7 +238,7 @@ class Mirror:
     def _unreachable(self) -> None:
         if self._record.unreachable_since is None:
             self._recorder.tell(history.UNREACHABLE, message=self._why)
-            self._note(SshRecord.replace(self._record, unreachable_since=timestamp(), unreachable_why=self._why))
+            self._note(SshRecord.replace(self._record, unreachable_since=timestamp()))
             self._control.state()
 
     def _reached(self) -> None:
@@ -252,7 +251,7 @@ class Mirror:
             self._control.state()
 
     def _note_reached(self) -> None:
-        self._note(SshRecord.replace(self._record, unreachable_since=None, unreachable_why=None))
+        self._note(SshRecord.replace(self._record, unreachable_since=None))
 
     def _note(self, record: SshRecord) -> None:
         self._record = record
