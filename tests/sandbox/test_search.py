@@ -39,7 +39,7 @@ def test_half_a_million_directories_are_searched_and_not_one_more(in_memory: Pat
         os.rmdir(outer[0] / "0")  # the directory itself counts
         assert search.find({str(in_memory): fd}) == [("g", str(repository.parent))]
         (outer[0] / "0").mkdir()
-        with pytest.raises(search.Unsearched, match="more than 500,000 directories below"):
+        with pytest.raises(search.Unguarded, match="more than 500,000 directories below"):
             search.find({str(in_memory): fd})
     finally:
         os.close(fd)

@@ -42,13 +42,13 @@ def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
     if read_only:
         return inspection
     require_person(ctx.store)
-    return take(ctx, job, inspection, _line(QUESTION, keep=True), _WAY)
+    return take(ctx, job, inspection, _line(QUESTION), _WAY)
 
 
 def take(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: str) -> Inspection:
     """Take a person's answer, a word and perhaps a reason, about a pending job, and say what became of it. Return what is
     true of the job then. Errors: as `about`."""
-    if line.strip().lower() in _NO and (reason := _line("Reason (Enter: none): ", keep=True)):
+    if line.strip().lower() in _NO and (reason := _line("Reason (Enter: none): ")):
         line = f"{line.strip()} {reason}"
     after = decide(ctx, job, inspection, line, way)
     stdio.note(f"[{what_became(after)}]\n")
@@ -86,7 +86,7 @@ def before_approving(ctx: Context, named: str) -> None:
             return
         name = short_id(job.job_id)
         stdio.note(shown(inspection))
-        if _line("Run it? [y/N] ") not in ("y", "yes"):
+        if _line("Run it? [y/N] ").lower() not in ("y", "yes"):
             raise OutliveError("invalid_state", f"job {name} was not approved; it still waits")
 
 
@@ -108,12 +108,11 @@ def _folded(line: str) -> list[str]:
     return [f"  {pieces[0]}", *(_GOES_ON + piece for piece in pieces[1:])]
 
 
-def _line(prompt: str, *, keep: bool = False) -> str:
+def _line(prompt: str) -> str:
     """Return the line that the person types; empty at the end of the input and after ^C."""
     stdio.note(prompt)
     try:
-        line = sys.stdin.readline().strip()
+        return sys.stdin.readline().strip()
     except KeyboardInterrupt:
-        line = ""
         stdio.note("\n")
-    return line if keep else line.lower()
+        return ""

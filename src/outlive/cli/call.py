@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from outlive.cli import stdio
@@ -58,20 +59,17 @@ class Call:
 class LateLauncher:
     """A launcher that is loaded at its first use: most verbs start nothing, and it is 4 % of `status`."""
 
-    def __init__(self) -> None:
-        self._loaded: Launcher | None = None
-
-    def prepare(self) -> None:
-        self._load().prepare()
-
-    def send(self, files: dict[str, int]) -> None:
-        self._load().send(files)
-
-    def _load(self) -> Launcher:
+    @cached_property
+    def _loaded(self) -> Launcher:
         from outlive.launch.from_cli import Launcher  # late: see the class
 
-        self._loaded = self._loaded or Launcher()
-        return self._loaded
+        return Launcher()
+
+    def prepare(self) -> None:
+        self._loaded.prepare()
+
+    def send(self, files: dict[str, int]) -> None:
+        self._loaded.send(files)
 
 
 def _cwd() -> str | None:

@@ -47,10 +47,9 @@ def verb_name(words: list[str]) -> tuple[str, list[str]]:
     """Return the canonical name of the verb and the words after it. Errors: invalid_argument."""
     if not words:
         raise invalid("verb", "no verb given", hint="`outlive --help` lists the verbs.", usage=True)
-    for count in (1, 2):  # `tag set` is two words
-        name = verbs.canonical(" ".join(words[:count])) if len(words) >= count else None
-        if name:
-            return name, words[count:]
+    name, count = verb_at(words)
+    if name is not None:
+        return name, words[count:]
     if second := second_words(words[0]):
         said = f"{words[0]} {words[1]} is no verb" if len(words) > 1 else f"{words[0]} alone is no verb"
         whole = [f"{words[0]} {one}" for one in second]
@@ -60,6 +59,15 @@ def verb_name(words: list[str]) -> tuple[str, list[str]]:
     known = f"`outlive --help` lists the verbs; to run a command: outlive run {words[0]} …"
     hint = f"Did you mean {near}?" if near else known
     raise invalid("verb", f"unknown verb: {words[0]}", hint=hint, usage=True)
+
+
+def verb_at(words: list[str]) -> tuple[str | None, int]:
+    """Return the canonical name of the verb that these words begin with, and how many words it is; None if it is none."""
+    for count in (1, 2):  # `tag set` is two words
+        name = verbs.canonical(" ".join(words[:count])) if len(words) >= count else None
+        if name:
+            return name, count
+    return None, 0
 
 
 def second_words(word: str) -> list[str]:

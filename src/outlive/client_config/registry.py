@@ -84,15 +84,12 @@ CLIENTS = {
 }  # fmt: skip
 
 
-class Machine:
+class Machine(NamedTuple):
     """The user of the files on this machine. `home` and the paths in `env` are absolute."""
 
-    __slots__ = ("home", "env", "cwd")
-
-    def __init__(self, home: str, env: Mapping[str, str], cwd: str | None) -> None:
-        self.home = home
-        self.env = env
-        self.cwd = cwd
+    home: str
+    env: Mapping[str, str]
+    cwd: str | None
 
     def place(self, variable: str, *usual: str) -> tuple[str, ...]:
         """Return the directory that a variable names, or its usual place below the home."""
@@ -418,21 +415,21 @@ def own_command(client: Client, level: str, name: str, entry: Entry) -> str | No
     words = words_of(entry)
     if words is None:
         return None
-    env = [f"{key}={value}" for key, value in environment_of(entry).items()]
+
+    def variables(flag: str) -> list[str]:
+        return [word for name, value in environment_of(entry).items() for word in (flag, f"{name}={value}")]
+
     if client.name == "claude-code":
         return shlex.join(["claude", "mcp", "add-json", "--scope", level, name, json.dumps(entry)])
     if client.name == "codex" and level == USER:
-        flags = [word for one in env for word in ("--env", one)]
-        return shlex.join(["codex", "mcp", "add", name, *flags, "--", *words])
+        return shlex.join(["codex", "mcp", "add", name, *variables("--env"), "--", *words])
     if client.name == "gemini":
-        flags = [word for one in env for word in ("-e", one)]
-        return shlex.join(["gemini", "mcp", "add", "-s", level, *flags, name, *words])
+        return shlex.join(["gemini", "mcp", "add", "-s", level, *variables("-e"), name, *words])
     if client.name == "vscode" and level == USER:
         return shlex.join(["code", "--add-mcp", json.dumps({"name": name, **entry})])
     if client.name == "openclaw":
         return shlex.join(["openclaw", "mcp", "set", name, json.dumps(entry)])
     if client.name == "amp":
-        flags = [word for one in env for word in ("--env", one)]
         place = ["--workspace"] if level == PROJECT else []
-        return shlex.join(["amp", "mcp", "add", *place, *flags, name, "--", *words])
+        return shlex.join(["amp", "mcp", "add", *place, *variables("--env"), name, "--", *words])
     return None

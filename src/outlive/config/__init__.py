@@ -188,9 +188,9 @@ def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
     given = [name for name in env if name.startswith(_PREFIXES) and name not in _OWN]
     if not (asked or given) and _is_missing(path):
         return Config({}, None)
-    from outlive.config import loading  # late: 6 ms, and most people have neither a file nor a variable
+    from outlive.config import file  # late: 6 ms, and most people have neither a file nor a variable
 
-    return loading.load(env, path, given, must_exist=bool(asked))
+    return file.load(env, path, given, must_exist=bool(asked))
 
 
 def _is_missing(path: str) -> bool:

@@ -45,13 +45,6 @@ def mistake(message: str, hint: str | None = None) -> OutliveError:
     return OutliveError("config_error", message, hint=hint)
 
 
-def unreadable(path: str, error: OSError) -> OutliveError:
-    """Return the error about a configuration file that is missing or cannot be read."""
-    if isinstance(error, FileNotFoundError):
-        return mistake(f"no configuration file at {path}", "Name an existing file with --config.")
-    return mistake(f"while reading {path}: {error.strerror}")
-
-
 # Least and most of numbers, where that is not 0 and any
 _RANGES: dict[tuple[str, str], tuple[int | None, int | None]] = {
     ("audit", "max_bytes"): (limits.MIN_AUDIT_BYTES, None),

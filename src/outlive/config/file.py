@@ -1,17 +1,44 @@
-"""Read the configuration file. A process loads this module only if there is one."""
+"""Load the configuration: the file, and the variables of the environment, which win over it. A process
+loads this module only if there is one of them."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 
-from outlive.config import KEYS
-from outlive.config.checks import checked, mistake, unknown
+from outlive.config import KEYS, Config, variables
+from outlive.config.checks import check_whole, checked, mistake, unknown
 from outlive.core import host_settings
 from outlive.errors import OutliveError
 from outlive.matching import problem_matchers
 from outlive.matching.problem_matchers import Matcher
 from outlive.policy import rules
 from outlive.policy.rules import Rule
+
+
+def load(env: Mapping[str, str], path: str, given: list[str], *, must_exist: bool) -> Config:
+    """Return what the file at `path` and the variables `given` say. Errors: config_error."""
+    values, ignored = variables.of_openclaw(env)
+    text = _text(path, must_exist=must_exist)
+    if text is not None:
+        values |= values_in(text, path)
+    values |= variables.of_ours(env, given)
+    config = Config(values, None if text is None else path, ignored)
+    check_whole(config, path)
+    return config
+
+
+def _text(path: str, *, must_exist: bool) -> bytes | None:
+    """Return the content of the configuration file; None if there is none. Errors: config_error."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError as error:
+        if not must_exist:
+            return None
+        raise mistake(f"no configuration file at {path}", "Name an existing file with --config.") from error
+    except OSError as error:
+        raise mistake(f"while reading {path}: {error.strerror}") from error
 
 
 def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:

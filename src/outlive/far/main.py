@@ -327,8 +327,7 @@ class Peer:
     def _send_piece(self, stream: int, offset: int, count: int) -> None:
         """Send bytes of a log. Where another program cut them out, zeros stand in their place."""
         assert self._job is not None
-        log = self._job.open_file(LOGS[stream])
-        try:
+        with fds.Closing(self._job.open_file(LOGS[stream])) as log:
             while count:
                 sent = os.sendfile(self._out, log, offset, count)
                 if not sent:
@@ -337,8 +336,6 @@ class Peer:
                 offset, count = offset + sent, count - sent
                 if count:  # the pipe is full. Else each read of sshd would wake this process
                     time.sleep(self._pause_s)
-        finally:
-            os.close(log)
 
     def _hear(self) -> None:
         """Listen to the hints of the job's supervisor."""

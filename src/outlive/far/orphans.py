@@ -17,6 +17,7 @@ from outlive.errors import OutliveError
 from outlive.store.cleanup import delete
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
+from outlive.system import fds
 
 _ORIGIN = "origin"
 _KEPT_S = 86_400
@@ -27,11 +28,8 @@ def note(job: JobDir, origin: str | None) -> None:
     """Write down whose job this is. Errors: OSError."""
     if origin is None:
         return
-    fd = job.open_file(_ORIGIN, os.O_WRONLY | os.O_CREAT)
-    try:
+    with fds.Closing(job.open_file(_ORIGIN, os.O_WRONLY | os.O_CREAT)) as fd:
         os.write(fd, origin.encode())
-    finally:
-        os.close(fd)
 
 
 def candidates(store: Store, origin: str | None) -> list[str]:
@@ -74,7 +72,5 @@ def _origin_of(job: JobDir) -> str:
         fd = job.open_file(_ORIGIN)
     except OSError:
         return ""
-    try:
+    with fds.Closing(fd):
         return os.read(fd, _NAME_BYTES).decode("ascii", "replace")
-    finally:
-        os.close(fd)

@@ -16,10 +16,11 @@ from outlive.store.job_dir import MASKS, MISSING, ORDER, JobDir
 from outlive.store.output.gap import NO_GAP, Gap
 from outlive.store.output.masks import HEADER
 from outlive.store.output.merged import Output
+from outlive.store.output.order import RECORD
+from outlive.system import fds
 
 Piece = tuple[int, int, int]  # of a log: its stream, offset, bytes
 
-_RECORD_BYTES = 32  # of `order`
 _PIECE_BYTES = 4 * wire.CHUNK
 _TURN_S = 0.05  # so long is sent before requests have their turn, and at least one piece
 _NEAR_QUOTA = 1 << 28
@@ -128,7 +129,7 @@ class Source:
             while starts and starts[0][1] <= at:
                 number, _, record = starts.pop(0)
                 if number >= records:
-                    messages.append((wire.ORDER, number * _RECORD_BYTES, record))
+                    messages.append((wire.ORDER, number * RECORD.size, record))
                     records = number + 1
             messages.append((stream, place, data))
             at += len(data)
@@ -140,12 +141,9 @@ class Source:
         first = max(min(first, self._records), 0)
         if first < gap.order.stop <= last:
             first = gap.order.stop
-        fd = self._job.open_file(ORDER)
-        try:
-            data = os.pread(fd, (last + 1 - first) * _RECORD_BYTES, first * _RECORD_BYTES)
-        finally:
-            os.close(fd)
-        pieces = [data[at : at + _RECORD_BYTES] for at in range(0, len(data), _RECORD_BYTES)]
+        with fds.Closing(self._job.open_file(ORDER)) as fd:
+            data = os.pread(fd, (last + 1 - first) * RECORD.size, first * RECORD.size)
+        pieces = [data[at : at + RECORD.size] for at in range(0, len(data), RECORD.size)]
         return [(first + n, int.from_bytes(piece[:8], "little"), piece) for n, piece in enumerate(pieces)]
 
     # --- the other files ---
@@ -177,10 +175,8 @@ class Source:
             fd = self._job.open_file(name)
         except OSError:
             return b""
-        try:
+        with fds.Closing(fd):
             return os.pread(fd, count, at)
-        finally:
-            os.close(fd)
 
     # --- state and events ---
 
@@ -193,7 +189,6 @@ class Source:
             self._last_event = events[-1]["n"]
         for first in range(0, len(events), wire.EVENTS_AT_ONCE):
             yield Events(events=events[first : first + wire.EVENTS_AT_ONCE]).packed()
-        if state is not None:
-            if state != self._state:
-                self._state = state
-                yield Status(state=state).packed()
+        if state is not None and state != self._state:
+            self._state = state
+            yield Status(state=state).packed()

@@ -13,14 +13,15 @@ import time
 
 from outlive.annotations import Any, Callable
 from outlive.config import Config
-from outlive.core.records import Definition
+from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
-from outlive.far import orphans, sandbox
+from outlive.far import orphans
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
 from outlive.jobs.directory import working_directory
 from outlive.jobs.starting import making
 from outlive.launch.from_cli import Launcher
+from outlive.sandbox import bubblewrap, modes, view
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 
@@ -72,7 +73,7 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
         cwd=cwd,
         root=store.path,
         shell=_shell(wanted.shell, env),
-        sandbox=sandbox.resolved(store, said.get("sandbox"), cwd, home()),
+        sandbox=_sandbox(store, said.get("sandbox"), cwd),
     )
     data, script = (
         None if text is None else text.encode("latin-1") for text in (said.get("stdin_data"), said.get("script"))
@@ -145,6 +146,28 @@ def is_there(store: Store, job_id: str) -> bool:
         message = f"the job root there, {store.path}, is the job root here"
         raise OutliveError("config_error", message, hint="Set `root` in the [hosts.NAME] section to another directory.")
     return True
+
+
+def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | None:
+    """Return the sandbox of a job as it is stored; None for a job without. What it may be was decided where
+    the job was asked for, and what it shows of this machine is decided here.
+
+    Writable are the configured directory of the host and what the configuration names, never the
+    directory that a call asks for. Errors: sandbox_unavailable, invalid_argument.
+    """
+    if asked is None:
+        return None
+    workdir = asked.get("workdir")
+    sandbox = view.resolved(
+        granted=modes.Granted(asked["mode"], asked["network"], asked["git"]),
+        environment=os.environ,
+        settings=asked,
+        workspace=os.path.realpath(os.path.expanduser(workdir)) if workdir else None,
+        homes=[home()],
+        ours=view.Ours([store.path], [bubblewrap.PROGRAM], bubblewrap.find(None)),
+    )
+    view.require_visible(sandbox, cwd, "cwd")
+    return sandbox
 
 
 def _shell(wrapper: list[str] | None, env: dict[str, str]) -> list[str] | None:

@@ -6,7 +6,6 @@ socket (hosts/relay.py). What only a process on this node can see is answered he
 
 from __future__ import annotations
 
-import os
 import sys
 
 from outlive import fastjson
@@ -15,21 +14,14 @@ from outlive.hosts import relay
 from outlive.jobs import job_answer
 from outlive.jobs.diagnosis import use
 from outlive.store.inspection.inspect import inspect_job
-from outlive.store.job_dir import CONTROL, JobDir
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.store.root import Store
-from outlive.system import fds
-
-TYPE_CHECKING = False
 
 
 def main(root: str, job_id: str) -> int:
-    folder, name = os.path.split(CONTROL)
-    io = os.open(os.path.join(root, job_id, folder), os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        sock = fds.connected(io, name)
-    finally:
-        os.close(io)
+    with JobDir.open(Store.existing(root), job_id) as job:
+        sock = job.connect()
     relay.carry(sock, sys.stdin.buffer, sys.stdout.buffer, answered=lambda message: _answered(message, root, job_id))
     return 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from outlive.annotations import Callable
 from outlive.core.records import State
-from outlive.core.units import timestamp
+from outlive.hosts import ends
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.inspection.unseen_end import write_end
@@ -44,16 +44,8 @@ def never_ran(store: Store, job: JobDir, inspection: Inspection, is_certain: Cal
         state = job.read_state()
         if state is None or state.state != "created" or not is_certain(job):
             return inspection
-        ended = State.replace(
-            state,
-            state="failed",
-            phase="finished",
-            reason="launch",
-            message=NOT_ASKED,
-            started_at=inspection.definition.created_at,  # as of every job that never ran
-            finished_at=timestamp(),
-        )
-        written = write_end(store, job, ended, inspection.definition)
+        never = State.replace(state, started_at=inspection.definition.created_at)  # as of every job that never ran
+        written = write_end(store, job, ends.failed(never, "launch", NOT_ASKED), inspection.definition)
         engine_record.delete(job)  # then a process of this machine notifies its sinks
     finally:
         locks.close()

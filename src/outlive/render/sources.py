@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from outlive.core.ids import short_id
 from outlive.render.decode import MARKS, decode, heads, hides_bytes, leading_cut
 from outlive.render.encoded import text
@@ -77,13 +79,10 @@ class Merged:
         counting would take long."""
         if self.hole.kept(start, stop) <= _COUNTED_GAP_BYTES:
             return self.read(start, stop).count(b"\n")
-        lines = lines_of(self._job, self.output, None, self._text)
-        try:
+        with closing(lines_of(self._job, self.output, None, self._text)) as lines:
             if self.hole.kept(max(start, lines.known_to()), stop) > _COUNTED_GAP_BYTES:
                 return None
             return lines_kept(lines, start, stop)
-        finally:
-            lines.close()
 
 
 class StreamLog:

@@ -19,6 +19,7 @@ from outlive import limits
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
 from outlive.sandbox import view
+from outlive.system.fds import Closing
 
 _MOST_DEEP = 50  # directories below each other, for **
 _ANY_DEPTH = "**"
@@ -131,7 +132,7 @@ class _Walk:
         except OSError:
             return
         seen: set[str] = set()  # two ** may lead to one file in several ways
-        try:
+        with Closing(base):
             if self._where.sandbox is not None and not _is_shown(base, self._where.sandbox):
                 return
             for path, fd in self._below(base, "/" if pattern.startswith("/") else "", parts, 0):
@@ -140,8 +141,6 @@ class _Walk:
                     continue
                 seen.add(path)
                 yield path, fd
-        finally:
-            os.close(base)
 
     def _below(self, folder: int, path: str, parts: list[str], depth: int) -> Iterator[tuple[str, int]]:
         name, *rest = parts
@@ -165,25 +164,18 @@ class _Walk:
         if not rest:
             yield f"{path}{name}", fd
             return
-        try:
+        with Closing(fd):
             yield from self._below(fd, f"{path}{name}/", rest, depth)
-        finally:
-            os.close(fd)
 
     def _names(self, folder: int, pattern: str) -> list[str]:
         """Return the names in a directory that match, in their order."""
         matches = pattern_of(translate(pattern)).match
         try:
             opened = os.open(".", os.O_RDONLY | os.O_DIRECTORY | _CLOSE, dir_fd=folder)
-        except OSError:
-            return []
-        try:
-            with os.scandir(opened) as entries:
+            with Closing(opened), os.scandir(opened) as entries:
                 names = [entry.name for entry in islice(entries, self._left)]
                 self.is_over = self.is_over or next(entries, None) is not None
         except OSError:
             return []
-        finally:
-            os.close(opened)
         self._left -= len(names)
         return sorted(name for name in names if matches(name) and (name[0] != "." or pattern[0] == "."))

@@ -20,6 +20,7 @@ from outlive.sandbox import gitconfig, search, shown
 from outlive.sandbox.guard import CHANGES, Guard, changes, stamps
 from outlive.sandbox.mounts import opened
 from outlive.sandbox.shown import is_in
+from outlive.system.fds import Closing
 
 NAME = "sandbox.json"  # in the directory of the job: what was there before
 _SUFFIX = ".from-sandbox"
@@ -98,16 +99,10 @@ def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> l
     findings: list[dict[str, str]] = []
     for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
         try:
-            fd = opened(root, identity)
+            with Closing(opened(root, identity)) as fd:
+                findings += _Root(root, fd, sandbox, before, renames=renames).new()
         except OSError:
             findings.append({"path": root, "kind": "unchecked"})
-            continue
-        try:
-            findings += _Root(root, fd, sandbox, before, renames=renames).new()
-        except OSError:
-            findings.append({"path": root, "kind": "unchecked"})
-        finally:
-            os.close(fd)
     findings.sort(key=_urgency)
     return findings[:_MOST]
 
@@ -156,15 +151,10 @@ class _Root:
         try:
             if path == self._path:
                 return _was_allowed(self._fd)
-            above = self._entered(os.path.dirname(path))
-            try:
+            with Closing(self._entered(os.path.dirname(path))) as above:
                 fd = os.open(os.path.basename(path), _PATH, dir_fd=above)
-            finally:
-                os.close(above)
-            try:
+            with Closing(fd):
                 return _was_allowed(fd)
-            finally:
-                os.close(fd)
         except OSError:
             return False
 
@@ -172,11 +162,8 @@ class _Root:
         """Return an fd of a directory in it, reached without a link."""
         folder = os.open(".", _FOLDER, dir_fd=self._fd)
         for name in filter(None, path.removeprefix(self._path).split("/")):
-            try:
-                inner = os.open(name, _FOLDER, dir_fd=folder)
-            finally:
-                os.close(folder)
-            folder = inner
+            with Closing(folder):
+                folder = os.open(name, _FOLDER, dir_fd=folder)
         return folder
 
     def _new(self, kind: str, path: str) -> list[dict[str, str]]:
@@ -235,10 +222,8 @@ class _Root:
             fd = self._entered(path)
         except OSError:  # it was a file or a link
             return []
-        try:
+        with Closing(fd):
             return [one for kind, inner in search.find({path: fd}) for one in self._new(kind, inner)]
-        finally:
-            os.close(fd)
 
     def _named_hooks(self, top: str) -> list[dict[str, str]]:
         """Return the directories of hooks that the user's settings name in a new repository."""
@@ -250,11 +235,8 @@ class _Root:
         if not self._renames:
             return {"path": path, "kind": "hooks"}
         try:
-            folder = self._entered(os.path.dirname(path))
-            try:
+            with Closing(self._entered(os.path.dirname(path))) as folder:
                 moved = _moved(folder, os.path.basename(path))
-            finally:
-                os.close(folder)
         except OSError:
             return {"path": path, "kind": "hooks"}
         return {"path": path, "kind": "hooks", "moved_to": os.path.join(os.path.dirname(path), moved)}
@@ -264,11 +246,8 @@ class _Root:
         if self._cache is None or not is_in(os.path.realpath(path), [os.path.dirname(self._cache)]):
             return []
         try:
-            folder = self._entered(os.path.dirname(path))
-            try:
+            with Closing(self._entered(os.path.dirname(path))) as folder:
                 os.unlink(os.path.basename(path), dir_fd=folder)
-            finally:
-                os.close(folder)
         except OSError:
             return [{"path": path, "kind": "unchecked"}]
         return [{"path": path, "kind": "link"}]
@@ -312,13 +291,11 @@ def _is_as_before(git: str, known: list[int]) -> bool:
         folder = os.open(git, _FOLDER)
     except OSError:
         return False
-    try:
+    with Closing(folder):
         return all(
             (name == "config" and _has_harmless_settings(folder)) or (name == "hooks" and _are_samples(folder))
             for name in changed
         )
-    finally:
-        os.close(folder)
 
 
 def _is_same(path: str, identity: list[int]) -> bool:
@@ -333,20 +310,15 @@ def _is_harmless(folder: int, name: str) -> bool:
     """Return whether a git directory runs nothing: plain settings, samples of hooks alone, no word of
     another directory, and no repository in it, where no search looks."""
     try:
-        git = os.open(name, _FOLDER, dir_fd=folder)
-    except OSError:  # a file or a link
+        with Closing(os.open(name, _FOLDER, dir_fd=folder)) as git:
+            names = os.listdir(git)
+            if not _PLAIN.issuperset(names):
+                return False
+            if ("config" in names and not _has_harmless_settings(git)) or ("hooks" in names and not _are_samples(git)):
+                return False
+            return _has_files_alone(git) and all(one == ("b", "git") for one in search.find({"git": git}))
+    except OSError:  # also for a file or a link
         return False
-    try:
-        names = os.listdir(git)
-        if not _PLAIN.issuperset(names):
-            return False
-        if ("config" in names and not _has_harmless_settings(git)) or ("hooks" in names and not _are_samples(git)):
-            return False
-        return _has_files_alone(git) and all(one == ("b", "git") for one in search.find({"git": git}))
-    except OSError:
-        return False
-    finally:
-        os.close(git)
 
 
 def _has_files_alone(folder: int, *, single: bool = True) -> bool:
@@ -355,12 +327,9 @@ def _has_files_alone(folder: int, *, single: bool = True) -> bool:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                inner = os.open(entry.name, _FOLDER, dir_fd=folder)
-                try:
+                with Closing(os.open(entry.name, _FOLDER, dir_fd=folder)) as inner:
                     if not _has_files_alone(inner, single=single and entry.name != "objects"):
                         return False
-                finally:
-                    os.close(inner)
             elif not entry.is_file(follow_symlinks=False) or (
                 single and entry.stat(follow_symlinks=False).st_nlink > 1
             ):
@@ -378,10 +347,8 @@ def _are_samples(git: int) -> bool:
         hooks = os.open("hooks", _FOLDER, dir_fd=git)
     except OSError:
         return False
-    try:
+    with Closing(hooks):
         return all(name.endswith(".sample") for name in os.listdir(hooks))
-    finally:
-        os.close(hooks)
 
 
 def _moved(folder: int, name: str) -> str:
@@ -413,11 +380,8 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
     a message about what was found, if anything is new. Without `renames` nothing is changed."""
     if sandbox.mode != "workspace-write" or sandbox.git == "write":
         return state
-    findings = [
-        one
-        for one in check(sandbox, Before.read(folder), renames=renames)
-        if _sentence(one) not in (state.message or "")
-    ]
+    every = check(sandbox, Before.read(folder), renames=renames)
+    findings = [one for one in every if _sentence(one) not in (state.message or "")]
     if not findings:
         return state
     tell("workspace_changed", found=findings)

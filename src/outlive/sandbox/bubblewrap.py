@@ -40,10 +40,8 @@ def find(configured: str | None) -> str:
     for path in (configured,) if configured else (*PLACES, *_packaged()):
         if os.access(path, os.X_OK):
             return path
-    what = (
-        f"{configured}, the bwrap of the configuration, cannot be run" if configured else "bubblewrap is not installed"
-    )
-    raise unavailable(what, INSTALL)
+    missing = f"{configured}, the bwrap of the configuration, cannot be run" if configured else None
+    raise unavailable(missing or "bubblewrap is not installed", INSTALL)
 
 
 def _packaged() -> list[str]:

@@ -6,6 +6,7 @@ import os
 import stat
 
 from outlive.annotations import Iterable, Iterator
+from outlive.system.fds import Closing
 
 OF_USER = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
 _MOST_BYTES = 65_536
@@ -135,10 +136,8 @@ class Named:
 
     def _read(self, path: str, depth: int) -> None:
         for section, _, key, value in settings(read(os.path.realpath(path)) or ""):
-            if (section, key) in (
-                ("core", "hookspath"),
-                ("init", "templatedir"),
-            ):  # hooks, and what they are copied from
+            # Hooks, and what they are copied from
+            if (section, key) in (("core", "hookspath"), ("init", "templatedir")):
                 self.hooks.append(self._path(value))
             elif section in ("include", "includeif") and key == "path" and depth < _MOST_INCLUDED:
                 named = os.path.normpath(os.path.join(os.path.dirname(path), self._path(value)))
@@ -160,10 +159,8 @@ def read(path: str, folder: int | None = None) -> str | None:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return None
-    try:
+    with Closing(fd):
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
         data = os.read(fd, _MOST_BYTES + 1)
         return data.decode("utf-8", "surrogateescape") if len(data) <= _MOST_BYTES else None
-    finally:
-        os.close(fd)

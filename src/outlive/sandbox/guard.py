@@ -13,19 +13,13 @@ import stat
 from outlive.core.records import Sandbox
 from outlive.sandbox import gitconfig, search, shown
 from outlive.sandbox.mounts import Mounts, opened, pinned
+from outlive.sandbox.search import Unguarded
 from outlive.sandbox.shown import is_in
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
 _LONGEST = 4000  # bytes of a path that is mounted, of 4,096 (PATH_MAX)
 _WRITE = "or give git=write, which leaves git unprotected while the job runs"
-
-
-class Unguarded(OSError):
-    """Something that cannot be kept from a job: it is not started."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(0, message)
 
 
 class Guard:

@@ -103,11 +103,10 @@ def _require(order: tuple[str, ...], wanted: str, most: str, field: str) -> None
 
 def within(sandbox: Sandbox | None, limit: Bounds) -> bool:
     """Return whether a job that was defined with this sandbox may do no more than the bounds allow."""
-    mode, network = (OFF, "open") if sandbox is None else (sandbox.mode, sandbox.network)
-    if MODES.index(mode) > MODES.index(limit.most_mode):
-        return False
     if sandbox is None:
-        return True
-    return NETWORKS.index(network) <= NETWORKS.index(limit.most_network) and GIT.index(sandbox.git) <= GIT.index(
-        limit.most_git
+        return limit.most_mode == OFF
+    return (
+        MODES.index(sandbox.mode) <= MODES.index(limit.most_mode)
+        and NETWORKS.index(sandbox.network) <= NETWORKS.index(limit.most_network)
+        and GIT.index(sandbox.git) <= GIT.index(limit.most_git)
     )

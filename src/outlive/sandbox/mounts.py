@@ -226,12 +226,9 @@ def _own_stores(sandbox: Sandbox) -> list[str]:
     if not sandbox.cache or not (is_open or os.path.isdir(top)):
         return []
     os.makedirs(top, mode=0o700, exist_ok=True)
-    folder = opened(top)
-    try:
+    with fds.Closing(opened(top)) as folder:
         names = [name for name in shown.STORES if not _is_hidden(sandbox, f"{sandbox.home}/{name}")]
         return [name for name in names if _is_own(_flat(name), folder, make=is_open)]
-    finally:
-        os.close(folder)
 
 
 def _is_hidden(sandbox: Sandbox, path: str) -> bool:
@@ -252,10 +249,8 @@ def _is_own(name: str, folder: int, *, make: bool) -> bool:
         return True
     except OSError:
         return False
-    try:
+    with fds.Closing(fd):
         return _has_entries(fd)
-    finally:
-        os.close(fd)
 
 
 def _flat(name: str) -> str:
@@ -314,18 +309,15 @@ def _to_hide(mounts: Mounts, sandbox: Sandbox, *, writable: bool) -> list[str]:
     areas = shown.visible(sandbox, mounts.entries)
     shown_at = [os.path.join(sandbox.home, name) for name in mounts.entries]
     links = [(at, os.path.realpath(at)) for at in shown_at if os.path.islink(at)]
-    for path in sorted({place for one in sandbox.hide for place in (one, *_at_links(links, one))}):
+    # Where one is shown that lies in a directory of the home's which is a link
+    behind = [at + one.removeprefix(real) for one in sandbox.hide for at, real in links if is_in(one, [real])]
+    for path in sorted({*sandbox.hide, *behind}):
         above = any(is_in(area, [path]) for area in areas) and not any(is_in(root, [path]) for root in sandbox.roots)
         if is_in(path, covered) or not (above or is_in(path, areas)) or path in sandbox.roots:
             continue
         if os.path.isdir(path) or (writable and not os.path.lexists(path) and is_in(path, sandbox.roots)):
             covered.append(path)
     return covered
-
-
-def _at_links(links: Iterable[tuple[str, str]], path: str) -> list[str]:
-    """Return where a directory is shown that lies in one of the home's which is a link."""
-    return [at + path.removeprefix(real) for at, real in links if is_in(path, [real])]
 
 
 def pinned(paths: Iterable[str], roots: list[str]) -> list[str]:

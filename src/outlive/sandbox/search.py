@@ -15,8 +15,8 @@ _WHY = {
 }
 
 
-class Unsearched(OSError):
-    """The directories could not be searched."""
+class Unguarded(OSError):
+    """Something that cannot be kept from a job: it is not started."""
 
     def __init__(self, message: str) -> None:
         super().__init__(0, message)
@@ -24,14 +24,14 @@ class Unsearched(OSError):
 
 def find(roots: Mapping[str, int]) -> list[tuple[str, str]]:
     """Return (kind, path) of what is found, as search.c says. `roots`: directories, each as an open fd,
-    since what a name leads to may change meanwhile. Errors: Unsearched, OSError."""
+    since what a name leads to may change meanwhile. Errors: Unguarded, OSError."""
     if not roots:
         return []
     named = {f"/proc/self/fd/{fd}/.": path for path, fd in roots.items()}
     data, status = _searched([*named], roots.values())
     if status != 0:
         what = _WHY.get(status, f"the search for repositories ended with {status} below")
-        raise Unsearched(
+        raise Unguarded(
             f"{what} {' and '.join(roots)}: start outlive in a smaller directory, or give git=write, which "
             "leaves git unprotected while the job runs"
         )

@@ -104,18 +104,14 @@ def _tried(
     told, telling = os.pipe()
     word, heard = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     arguments, reading = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-    made = {
-        2: telling,
-        _INIT: _init(),
-        _FILTER: _filter(sandbox),
-    }
+    made = {2: telling, _INIT: _init(), _FILTER: _filter(sandbox)}
     try:
         mounts = _mounts(sandbox, how.cwd, keeping.now)
         words = [_stdin(mounts, files[0]) or words[0], *words[1:]]
         command = [*_bwrap(sandbox), _PROGRAM, *words]
         every = {**files, **made, **mounts.files, _WRITABLE: heard.fileno(), _ARGS: reading.fileno()}
         try:
-            outer = _spawn(command, every, cwd="/", umask=how.umask, prepare=how.prepare)
+            outer = _spawn(command, every, umask=how.umask, prepare=how.prepare)
         finally:
             mounts.close()
         started = None
@@ -205,18 +201,13 @@ def _tell(arguments: socket.socket, words: bytes) -> None:
 
 
 def _spawn(
-    command: list[str],
-    files: Mapping[int, int],
-    *,
-    cwd: str,
-    umask: int | None,
-    prepare: Callable[[], None] | None = None,
+    command: list[str], files: Mapping[int, int], *, umask: int | None, prepare: Callable[[], None] | None = None
 ) -> int:
     """Start bwrap. The fds go through high numbers: no source may be the target of another."""
     above = max(files) + 1
     high = {target: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above) for target, fd in files.items()}
     try:
-        return spawn.spawn(command, {}, high, cwd=cwd, umask=umask, prepare=prepare)
+        return spawn.spawn(command, {}, high, cwd="/", umask=umask, prepare=prepare)
     except spawn.BeforeExec:
         raise
     except OSError as error:
@@ -262,13 +253,7 @@ def _complaint(told: int) -> str:
 
 
 def start_sink(
-    sandbox: Sandbox,
-    words: list[str],
-    env: Mapping[str, str],
-    stdio: Mapping[int, int],
-    *,
-    cwd: str,
-    umask: int | None,
+    sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], *, cwd: str, umask: int | None
 ) -> int:
     """Start a notification command in a sandbox like that of its job, and return the pid to wait
     for. Errors: OSError."""
@@ -277,7 +262,7 @@ def start_sink(
     made = {_INIT: _init(), _FILTER: _filter(sandbox), _ARGS: fds.memory_file("args", arguments)}
     try:
         files = {**stdio, **made, **mounts.files}
-        return _spawn([*_bwrap(sandbox), *words], files, cwd="/", umask=umask)
+        return _spawn([*_bwrap(sandbox), *words], files, umask=umask)
     finally:
         mounts.close()
         for fd in made.values():

@@ -19,11 +19,7 @@ SYSTEM = tuple(
 )
 # What programs ask the kernel about processors and memory
 OF_KERNEL = ("/sys/devices/system", "/sys/kernel/mm")
-OF_RUN = (
-    "/run/current-system",
-    "/run/booted-system",
-    "/run/opengl-driver",
-)
+OF_RUN = ("/run/current-system", "/run/booted-system", "/run/opengl-driver")
 # Below /etc. Whole, it has keys that only root may read, and a job of root would read them
 ETC_FOLDERS = tuple(
     "alternatives crypto-policies fonts ssl/certs pki/ca-trust pki/tls/certs pki/java terminfo static maven R php".split()
@@ -154,12 +150,7 @@ def visible(sandbox: Sandbox, names: Iterable[str] | None = None) -> list[str]:
     entries of the home, if they are known."""
     at_home = [os.path.join(sandbox.home, name) for name in (entries(sandbox) if names is None else names)]
     fixed = [path for path in sandbox.toolchains if is_fixed(path, sandbox.home)]
-    return [
-        *at_home,
-        *map(os.path.realpath, (*SYSTEM, *at_home, *fixed)),
-        *chosen(sandbox),
-        *sandbox.roots,
-    ]
+    return [*at_home, *map(os.path.realpath, (*SYSTEM, *at_home, *fixed)), *chosen(sandbox), *sandbox.roots]
 
 
 def toolchains(environment: Mapping[str, str], home: str) -> list[str]:

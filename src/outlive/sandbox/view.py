@@ -109,10 +109,8 @@ def _written(path: str, homes: list[str]) -> str:
 def _hidden(path: str, roots: list[str]) -> str:
     """Return where a path of [sandbox] hide leads. Errors: config_error if a job could change that."""
     if shown.reached(path, roots) is None:
-        hint = "Name the directory itself."
-        raise OutliveError(
-            "config_error", f"[sandbox] hide names {path}, behind a link that a job can change", hint=hint
-        )
+        message = f"[sandbox] hide names {path}, behind a link that a job can change"
+        raise OutliveError("config_error", message, hint="Name the directory itself.")
     return os.path.realpath(path)
 
 
@@ -120,16 +118,12 @@ def _require_no_file(secret: Iterable[str], hidden: Iterable[str], roots: list[s
     """Refuse to hide single files: the mount on a file is gone when its owner replaces the file."""
     exposed = next((path for path in secret if is_in(path, roots) and os.path.isfile(path)), None)
     if exposed is not None:
-        hint = "Move it, or start outlive in another directory."
-        raise OutliveError(
-            "config_error", f"a job could change {exposed}, which is no part of its work; nothing was run", hint=hint
-        )
+        message = f"a job could change {exposed}, which is no part of its work; nothing was run"
+        raise OutliveError("config_error", message, hint="Move it, or start outlive in another directory.")
     file = next((path for path in hidden if os.path.isfile(path)), None)
     if file is not None:
-        hint = "Name the directory that it is in."
-        raise OutliveError(
-            "config_error", f"[sandbox] hide names a file, and only directories can be hidden: {file}", hint=hint
-        )
+        message = f"[sandbox] hide names a file, and only directories can be hidden: {file}"
+        raise OutliveError("config_error", message, hint="Name the directory that it is in.")
 
 
 def _identity(path: str) -> list[int]:
@@ -160,10 +154,8 @@ def require_readable(sandbox: Sandbox, real: str, field: str) -> None:
     """Errors: denied for a file, named without links, that a job in the sandbox does not see."""
     if not is_in(real, shown.visible(sandbox)) or is_in(real, sandbox.hide):
         hint = "It lies behind a link, which a job may have made. If you mean it, name the file itself."
-        details = {"field": field}
-        raise OutliveError(
-            "denied", f"a job in the sandbox does not see {real}; nothing was run", hint=hint, details=details
-        )
+        message = f"a job in the sandbox does not see {real}; nothing was run"
+        raise OutliveError("denied", message, hint=hint, details={"field": field})
 
 
 def require_writable(sandbox: Sandbox, path: str, field: str) -> None:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 
-from outlive.annotations import TypeVar
-from outlive.core.record import Record
 from outlive.store.job_dir import LOCK, NEW, JobDir, Locks
 from outlive.store.root import TEMPORARY, Store
 from outlive.system import fault_points
-
-_R = TypeVar("_R", bound=Record)
 
 
 class NewJob:

@@ -97,7 +97,6 @@ class Supervisor:
             job,
             loop,
             request,
-            record.definition,
             end=lambda: self._pump.end,
             on_event=self._control.state,
             on_idle=lambda: self.event(Event.LOOK),

@@ -65,6 +65,21 @@ def null_stdio() -> None:
         os.close(null)
 
 
+class Closing:
+    """Closes an fd at the end of a block: `with Closing(fd):`, or `as` the number of it."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def __enter__(self) -> int:
+        return self._fd
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+
 def memory_file(name: str, data: bytes) -> int:
     """Return an fd of a file in memory that holds `data`, at offset 0. Messages above a socket's
     limit travel in such a file."""

@@ -14,7 +14,6 @@ from outlive.mcp.caller import Caller
 from outlive.mcp.http.allowed_hosts import AllowedHosts
 from outlive.mcp.http.quotas import RateLimit
 from outlive.mcp.tools.call import Calls
-from outlive.store.root import Store
 from outlive.store.tokens import EVERYTHING, Token, Tokens
 from outlive.web import sealing, sessions
 from outlive.web.api import Api
@@ -29,15 +28,11 @@ _PEERS = 1_000  # addresses with wrong tokens that are remembered
 class Beside:
     """ASGI application: the page at PATH, the one for MCP elsewhere."""
 
-    def __init__(
-        self, mcp: ASGIApp, calls: Calls, store: Store, tokens: Tokens, hosts: AllowedHosts, secure: bool
-    ) -> None:
+    def __init__(self, mcp: ASGIApp, calls: Calls, tokens: Tokens, hosts: AllowedHosts) -> None:
         self._mcp = mcp
         self._calls = calls
-        self._store = store
         self._tokens = tokens
         self._hosts = hosts
-        self._secure = secure
         self._page: Page | None = None
         self._peers: OrderedDict[str, RateLimit] = OrderedDict()
 

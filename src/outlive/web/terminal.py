@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import time
+from contextlib import closing
 
 from outlive import limits
 from outlive.core.records import Terminal
@@ -41,10 +42,9 @@ def terminal(
     """
     with lookup.open_job(ctx, job_id) as job:
         stdin.require_pty(adoption.inspect_and_adopt(ctx, job), running=False)
-        control = ControlClient(job, output=True)
         deadline = time.monotonic() + wait_ms / 1000
         late = False
-        try:
+        with closing(ControlClient(job, output=True)) as control:
             while True:
                 adoption.require_in_place(job)
                 inspection = adoption.inspect_and_adopt(ctx, job)
@@ -60,8 +60,6 @@ def terminal(
                 else:
                     # No hint tells of the keyboard
                     control.pause(min(deadline, time.monotonic() + _KEYBOARD_S))
-        finally:
-            control.close()
 
 
 def _answer(inspection: Inspection, output: Output, job_id: str, seq: int | None, *, over: bool) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from outlive import verbs
-from outlive.cli.parse import GLOBALS, is_positional, second_words
+from outlive.cli.parse import GLOBALS, is_positional, second_words, verb_at
 from outlive.verbs.spec import BOOL, WORDS, Arg, Verb
 
 
@@ -39,7 +39,7 @@ class _Place:
         self.flags = {arg.cli: arg for arg in GLOBALS}
         before = words[:-1]
         at = self._skip_flags(before, 0)
-        name, count = _verb_at(before[at:])
+        name, count = verb_at(before[at:])
         if name is None:
             return
         self.verb = verbs.load(name)
@@ -78,14 +78,6 @@ class _Place:
             if slots and slots[0].kind != "strings":
                 slots = slots[1:]
             at += 1
-
-
-def _verb_at(words: list[str]) -> tuple[str | None, int]:
-    for count in (1, 2):
-        name = verbs.canonical(" ".join(words[:count])) if len(words) >= count else None
-        if name:
-            return name, count
-    return None, 0
 
 
 def _verbs(words: list[str], described: bool) -> list[tuple[str, str]]:

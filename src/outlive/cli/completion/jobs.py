@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import closing, suppress
 from itertools import islice
 
 from outlive.cli.text import line
@@ -46,7 +47,7 @@ def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Definition, st
         store = Store.existing(os.path.realpath(os.path.expanduser(root) or default_path(env)))
     except (OSError, OutliveError):
         return []
-    try:
+    with closing(store), suppress(OSError):
         ctx = Context(
             store, Config({}, None), face="cli", owner="cli", client=None, cwd=None, env={}, launcher=None, shell=()
         )
@@ -58,8 +59,4 @@ def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Definition, st
             except (OSError, OutliveError):
                 continue
             jobs.append((job_id, definition, state.state if state else "created"))
-    except OSError:
-        pass
-    finally:
-        store.close()
     return jobs

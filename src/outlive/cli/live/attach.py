@@ -218,10 +218,8 @@ class Session:
     # --- a job on another host ---
 
     def _away_since(self, inspection: Inspection) -> str | None:
-        if inspection.definition.host is None:
-            return None
-        since: str | None = elsewhere.place(inspection, self._job).unreachable_since
-        return since
+        is_here = inspection.definition.host is None
+        return None if is_here else elsewhere.place(inspection, self._job).unreachable_since
 
     def _look_at_host(self, inspection: Inspection) -> None:
         """Tell the person that the host of the job cannot be reached any more, or again."""

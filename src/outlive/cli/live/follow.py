@@ -165,8 +165,7 @@ def _beginning(job: JobDir, stream: int | None, encoding: Encoding | None, args:
         since: int | None = args["since_seq"]
         if since is not None:
             return min(since, output.end_of(stream))
-        lines = lines_of(job, output, stream, text_of(output, encoding))
-        try:
+        with contextlib.closing(lines_of(job, output, stream, text_of(output, encoding))) as lines:
             if args["offset"] is not None:
                 lines.count()
                 total, offset = lines.total(), args["offset"]
@@ -175,8 +174,6 @@ def _beginning(job: JobDir, stream: int | None, encoding: Encoding | None, args:
                 first: int = lines.start_of(offset) if offset < total else lines.end
                 return first
             return output.steady(_last_lines, lines, LINES if args["limit"] is None else args["limit"])
-        finally:
-            lines.close()
 
 
 def _last_lines(lines: Lines, count: int) -> int:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable
 
 from outlive.cli.text import cut
-from outlive.render.coloured import RESET, begun, coloured
+from outlive.render.escapes import UNFINISHED
 from outlive.render.plain_text import readable
 
 STDERR = 1
-_RED = "\x1b[31m"
+_RED, _RESET = "\x1b[31m", "\x1b[0m"
+# Select Graphic Rendition: it changes how the characters after it look, and nothing else
+_SGR = re.compile(r"(\x1b\[[0-9;:]*m)")
+_UNFINISHED = re.compile(UNFINISHED)
 _LONG = 65_536  # characters of a line that is printed before its end is known
 _CLEAR = "\r\x1b[K"
 
@@ -87,10 +91,10 @@ class Printer:
             if not lines:
                 return
         if not self._raw and not text.replace("\n", "").isprintable():
-            show = coloured if self._colour else readable
+            show = _coloured if self._colour else readable
             lines = [show(line) for line in lines]
         if stream == STDERR and self._colour:
-            lines = [f"{_RED}{line.replace(RESET, RESET + _RED)}{RESET}" if line else "" for line in lines]
+            lines = [f"{_RED}{line.replace(_RESET, _RESET + _RED)}{_RESET}" if line else "" for line in lines]
         self._write("\n".join(lines) + end)
 
     def _write(self, text: str) -> None:
@@ -103,13 +107,30 @@ class Printer:
         """Show the line that was written to last, as much of it as fits on one row: more could not
         be taken back."""
         stream = self._last if self._open[self._last] else 1 - self._last
-        text = begun(self._open[stream]) if self._wanted is None else ""
+        text = _begun(self._open[stream]) if self._wanted is None else ""
         row = cut(text.expandtabs(), max(1, self._width() - 1))
         if row == self._row:
             return
         grown = row[len(self._row) :] if self._row and row.startswith(self._row) else None
         shown = row if grown is None else grown
         if stream == STDERR and self._colour and shown:
-            shown = f"{_RED}{shown}{RESET}"
+            shown = f"{_RED}{shown}{_RESET}"
         self._out.append(f"{_CLEAR if grown is None and self._row else ''}{shown}".encode("utf-8", "backslashreplace"))
         self._row = row
+
+
+def _coloured(line: str) -> str:
+    """Return a line without its newline as a terminal shows it in the end, with its colours, which
+    end with it. A line that overwrites itself loses its colours."""
+    if line.isprintable():
+        return line
+    if "\x1b[" in line:
+        parts = _SGR.split(line.removesuffix("\r"))
+        if len(parts) > 1 and all(readable(text) == text for text in parts[::2]):
+            return "".join(parts) + _RESET
+    return readable(line)
+
+
+def _begun(line: str) -> str:
+    """Return the text of a line that is not complete yet: its end may be half a sequence."""
+    return readable(_UNFINISHED.sub("", line))

@@ -210,7 +210,7 @@ class Screen:
         if self._is_asking:
             self._key_of_line(key)
         elif self._frame.body not in (self._both, self._output):  # a page of text: any key leaves it
-            self._show(self._both if self._open is None else self._output)
+            self._frame.body = self._both if self._open is None else self._output
         else:
             self._key_of_screen(key)
         self._draw()
@@ -232,7 +232,7 @@ class Screen:
             return
         elif key in ("enter", "l", "right", "f") and self._open is None:
             self._open, self._is_followed, self._seen = chosen, True, ()
-            self._show(self._output)
+            self._frame.body = self._output
         elif key == "f" and self._open is not None:
             self._move("end")
         elif key == "a":
@@ -253,13 +253,10 @@ class Screen:
         if self._open is None:
             self._filter = ""
         self._open = None
-        self._show(self._both)
-
-    def _show(self, body: urwid.Widget) -> None:
-        self._frame.body = body
+        self._frame.body = self._both
 
     def _text(self, text: str) -> None:
-        self._show(urwid.Filler(urwid.Text(text), valign="top"))
+        self._frame.body = urwid.Filler(urwid.Text(text), valign="top")
 
     def _name(self, job_id: str) -> str:
         known = next((job for job in self._shown if job["job_id"] == job_id), {"name": ""})
@@ -278,7 +275,7 @@ class Screen:
         typed = self._frame.footer.edit_text
         self._is_asking = False
         self._frame.focus_position = "body"
-        self._show(self._both if self._open is None else self._output)
+        self._frame.body = self._both if self._open is None else self._output
         if key == "enter":
             self._try(self._done, typed)
 

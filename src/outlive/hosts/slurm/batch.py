@@ -112,7 +112,7 @@ def _note_requeue(job: JobDir) -> None:
 
 def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks, umask: int) -> None:
     """Become the guardian of the job."""
-    overrides = {**_of_files(definition), **definition.env}
+    overrides = {**read_env_files(definition.env_files), **definition.env}  # which this node must see too
     request = Request.replace(
         Request.of(record.request),
         root=root,
@@ -147,8 +147,12 @@ def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks,
     _learn_end()
     oom_verdict.ask_engine = _why_ended  # the supervisor is forked from this process
     oom_verdict.engine_group = f"/job_{os.environ.get('SLURM_JOB_ID')}/"  # where Slurm uses control groups
-    order = _Order(os.path.join(root, definition.job_id))
-    fork_guardian(guardian_there, supervisor_there, _in_place, ready_to_guard=order.listen)
+    path = os.path.join(root, definition.job_id)
+
+    def listen() -> None:
+        signal.signal(signal.SIGTERM, lambda *_: _obey(path))
+
+    fork_guardian(guardian_there, supervisor_there, _in_place, ready_to_guard=listen)
 
 
 def _in_place(body: Callable[[], int], keep: set[int], title: str) -> None:
@@ -173,44 +177,22 @@ def _inherited(definition: Definition) -> dict[str, str]:
     return shown.filtered(environment, definition.sandbox.environment)
 
 
-def _of_files(definition: Definition) -> dict[str, str]:
-    """Return the variables of the job's files, which this node must see too."""
-    return read_env_files(definition.env_files)
-
-
-class _Order:
-    """Slurm's order to end the job: SIGTERM to this process alone (--signal=B:TERM, scancel
-    --batch), or to all of the allocation."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def listen(self) -> None:
-        signal.signal(signal.SIGTERM, self._obey)
-
-    def _obey(self, _number: int, _frame: object) -> None:
-        request = {
-            "op": "kill",
-            "signal": int(signal.SIGTERM),
-            "grace_ms": _GRACE_MS,
-            "by": "engine",
-            "cause": _cause(),
-        }
-        folder, name = os.path.split(CONTROL)
+def _obey(path: str) -> None:
+    """Do as Slurm orders: end the job in this directory. The order is SIGTERM to this process alone
+    (--signal=B:TERM, scancel --batch), or to all of the allocation."""
+    request = {"op": "kill", "signal": int(signal.SIGTERM), "grace_ms": _GRACE_MS, "by": "engine", "cause": _cause()}
+    folder, name = os.path.split(CONTROL)
+    try:
+        with fds.Closing(os.open(os.path.join(path, folder), os.O_RDONLY | os.O_DIRECTORY)) as io:
+            sock = fds.connected(io, name)
         try:
-            io = os.open(os.path.join(self._path, folder), os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                sock = fds.connected(io, name)
-            finally:
-                os.close(io)
-            try:
-                fds.send(sock, json.dumps(request).encode())
-                sock.settimeout(limits.CONTROL_S)
-                sock.recv(limits.CONTROL_BYTES)
-            finally:
-                sock.close()
-        except OSError:  # its supervisor has just ended, or is being replaced: Slurm's KILL follows
-            return
+            fds.send(sock, json.dumps(request).encode())
+            sock.settimeout(limits.CONTROL_S)
+            sock.recv(limits.CONTROL_BYTES)
+        finally:
+            sock.close()
+    except OSError:  # its supervisor has just ended, or is being replaced: Slurm's KILL follows
+        return
 
 
 def _why_ended() -> tuple[str, str] | None:

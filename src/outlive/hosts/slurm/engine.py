@@ -18,6 +18,7 @@ from pathlib import Path
 from outlive.core.records import Definition, Ending, EngineState, Queue, Resources, State
 from outlive.core.units import seconds_of, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
+from outlive.hosts import ends
 from outlive.hosts.engine import Caller, Engine, Host, Start
 from outlive.hosts.findings import Finding
 from outlive.hosts.slurm import accounting, checks, programs, refusal, snapshot, verdict
@@ -119,11 +120,9 @@ class SlurmEngine(Engine):
         record = engine_record.read_as(SlurmRecord, job)
         if record is None or (inspection.state.finished and not _is_worth_asking(record, inspection)):
             return inspection
-        word = record.engine.state
-        if word not in verdict.ENDED and word != verdict.FORGOTTEN:
-            age_s = (
-                _SUPERVISED_AGE_S if inspection.supervised and not inspection.state.finished else snapshot.ASK_EVERY_S
-            )
+        if record.engine.state not in verdict.OVER:
+            is_held = inspection.supervised and not inspection.state.finished
+            age_s = _SUPERVISED_AGE_S if is_held else snapshot.ASK_EVERY_S
             wait_s = snapshot.WAIT_S if caller.face == "cli" else _patience_of_server()
             try:
                 seen = snapshot.take(caller.store, record, max_age_s=age_s, wait_s=wait_s)
@@ -131,8 +130,7 @@ class SlurmEngine(Engine):
                 seen = snapshot.Snapshot("", time.time())  # squeue did not run
             if seen is not None:
                 record = _noted(job, record, seen, inspection)
-        word = record.engine.state
-        if inspection.state.finished or (word not in verdict.ENDED and word != verdict.FORGOTTEN):
+        if inspection.state.finished or record.engine.state not in verdict.OVER:
             return inspection
         # The outcome may have come to this machine after the first look
         inspection = inspect_job(caller.store, job)
@@ -145,9 +143,8 @@ class SlurmEngine(Engine):
         record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
         engine_id = record.engine.job_id
         if not engine_id:
-            raise OutliveError(
-                "io_error", f"job {job.job_id} is not known to Slurm yet", retryable=True, hint="Try again."
-            )
+            message = f"job {job.job_id} is not known to Slurm yet"
+            raise OutliveError("io_error", message, retryable=True, hint="Try again.")
         here, there = fds.pair()
         words = [sys.executable, "-P", "-m", "outlive.hosts.slurm.pump", str(there.fileno())]
         words += [
@@ -186,11 +183,8 @@ class SlurmEngine(Engine):
         state: State | None = job.read_state()
         if state is not None and state.state == "created":
             ending = Ending(cause="kill", by=by, at=timestamp())
-            ended = State.replace(
-            state,
-                state="failed", phase="finished", reason="kill", ending=ending, finished_at=timestamp(), started_at=inspection.definition.created_at,
-                message="it was cancelled before it started; it never ran",
-            )  # fmt: skip
+            never = State.replace(state, ending=ending, started_at=inspection.definition.created_at)
+            ended = ends.failed(never, "kill", "it was cancelled before it started; it never ran")
             # Written first: from here on its script would find it ended, and run nothing
             record_end(caller.store, job, ended, inspection.definition)
             _scancel(job, record)
@@ -200,7 +194,7 @@ class SlurmEngine(Engine):
         """Have Slurm give up a job that is about to be deleted. Errors: none; a script that starts all
         the same finds its job gone."""
         record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
-        if record.engine.state not in (*verdict.ENDED, verdict.FORGOTTEN):
+        if record.engine.state not in verdict.OVER:
             _scancel(job, record)
 
     def checked(self, caller: Caller, host: Host, *, setup: bool = False) -> list[Finding]:
@@ -296,14 +290,11 @@ def _noted(job: JobDir, record: SlurmRecord, seen: snapshot.Snapshot, inspection
         entry = seen.jobs.get(job.job_id)
         if entry is not None and not _is_old(entry, seen, inspection):
             after = _with_entry(after, entry)
-        elif (
-            entry is None
-            and not inspection.supervised
-            and not inspection.state.finished
-            and abs(seen.at - record.submitted) > _SETTLE_S  # a clock that was set back holds nothing up
-        ):
+        # A clock that was set back holds nothing up
+        is_settled = abs(seen.at - record.submitted) > _SETTLE_S
+        if entry is None and is_settled and not inspection.supervised and not inspection.state.finished:
             after = SlurmRecord.replace(after, engine=EngineState.replace(after.engine, state=verdict.FORGOTTEN))
-        if after.engine.state in (*verdict.ENDED, verdict.FORGOTTEN) and after.ended_seen is None:
+        if after.engine.state in verdict.OVER and after.ended_seen is None:
             after = SlurmRecord.replace(after, ended_seen=time.time())
     if after != record:
         _write(job, record, after)

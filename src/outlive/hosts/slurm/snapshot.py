@@ -26,21 +26,14 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Entry:
-    """One job: Slurm's id, its word for the state, why it waits, when it was submitted and started
-    (or is to start, Unix seconds), and the node of its batch script."""
+    """One job: Slurm's id, its word for the state, why it waits, and when it started or is to start (Unix seconds)."""
 
-    __slots__ = ("job_id", "node", "reason", "start", "state", "submitted")
+    __slots__ = ("job_id", "reason", "start", "state")
 
     def __init__(self, words: list[str]) -> None:
-        self.job_id, _, self.state, reason, submitted, start, node = words
+        self.job_id, _, self.state, reason, _, start, _ = words
         self.reason = None if reason in ("", "None") else reason
-        self.submitted = _seconds(submitted)
-        self.start = _seconds(start)
-        self.node = node if node not in ("", "n/a", "(null)") else None
-
-
-def _seconds(text: str) -> float | None:
-    return float(text) if text.isdigit() and text != "0" else None
+        self.start = float(start) if start.isdigit() and start != "0" else None
 
 
 class Snapshot:

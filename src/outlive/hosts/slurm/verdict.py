@@ -7,6 +7,7 @@ ENDED = frozenset(
 )
 WAITING = frozenset("PENDING CONFIGURING REQUEUED REQUEUE_HOLD REQUEUE_FED RESV_DEL_HOLD SPECIAL_EXIT".split())
 FORGOTTEN = "FORGOTTEN"  # ours: Slurm knows the job no more
+OVER = ENDED | {FORGOTTEN}
 
 _MEANS = {
     "TIMEOUT": ("killed", "timeout", "Slurm ended it at its time limit"),

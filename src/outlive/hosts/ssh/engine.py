@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -20,7 +21,7 @@ from outlive.hosts.findings import Finding, finding
 from outlive.hosts.ssh.connecting import wire, words
 from outlive.hosts.ssh.connecting.bundle import Bundle
 from outlive.hosts.ssh.connecting.connection import Broken, Connection, hint_for
-from outlive.hosts.ssh.record import SshRecord
+from outlive.hosts.ssh.record import AGENT, SshRecord
 from outlive.store.inspection import engine_record, inspect
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import MASKS, SUPERVISOR_BYTE, JobDir, Locks
@@ -34,7 +35,6 @@ _CHECK_S = 60.0
 _LISTENS_S = _ANSWERS_S = 5.0
 _HOME = "~"
 _FEW_BYTES = 1 << 30
-_AGENT = "SSH_AUTH_SOCK"
 _PORT_S = 0.02
 
 
@@ -71,7 +71,7 @@ class SshEngine(Engine):
         """Start the mirror, which starts the job there and reports it."""
         definition = start.definition
         # A reader that starts the mirror again may know no agent
-        agent = caller.env.get(_AGENT) or None
+        agent = caller.env.get(AGENT) or None
         record = SshRecord(settings=host.settings, cwd=definition.cwd, agent=agent)
         try:
             script = job.read_script(definition)
@@ -107,16 +107,13 @@ class SshEngine(Engine):
             return inspection
         if inspection.state.state == "created" and _is_unasked(job):
             return abandoned.never_ran(caller.store, job, inspection, _is_unasked)
-        lock = job.open_lock()
-        try:
+        with fds.Closing(job.open_lock()) as lock:
             if not record_locks.take(lock, SUPERVISOR_BYTE):  # another reader was faster
                 return inspection
             state = job.read_state()
             if state is not None and state.finished and not caller.store.is_marked_live(job.job_id):
                 return inspect.inspect_job(caller.store, job)
             _spawn(caller, job, inspection.definition, lock, None)
-        finally:
-            os.close(lock)
         return inspect.inspect_job(caller.store, job)
 
     def connect(self, job: JobDir) -> socket.socket:
@@ -177,11 +174,8 @@ class SshEngine(Engine):
         """Connect, which also carries our end there; with `setup` the root is made too."""
         began = time.monotonic()
         try:
-            connection = Connection(host.settings, caller.env, Bundle())
-            try:
+            with contextlib.closing(Connection(host.settings, caller.env, Bundle())) as connection:
                 facts, there = _asked(caller, connection, host)
-            finally:
-                connection.close()
         except Broken as error:
             return [finding("reach", "fail", str(error), hint_for(str(error)))]
         except wire.Nonsense as error:
@@ -203,14 +197,8 @@ class SshEngine(Engine):
         if (sandbox := there.sandbox) is not None:
             checks.append(findings.of_sandbox("there", sandbox))
         if there.lingers is False:
-            checks.append(
-                finding(
-                    "logout",
-                    "warn",
-                    "Where systemd ends a user's processes at logout, jobs end with the connection.",
-                    "There: loginctl enable-linger",
-                )
-            )
+            text = "Where systemd ends a user's processes at logout, jobs end with the connection."
+            checks.append(finding("logout", "warn", text, "There: loginctl enable-linger"))
         return checks
 
 

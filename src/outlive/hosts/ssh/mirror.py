@@ -16,7 +16,8 @@ from outlive.annotations import Any, Callable
 from outlive.core.records import Definition, Ending, Queue, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
-from outlive.hosts.ssh import ends, origin
+from outlive.hosts import ends
+from outlive.hosts.ssh import origin
 from outlive.hosts.ssh.connecting import wire, words
 from outlive.hosts.ssh.connecting.bundle import Bundle
 from outlive.hosts.ssh.connecting.connection import is_crowded, unreachable
@@ -24,7 +25,7 @@ from outlive.hosts.ssh.connecting.reconnecting import Link
 from outlive.hosts.ssh.connecting.relay import Relay
 from outlive.hosts.ssh.connecting.turns import Turns
 from outlive.hosts.ssh.far_events import FarEvents
-from outlive.hosts.ssh.record import SshRecord
+from outlive.hosts.ssh.record import AGENT, SshRecord
 from outlive.hosts.ssh.replica import Replica
 from outlive.store import history, root
 from outlive.store.inspection import engine_record
@@ -39,7 +40,6 @@ from outlive.system import fault_points, fds, signals
 from outlive.system.fds import socket
 from outlive.system.signals import signal
 
-AGENT = "SSH_AUTH_SOCK"
 _UNREACHABLE_S = 3.0  # a connection that is back within this was never away
 _SUBMIT_S = limits.LAUNCH_S - 5  # a start that is not known to have happened by then is reported all the same
 _WAITS_S = 5.0  # a start that still waits for a connection is reported as waiting
@@ -56,11 +56,7 @@ class Mirror:
     `waiter`: where the start is reported."""
 
     def __init__(
-        self,
-        job: JobDir,
-        request: Request,
-        start: dict[str, object] | None,
-        waiter: socket.socket | None,
+        self, job: JobDir, request: Request, start: dict[str, object] | None, waiter: socket.socket | None
     ) -> None:
         self._job = job
         self._request = request
@@ -75,7 +71,6 @@ class Mirror:
             job,
             self._loop,
             request,
-            self._definition,
             end=lambda: self._replica.end,
             on_event=self._control.state,
             on_idle=self._check_done,
@@ -243,7 +238,7 @@ class Mirror:
     def _unreachable(self) -> None:
         if self._record.unreachable_since is None:
             self._recorder.tell(history.UNREACHABLE, message=self._why)
-            self._note(SshRecord.replace(self._record, unreachable_since=timestamp(), unreachable_why=self._why))
+            self._note(SshRecord.replace(self._record, unreachable_since=timestamp()))
             self._control.state()
 
     def _reached(self) -> None:
@@ -256,7 +251,7 @@ class Mirror:
             self._control.state()
 
     def _note_reached(self) -> None:
-        self._note(SshRecord.replace(self._record, unreachable_since=None, unreachable_why=None))
+        self._note(SshRecord.replace(self._record, unreachable_since=None))
 
     def _note(self, record: SshRecord) -> None:
         self._record = record

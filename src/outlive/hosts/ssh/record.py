@@ -4,8 +4,10 @@ from outlive.core.host_settings import HostSettings
 from outlive.core.record import Record
 from outlive.core.records import Queue
 
+AGENT = "SSH_AUTH_SOCK"
 
-class SshRecord(Record, omitted=("agent", "queue", "unreachable_since", "unreachable_why")):
+
+class SshRecord(Record, omitted=("agent", "queue", "unreachable_since")):
     """What a mirror needs to reach the job again."""
 
     kind: str = "ssh"
@@ -16,4 +18,3 @@ class SshRecord(Record, omitted=("agent", "queue", "unreachable_since", "unreach
     agent: str | None = None  # the socket of the ssh agent of the caller
     queue: Queue | None = None
     unreachable_since: str | None = None
-    unreachable_why: str | None = None

@@ -8,7 +8,6 @@ killed at any moment is followed by another one, which goes on at the exact byte
 from __future__ import annotations
 
 import os
-import struct
 
 from outlive.hosts.ssh.connecting import wire
 from outlive.hosts.ssh.connecting.words import Follow
@@ -16,9 +15,9 @@ from outlive.store import atomic_file
 from outlive.store.job_dir import EVENTS, GAP, LOGS, MASKS, META, MISSING, ORDER, STATE, JobDir
 from outlive.store.output.gap import NO_GAP, GapFile, GapWriter, unpacked
 from outlive.store.output.masks import HEADER
+from outlive.store.output.order import RECORD
 from outlive.supervisor.output.quota import Quota
 
-_RECORD = struct.Struct("<QQQQ")  # of `order`: position, stream, offset in its log, time
 _SLOT_BYTES = 96  # of `gap`
 _SLACK_BYTES = 1 << 28  # the other machine sends what the quota has not taken yet (far/source.py, _NEAR_QUOTA)
 _SLACK_RECORDS = 4_096  # runs without a byte
@@ -84,9 +83,9 @@ class Replica:
 
     def _require_record(self, at: int, data: bytes) -> None:
         end, records = self._position()
-        if len(data) != _RECORD.size or at % _RECORD.size or at > max(self._records(), records) * _RECORD.size:
+        if len(data) != RECORD.size or at % RECORD.size or at > max(self._records(), records) * RECORD.size:
             raise wire.Nonsense(f"a record of the order at {at:,}, and there are {records:,}")
-        start, stream, offset, _ = _RECORD.unpack(data)
+        start, stream, offset, _ = RECORD.unpack(data)
         if stream > 1 or start > end or offset > max(self._size(stream), self._gap.streams[stream].stop):
             raise wire.Nonsense(f"a record of the order for position {start:,} of an output of {end:,} bytes")
         if records > end + _SLACK_RECORDS:
@@ -120,11 +119,11 @@ class Replica:
         return at, records
 
     def _records(self) -> int:
-        return os.fstat(self._fds[wire.ORDER]).st_size // _RECORD.size
+        return os.fstat(self._fds[wire.ORDER]).st_size // RECORD.size
 
     def _record(self, number: int) -> tuple[int, int, int, int]:
-        data = os.pread(self._fds[wire.ORDER], _RECORD.size, number * _RECORD.size)
-        start, stream, offset, when = _RECORD.unpack(data.ljust(_RECORD.size, b"\0"))
+        data = os.pread(self._fds[wire.ORDER], RECORD.size, number * RECORD.size)
+        start, stream, offset, when = RECORD.unpack(data.ljust(RECORD.size, b"\0"))
         return start, min(stream, 1), offset, when
 
     def _size(self, stream: int) -> int:
@@ -146,7 +145,7 @@ class Replica:
             os.ftruncate(self._fds[stream], min(self._size(stream), offset))
             os.ftruncate(self._fds[1 - stream], min(self._size(1 - stream), other))
             records -= 1
-        os.ftruncate(self._fds[wire.ORDER], records * _RECORD.size)
+        os.ftruncate(self._fds[wire.ORDER], records * RECORD.size)
         if not records and gap is NO_GAP:
             for stream in (0, 1):
                 os.ftruncate(self._fds[stream], 0)

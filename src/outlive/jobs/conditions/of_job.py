@@ -83,7 +83,6 @@ class Matches(Probe):
     needs_output = True
 
     def __init__(self, conditions: list[Condition], job: JobDir, since: int) -> None:
-        self._conditions = conditions
         self._job = job
         with Output(job) as output:
             offsets = output.offsets_at(since)

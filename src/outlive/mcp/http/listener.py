@@ -16,9 +16,7 @@ from outlive import limits
 from outlive.errors import OutliveError, invalid
 from outlive.verbs.spec import GlobalOptions
 
-Beside = Callable[
-    ..., Any
-]  # an ASGI application of the one for MCP, calls, store, tokens, hosts, and whether TLS is used
+Beside = Callable[..., Any]  # an ASGI application of the one for MCP, calls, tokens and hosts
 _OPEN_FILES = 8_192  # what the server asks for as its limit of open files
 
 _HINTS = {

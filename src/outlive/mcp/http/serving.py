@@ -62,7 +62,7 @@ def run(
     )
     certfile = settings.address.certfile
     if settings.beside is not None:
-        application = settings.beside(application, calls, store, tokens, hosts, bool(certfile))
+        application = settings.beside(application, calls, tokens, hosts)
     serving = runner.server(
         application, lifespan=True, prefix=settings.prefix, certfile=certfile, keyfile=settings.keyfile
     )

@@ -33,7 +33,6 @@ class EventRecorder:
         job: JobDir,
         loop: EventLoop,
         request: Request,
-        definition: Definition,
         *,
         end: Callable[[], int],
         on_event: Callable[[], None],
@@ -41,7 +40,6 @@ class EventRecorder:
     ) -> None:
         self._job = job
         self._loop = loop
-        self._definition = definition
         self._end = end
         self._on_event = on_event
         self._on_idle = on_idle

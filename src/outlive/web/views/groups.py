@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from typing import Any
 
 from outlive.jobs import lookup
@@ -26,11 +27,9 @@ def groups(ctx: Context, job_id: str) -> dict[str, Any]:
     job_not_found."""
     with lookup.open_job(ctx, job_id) as job, Output(job) as output:
         page = Page(job, output)
-        try:
+        with closing(page.lines):
             page.count(whole=True)
             found = output.steady(_found, page)
-        finally:
-            page.lines.close()
         return {"job_id": job.job_id, "groups": sorted(found)}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from outlive.jobs import adoption, job_answer, lookup
@@ -56,11 +57,9 @@ def rows(
         inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
             page = Page(job, output)
-            try:
+            with closing(page.lines):
                 page.count(whole=wanted.row is not None or wanted.line is not None)
                 answer = output.steady(page.read, wanted)
-            finally:
-                page.lines.close()
             lost = job_answer.losses(inspection, output)
             return {
                 **_about(inspection, job, output),
@@ -89,8 +88,7 @@ def _about(inspection: Inspection, job: JobDir, output: Output) -> dict[str, obj
 
 def _changed(ctx: Context, job: JobDir, known: Mapping[str, object], deadline: float) -> None:
     """Wait until something of the job differs from what is known."""
-    control = ControlClient(job, output=True)
-    try:
+    with closing(ControlClient(job, output=True)) as control:
         while time.monotonic() < deadline:
             adoption.require_in_place(job)
             inspection = adoption.inspect_and_adopt(ctx, job)
@@ -101,8 +99,6 @@ def _changed(ctx: Context, job: JobDir, known: Mapping[str, object], deadline: f
                     pause((), time.monotonic() + _TOGETHER_S)
                 return
             control.pause(deadline)
-    finally:
-        control.close()
 
 
 class Page:

@@ -56,7 +56,7 @@ class Connection:
         self._waiting = bytearray()  # what could not be written yet
         self.facts: dict[str, object] | None = None  # of our end, when it is there
         self._python = settings.python or DEFAULT_PYTHON
-        self._pid = 0
+        self.pid = 0  # of ssh, while it runs
         self.status: int | None = None
         self._in = self.out = self._said = there_in = there_out = -1
         try:
@@ -65,7 +65,7 @@ class Connection:
             self._in, there_out = os.pipe2(os.O_CLOEXEC)
             stdio = {0: there_in, 1: there_out, 2: self._said}
             # Where this process is: a mirror in /. A change of it would lead a server's other threads astray
-            self._pid = spawn.spawn(words(settings), env, stdio, cwd=".")
+            self.pid = spawn.spawn(words(settings), env, stdio, cwd=".")
         except OSError as error:
             self.close()
             raise Broken(spawn.why_not(PROGRAM, env, "/", error)) from error
@@ -80,10 +80,6 @@ class Connection:
 
     def fileno(self) -> int:
         return self._in
-
-    @property
-    def pid(self) -> int:
-        return self._pid
 
     # --- what goes ---
 
@@ -153,7 +149,7 @@ class Connection:
     def _why(self) -> str:
         """Return why the connection ended, in the words of ssh or of the shell there."""
         status, until = self._reaped(), time.monotonic() + _END_S
-        while self._pid and time.monotonic() < until:  # it has closed its stdout, so it is about to end
+        while self.pid and time.monotonic() < until:  # it has closed its stdout, so it is about to end
             time.sleep(0.005)
             status = self._reaped()
         size = os.lseek(self._said, 0, os.SEEK_CUR)  # the offset of ssh too
@@ -167,13 +163,13 @@ class Connection:
     # --- the end ---
 
     def _reaped(self, options: int = os.WNOHANG) -> int | None:
-        if self._pid:
+        if self.pid:
             try:
-                pid, status = os.waitpid(self._pid, options)
+                pid, status = os.waitpid(self.pid, options)
             except ChildProcessError:
-                pid, status = self._pid, 0
+                pid, status = self.pid, 0
             if pid:
-                self._pid, self.status = 0, os.waitstatus_to_exitcode(status)
+                self.pid, self.status = 0, os.waitstatus_to_exitcode(status)
         return self.status
 
     def close(self) -> None:
@@ -182,8 +178,8 @@ class Connection:
             if fd >= 0:
                 os.close(fd)
         self._in = self.out = self._said = -1
-        if self._pid:
-            process.send_signal(self._pid, None, signal.SIGKILL)
+        if self.pid:
+            process.send_signal(self.pid, None, signal.SIGKILL)
             self._reaped(0)
 
 

@@ -36,13 +36,7 @@ class Link:
     """One connection after the other."""
 
     def __init__(
-        self,
-        loop: EventLoop,
-        settings: HostSettings,
-        env: Mapping[str, str],
-        bundle: Bundle,
-        turns: Turns,
-        user: User,
+        self, loop: EventLoop, settings: HostSettings, env: Mapping[str, str], bundle: Bundle, turns: Turns, user: User
     ) -> None:
         self._loop = loop
         self._settings = settings

@@ -150,8 +150,10 @@ class Answer(Word):
 
     def is_sound(self) -> bool:
         content = self.content
-        is_error = content is not None and content.get("ok") is False and _is_error(content)
-        return _is_position(self.id) and (content is None or content.get("ok") is True or is_error)
+        if content is None or content.get("ok") is True:
+            return _is_position(self.id)
+        is_error = type(content.get("code")) is str and type(content.get("message")) is str
+        return _is_position(self.id) and content.get("ok") is False and is_error
 
 
 class Over(Word):
@@ -186,11 +188,7 @@ class Refused(Word):
         return bool(self.error.code and self.error.message)
 
 
-WORDS = {
-    kind.__name__: kind
-    for kind in (Beat, Open, Check, Start, Follow, Ask, Drop, Forget)
-    + (Opened, Kept, Checked, Started, Followed, Gone, Events, Status, Answer, Over, Forgotten, Refused)
-}
+WORDS = {kind.__name__: kind for kind in Word.__subclasses__()}
 
 
 def unpacked(data: bytes | memoryview) -> Word:
@@ -236,7 +234,3 @@ def _is_event(event: object) -> bool:
         and _is_position(event.get("seq"))
         and _is_position(event.get("n"))
     )
-
-
-def _is_error(error: dict[str, object]) -> bool:
-    return type(error.get("code")) is str and type(error.get("message")) is str

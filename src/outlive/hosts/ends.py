@@ -1,4 +1,4 @@
-"""The ends of jobs that the other machine cannot tell of: it never had them, or has them no more."""
+"""The ends of jobs that their host cannot tell of: it never had them, or has them no more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from outlive.store.inspection.unseen_end import LOST
 def never_ran(definition: Definition, reason: str, message: str, ending: Ending | None = None) -> State:
     """Return the end of a job that the other machine was not asked to start."""
     never = State(job_id=definition.job_id, started_at=definition.created_at)
-    return State.replace(_ended(never, reason, message), ending=ending)
+    return State.replace(failed(never, reason, message), ending=ending)
 
 
 def absent(definition: Definition, known: State | None) -> State:
@@ -22,10 +22,11 @@ def absent(definition: Definition, known: State | None) -> State:
     else:
         message, reason = f"its directory on host {definition.host!r} was deleted{LOST}", "lost"
     base = known or State(job_id=definition.job_id)
-    return _ended(State.replace(base, started_at=base.started_at or definition.created_at), reason, message)
+    return failed(State.replace(base, started_at=base.started_at or definition.created_at), reason, message)
 
 
-def _ended(state: State, reason: str, message: str) -> State:
+def failed(state: State, reason: str, message: str) -> State:
+    """Return the state of a job that ends now without an outcome."""
     return State.replace(
         state, state="failed", phase="finished", reason=reason, message=message, finished_at=timestamp()
     )
