@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from outlive.core.origin import Origin
+from outlive.core.labels import Origin
 from outlive.jobs import ownership
 from outlive.store import inbox as inbox_module
 from outlive.store.inbox import Inbox

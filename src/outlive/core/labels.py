@@ -1,9 +1,11 @@
-"""The tags of a job."""
+"""What jobs are told apart by: their tags, and where they come from."""
 
 from __future__ import annotations
 
 from outlive import limits
 from outlive.errors import OutliveError
+
+SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"  # in the shells and servers that a client starts for its agent
 
 
 def _is_tag(text: str) -> bool:
@@ -41,3 +43,15 @@ def tag_matches(pattern: str, tags: list[str]) -> bool:
         return pattern in tags
     prefix = pattern[:-2]
     return any(tag == prefix or tag.startswith(prefix + ".") for tag in tags)
+
+
+class Origin:
+    """Where a job comes from, which decides who may reach it: scope, owner, directory and session, as in `core/records.py`."""
+
+    __slots__ = ("cwd", "owner", "scope", "session")
+
+    def __init__(self, scope: str | None, owner: str, cwd: str, session: str | None) -> None:
+        self.scope = scope
+        self.owner = owner
+        self.cwd = cwd
+        self.session = session

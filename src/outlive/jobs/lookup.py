@@ -12,7 +12,7 @@ from sys import intern
 
 from outlive import fastjson, limits
 from outlive.core.ids import is_id, short_id
-from outlive.core.origin import Origin
+from outlive.core.labels import Origin
 from outlive.core.quoted import one_line
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, argument, from_os, invalid

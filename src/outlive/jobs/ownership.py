@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from outlive.core.origin import SESSION_VARIABLE
+from outlive.core.labels import SESSION_VARIABLE
 from outlive.jobs.context import Context
 
 
 class Owned(Protocol):
-    """What tells whose a job is (core/records.py, core/origin.py)."""
+    """What tells whose a job is (core/records.py, core/labels.py)."""
 
     @property
     def owner(self) -> str: ...

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from outlive.core.ids import sha256
-from outlive.core.origin import SESSION_VARIABLE
+from outlive.core.labels import SESSION_VARIABLE
 from outlive.core.rights import Rights
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.render import truncate
 from outlive.render.decode import decode_exact, hides_bytes
+from outlive.render.gaps import gaps_in
 from outlive.render.plain_text import readable
-from outlive.render.truncate import gaps_in
 from outlive.store.output.line_index import Lines
 from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint

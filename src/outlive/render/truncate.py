@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from outlive.answers.spans import Gap
 from outlive.render.decode import leading_cut, trailing_cut
-from outlive.store.output.gap import Hole
 
 
 def split_budget(total: int, budget: int) -> tuple[int, int] | None:
@@ -66,13 +64,6 @@ def omitted_too(from_seq: int, count: int, lines: int | None) -> str:
 def gone(count: int, lines: int | None) -> str:
     """Return the line that stands for bytes that no call can show any more."""
     return f"[... {_size(count, lines)} are gone: the output passed the job's quota, and only its head and tail are kept ...]"
-
-
-def gaps_in(hole: Hole, start: int, stop: int) -> list[Gap]:
-    """Return the gap as answers have it, if any of it lies in [start, stop): always the whole gap."""
-    if not hole.crossed_by(start, stop):
-        return []
-    return [Gap(from_seq=hole.start, to_seq=hole.stop, bytes=hole.stop - hole.start, lines=hole.lines)]
 
 
 def less_room(room: int, text: str, max_bytes: int) -> int | None:

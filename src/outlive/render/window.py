@@ -10,6 +10,7 @@ from outlive.render import truncate
 from outlive.render.decode import decode_exact, hides_bytes, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import Encoding
 from outlive.render.encoded.text import Text
+from outlive.render.gaps import gaps_in
 from outlive.render.sources import Merged, StreamLog, text_of
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
@@ -56,7 +57,7 @@ def _fitted(source: Merged | StreamLog, since: int, stop: int, room: int) -> Sho
     stop = min(max(stop, since), source.end)
     if since < stop and hole.start < stop < hole.stop:
         stop = hole.stop
-    gaps = truncate.gaps_in(hole, since, stop) or None
+    gaps = gaps_in(hole, since, stop) or None
     parts = truncate.split_budget(hole.kept(since, stop), room)
     if parts is None:
         text, held = _text(source, since, stop)
@@ -118,7 +119,7 @@ def tails(
         stderr_observed_bytes=output.sizes[1],
         stdout_included_bytes=included[0],
         stderr_included_bytes=included[1],
-        gaps=truncate.gaps_in(output.gap.merged, 0, output.end) if crossed else None,
+        gaps=gaps_in(output.gap.merged, 0, output.end) if crossed else None,
     )
 
 

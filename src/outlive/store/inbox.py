@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from outlive import limits
 from outlive.annotations import Callable, Iterator, Mapping
 from outlive.core.ids import is_id, sha256
-from outlive.core.origin import SESSION_VARIABLE
+from outlive.core.labels import SESSION_VARIABLE
 from outlive.store import atomic_file
 from outlive.store.root import Store
 from outlive.system import locks

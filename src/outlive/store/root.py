@@ -10,7 +10,7 @@ from outlive import limits
 from outlive.annotations import Callable, Iterator, Mapping
 from outlive.core.base_directories import base_directory
 from outlive.core.ids import is_id, is_id_part, new_id, only_ids
-from outlive.core.origin import Origin
+from outlive.core.labels import Origin
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
 from outlive.store.job_dir import LIVE
 from outlive.system import process

@@ -11,8 +11,7 @@ from outlive.answers import ABSENT, sentences
 from outlive.answers.job import HowEnded
 from outlive.answers.listing import List, Listed
 from outlive.core.ids import short_id
-from outlive.core.labels import check_tag_pattern, tag_matches
-from outlive.core.origin import Origin
+from outlive.core.labels import Origin, check_tag_pattern, tag_matches
 from outlive.core.records import LOCAL, Definition
 from outlive.core.units import moment, seconds_of
 from outlive.errors import argument, invalid

@@ -8,7 +8,7 @@ from outlive.answers.spans import Gap
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere
-from outlive.render.truncate import gaps_in
+from outlive.render.gaps import gaps_in
 from outlive.store import fault_report
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -19,7 +19,7 @@ def status(ctx: Context, *, job: str) -> Status:
     """Return what is true of a job now."""
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
-        there = elsewhere.asked(inspection, job_dir, "status")
+        usage_there, descendants_there = elsewhere.asked(inspection, job_dir, "status")
         definition, state = inspection.definition, inspection.state
         with Output(job_dir) as output:
             idle = job_answer.idle_ms(inspection, output)
@@ -28,7 +28,7 @@ def status(ctx: Context, *, job: str) -> Status:
             lost = job_answer.losses(inspection, output)
             asks = job_answer.waiting(inspection, output)
             described = job_answer.describe(inspection, job_dir, output, asks)
-            used = there.usage or job_answer.usage(inspection, job_dir, output)
+            used = usage_there or job_answer.usage(inspection, job_dir, output)
             advised = job_answer.advice(ctx, inspection, job_dir, output, asks, described.stopped)
             if state.ended_badly:
                 checkpoint()
@@ -52,7 +52,7 @@ def status(ctx: Context, *, job: str) -> Status:
             quota_bytes=definition.quota_bytes,
             gaps=gaps or None,
             faults=_faults(job_dir) or None,
-            descendants=job_answer.living(inspection, job_dir) if there.descendants is None else there.descendants,
+            descendants=job_answer.living(inspection, job_dir) if descendants_there is None else descendants_there,
             usage=used or None,
             supervised=inspection.supervised,
             env_vars=job_answer.env_vars(inspection),

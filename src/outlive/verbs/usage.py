@@ -18,7 +18,7 @@ def usage(ctx: Context, *, job: str) -> Used:
     """Return what a job uses now, or what it used."""
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
-        used = elsewhere.asked(inspection, job_dir, "usage").usage
+        used, _ = elsewhere.asked(inspection, job_dir, "usage")
         if used is None:
             with Output(job_dir) as output:
                 figures = use.of_job(inspection, job_dir, output, job_answer.used(inspection))

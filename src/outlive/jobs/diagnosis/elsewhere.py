@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from outlive.answers.job import Place
 from outlive.errors import OutliveError
 from outlive.hosts import engines
@@ -25,24 +23,18 @@ def machine_of(inspection: Inspection) -> str:
     return str(None if machine is None else machine.name)
 
 
-class HostSays(NamedTuple):
-    """What the host of a job says of its processes: as answers have it, None where it is not known."""
-
-    usage: dict[str, object] | None = None
-    descendants: int | None = None
-
-
-def asked(inspection: Inspection, job: JobDir, verb: str) -> HostSays:
-    """Ask the host of a job what the job uses now, if it is to be asked for this verb; of a job of this machine nothing."""
+def asked(inspection: Inspection, job: JobDir, verb: str) -> tuple[dict[str, object] | None, int | None]:
+    """Ask the host of a job what the job uses now, if it is to be asked for this verb. Return its usage, as answers
+    have it, and the number of its descendants, each None if it is not known, as of a job of this machine."""
     if not inspection.elsewhere or not inspection.supervised or inspection.definition.host is None:
-        return HostSays()
+        return None, None
     if not engines.tells_use(job, inspection.definition, verb):
-        return HostSays()
+        return None, None
     try:
         answer = ask(job, {"op": "usage"})
     except OutliveError:  # the connection broke, or the job has ended meanwhile
-        return HostSays()
-    return HostSays(answer.get("usage"), answer.get("descendants"))
+        return None, None
+    return answer.get("usage"), answer.get("descendants")
 
 
 def hint(inspection: Inspection, job: JobDir) -> str | None:

@@ -3,10 +3,8 @@
 A reader adds up what lives when it is asked. The supervisor has written down what ended below it.
 """
 
-from __future__ import annotations
-
-from typing import NamedTuple
-
+from outlive.annotations import Any
+from outlive.core.record import Record
 from outlive.jobs import processes
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -16,38 +14,29 @@ from outlive.system import process_use, tree
 CGROUP, SAMPLED = "cgroup", "sampled"
 
 
-class Figures(NamedTuple):
+class Figures(Record, omitted=("output_bytes", "memory_bytes", "read_bytes", "written_bytes")):
     """What a job uses or used. A figure that is not known is None, and has no source.
 
     `output_bytes`: None for what its ended processes used, as its supervisor wrote it down; with it `processes` counts those
     that live. What only living processes show is None if none lives."""
 
-    wall_ms: int
-    user_ms: int | None
-    system_ms: int | None
-    peak_memory_bytes: int | None
-    source: dict[str, str]
-    output_bytes: int | None = None
+    wall_ms: int = 0
+    user_ms: int | None = None
+    system_ms: int | None = None
+    peak_memory_bytes: int | None = None
     processes: int | None = 0
+    output_bytes: int | None = None
     memory_bytes: int | None = None
     read_bytes: int | None = None
     written_bytes: int | None = None
+    source: dict[str, str] = {}
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the figures as answers have them."""
-        members: dict[str, object] = {
-            "wall_ms": self.wall_ms,
-            "user_ms": self.user_ms,
-            "system_ms": self.system_ms,
-            "peak_memory_bytes": self.peak_memory_bytes,
-        }
-        if self.output_bytes is not None:
-            members |= {"processes": self.processes, "output_bytes": self.output_bytes}
-        if self.memory_bytes is not None:
-            members["memory_bytes"] = self.memory_bytes
-        if self.read_bytes is not None:
-            members |= {"read_bytes": self.read_bytes, "written_bytes": self.written_bytes}
-        return {**members, "source": self.source}
+        members = super().to_dict()
+        if self.output_bytes is None:
+            del members["processes"]
+        return members
 
 
 def of_job(inspection: Inspection, job: JobDir, output: Output, used: Figures) -> Figures | None:
@@ -56,9 +45,9 @@ def of_job(inspection: Inspection, job: JobDir, output: Output, used: Figures) -
     state = inspection.state
     if state.started_at is None or state.pid is None:
         return None
-    figures = used._replace(output_bytes=output.end, source=used.source if state.usage is not None else {})
+    figures = Figures.replace(used, output_bytes=output.end, source=used.source if state.usage is not None else {})
     if inspection.elsewhere and not state.finished:  # its processes can be looked at only there
-        return figures._replace(processes=None)
+        return Figures.replace(figures, processes=None)
     if inspection.supervised and not inspection.elsewhere:
         return _with_living(inspection, job, figures)
     return figures
@@ -72,7 +61,8 @@ def _with_living(inspection: Inspection, job: JobDir, figures: Figures) -> Figur
     if not pids:
         return figures
     use = process_use.of(pids)
-    figures = figures._replace(
+    figures = Figures.replace(
+        figures,
         processes=use.processes,
         memory_bytes=use.memory_bytes,
         read_bytes=use.read_bytes,
@@ -84,7 +74,8 @@ def _with_living(inspection: Inspection, job: JobDir, figures: Figures) -> Figur
         return grouped
     first = tree.running(inspection.state.init)  # it has waited for what ended in the sandbox
     user_us, system_us = (0, 0) if first is None else process_use.times_us(first.pid)
-    return figures._replace(
+    return Figures.replace(
+        figures,
         user_ms=(figures.user_ms or 0) + (use.user_us + user_us) // 1000,
         system_ms=(figures.system_ms or 0) + (use.system_us + system_us) // 1000,
         peak_memory_bytes=max(figures.peak_memory_bytes or 0, use.peak_bytes) or None,
@@ -102,7 +93,8 @@ def _of_group(inspection: Inspection, figures: Figures) -> Figures | None:
     times, peak, memory = group.times_us(), group.peak_bytes(), group.memory_bytes()
     if times is None or peak is None:
         return None
-    return figures._replace(
+    return Figures.replace(
+        figures,
         user_ms=times[0] // 1000,
         system_ms=times[1] // 1000,
         peak_memory_bytes=peak,

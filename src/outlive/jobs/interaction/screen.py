@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from outlive.render.screen import Screen
 
 # To the alternate screen and back (xterm's ctlseqs); a full reset leads back too
-_SWITCH = re.compile(rb"\x1bc|\x1b\[\?(?:[0-9]+;)*(?:47|1047|1049)(?:;[0-9]+)*([hl])")
-_HOME = re.compile(rb"\x1bc|\x1b\[(?:1?;?1?)H")  # a repaint begins at the upper left
+_SWITCH = rb"\x1bc|\x1b\[\?(?:[0-9]+;)*(?:47|1047|1049)(?:;[0-9]+)*([hl])"
+_HOME = rb"\x1bc|\x1b\[(?:1?;?1?)H"  # a repaint begins at the upper left
 _SEARCHED_BYTES = 4_194_304  # so much of the end is searched for a switch or a repaint
 _REPAINT_BYTES = 65_536  # one repaint is not longer
 
@@ -54,7 +54,7 @@ def _alternate_since(terminal: Terminal, output: Output, since: int) -> int | No
     start = max(0, min(since, terminal.scanned), output.end - _SEARCHED_BYTES, output.gap.merged.stop)
     entered: int | None = None
     switched = False
-    for switch in _SWITCH.finditer(output.read(start, output.end)):
+    for switch in re.finditer(_SWITCH, output.read(start, output.end)):
         switched = True
         if switch[1] != b"h":
             entered = None
@@ -72,7 +72,7 @@ def repainted_since(inspection: Inspection, output: Output, since: int) -> int |
         return None
     start = max(since, output.end - _SEARCHED_BYTES, output.gap.merged.stop)
     data = output.read(start, output.end)
-    homes = [home.start() for home in _HOME.finditer(data)]
+    homes = [home.start() for home in re.finditer(_HOME, data)]
     if len(homes) < 2:
         return None
     rows = _rows(inspection.state.terminal)
@@ -86,7 +86,7 @@ def is_painted(inspection: Inspection, output: Output) -> bool:
     """Return whether the last repaint fills exactly the rows of the main screen: its last line is
     not a prompt then."""
     data = output.read(max(0, output.end - _REPAINT_BYTES), output.end)
-    homes = list(_HOME.finditer(data))
+    homes = list(re.finditer(_HOME, data))
     return bool(homes) and data.count(b"\n", homes[-1].end()) == _rows(inspection.state.terminal or Terminal()) - 1
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from outlive.core.origin import SESSION_VARIABLE
+from outlive.core.labels import SESSION_VARIABLE
 from outlive.errors import invalid
 from outlive.jobs.context import Context
 from outlive.jobs.news import notices

@@ -12,6 +12,7 @@ from outlive.matching import problem_matchers
 from outlive.matching.problem_matchers import Matcher, Matchers
 from outlive.render import truncate
 from outlive.render.failures.choice import MAX_LINE_CHARS, Choice, Lines, Made, Run
+from outlive.render.gaps import gaps_in
 from outlive.render.plain_text import readable
 from outlive.render.sources import Merged
 from outlive.render.view import View
@@ -131,7 +132,7 @@ class _Looked:
                 else None,
                 gaps=left_out,
             ),
-            gaps=truncate.gaps_in(self._source.hole, self._since, self._stop) or None,
+            gaps=gaps_in(self._source.hole, self._since, self._stop) or None,
         )
 
     def _split(self, runs: list[Run]) -> list[Run]:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
+from outlive.render.gaps import gaps_in
 from outlive.render.sources import lines_of, text_of
-from outlive.render.truncate import gaps_in
 from outlive.store import history
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
