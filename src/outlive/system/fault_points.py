@@ -31,7 +31,7 @@ POINTS = {
     "start_taken": "the locks of a job from `create` are held",
     "send_request": "the request is ready",
     "send_guardian": "the guardian has it, its supervisor does not",
-    "send_done": "both have it; the launcher keeps its locks",
+    "send_done": "it is on its way; the launcher keeps its locks",
     "send_answered": "the start is reported; the caller has no answer",
     # Launcher of a job on another host, after the job is visible
     "host_recorded": "the host's engine is on disk",
@@ -71,7 +71,7 @@ POINTS = {
     "input_moved": "input is in the command's stdin",
     # Supervisor: ending it
     "kill_recorded": "the request is on disk; no signal sent",
-    "kill_sent": "the first signal was sent",
+    "kill_sent": "TERM was sent; KILL follows",
     "kill_over": "the grace is over; KILL was not sent",
     # Supervisor: the end
     "end_seen": "the command ended; pipes hold its last output",

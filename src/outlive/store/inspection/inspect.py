@@ -1,8 +1,8 @@
 """What is true of a job, whichever of its processes died. The order of the checks is the point of
 this module:
 
-outcome → both lock bytes → outcome again → identity → boot id → lost. A supervisor may write the
-outcome and release the lock between two checks. Without the second read of the outcome, a reader
+outcome → both lock bytes → outcome again, and then what unseen_end.py finds: boot id → started? →
+identity → cookie → lost. A supervisor may write the outcome and release the lock between two checks. Without the second read of the outcome, a reader
 said `lost` in 150 of 150 built cases.
 """
 

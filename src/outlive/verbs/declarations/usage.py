@@ -14,5 +14,5 @@ VERB = Verb(
     right=READ,
     result=Used,
     detail="Each figure names its source: cgroup is exact, rusage is the kernel's sum over ended processes, sampled "
-    "is a look at the living ones. Nothing is measured while no call asks.",
+    "is a look at the living ones, made by this call.",
 )
