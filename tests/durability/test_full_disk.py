@@ -65,6 +65,20 @@ def test_the_outcome_is_on_disk_though_the_disk_is_full(cli: Cli, small: Path, w
     assert not (small / job / RESERVE).exists()
 
 
+def test_samples_of_what_a_job_uses_go_on_when_a_full_disk_has_room_again(cli: Cli, small: Path, work: Path) -> None:
+    job = _gated(cli, small)
+    supervisor, file = pair.supervisor(job), small / job / "usage.ndjson"
+    until(lambda: cli.ok("--root", str(small), "status", job)["elapsed_ms"] > 2500, what="the time of the first sample")
+    assert not file.exists() or not file.stat().st_size
+    (small / "filler").unlink()
+    until(lambda: file.exists() and json.loads(file.read_bytes().splitlines()[-1]), what="a sample")
+    assert pair.supervisor(job) == supervisor
+    (work / "go").touch()
+    found = cli.ok("--root", str(small), "wait", job)
+    assert (found["state"], found["exit_code"]) == ("exited", 3)
+    assert not [one for one in cli.ok("--root", str(small), "events", job)["events"] if one["type"] == "fault"]
+
+
 @pytest.mark.fault("F16")
 def test_a_job_that_fills_its_disk_ends_with_its_outcome_there(cli: Cli, small: Path, place: Path) -> None:
     words = ("--root", str(small), "run", "--wait", "head -c 12000000 /dev/zero | tr '\\0' x; exit 3")

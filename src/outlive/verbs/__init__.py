@@ -58,27 +58,15 @@ VERBS = {
     "policy list": ("policy", "LIST"),
     "policy forget": ("policy", "FORGET"),
     "host list": ("declarations.host", "LIST"),
-    "host check": ("declarations.host", "CHECK"),
-    "host setup": ("declarations.host", "SETUP"),
+    "host check": ("host", "CHECK"),
+    "host setup": ("host", "SETUP"),
     "completion": ("completion", "VERB"),
     "schema": ("schema", "VERB"),
     "doctor": ("doctor", "VERB"),
     "demo": ("demo", "VERB"),
 }
 # These are not offered over MCP, whose list of tools is made without loading them
-COMMAND_LINE_ONLY = frozenset(
-    "attach approve audit completion deny notices hook install uninstall mcp serve schema doctor demo ui inbox top".split()
-    + [
-        "token add",
-        "token list",
-        "token revoke",
-        "policy check",
-        "policy list",
-        "policy forget",
-        "host check",
-        "host setup",
-    ]
-)
+COMMAND_LINE_ONLY = frozenset(name for name, (module, _) in VERBS.items() if not module.startswith("declarations."))
 ALIASES = {"exec": "run", "spawn": "run"}
 _NAMES = {"hosts": "host list"}  # type → name, where they differ
 

@@ -7,6 +7,7 @@ from outlive.core.records import LOCAL
 from outlive.errors import argument, invalid
 from outlive.hosts import engines
 from outlive.jobs.context import Context
+from outlive.verbs.spec import STR, Arg, Verb
 
 _FAIL = "fail"
 
@@ -49,3 +50,24 @@ def _findings(ctx: Context, name: str, *, setup: bool) -> HostChecked:
     checks = host.engine.checked(ctx, host, setup=setup)
     healthy = all(one["status"] != _FAIL for one in checks)
     return HostChecked(host=name, kind=host.kind, healthy=healthy, checks=checks)
+
+
+_NAME = Arg("host", STR, "The host: a name of the configuration, or local.", required=True, cli="NAME", metavar="NAME")
+
+CHECK = Verb(
+    "host check",
+    "Check whether jobs can run on a host, and say what is missing.",
+    check,
+    args=(_NAME,),
+    result=HostChecked,
+    mcp=False,
+    detail="It may start a short job there. The exit status is 0 whatever it finds; `healthy` is false if a check failed.",
+)
+SETUP = Verb(
+    "host setup",
+    "Put on a host what jobs need there.",
+    setup,
+    args=(_NAME,),
+    result=HostChecked,
+    mcp=False,
+)
