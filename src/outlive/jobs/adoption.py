@@ -77,9 +77,7 @@ def require_in_place(job: JobDir) -> None:
     the lock may be gone before the directory is."""
     for _ in range(_DELETED_TRIES):
         if not job.is_in_place():
-            from outlive.jobs.diagnosis import (
-                deleted,  # late: 0.7 ms of a `status`, and few jobs are removed while a call is at work on them
-            )
+            from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, and few jobs are removed meanwhile
 
             raise deleted.meanwhile(job)
         if job.has_lock():

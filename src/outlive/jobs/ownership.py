@@ -98,9 +98,7 @@ def _has_ended(ctx: Context, session: str) -> bool:
     """Return whether a session has no live connection. What is so is found out once in a call."""
     ended = ctx.ended_sessions.get(session)
     if ended is None:
-        from outlive.store import (
-            inbox,  # late: 0.9 ms of each call, and one about the jobs of its own session needs no lock
-        )
+        from outlive.store import inbox  # late: 0.9 ms of each call, and a call about its own session needs no lock
 
         ended = ctx.ended_sessions[session] = not inbox.has_connection(ctx.store, session)
     return ended

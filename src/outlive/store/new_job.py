@@ -63,8 +63,6 @@ class NewJob:
 
     def _remove(self) -> None:
         self.store.unmark_live(self.job_id)
-        from outlive.store.cleanup.delete import (
-            remove_tree,  # late: 0.9 MB of a supervisor, 1 ms of a start, and few starts fail
-        )
+        from outlive.store.cleanup.delete import remove_tree  # late: 0.9 MB, 1 ms of a start, and few starts fail
 
         remove_tree(self.store.fd, self.temporary)

@@ -306,9 +306,7 @@ def _terminal(job_fds: JobFds) -> Terminal | None:
     takes the keyboard gives the terminal this size back."""
     if job_fds.master is None:
         return None
-    from outlive.supervisor.input.terminal import (
-        new_record,  # late: 1.1 MB of each supervisor, and most jobs have no terminal
-    )
+    from outlive.supervisor.input.terminal import new_record  # late: 1.1 MB a job, and few have a terminal
 
     return new_record(job_fds.master)
 

@@ -132,9 +132,7 @@ class Supervisor:
         self._is_left = False  # whether the root says that the job left processes
         self._input = NoInput()
         if job_fds.master is not None or job_fds.stdin is not None:
-            from outlive.supervisor.input.stdin import (
-                Input,  # late: 1.5 MB of each supervisor, and most jobs take no input
-            )
+            from outlive.supervisor.input.stdin import Input  # late: 1.5 MB a job, and few take input
 
             self._input = Input(job, loop, job_fds, self._pump, self._members, record, self._recorder.tell)
         self._set_table()
@@ -202,9 +200,7 @@ class Supervisor:
         if definition.progress_every_ms:
             self._timers[Event.PROGRESS].after(definition.progress_every_ms / 1000)
         if state.resources is not None:
-            from outlive.supervisor.resources.watch import (
-                LimitWatch,  # late: 0.1 MB of each supervisor, and few jobs have limits
-            )
+            from outlive.supervisor.resources.watch import LimitWatch  # late: 0.1 MB a job, and few have limits
 
             LimitWatch(self._loop, state, self._members.pids, self._reaper, self._asked.over_limit)
         self._asked.resume()

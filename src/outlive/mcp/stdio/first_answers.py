@@ -241,9 +241,7 @@ def decoded(line: bytes) -> Any:
         try:
             return fastjson.loads(line)
         except ValueError:
-            from outlive.mcp.json_safe import (
-                decodable,
-            )  # late: 1 MB of a server that waits, and hardly a line is like that
+            from outlive.mcp.json_safe import decodable  # late: 1 MB of a server that waits, for odd lines alone
 
             return fastjson.loads(decodable(line).decode("utf-8", "replace"))
     except RecursionError as error:

@@ -118,11 +118,8 @@ class EventRecorder:
         if self._silent or not (self._watchers or wanted):
             return
         if not self._watchers:
-            try:  # late: most jobs have no watch
-                from outlive.supervisor.events import (  # late: 1.1 MB of each supervisor, and most jobs have no watch
-                    delivery,
-                    hits,
-                )
+            try:
+                from outlive.supervisor.events import delivery, hits  # late: 1.1 MB a job, and few have a watch
             except ImportError as error:
                 self.tell(history.WATCH_FAILED, message=str(error))
                 return
