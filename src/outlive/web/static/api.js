@@ -130,10 +130,10 @@ function over() {
   return ended;
 }
 
-async function send(path, headers, body, signal = undefined) {
+async function send(path, headers, body, signal, priority) {
   let answer;
   try {
-    answer = await fetch(`${BASE}api/${path}`, { method: "POST", headers, body, signal, cache: "no-store", redirect: "error" });
+    answer = await fetch(`${BASE}api/${path}`, { method: "POST", headers, body, signal, priority, cache: "no-store", redirect: "error" });
   } catch (error) {
     if (error.name !== "AbortError") tell(false);
     throw error;
@@ -147,11 +147,11 @@ async function send(path, headers, body, signal = undefined) {
   return answer;
 }
 
-async function sent(method, given, signal) {
+async function sent(method, given, signal, priority) {
   const { name, key } = tab;
   const number = ++tab.last;
   const body = await crypto.subtle.encrypt(question(number), key, utf8.encode(JSON.stringify({ method, given, gzip: true })));
-  const answer = await send("call", { "X-Outlive-Tab": name, "X-Outlive-Number": String(number) }, body, signal);
+  const answer = await send("call", { "X-Outlive-Tab": name, "X-Outlive-Number": String(number) }, body, signal, priority);
   if (answer.headers.get("content-type") !== "application/octet-stream") return { answer };
   const data = await answer.arrayBuffer();
   try {
@@ -164,7 +164,7 @@ async function sent(method, given, signal) {
 }
 
 // A browser opens six connections to a server: of all its pages, four calls may wait there. Others look again and
-// again, rarely in a hidden tab, and what a person does finds a connection free
+// again, behind what a person does, and rarely in a hidden tab
 async function held(method, act, signal) {
   for (const slot of method === "jobs" ? [method] : [1, 2, 3]) {
     const done = await navigator.locks.request(`outlive-${slot}`, { ifAvailable: true }, async (lock) => lock && [await act({})]);
@@ -175,22 +175,23 @@ async function held(method, act, signal) {
   return act({ wait_ms: 0 });
 }
 
-export function call(method, given = {}, signal = undefined) {
-  return given.wait_ms ? held(method, (more) => one(method, { ...given, ...more }, signal), signal) : one(method, given, signal);
+export function call(method, given = {}, signal) {
+  const act = (more) => one(method, { ...given, ...more }, signal, given.wait_ms || method === "samples" ? "low" : "high");
+  return given.wait_ms ? held(method, act, signal) : act();
 }
 
 // One call. Errors: Refused with the server's error object; TypeError without a connection; AbortError.
-async function one(method, given = {}, signal = undefined) {
+async function one(method, given, signal, priority) {
   if (ended) throw ended;
   const before = tab;
-  let { answer, found } = await sent(method, given, signal);
+  let { answer, found } = await sent(method, given, signal, priority);
   if (answer.status === 401 && !found) { // it has forgotten this tab, or is another server
     try {
       if (tab === before) await join();
     } catch (error) {
       throw error instanceof Refused ? over() : error;
     }
-    ({ answer, found } = await sent(method, given, signal));
+    ({ answer, found } = await sent(method, given, signal, priority));
   }
   if (!found) throw answer.ok || answer.status === 401 ? over() : refusal(answer.status, {});
   tell(true);
@@ -198,6 +199,6 @@ async function one(method, given = {}, signal = undefined) {
   return found;
 }
 
-export function run(action, given = {}, signal = undefined) {
+export function run(action, given = {}, signal) {
   return call("process", { action, ...given }, signal);
 }

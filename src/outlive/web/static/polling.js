@@ -1,4 +1,4 @@
-// Long polls: calls again and again, until there is no more to ask.
+// Long polls: calls again and again.
 
 // What the server refused, with its error object
 export class Refused extends Error {

@@ -86,8 +86,7 @@ const CURVES = [
   { name: "output", colour: "--asks", shown: (rate) => `${bytes(Math.round(rate))}/s`, least: 1 },
 ];
 
-// The curves of a job, below each other, over one axis of time → what draws them. A click calls picked(seq), with where
-// its output ended then
+// The curves of a job over one axis of time → what draws them. A click calls picked(seq): where its output ended then
 export function curvesOf(element, id, picked) {
   const parts = CURVES.map((part) => ({ ...part, canvas: h("canvas", { role: "img", "aria-label": part.name }), value: h("span.value") }));
   element.append(...parts.map((part) => h("div.curve", part.canvas, h("div.name", `${part.name} `, part.value))));
