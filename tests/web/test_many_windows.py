@@ -105,6 +105,9 @@ def test_a_hidden_page_asks_for_nothing_but_the_questions_it_promised_to_tell(ta
     line = "i=0; while :; do i=$((i+1)); echo line $i; sleep 0.3; done"
     jobs = [cli.ok("run", "--snapshot-after", "0", line)["job_id"] for _ in range(5)]
     lively = per_minute(window)
+    for _ in range(2):  # it looks ten times a minute, and may be told 60 kB meanwhile
+        look = page.wait_for_event("requestfinished", timeout=60_000)
+        assert sum(look.sizes().values()) <= 6_000
     assert len(tab.asked) > asked
     for job in jobs:
         cli.ok("kill", job, "--grace-ms", "0")
