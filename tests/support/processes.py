@@ -91,27 +91,43 @@ def descendants(pid: int) -> set[int]:
 def wait_gone(place: Path, timeout: float, but: Collection[int] = ()) -> dict[int, str]:
     """What is still there when nothing is, or `timeout` seconds are over."""
     deadline = time.monotonic() + timeout
-    while ((left := of(place, but)) or _may_take_over(but)) and time.monotonic() < deadline:
+    while True:
+        left, settled = _look(place, but)
+        if (settled and not left) or time.monotonic() > deadline:
+            return left
         time.sleep(POLL_S)
-    return left
 
 
-def _may_take_over(but: Collection[int]) -> bool:
-    """Whether the supervisor of any guardian has ended. Such a guardian ends too, or takes the job over; until then it
-    holds nothing by which it is found to be a test's."""
+def _look(place: Path, but: Collection[int]) -> tuple[dict[int, str], bool]:
+    """What belongs to `place`; and whether nobody was about to follow it meanwhile. A guardian whose supervisor has ended
+    ends too, or takes the job over; until then it holds nothing by which it is found to be a test's, and while the others
+    are read it may have gone from the first to the second."""
+    before = _guardians(but)
+    left = of(place, but)
+    after = _guardians(but)
+    return left, all(below and before.get(pid, below) == below for pid, below in after.items())
+
+
+def _guardians(but: Collection[int]) -> dict[int, set[int]]:
+    """Every guardian, with its living children: its supervisor, if that has not ended."""
+    found: dict[int, set[int]] = {}
     for pid in all_pids():
         if pid not in but and name(pid) == "holdfast" and is_alive(pid) and _state(pid) != "T":
-            below = _read(pid, f"task/{pid}/children").split()
-            if not any(is_alive(int(child)) for child in below) and is_alive(pid):
-                return True
-    return False
+            below = {int(child) for child in _read(pid, f"task/{pid}/children").split()}
+            living = {child for child in below if is_alive(child)}
+            if is_alive(pid):
+                found[pid] = living
+    return found
 
 
 def end_all(place: Path, timeout: float = 20, but: Collection[int] = ()) -> dict[int, str]:
     """SIGKILL what belongs to `place`, again and again (a guardian takes over from its supervisor). Names them."""
     ended: dict[int, str] = {}
     deadline = time.monotonic() + timeout
-    while ((left := of(place, but)) or _may_take_over(but)) and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        left, settled = _look(place, but)
+        if settled and not left:
+            break
         for pid, what in left.items():
             ended[pid] = what
             _kill(pid, place)
