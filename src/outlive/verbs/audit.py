@@ -116,7 +116,7 @@ def _hint(to: str, entries: list[dict[str, object]], before: str | None) -> str 
     return "No entry fits, or the entry named by --before was deleted by rotation." if before and not entries else None
 
 
-VERB = Verb(
+AUDIT = Verb(
     "audit",
     "Show who did what: the audit record, the newest entry first.",
     audit,
@@ -134,6 +134,5 @@ VERB = Verb(
         Arg("before", STR, "Only entries before this one, the next_before of an earlier answer.", metavar="ID"),
     ),
     result=Audit,
-    mcp=False,
     detail="Nothing is recorded unless [audit] of the configuration says where: to = \"file\" or \"syslog\".",
 )  # fmt: skip

@@ -261,7 +261,6 @@ INSTALL = Verb(
     "beside it as FILE.before-outlive. A server of that name is replaced only if it is provably outlive. The same call "
     "again changes nothing. Members that the client needs besides are added unless the entry has them. --root, --config and "
     "OUTLIVE_ROOT are passed on. --all does what it can, and fails if a file cannot be changed. Clients: " + ", ".join(CLIENTS) + ".",
-    mcp=False,
 )  # fmt: skip
 
 UNINSTALL = Verb(
@@ -280,5 +279,4 @@ UNINSTALL = Verb(
     detail="Everything else in the file stays as it is. FILE.before-outlive, the copy from before the first change, is removed "
     "if the file is again as it was then. A server of that name is taken out only if it is provably outlive. --all does "
     "what it can, and fails if a file cannot be changed. Jobs go on.",
-    mcp=False,
 )

@@ -191,7 +191,7 @@ def _key_of(given: str, approvals: Approvals) -> str:
     raise invalid("approval", f"{what}: {given}", hint="`outlive policy list` shows the ids.")
 
 
-CHECK = Verb(
+POLICY_CHECK = Verb(
     "policy check",
     "Show what the policy decides about a command, and by which rule. Nothing is run.",
     policy_check,
@@ -209,20 +209,18 @@ CHECK = Verb(
         Arg("host", STR, "Host that it would run on (default: the configuration's, local).", metavar="NAME"),
     ),
     result=PolicyCheck,
-    mcp=False,
     detail="The strictest decision about any of the commands counts. Where it cannot be known which programs a command runs, "
     "the answer says why. What was approved for always is not taken into account.",
 )  # fmt: skip
-LIST = Verb(
+POLICY_LIST = Verb(
     "policy list",
     "Show the rules, and the commands that a person approved for always.",
     policy_list,
     result=PolicyList,
-    mcp=False,
     detail="An approval for always (`outlive approve --always`) counts for exactly this command, with the same directory, "
     "shell, variables and their values, input, terminal, host, sandbox, resources and notifications.",
 )
-FORGET = Verb(
+POLICY_FORGET = Verb(
     "policy forget",
     "Take back commands that were approved for always: they are asked about again.",
     policy_forget,
@@ -232,6 +230,5 @@ FORGET = Verb(
         Arg("everything", BOOL, "Take all of them back.", default=False, cli="--all"),
     ),
     result=Forgotten,
-    mcp=False,
     detail="Running servers ask about the next such command. A job that was approved already runs on.",
 )  # fmt: skip

@@ -30,7 +30,7 @@ def document() -> dict[str, Any]:
     """Return the content of `schema/outlive.schema.json`."""
     answering = [verb for verb in map(verbs.load, verbs.names()) if verb.result]
     kinds = {verb.type: _answer(verb) for verb in answering}
-    briefs = {f"{verb.type}_brief": _brief(verb) for verb in answering if verb.mcp}
+    briefs = {f"{verb.type}_brief": _brief(verb) for verb in answering if verb.right}
     definitions = {**dict(sorted((kinds | briefs).items())), "error": _error()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -187,4 +187,4 @@ def _error() -> dict[str, Any]:
     }
 
 
-VERB = Verb("schema", "Print the JSON Schema of every answer.", schema, result=SchemaDocument, mcp=False)
+SCHEMA = Verb("schema", "Print the JSON Schema of every answer.", schema, result=SchemaDocument)
