@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
@@ -92,9 +93,8 @@ def _checked_history(ctx: Context) -> PolicyCheck:
             continue
         one = commands.strictest_of(ctx, policy, known, {**dict.fromkeys(known.masked_env, ""), **known.env})
         counts[one.decision] += 1
-        key = one.decision, one.rule, one.reason
-        group = groups.setdefault(key, CheckedJobs(**_group(key), jobs=0, example=known.command))
-        group.jobs += 1
+        new = CheckedJobs(decision=one.decision, rule=one.rule, reason=one.reason, jobs=0, example=known.command)
+        groups.setdefault((one.decision, one.rule, one.reason), new).jobs += 1
     strictest = next((one for one in reversed(DECISIONS) if counts[one]), ALLOW)
     return PolicyCheck(
         decision=strictest,
@@ -105,28 +105,19 @@ def _checked_history(ctx: Context) -> PolicyCheck:
         cwd=ctx.cwd,
         counts=counts,
         history=sorted(groups.values(), key=lambda group: -group.jobs),
-        hint=_advice(counts, groups),
+        hint=_advice(counts, groups.values()),
     )
 
 
-def _group(key: tuple[str, str, str | None]) -> dict[str, Any]:
-    return {"decision": key[0], "rule": key[1], "reason": key[2]}
-
-
-def _advice(counts: dict[str, int], groups: dict[tuple[str, str, str | None], CheckedJobs]) -> str:
+def _advice(counts: dict[str, int], groups: Iterable[CheckedJobs]) -> str:
     """Say how often a person would have been asked, and what asks less."""
     total = sum(counts.values())
     said = f"Of the newest {total} jobs {counts[ASK]} would have waited for a person, {counts[DENY]} would have been denied."
-    unread = sum(
-        group.jobs
-        for group in groups.values()
-        if (group.decision, group.rule) == (ASK, decide.DEFAULT) and group.reason
-    )
+    unread = sum(one.jobs for one in groups if (one.decision, one.rule) == (ASK, decide.DEFAULT) and one.reason)
     if not unread:
         return said
-    return (
-        f"{said} {unread} of them because it cannot be known what they run: a rule with unknown = true decides these."
-    )
+    why = f"{unread} of them because it cannot be known what they run: a rule with unknown = true decides these."
+    return f"{said} {why}"
 
 
 def policy_list(ctx: Context) -> PolicyList:

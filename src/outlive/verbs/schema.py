@@ -78,7 +78,7 @@ def _described(made: dict[str, Any], description: str) -> dict[str, Any]:
 
 
 def _of_field(field: Field, hint: Any) -> dict[str, Any]:
-    choices = list(typing.get_args(hint)) if isinstance(hint, types.UnionType) or _is_union(hint) else [hint]
+    choices = [*typing.get_args(hint)] if typing.get_origin(hint) in (types.UnionType, typing.Union) else [hint]
     nullable = _NULL in choices and not field.hides_null
     choices = [choice for choice in choices if choice is not _NULL]
     if len(choices) > 1:  # Cut | Literal[False]
@@ -89,10 +89,6 @@ def _of_field(field: Field, hint: Any) -> dict[str, Any]:
     if made.get("minimum", 0) is None:
         del made["minimum"]
     return _described(made, field.help)
-
-
-def _is_union(hint: Any) -> bool:
-    return typing.get_origin(hint) is typing.Union
 
 
 def _of_type(hint: Any) -> dict[str, Any]:
