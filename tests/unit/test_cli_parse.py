@@ -21,7 +21,7 @@ RUN = Verb(
         Arg("env", spec.ENV, "Variables."),
         Arg("tags", spec.STRS, "Tags.", cli="--tag", default=[]),
         Arg("snapshot_after_ms", spec.MS, "Answer after.", cli="--snapshot-after", default=10_000),
-        Arg("timeout_ms", spec.MS, "End after.", cli="--timeout", mcp="", cli_default=0),
+        Arg("timeout_ms", spec.MS, "End after.", cli="--timeout", mcp="", default=0),
         Arg("timeout_ms", spec.SECONDS, "End after.", cli="", mcp="timeout", default=1_800.0),
         Arg("wait", spec.BOOL, "Wait.", default=False),
         Arg("title", spec.STR, "A name."),

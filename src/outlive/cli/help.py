@@ -171,7 +171,7 @@ def _bounds(arg: Arg) -> list[str]:
 
 
 def _default(arg: Arg) -> str | None:
-    default = arg.cli_default
+    default = arg.default
     if default is None or isinstance(default, bool) or default in ("", [], (), {}):
         return None
     if isinstance(default, (list, tuple)):

@@ -246,7 +246,7 @@ class _Reader:
         """
         values = {arg.name: self._value(arg) for arg in self.args if arg.cli}
         for arg in self.args:
-            values.setdefault(arg.name, _fresh(arg.cli_default))
+            values.setdefault(arg.name, _fresh(arg.default))
         return values
 
     def _value(self, arg: Arg) -> object:
@@ -260,7 +260,7 @@ class _Reader:
         if arg.required:
             hint = f"`outlive {self.verb} --help` shows what it takes."
             raise invalid(arg.name, f"{self.verb} needs {arg.cli}", hint=hint, usage=True)
-        return _fresh(arg.cli_default)
+        return _fresh(arg.default)
 
 
 def _owners(flag: str) -> list[str]:

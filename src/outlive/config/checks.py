@@ -80,9 +80,8 @@ def checked(section: str, key: str, value: Any, where: str) -> object:
         raise mistake(f"{where}: {section}.{key} is at most {most}, not {value}")
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
         raise mistake(f"{where}: serve.workdir is an absolute path, not {value!r}")
-    if (section, key) == ("policy", "default"):
-        if value not in DECISIONS:
-            raise mistake(f"{where}: policy.default is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}, not {value!r}")
+    if (section, key) == ("policy", "default") and value not in DECISIONS:
+        raise mistake(f"{where}: policy.default is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}, not {value!r}")
     if (section, key) in (("gc", "older_than"), ("policy", "ask_timeout")) and (key, value) != ("ask_timeout", "0"):
         _measured(partial(duration_ms, bare_unit=None), value, f"{section}.{key}", where)
     return value

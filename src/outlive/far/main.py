@@ -221,7 +221,6 @@ class Peer:
         self._loop.stop()
 
     def _used(self) -> dict[str, object]:
-        """Return what the job uses now."""
         inspection = self._inspect()
         if inspection is None or self._job is None:
             return {"ok": True}

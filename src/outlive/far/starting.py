@@ -36,7 +36,6 @@ _KEPT_S = 86_400  # so long no connection of before lives
 
 
 def context(store: Store, env: dict[str, str], owner: str = "cli") -> Context:
-    """Return the context of what a mirror asks for."""
     return Context(
         store,
         Config({}, None),

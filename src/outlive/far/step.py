@@ -37,7 +37,6 @@ def _answered(message: bytes, root: str, job_id: str) -> bytes | None:
 
 
 def _used(root: str, job_id: str) -> dict[str, object]:
-    """Return what the job uses now."""
     store = Store.existing(root)
     with JobDir.open(store, job_id) as job, Output(job) as output:
         inspection = inspect_job(store, job)

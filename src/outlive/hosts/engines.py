@@ -23,8 +23,6 @@ _ENGINES = {"slurm": "outlive.hosts.slurm.engine:ENGINE", "ssh": "outlive.hosts.
 class Host:
     """A host of the configuration: its name, its kind, and its settings."""
 
-    __slots__ = ("kind", "name", "settings")
-
     def __init__(self, name: str, settings: HostSettings) -> None:
         self.name = name
         self.kind = settings.kind

@@ -7,8 +7,6 @@ prints. The patterns are strings, compiled (and cached by `re`) at their first u
 milliseconds, and most output has no escape sequence.
 """
 
-from __future__ import annotations
-
 MAX_SEQUENCE_BYTES = 4_096  # a longer unfinished sequence is garbage, not a sequence
 
 _CSI = r"(?:\x1b\[|\x9b)"

@@ -50,8 +50,6 @@ class _Line:
     again and again would take quadratic time.
     """
 
-    __slots__ = ("blanks", "cells", "column")
-
     def __init__(self, blanks: int) -> None:
         self.blanks = blanks
         self.cells: list[str] = []

@@ -28,8 +28,6 @@ class Screen:
     the cursor, from 0. `since`: the output position from which it was rendered. `exact`: False if
     something that was printed before may be missing."""
 
-    __slots__ = ("alternate", "cols", "column", "cursor_visible", "emulator", "exact", "lines", "row", "rows", "since")
-
     def __init__(self, emulator: Emulator, since: int, *, exact: bool) -> None:
         self.emulator = emulator
         self.lines = emulator.text()

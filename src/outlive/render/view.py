@@ -17,8 +17,6 @@ class View:
     beginning and the end. `encoding` of the output; None: UTF-8, or what its byte order mark says. (A NamedTuple would
     take a call of the command line 1 ms.)"""
 
-    __slots__ = ("encoding", "matchers", "max_bytes", "raw", "show")
-
     def __init__(
         self,
         max_bytes: int,

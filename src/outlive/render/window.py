@@ -100,16 +100,11 @@ def tails(
     before a gap do not belong to them. `encoding`: as of a View. `more`: output can still follow, so an
     incomplete character at the end is left out."""
     text = text_of(output, encoding)
-    texts, included, crossed = [], [], False
-    for stream in (0, 1):
-        if stream not in streams:
-            texts.append("")
-            included.append(0)
-            continue
-        shown, count, cut = output.steady(_tail, output, stream, lines, max_bytes, text, more)
-        texts.append(shown)
-        included.append(count)
-        crossed = crossed or cut
+    texts, included, crossed = ["", ""], [0, 0], False
+    for stream in streams:
+        shown = output.steady(_tail, output, stream, lines, max_bytes, text, more)
+        texts[stream], included[stream] = shown[:2]
+        crossed = crossed or shown[2]
     return Tails(
         stdout_tail=texts[0],
         stderr_tail=texts[1],

@@ -13,8 +13,6 @@ from outlive.jobs.context import Context
 from outlive.jobs.permission import approval, facts
 from outlive.jobs.permission.person import person, require_person
 from outlive.store import approval as answers
-from outlive.store.inspection.inspect import Inspection
-from outlive.store.job_dir import JobDir
 from outlive.verbs.spec import BOOL, JOB_ID, STR, Arg, Verb
 
 NO_TITLES = "the jobs that wait may share it"
@@ -23,40 +21,37 @@ NO_TITLES = "the jobs that wait may share it"
 def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None = None) -> Approved:
     """Approve a pending job and have it started. With `always`, the same command, with everything
     that decides what it does, is approved from now on."""
-    by = person(f"outlive {ctx.verb or 'approve'}")
-    require_person(ctx.store)
-    with lookup.open_exactly(ctx, job, "approve", NO_TITLES) as job_dir:
-        inspection = approval.decide(ctx, job_dir, answers.APPROVED, by=by, reason=reason)
-        if always:
-            approval.remember(inspection.definition, by)
-        return Approved(always=always, **_about(inspection, job_dir))
+    return Approved(always=always, **_decided(ctx, job, answers.APPROVED, reason, always=always))
 
 
 def deny(ctx: Context, *, job: str, reason: str | None = None) -> Answered:
     """Deny a pending job: it ends without having run."""
-    by = person(f"outlive {ctx.verb or 'deny'}")
+    return Answered(**_decided(ctx, job, answers.DENIED, reason))
+
+
+def _decided(ctx: Context, named: str, decision: str, reason: str | None, *, always: bool = False) -> dict[str, Any]:
+    """Decide, and return the arguments of both answers."""
+    verb = "approve" if decision == answers.APPROVED else "deny"
+    by = person(f"outlive {ctx.verb or verb}")
     require_person(ctx.store)
-    with lookup.open_exactly(ctx, job, "deny", NO_TITLES) as job_dir:
-        inspection = approval.decide(ctx, job_dir, answers.DENIED, by=by, reason=reason)
-        return Answered(**_about(inspection, job_dir))
-
-
-def _about(inspection: Inspection, job: JobDir) -> dict[str, Any]:
-    """Return the arguments of both answers."""
-    definition, state = inspection.definition, inspection.state
-    ended = state.finished and state.message
-    return {
-        "job": Job(job_id=job.job_id, state=state.state),
-        "short_id": short_id(job.job_id),
-        "name": definition.name,
-        "command": definition.command,
-        "command_bytes": definition.command_bytes,
-        "cwd": definition.cwd,
-        "pid": state.pid,
-        "approval": {**(job_answer.approval_of(inspection, job) or {}), "facts": facts.shown(definition)},
-        "reason": state.reason if ended else ABSENT,
-        "message": state.message if ended else None,
-    }
+    with lookup.open_exactly(ctx, named, verb, NO_TITLES) as job:
+        inspection = approval.decide(ctx, job, decision, by=by, reason=reason)
+        definition, state = inspection.definition, inspection.state
+        if always:
+            approval.remember(definition, by)
+        ended = state.finished and state.message
+        return {
+            "job": Job(job_id=job.job_id, state=state.state),
+            "short_id": short_id(job.job_id),
+            "name": definition.name,
+            "command": definition.command,
+            "command_bytes": definition.command_bytes,
+            "cwd": definition.cwd,
+            "pid": state.pid,
+            "approval": {**(job_answer.approval_of(inspection, job) or {}), "facts": facts.shown(definition)},
+            "reason": state.reason if ended else ABSENT,
+            "message": state.message if ended else None,
+        }
 
 
 _REASON = Arg("reason", STR, "A sentence for the caller of the job.", metavar="TEXT")

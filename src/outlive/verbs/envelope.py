@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from outlive import fastjson, verbs
 from outlive.answers import FIRST, LAST
 from outlive.errors import OutliveError
@@ -49,13 +51,10 @@ def failure(error: OutliveError) -> dict[str, object]:
 
 def encoded(envelope: dict[str, object]) -> bytes:
     """Return the envelope as one line of UTF-8 JSON, without the newline."""
+    how: Any = {"allow_nan": False, "separators": (",", ":")}
     try:
-        return _dumped(envelope, ascii_only=False).encode("utf-8")
+        return fastjson.dumps(envelope, ensure_ascii=False, **how).encode("utf-8")
     except UnicodeEncodeError:
         # A path or argument that is no UTF-8 holds lone surrogates here; as \udcXX they are valid
         # JSON.
-        return _dumped(envelope, ascii_only=True).encode("ascii")
-
-
-def _dumped(envelope: dict[str, object], *, ascii_only: bool) -> str:
-    return fastjson.dumps(envelope, ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"))
+        return fastjson.dumps(envelope, ensure_ascii=True, **how).encode("ascii")

@@ -77,7 +77,6 @@ def list_jobs(
 
 
 def _shown_bytes(ctx: Context, entry: Listed) -> int:
-    """Return how many bytes of the answer an entry takes."""
     full = entry.to_dict()
     return len(fastjson.dumps(full if ctx.detail == FULL else brief.of_entry(full, Listed)))
 

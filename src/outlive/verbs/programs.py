@@ -1,7 +1,5 @@
 """Verbs that take over the process: cli/main.py names the function of each."""
 
-from __future__ import annotations
-
 from outlive import limits
 from outlive.answers.administration import Ui
 from outlive.verbs.spec import ANSWERS, BOOL, INT, JOB, PATH, STR, STRS, TOOLS, Arg, Verb

@@ -1,8 +1,6 @@
 """Arguments that several verbs declare alike: what a job is, what of its output an answer shows,
 how long a call waits."""
 
-from __future__ import annotations
-
 from outlive import limits
 from outlive.core.records import GIT, MATCH_TYPES, NETWORKS, REGEX, SANDBOXES
 from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, OBJECT, PATH, SECONDS, SHOW, STR, STRS, WORDS, Arg

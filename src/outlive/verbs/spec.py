@@ -49,8 +49,7 @@ class _Declaration:
         """Work out what a declaration leaves to its other values."""
 
 
-_AS_NAMED: Any = None
-_AS_EVERYWHERE: Any = None
+_DERIVED: Any = None  # from another value: __post_init__
 
 
 class Arg(_Declaration):
@@ -68,14 +67,13 @@ class Arg(_Declaration):
     help: str
     default: Any = None  # the value when the caller leaves the argument out
     required: bool = False
-    cli: str = _AS_NAMED
-    mcp: str = _AS_NAMED
+    cli: str = _DERIVED
+    mcp: str = _DERIVED
     aliases: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
-    cli_default: Any = _AS_EVERYWHERE
-    mcp_default: Any = _AS_EVERYWHERE
+    mcp_default: Any = _DERIVED
     metavar: str | None = None
     hidden: bool | str = False  # accepted but not listed; "mcp": not listed there alone
     mcp_help: str | None = None  # in place of `help` in the schema; "": the name says it all
@@ -86,7 +84,6 @@ class Arg(_Declaration):
     def __post_init__(self) -> None:
         self.cli = "--" + self.name.replace("_", "-") if self.cli is None else self.cli
         self.mcp = self.name if self.mcp is None else self.mcp
-        self.cli_default = self.default if self.cli_default is None else self.cli_default
         self.mcp_default = self.default if self.mcp_default is None else self.mcp_default
 
 
@@ -176,12 +173,12 @@ class Verb(_Declaration):
     function: Callable[..., Any] | str = ""
     args: tuple[Arg, ...] = ()
     result: _Record | None = None  # what it answers (outlive/answers); None: nothing
-    type: str = _AS_NAMED
+    type: str = _DERIVED
     cli: bool = True
     detail: str = ""  # a paragraph below the usage line of --help
     follower: str = ""  # (ctx, emit, **arguments), waits: --follow, one object a line
     right: str = ""  # that a caller over MCP needs for it (core/rights.py); "": it is not offered there
-    action: str = _AS_NAMED  # its name over MCP
+    action: str = _DERIVED  # its name over MCP
     section: str | None = None  # of the configuration, without which it has no use and is not listed over MCP
 
     def __post_init__(self) -> None:

@@ -28,8 +28,6 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 class Entry:
     """One job: Slurm's id, its word for the state, why it waits, and when it started or is to start (Unix seconds)."""
 
-    __slots__ = ("job_id", "reason", "start", "state")
-
     def __init__(self, words: list[str]) -> None:
         self.job_id, _, self.state, reason, _, start, _ = words
         self.reason = None if reason in ("", "None") else reason
@@ -39,8 +37,6 @@ class Entry:
 class Snapshot:
     """`jobs` by their names, which are our ids; `failed`: why Slurm did not answer; `at`: when (Unix
     seconds)."""
-
-    __slots__ = ("at", "failed", "jobs")
 
     def __init__(self, text: str, at: float) -> None:
         *lines, last = text.splitlines() or [""]

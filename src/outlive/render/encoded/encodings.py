@@ -28,8 +28,6 @@ class Encoding:
     """One encoding. `width`: bytes of a unit of UTF-16 or UTF-32, else 1. `mark`: bytes of a byte
     order mark at the beginning, which are no text. `alone`: whether each byte is a character."""
 
-    __slots__ = ("_newlines", "alone", "mark", "name", "width")
-
     def __init__(self, name: str, mark: int = 0) -> None:
         self.name = name
         self.width = _WIDTHS.get(name, 1)

@@ -1,7 +1,5 @@
 """What a client may do that is about no job."""
 
-from __future__ import annotations
-
 from outlive.answers.administration import Help, Hosts
 from outlive.core.records import EXEC, READ
 from outlive.verbs.spec import STR, Arg, Verb

@@ -1,7 +1,5 @@
 """What ends jobs, and deletes them."""
 
-from __future__ import annotations
-
 from outlive import limits
 from outlive.answers.ending import Collected, Deleted, Killed
 from outlive.core.records import CONTROL

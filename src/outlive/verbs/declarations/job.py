@@ -1,7 +1,5 @@
 """What a job is."""
 
-from __future__ import annotations
-
 from outlive.answers.job import Status
 from outlive.core.records import READ
 from outlive.verbs.spec import JOB, Verb

@@ -1,7 +1,5 @@
 """What finds jobs, and changes what is known of one."""
 
-from __future__ import annotations
-
 from outlive import limits
 from outlive.answers.listing import List, NotifySet, Tagged
 from outlive.core.records import CONTROL, MATCH_TYPES, READ, STATES

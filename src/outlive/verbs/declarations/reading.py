@@ -1,7 +1,5 @@
 """What reads a job: what it printed, what happened to it, what it uses."""
 
-from __future__ import annotations
-
 from outlive import limits
 from outlive.answers.reading import Events, Log, Polled, Screen, Tail, Used, Wait
 from outlive.core.records import READ

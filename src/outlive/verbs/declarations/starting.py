@@ -1,7 +1,5 @@
 """What starts a job, or defines one to start."""
 
-from __future__ import annotations
-
 from outlive.answers.starting import Created, Started
 from outlive.core.records import EXEC
 from outlive.verbs import shared_args

@@ -1,7 +1,5 @@
 """What types into a job."""
 
-from __future__ import annotations
-
 from outlive import limits
 from outlive.answers.writing import Resized, Written
 from outlive.core.records import CONTROL
