@@ -373,7 +373,7 @@ export function show(parts, signal, page, id) {
 
   // --- keys ---
 
-  const when = { approve: isAsked, deny: isAsked, kill: runs, restart: isOver, edit: isOver, remove: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: isOver, comparePassed: isOver, keyboard: () => terminal && !terminal.over, view: () => job.pty };
+  const when = { approve: isAsked, deny: isAsked, kill: runs, restart: isOver, edit: isOver, remove: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: isOver, comparePassed: isOver, keyboard: () => terminal?.over === false, view: () => job.pty };
   page.does({
     approve: () => notice.querySelector(".good").focus(), deny: () => notice.querySelector("input").focus(),
     kill, restart, edit, remove, write, tag, notify, download,
