@@ -119,7 +119,7 @@ def test_several_rows_are_picked_by_keys_and_clicks_and_deleted_together(tab: Ta
     page.keyboard.press("j")
     page.keyboard.press("x")
     page.get_by_text("1 picked").wait_for()
-    page.get_by_role("checkbox", name="Pick c").click(modifiers=["Shift"])  # and d, which is between them
+    page.get_by_role("checkbox", name="Select c").click(modifiers=["Shift"])  # and d, which is between them
     page.get_by_text("3 picked").wait_for()
     page.keyboard.press("k")  # the keys go on where the hand clicked
     page.keyboard.press("x")
