@@ -95,9 +95,9 @@ def test_failed_is_what_the_list_of_the_command_line_calls_so(tab: Tab, cli: Cli
     assert wanted == ["code", "denied", "killed", "late"]
     page = tab.page
     until(lambda: len(names(tab)) == 5)
-    page.locator(".chip.failed").click()
+    page.locator(".chip[data-do=failed]").click()
     until(lambda: names(tab) == wanted)
-    page.locator(".chip.all").click()
+    page.locator(".chip[data-do=all]").click()
     page.locator("#filter").fill("is:failed")
     until(lambda: names(tab) == wanted)
 
