@@ -130,8 +130,11 @@ def test_a_page_that_looks_is_told_what_running_jobs_use(browser: Browser, cli: 
     assert browser.refused("samples", jobs=[1])[1]["code"] == "invalid_argument"
 
 
-def test_what_a_job_used_is_kept_though_no_page_was_open(browser: Browser, cli: Cli, root: Path) -> None:
-    job = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", "echo begun; while :; do :; done")["job_id"]
+@pytest.mark.parametrize("walls", [(), ("--sandbox", "read-only")], ids=["open", "in a sandbox"])
+def test_what_a_job_used_is_kept_though_no_page_was_open(
+    browser: Browser, cli: Cli, root: Path, walls: tuple[str, ...]
+) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", *walls, "--", "sh", "-c", "echo begun; while :; do :; done")["job_id"]
     file = root / job / "usage.ndjson"
     until(lambda: file.exists() and file.stat().st_size, what="a sample")
     os.kill(pair.supervisor(job), signal.SIGKILL)
