@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from outlive.config import Config
+from outlive.core.declared import Declared
 from outlive.core.records import Definition
 from outlive.core.rights import Rights
 
@@ -14,58 +15,37 @@ if TYPE_CHECKING:  # TAB loads this, and needs no store
     from outlive.store.root import Store
 
 
-class Context:
+_NONE: Mapping[str, str | None] = {}
+
+
+class Context(Declared):
     """What a verb knows of its caller.
 
-    `owner` is the name that the caller's jobs belong to. `client` is the key of the read position
-    that MCP keeps for each client; with None no position is kept, and reading starts at 0. `inbox`
-    holds the notices of the caller's jobs; the command line has none. `scope`
-    is recorded with the jobs that the caller makes. `wall` is the scope whose jobs alone exist for
-    this caller; with None all jobs do. Jobs are looked up and enumerated in `jobs/lookup.py` alone,
-    which keeps the wall. `rights` bound what the caller may do, and in which directory; None: all.
+    Jobs are looked up and enumerated in `jobs/lookup.py` alone, which keeps the wall.
     """
 
-    __slots__ = (
-        *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
-        *("cwd", "env", "launcher", "job_id", "awaited", "flags", "detail"),
-        *("token", "verb", "decision", "warnings", "later", "ceiling", "asks", "titles", "progress", "sent", "_shell"),
-        *("ended_sessions", "of_others", "left"),
-    )
+    store: Store
+    config: Config
+    face: str  # "cli" | "mcp"
+    owner: str  # the name that the caller's jobs belong to
+    # The key of the read position that MCP keeps for each client; None: none is kept, and reading starts at 0
+    client: str | None
+    cwd: str | None  # the directory of a job that names none
+    env: dict[str, str]  # what a job inherits
+    launcher: Any  # of launch.from_cli or launch.fork_server_client
+    shell: tuple[str, ...]  # the words that run a shell string
+    inbox: Inbox | None = None  # the notices of the caller's jobs; the command line has none
+    scope: str | None = None  # is recorded with the jobs that the caller makes
+    wall: str | None = None  # the scope whose jobs alone exist for this caller; None: all jobs do
+    rights: Rights | None = None  # what the caller may do, and in which directory; None: all
+    # The most that this caller's jobs may do: {"mode", "network"} of a sandbox, both may be missing
+    ceiling: dict[str, str] | None = None
+    token: str | None = None  # the name of the caller's token, over HTTP
+    verb: str | None = None  # as typed: "kill", "token add"
+    flags: Mapping[str, str | None] = _NONE  # --root and --config as typed; None where they were not
+    detail: str = "full"  # the size of the answer: brief shows no snapshot
 
-    def __init__(
-        self,
-        store: Store,
-        config: Config,
-        *,
-        face: str,
-        owner: str,
-        client: str | None,
-        cwd: str | None,
-        env: dict[str, str],
-        launcher: Any,
-        shell: tuple[str, ...] | Callable[[], tuple[str, ...]],
-        inbox: Inbox | None = None,
-        scope: str | None = None,
-        wall: str | None = None,
-        rights: Rights | None = None,
-        ceiling: dict[str, str] | None = None,
-        token: str | None = None,
-        verb: str | None = None,
-        flags: Mapping[str, str | None] | None = None,
-    ) -> None:
-        self.store = store
-        self.config = config
-        self.face = face  # "cli" | "mcp"
-        self.owner = owner
-        self.client = client
-        self.inbox = inbox
-        self.scope = scope
-        self.wall = wall
-        self.rights = rights
-        # The most that this caller's jobs may do: {"mode", "network"} of a sandbox, both may be missing
-        self.ceiling = ceiling
-        self.token = token  # the name of the caller's token, over HTTP
-        self.verb = verb  # as typed: "kill", "token add"
+    def __post_init__(self) -> None:
         self.decision: dict[str, str] = {}  # of the policy: decision and rule, for the audit record
         self.warnings: list[str] = []  # sentences that the answer adds to its hint
         # Title → id of the job that it named in this call, and a sentence if other jobs have it too
@@ -76,12 +56,6 @@ class Context:
         self.of_others: dict[str, str] = {}
         # What a person is told of a call that takes long: how much is done, of how much (None: not known), of what
         self.progress: Callable[[], tuple[int, int | None, str]] | None = None
-        self.cwd = cwd  # the directory of a job that names none
-        self.env = env  # what a job inherits
-        self.launcher = launcher  # of launch.from_cli or launch.fork_server_client
-        self._shell = shell
-        self.detail = "full"  # the size of the answer: brief shows no snapshot
-        self.flags = flags or {}  # --root and --config as typed; None where they were not
         # Runs a function that may wait beside the call, and goes on with it after the answer; None: nothing does
         self.later: Callable[[Callable[[], None]], None] | None = None
         # Asks the user of the client about a job; returns whether the answer of this call is the question
@@ -91,14 +65,6 @@ class Context:
         self.job_id: str | None = None  # the job that this call started, once known: ^C names it
         self.left = False  # whether it was noted that this call ended without an answer
         self.awaited: list[str] = []  # the jobs that this call waits for, once known: ^C names them too
-
-    @property
-    def shell(self) -> tuple[str, ...]:
-        """The words that run a shell string. They are looked up when they are first asked for: most
-        calls start nothing."""
-        if not isinstance(self._shell, tuple):
-            self._shell = self._shell()
-        return self._shell
 
     def warned(self, answer: dict[str, object], *, titles: bool = True) -> dict[str, object]:
         """Return the answer with the warnings of this call before its hint. With `titles` they say

@@ -7,10 +7,11 @@ declarations.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, dataclass_transform
+from typing import Any
 
 from outlive import limits
 from outlive.answers import Answer
+from outlive.core.declared import Declared
 from outlive.core.libraries import named
 from outlive.core.records import SHOWS
 from outlive.errors import argument, invalid
@@ -34,25 +35,10 @@ WORDS = "words"  # CLI: the rest of the command line. MCP: a string, or an array
 PATH = "path"  # a path; the CLI makes it absolute against its own directory
 
 
-@dataclass_transform()
-class _Declaration:
-    """Values in the order of the class, by position or by name, as those of a dataclass, whose import takes 12 ms."""
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        declared = type(self).__annotations__
-        if len(values) > len(declared) or not named.keys() <= declared.keys():
-            raise TypeError(f"{type(self).__name__} has no {values[len(declared) :] or named.keys() - declared.keys()}")
-        vars(self).update(zip(declared, values, strict=False), **named)
-        self.__post_init__()
-
-    def __post_init__(self) -> None:
-        """Work out what a declaration leaves to its other values."""
-
-
 _DERIVED: Any = None  # from another value: __post_init__
 
 
-class Arg(_Declaration):
+class Arg(Declared):
     """One argument of a verb.
 
     `cli` and `mcp` are the names on that face: by default `name` itself (with hyphens and `--` in front on the
@@ -161,7 +147,7 @@ def zero_means(arg: Arg) -> str | None:
 _Record = type[Answer]
 
 
-class Verb(_Declaration):
+class Verb(Declared):
     """One verb of both faces.
 
     Its functions are declared as they are, or as `module:function`, which is loaded when it is used.

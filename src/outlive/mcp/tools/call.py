@@ -424,7 +424,7 @@ class Calls:
             cwd=directory,
             env=caller.named(env),
             launcher=self._launcher,
-            shell=partial(shell_of, self._config, env),
+            shell=shell_of(self._config, env),
         )
 
     def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:
