@@ -13,7 +13,7 @@ import pytest
 
 from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from hosts.test_ssh import is_held
-from outlive.hosts.abandoned import NOT_ASKED
+from outlive.hosts.ends import NOT_ASKED
 from outlive.store import atomic_file
 from outlive.system import fault_points
 from support import fake_slurm, processes

@@ -13,7 +13,6 @@ from outlive.errors import OutliveError
 from outlive.matching import problem_matchers
 from outlive.matching.problem_matchers import Matcher
 from outlive.policy import rules
-from outlive.policy.rules import Rule
 
 
 def load(env: Mapping[str, str], path: str, given: list[str], *, must_exist: bool) -> Config:
@@ -59,9 +58,11 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
         for key, value in entries.items():
             where = _place(path, written, section, key)
             if (section, key) == ("policy", "rule"):
-                values[section, key] = _rules(value, path, written, where)
+                places = _places("policy.rule", value, path, written, where)
+                values[section, key] = rules.parsed(value, places.__getitem__)
             elif (section, key) == ("output", "problem_matcher"):
-                values[section, key] = _matchers(value, path, written, where)
+                places = _places("output.problem_matcher", value, path, written, where)
+                values[section, key] = tuple(map(_matcher, value, places))
             elif section == "hosts":
                 where = _place(path, written, f"hosts.{key}")
                 values[section, key] = host_settings.checked(key, value, where)
@@ -72,31 +73,21 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
     return values
 
 
-def _rules(value: object, path: str, text: str, where: str) -> list[Rule]:
-    """Return the rules of a policy. Errors: config_error."""
+def _places(name: str, value: object, path: str, text: str, where: str) -> list[str]:
+    """Return "PATH, line 3" of each table of the array `value`; the path alone where not each begins with its header.
+    Errors: config_error."""
+    header = f"[[{name}]]"
     if not isinstance(value, list):
-        raise mistake(f"{where}: policy.rule is an array of tables; write [[policy.rule]]")
-    places = _places("[[policy.rule]]", len(value), path, text)
-    return rules.parsed(value, places.__getitem__)
-
-
-def _places(header: str, count: int, path: str, text: str) -> list[str]:
-    """Return "PATH, line 3" of each table of an array; the path alone where not each begins with the header."""
+        raise mistake(f"{where}: {name} is an array of tables; write {header}")
     lines = [number for number, line in enumerate(text.splitlines(), 1) if "".join(line.split()).startswith(header)]
-    return [f"{path}, line {number}" for number in lines] if len(lines) == count else [path] * count
+    return [f"{path}, line {number}" for number in lines] if len(lines) == len(value) else [path] * len(value)
 
 
-def _matchers(value: object, path: str, text: str, where: str) -> tuple[Matcher, ...]:
-    """Return problem matchers. Errors: config_error."""
-    if not isinstance(value, list):
-        raise mistake(f"{where}: output.problem_matcher is an array of tables; write [[output.problem_matcher]]")
-    matchers = []
-    for one, place in zip(value, _places("[[output.problem_matcher]]", len(value), path, text), strict=True):
-        try:
-            matchers.append(problem_matchers.checked(one, "output.problem_matcher"))
-        except OutliveError as error:
-            raise mistake(f"{place}: output.problem_matcher: {error.message}", error.hint) from error
-    return tuple(matchers)
+def _matcher(value: object, place: str) -> Matcher:
+    try:
+        return problem_matchers.checked(value, "output.problem_matcher")
+    except OutliveError as error:
+        raise mistake(f"{place}: output.problem_matcher: {error.message}", error.hint) from error
 
 
 def _not_toml(path: str, text: str, said: str) -> str:

@@ -1,7 +1,7 @@
 """The other end of a control connection: a step in the allocation, connected to the supervisor.
 
 `python -m outlive.far.step ROOT ID`: carry frames between stdin, stdout and the job's control
-socket (hosts/relay.py). What only a process on this node can see is answered here.
+socket (hosts/control_stream.py). What only a process on this node can see is answered here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 from outlive import fastjson
 from outlive.errors import OutliveError
-from outlive.hosts import relay
+from outlive.hosts import control_stream
 from outlive.jobs import job_answer
 from outlive.store.inspection.inspect import inspect_job
 from outlive.store.job_dir import JobDir
@@ -21,7 +21,9 @@ from outlive.store.root import Store
 def main(root: str, job_id: str) -> int:
     with JobDir.open(Store.existing(root), job_id) as job:
         sock = job.connect()
-    relay.carry(sock, sys.stdin.buffer, sys.stdout.buffer, answered=lambda message: _answered(message, root, job_id))
+    control_stream.carry(
+        sock, sys.stdin.buffer, sys.stdout.buffer, answered=lambda message: _answered(message, root, job_id)
+    )
     return 0
 
 

@@ -1,10 +1,55 @@
-"""The ends of jobs that their host cannot tell of: it never had them, or has them no more."""
+"""The ends of jobs that their host cannot tell of: it never had them, or has them no more.
+
+A process that starts a job on another host may be killed before the host was asked. Without a decision the job would
+be `created` for ever; it is ended where it is certain that the host was not asked.
+"""
 
 from __future__ import annotations
 
+from outlive.annotations import Callable
 from outlive.core.records import Definition, Ending, State
 from outlive.core.units import timestamp
-from outlive.store.inspection.unseen_end import LOST
+from outlive.store.inspection import engine_record
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.unseen_end import LOST, write_end
+from outlive.store.job_dir import JobDir, Locks
+from outlive.store.root import Store
+from outlive.system import machine
+
+NOT_ASKED = "the process that was starting it was killed before its host was asked; it never ran"
+
+
+def settled(store: Store, job: JobDir, inspection: Inspection) -> Inspection:
+    """Return what is true of a job that was given to no engine. A job that create made waits for
+    start, and one with an approval for that."""
+    if (
+        inspection.state.state != "created"
+        or inspection.supervised  # its launcher lives
+        or inspection.damage is not None
+        or inspection.definition.approval is not None
+        or not store.is_marked_live(job.job_id)
+        or machine.is_other(inspection.definition.machine)  # its locks need not reach this machine
+    ):
+        return inspection
+    return end_unasked(store, job, inspection, engine_record.is_missing)
+
+
+def end_unasked(store: Store, job: JobDir, inspection: Inspection, is_certain: Callable[[JobDir], bool]) -> Inspection:
+    """End a job that waits for its start, if `is_certain` while no process holds its locks."""
+    try:
+        locks = Locks(job)
+    except OSError:  # another process decides, or the store is read-only
+        return inspection
+    try:
+        state = job.read_state()
+        if state is None or state.state != "created" or not is_certain(job):
+            return inspection
+        never = State.replace(state, started_at=inspection.definition.created_at)  # as of every job that never ran
+        written = write_end(store, job, failed(never, "launch", NOT_ASKED), inspection.definition)
+        engine_record.delete(job)  # then a process of this machine notifies its sinks
+    finally:
+        locks.close()
+    return Inspection(inspection.definition, written, just_ended=True)
 
 
 def never_ran(definition: Definition, reason: str, message: str, ending: Ending | None = None) -> State:

@@ -64,9 +64,9 @@ def resumed(ctx: Caller, job: JobDir, inspection: Inspection) -> Inspection:
     """Return the inspection of a job on another host, with what its engine says."""
     engine = of_job(job, inspection.definition)
     if engine is None:
-        from outlive.hosts import abandoned  # late: 2 ms, of the sandboxes, and an engine has most jobs
+        from outlive.hosts import ends  # late: 2 ms, of the sandboxes, and an engine has most jobs
 
-        return abandoned.settled(ctx.store, job, inspection)
+        return ends.settled(ctx.store, job, inspection)
     if inspection.damage is not None:
         return inspection
     if inspection.state.finished and not engine.tells_ends:

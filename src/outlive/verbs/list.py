@@ -38,11 +38,11 @@ def list_jobs(
     follow: bool = False,
     **wanted: Any,
 ) -> List:
-    """Return the jobs, running ones first, then the newest; `wanted` is as for Wanted.
+    """Return the jobs, running ones first, then the newest; `wanted` is a Selection.
 
     Reads only as many jobs as fill the answer.
     """
-    chosen = _Filter(ctx, Wanted(**wanted))
+    chosen = _Filter(ctx, Selection(**wanted))
     entries: list[Listed] = []
     room, before, skipped, truncated = max_bytes, 0, 0, False
     until = time.monotonic() + _AT_ONCE_S
@@ -90,7 +90,7 @@ def _of_pending(entries: list[Listed]) -> str | None:
     return f"{many} for a person's approval: `outlive approve {waiting[0]}` or `outlive deny {waiting[0]}`."
 
 
-class Wanted(NamedTuple):
+class Selection(NamedTuple):
     """Which jobs a call asked for, by the names of its arguments."""
 
     state: str | None = None
@@ -107,7 +107,7 @@ class _Filter:
     """Decides which jobs were asked for, by default those of the CLI's directory, or the MCP session's own. It counts
     the others, for a caller that finds none of its own. Errors: invalid_argument, invalid_tag."""
 
-    def __init__(self, ctx: Context, wanted: Wanted) -> None:
+    def __init__(self, ctx: Context, wanted: Selection) -> None:
         self._is_chosen = bool(wanted.cwd or wanted.owner)  # the call named a directory or an owner
         if wanted.all and self._is_chosen:
             message = f"{argument('all')} goes without {argument('cwd')} and {argument('owner')}"

@@ -43,24 +43,20 @@ def notify_set(
         with Output(job_dir) as output:
             end = output.end
 
-        def changed(old: Notification) -> Notification:
-            new = definition_module.notification(ctx, command, file, fields=("command", "file"), before=old)
-            before = old.watches or []
-            number = max(old.last_watch or 0, watch_spec.last_number(before, 0))
-            watches = watch_spec.parsed(
-                ctx, args, watch_spec.without(before, remove_watch), number=number, from_seq=end
-            )
-            if watches or old.watches is not None:
-                last = watch_spec.last_number(watches, number)
-                new = Notification.replace(new, watches=watches, last_watch=last)
-            single = _on_output_match(ctx, old.on_output_match, match, end)
-            return Notification.replace(new, on_output_match=single)
-
         def redefined(old: Definition) -> Definition:
             definition_module.require_sandbox(ctx, old, "give sinks to")
             if old.approval is not None:
                 pending.require_answered(job_dir)
-            notification = changed(old.notification)
+            before, watched = old.notification, old.notification.watches or []
+            notification = definition_module.notification(ctx, command, file, fields=("command", "file"), before=before)
+            number = max(before.last_watch or 0, watch_spec.last_number(watched, 0))
+            watched = watch_spec.without(watched, remove_watch)
+            watches = watch_spec.parsed(ctx, args, watched, number=number, from_seq=end)
+            if watches or before.watches is not None:
+                last = watch_spec.last_number(watches, number)
+                notification = Notification.replace(notification, watches=watches, last_watch=last)
+            single = _on_output_match(ctx, before.on_output_match, match, end)
+            notification = Notification.replace(notification, on_output_match=single)
             if ctx.config.has("policy"):
                 commands.check_sinks(ctx, old, notification)
             new = Definition.replace(old, notification=notification)

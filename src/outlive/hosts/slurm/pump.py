@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 from outlive import fastjson
-from outlive.hosts import relay
+from outlive.hosts import control_stream
 from outlive.hosts.slurm import programs
 from outlive.system import fds
 from outlive.system.fds import socket
@@ -34,7 +34,7 @@ def main(number: int, srun: str, engine_id: str, python: str, root: str, job_id:
         told = False
         try:
             # Else a step that could not be started yet would do what its asker was told has failed
-            told = relay.carry(sock, step.stdout, step.stdin, abandoned=step.terminate)
+            told = control_stream.carry(sock, step.stdout, step.stdin, abandoned=step.terminate)
         finally:
             step.stdin.close()
             try:

@@ -15,7 +15,7 @@ from outlive import limits
 from outlive.annotations import Any
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError, argument
-from outlive.hosts import abandoned, findings
+from outlive.hosts import ends, findings
 from outlive.hosts.engine import Caller, Engine, Host, Start
 from outlive.hosts.findings import Finding, finding
 from outlive.hosts.ssh.connecting import wire, words
@@ -104,7 +104,7 @@ class SshEngine(Engine):
         if inspection.supervised:
             return inspection
         if inspection.state.state == "created" and _is_unasked(job):
-            return abandoned.never_ran(caller.store, job, inspection, _is_unasked)
+            return ends.end_unasked(caller.store, job, inspection, _is_unasked)
         with fds.Closing(job.open_lock()) as lock:
             if not record_locks.take(lock, SUPERVISOR_BYTE):  # another reader was faster
                 return inspection
