@@ -22,9 +22,9 @@ from typing import Any, Protocol
 
 import uvicorn
 from starlette.types import Scope
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from outlive import limits
-from outlive.mcp.private_parts import H11Protocol
 
 # Functions in the `state` of a request's scope
 ABORT = "abort"  # ends the connection at once
@@ -41,12 +41,10 @@ class _Waiting(Protocol):
     def end(self) -> None: ...
 
 
-def tell(scope: Scope, what: str) -> None:
-    """Call ABORT or ADMITTED of a request's connection. Connections of other ASGI servers have
-    neither."""
-    call = scope.get("state", {}).get(what)
-    if call is not None:
-        call()
+def call(scope: Scope, what: str) -> Any:
+    """Call one of these of a request's connection. Connections of other ASGI servers have none."""
+    function = scope.get("state", {}).get(what)
+    return None if function is None else function()
 
 
 _waiting: dict[_Waiting, asyncio.TimerHandle] = {}  # oldest first

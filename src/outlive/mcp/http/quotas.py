@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.mcp.caller import Request
-from outlive.mcp.http.connections import ABORT, ADMITTED, tell
+from outlive.mcp.http.connections import ABORT, ADMITTED, call
 from outlive.mcp.http.refusal import refused
 from outlive.store.tokens import Tokens
 
@@ -73,9 +73,9 @@ class TokenQuotas:
             await refused(429, "Too many calls at a time: wait for one to end.", retry_s=1)(scope, receive, send)
         else:
             self._open[token] = self._open.get(token, 0) + 1
-            tell(scope, ADMITTED)
+            call(scope, ADMITTED)
             try:
-                await self._served(user.access_token.token, scope, receive, send)
+                await self._served(token, scope, receive, send)
             finally:
                 self._open[token] -= 1
                 if not self._open[token]:
@@ -123,14 +123,14 @@ class TokenQuotas:
             try:
                 await self._app({**scope, _CALLS: calls}, exchange.receive, exchange.send)
             finally:
-                for call in calls:  # the SDK goes on with a call of the handshake era whose client is gone
-                    call.cancel()
+                for one in calls:  # the SDK goes on with a call of the handshake era whose client is gone
+                    one.cancel()
             exchange.over = True
             group.cancel_scope.cancel()
         if exchange.late and not exchange.answered:
             await refused(408, "The request did not arrive in time.")(scope, receive, send)
         elif not exchange.over:
-            tell(scope, ABORT)  # a close would wait until the client has taken the rest
+            call(scope, ABORT)  # a close would wait until the client has taken the rest
 
     async def _until_revoked(self, token: str, scope: anyio.CancelScope) -> None:
         """End a request when its token is revoked or expires."""

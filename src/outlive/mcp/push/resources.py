@@ -16,7 +16,7 @@ from outlive.core.members import entries_of, text_of
 from outlive.errors import OutliveError
 from outlive.mcp.apps.declaration import VIEW_URI
 from outlive.mcp.caller import CallerOf, Request
-from outlive.mcp.json_safe import encodable, encodable_members
+from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.masks.secrets import COUNT, masked_answer
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.text import sentences
@@ -83,7 +83,8 @@ def refusing(uri: str) -> Iterator[None]:
     except OutliveError as error:
         code = types.INVALID_PARAMS if error.code in _NOWHERE else types.INTERNAL_ERROR
         words = f"{error.code}: {error.message}" + (f" {error.hint}" if error.hint else "")
-        raise MCPError(code, words, encodable({"uri": uri, "code": error.code, **(error.details or {})})) from error
+        details = encodable_members({"uri": uri, "code": error.code, **(error.details or {})})
+        raise MCPError(code, words, details) from error
 
 
 class Resources:
