@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from outlive import verbs
+from outlive.answers.permission import is_pending
 from outlive.cli import stdio, summary, usage
 from outlive.cli.live import questions
 from outlive.cli.text import Style, duration, line, size, table
@@ -213,7 +214,7 @@ def _aside(job: dict[str, object]) -> str:
 
 def _result(job: dict[str, object]) -> str:
     """Return one word for how a job ended: its exit code, or why it has none."""
-    if summary.is_pending(job):
+    if is_pending(job):
         return "pending"
     if job.get("reason") in (None, "exit") and job.get("exit_code") is not None:
         return str(job["exit_code"])

@@ -85,21 +85,15 @@ def asks_about_several(words: list[str], options: GlobalOptions) -> bool:
 def arguments(verb: Verb, words: list[str], options: GlobalOptions, cwd: str | None) -> dict[str, object]:
     """Return every argument of the verb by name, with defaults. Global options go into `options`.
 
-    Parsing stops at `--help` and `--version`, and nothing is required then; `asks_only(options)`
-    tells the caller.
+    Parsing stops at `--help` and `--version`, and nothing is required then.
     """
     reader = _Reader(verb.args, options, cwd, verb.name)
     reader.read(words)
-    if asks_only(options):
+    if options.help or options.version:
         return {}
     values = reader.finish()
     check_texts(verb.args, values, escaped=True)
     return values
-
-
-def asks_only(options: GlobalOptions) -> bool:
-    """Return whether `--help` or `--version` was given."""
-    return bool(options.help or options.version)
 
 
 class _Reader:
@@ -134,7 +128,7 @@ class _Reader:
                 at += 1
                 continue
             at = self.flag(words, at)
-            if asks_only(self.options) and not self.before_verb:
+            if (self.options.help or self.options.version) and not self.before_verb:
                 return []
         return []
 

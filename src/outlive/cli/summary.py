@@ -4,6 +4,7 @@ lines."""
 from __future__ import annotations
 
 from outlive import limits
+from outlive.answers.permission import is_pending
 from outlive.cli.text import Style, duration, line, size
 from outlive.core import quoted
 from outlive.core.ids import short_id
@@ -49,11 +50,6 @@ def colour(job: dict[str, object]) -> str | None:
 def ended_badly(job: dict[str, object]) -> bool:
     """Return whether the job ended in any other way than by itself with exit code 0."""
     return job["state"] in ("killed", "failed", "unknown") or bool(job["state"] == "exited" and job.get("exit_code"))
-
-
-def is_pending(job: dict[str, object]) -> bool:
-    """Return whether the job waits for approval."""
-    return job["state"] == "created" and object_of(job, "approval").get("state") == "pending"
 
 
 def of(answer: dict[str, object], style: Style) -> str:

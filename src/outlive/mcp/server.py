@@ -21,6 +21,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from outlive.answers.permission import is_pending
 from outlive.config import Config
 from outlive.core.members import text_of
 from outlive.core.records import Definition
@@ -171,37 +172,24 @@ class Handlers:
         if not task_requests.declared(ctx) or not self._calls.tools.waits(params.name, params.arguments or {}):
             return await self._answer(ctx, params, caller)
         kind, start_soon = OF_JOB if params.name == EXEC else OF_WAIT, ctx.lifespan_context.start_soon
-        wait = await self.waits.begun(caller, kind, start_soon, partial(self._goes_on, ctx, params, caller))
+        wait = await self.waits.begun(caller, kind, start_soon, partial(self._answer, ctx, params, caller))
         return wait.answer or {WAIT: wait.id}
 
-    async def _goes_on(
-        self, ctx: Request, params: types.CallToolRequestParams, caller: Caller, wait: Wait
-    ) -> dict[str, object]:
-        """Return the answer of a call that its client follows as a task."""
-
-        def begun(call: Context) -> None:
-            wait.ctx = call
-
-        return await self._answer(ctx, params, caller, begun)
-
     async def _answer(
-        self,
-        ctx: Request,
-        params: types.CallToolRequestParams,
-        caller: Caller,
-        begun: Callable[[Context], None] | None = None,
+        self, ctx: Request, params: types.CallToolRequestParams, caller: Caller, wait: Wait | None = None
     ) -> dict[str, object]:
+        """Return the answer of a call. `wait`: its client follows it as a task."""
         try:
             return await self._calls.run(
                 params.name,
                 restored(params.arguments or {}),
                 caller,
                 Around(
-                    alongside=self._alongside(ctx, caller) if begun is None else None,
-                    cancelled=partial(self._is_cancelled, ctx) if begun is None else lambda: False,
+                    alongside=self._alongside(ctx, caller) if wait is None else None,
+                    cancelled=partial(self._is_cancelled, ctx) if wait is None else lambda: False,
                     start_soon=ctx.lifespan_context.start_soon,
                     asks=self._asks(ctx),
-                    begun=begun,
+                    begun=None if wait is None else wait.begin,
                 ),
                 handle=task_requests.declared(ctx),
             )
@@ -245,9 +233,7 @@ class Handlers:
     def _question(self, ctx: Request, caller: Caller, answer: dict[str, object]) -> types.InputRequiredResult | None:
         """Return the question about a job that waits for approval, where the answer of a call is
         the question."""
-        if not task_requests.is_pending(answer) or self._asks(ctx) is None:
-            return None
-        if not elicitation.is_by_answer(ctx):
+        if not is_pending(answer) or self._asks(ctx) is None or not elicitation.is_by_answer(ctx):
             return None
         job_id = text_of(answer, "job_id")
         with lookup.open_known(self._calls.observer(caller), job_id) as job:

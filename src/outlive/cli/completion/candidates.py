@@ -84,19 +84,15 @@ def _verbs(words: list[str], described: bool) -> list[tuple[str, str]]:
     """Return the verbs, or the second words of `tag`."""
     first = next((word for word in words[:-1] if second_words(word)), None)
     if first is not None:
-        return [(word, _help(f"{first} {word}") if described else "") for word in second_words(first)]
+        return [(word, verbs.load(f"{first} {word}").help if described else "") for word in second_words(first)]
     help_of: dict[str, str] = {}
     for name in verbs.names():
         word, _, second = name.partition(" ")
         if word == "help":  # over MCP it is another one
             continue
-        about = _help(name) if described else ""
+        about = verbs.load(name).help if described else ""
         help_of[word] = about if not second else ", ".join(filter(None, [help_of.get(word), second]))
     return [*help_of.items(), ("help", "Explain a verb.")]
-
-
-def _help(name: str) -> str:
-    return verbs.load(name).help
 
 
 def _flags(args: tuple[Arg, ...]) -> list[tuple[str, str]]:

@@ -141,7 +141,9 @@ class Channel:
     def _words(self, status: Answer, job: JobDir) -> str:
         if status["state"] == REMOVED:
             return f"{_name(status)} was removed, with its output."
-        return f"{_name(status)}: {sentences.ended(status)}{self._last_line(job)} {self._next(job.job_id)}"
+        return (
+            f"{_name(status)}: {sentences.ending(status).rstrip('.')}.{self._last_line(job)} {self._next(job.job_id)}"
+        )
 
     async def _tell_hits(self, caller: Caller, status: Answer, job: JobDir, followed: _Followed) -> None:
         """Send one message for all watch hits since the last look, except lines that the client

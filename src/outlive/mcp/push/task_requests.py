@@ -12,7 +12,7 @@ from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
-from outlive.core.members import object_of
+from outlive.answers.permission import is_pending
 from outlive.mcp.caller import Request, client_of
 from outlive.mcp.introduction import TASKS
 from outlive.mcp.tools.arguments import fold
@@ -41,11 +41,6 @@ def is_task(ctx: Request, arguments: Mapping[str, object], answer: Mapping[str, 
         return False
     # With `until` the call was a task, and this is its answer
     return can_ask(ctx) if pending else not _has(arguments, "until")
-
-
-def is_pending(answer: Mapping[str, object]) -> bool:
-    """Return whether the job of an answer waits for approval."""
-    return answer.get("state") == "created" and object_of(answer, "approval").get("state") == "pending"
 
 
 def require(ctx: Request) -> None:

@@ -3,8 +3,8 @@ JSON-RPC."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -91,7 +91,7 @@ class Tools:
         name = self._action(given.get("action"))
         rest = {key: value for key, value in given.items() if key != "action"}
         if name == "spawn":
-            return self.run, self._without_limit(self._in_background(self._exec.read(rest)), rest)
+            return self.run, self._without_limit({**self._exec.read(rest), "background": True}, rest)
         return self.process[name], self._readers[name].read(rest)
 
     def waits(self, tool: str, given: Mapping[str, object]) -> str | None:
@@ -125,10 +125,7 @@ class Tools:
         args = self._exec.read({key: value for key, value in given.items() if fold(key) not in ignored})
         if handle:
             return args
-        return {**args, **self._known({"wait": True, "background": False, "yield_ms": limits.MAX_DURATION_MS})}
-
-    def _in_background(self, args: dict[str, object]) -> dict[str, object]:
-        return {**args, **self._known({"background": True})}
+        return {**args, "wait": True, "background": False, "yield_ms": limits.MAX_DURATION_MS}
 
     def _without_limit(self, args: dict[str, object], given: Mapping[str, object]) -> dict[str, object]:
         """Return the arguments with no time limit for a job in the background, which is usually a
@@ -136,11 +133,7 @@ class Tools:
         sent = {name: value for name, value in given.items() if value is not None}
         if not args.get("background") or self._limited or "timeout_ms" in self._exec.written(sent):
             return args
-        return {**args, **self._known({"timeout_ms": 0})}
-
-    def _known(self, args: dict[str, object]) -> dict[str, object]:
-        names = {arg.name for arg in self.run.args}
-        return {name: value for name, value in args.items() if name in names}
+        return {**args, "timeout_ms": 0}
 
     def _action(self, given: object) -> str:
         if given is None:
@@ -158,15 +151,13 @@ class Tools:
 
     def _advice(self, given: str, wanted: str) -> str:
         """Return what to send instead of an unknown action; all names only if they are asked for."""
-        known = [*self.process, RUN] if EXEC in self.offers else self._allowed()
+        rights = Rights(level=self.level)
+        allowed = [action for action, verb in self.process.items() if rights.allows(verb.right)]
+        known = [*self.process, RUN] if EXEC in self.offers else allowed
         near = RUN if wanted == EXEC else meaning.verb(given[:60], known)
         if near == RUN and EXEC in self.offers:
             return "Use the tool exec; process spawn starts a job in the background."
         return f"Did you mean {near}?" if near else 'action="help" lists the actions.'
-
-    def _allowed(self) -> list[str]:
-        rights = Rights(level=self.level)
-        return [action for action, verb in self.process.items() if rights.allows(verb.right)]
 
     def _owners_of_arguments(self) -> dict[str, list[str]]:
         """Return the calls that take an argument, by the fold of its name."""
@@ -267,10 +258,8 @@ class Calls:
         ctx = self._context(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
         ctx.verb, ctx.detail = verb.name, self.tools.detail(given)
         call = StartCall.taken_from(args)
-        try:
+        with _worded(verb):
             result = await threads.run(partial(_gone_on, ctx, call, job_id, said, by))
-        except OutliveError as error:
-            raise spelled(error, MCP, verb.args) from error.__cause__
         return answer(verb.type, {**result.to_dict(), **report})
 
     async def decide(self, caller: Caller, job_id: str, said: Given, by: str) -> None:
@@ -340,15 +329,14 @@ class Calls:
         self, verb: Verb, ctx: Context, args: dict[str, object], alongside: Alongside | None, written: Mapping[str, str]
     ) -> Answer:
         try:
-            async with nullcontext() if alongside is None else alongside(verb, ctx, args):
-                result: Answer = await threads.run(
-                    partial(verb.run, ctx, **args), caller=ctx.owner, cancelled=partial(notices.leave, ctx)
-                )
+            with _worded(verb, written):
+                async with nullcontext() if alongside is None else alongside(verb, ctx, args):
+                    result: Answer = await threads.run(
+                        partial(verb.run, ctx, **args), caller=ctx.owner, cancelled=partial(notices.leave, ctx)
+                    )
             return result
-        except OutliveError as error:
-            raise spelled(error, MCP, verb.args, written) from error.__cause__
-        except OSError as error:
-            raise from_os(f"answering {verb.name}", error, on="store") from error
+        except OutliveError:
+            raise
         except Exception as error:
             if ctx.job_id is None:
                 raise
@@ -368,13 +356,9 @@ class Calls:
             self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self._config))
         args = self._readers[name].read(given)
         args.pop("detail", None)
-        try:
+        with _worded(verb):
             result: Answer = await threads.run(partial(verb.run, self.observer(caller), **args), caller=caller.owner)
-            return answer(verb.type, result.to_dict())
-        except OutliveError as error:
-            raise spelled(error, MCP, verb.args) from error.__cause__
-        except OSError as error:
-            raise from_os(f"answering {name}", error, on="store") from error
+        return answer(verb.type, result.to_dict())
 
     def observer(self, caller: Caller) -> Context:
         """Return a context that only reads and moves no read position. Errors: store_unsafe,
@@ -438,6 +422,17 @@ class Calls:
     def _close_inboxes(self) -> None:
         while self._inboxes:
             self._inboxes.popitem()[1].close()
+
+
+@contextmanager
+def _worded(verb: Verb, written: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Raise what a verb raises in the words of MCP. `written`: how the caller spelled the arguments, by parameter."""
+    try:
+        yield
+    except OutliveError as error:
+        raise spelled(error, MCP, verb.args, written) from error.__cause__
+    except OSError as error:
+        raise from_os(f"answering {verb.name}", error, on="store") from error
 
 
 def _gone_on(ctx: Context, call: StartCall, job_id: str, said: Given | None, by: str) -> Started:

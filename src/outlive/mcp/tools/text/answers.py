@@ -81,7 +81,7 @@ def _run(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 def _with_output(answer: Members, process: bool, lines: list[str], nothing: str) -> tuple[str, list[str]]:
     """Return the output behind the state, `lines`, the hint and what is left out."""
-    output = str(answer.get("output") or "").rstrip("\r\n")
+    output = sentences.output(answer)
     about = [*sentences.sandbox(answer), *sentences.previous(answer, process), *wording.lines(answer)]
     words = [sentences.state_line(answer, process), *about, *lines]
     words += [*sentences.left_behind(answer, process), *sentences.hint(answer)]
@@ -99,8 +99,7 @@ def _poll(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 
 def _wait(answer: Members, process: bool) -> tuple[str, list[str]]:
-    lines = []
-    lines += sentences.came_true(answer)
+    lines = sentences.came_true(answer)
     if answer.get("timed_out"):
         advice = "." if answer.get("state") == "created" else "; the job goes on."
         lines.append(f"Not yet, after {sentences.duration_of(answer, 'waited_ms')}{advice}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 
+from outlive.answers.permission import is_pending
 from outlive.core.ids import short_id
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, one_line, visible
@@ -22,11 +23,6 @@ def entry(job: Members) -> str:
     return f"{command_line(job.get('command'))} ({short_state(job)})"
 
 
-def ended(answer: Members) -> str:
-    """Return how a finished job ended, as a sentence with a full stop."""
-    return ending(answer).rstrip(".") + "."
-
-
 def output(answer: Members) -> str:
     return str(answer.get("output") or "").rstrip("\r\n")
 
@@ -41,11 +37,7 @@ def state_line(answer: Members, process: bool) -> str:
     if state == "running":
         return _running(answer, process)
     if state == "created" and answer.get("approval"):
-        waits = (
-            "waits for the user's approval"
-            if object_of(answer, "approval").get("state") == "pending"
-            else "is about to start"
-        )
+        waits = "waits for the user's approval" if is_pending(answer) else "is about to start"
         return f"Job {answer.get('job_id')} {waits}; nothing has run yet."
     if state == "created":
         return f"Job {answer.get('job_id')} is created, not started. process action=start starts it."
@@ -121,7 +113,7 @@ def short_state(job: Members) -> str:
         hidden = not job.get("exit_code") and any(code not in (0, _PIPE_CLOSED) for code in codes)
         told = f" (stages: {', '.join(map(str, codes))})" if hidden else ""
         return f"exited {job.get('exit_code')}{told}"
-    if state == "created" and object_of(job, "approval").get("state") == "pending":
+    if is_pending(job):
         return "created (waits for approval)"
     return f"{state} {job['signal']}" if state == "killed" and job.get("signal") else state
 
@@ -288,16 +280,13 @@ def without_process(hint: str) -> str:
     return hint.replace("; kill ends it,", ",").replace("; kill ends them,", ",")
 
 
-def is_exit(fired: object) -> bool:
-    return fired == "exit" or (isinstance(fired, dict) and fired.get("condition") == "exit")
-
-
 def came_true(answer: Members) -> list[str]:
     """Return the line about the condition that came true, unless the state line tells it."""
     fired = object_of(answer, "fired")
-    if not fired or is_exit(fired) or (fired.get("condition") == "input" and answer.get("waiting_for_input")):
+    name = fired.get("condition")
+    if not fired or name == "exit" or (name == "input" and answer.get("waiting_for_input")):
         return []
-    if fired.get("condition") == "idle_ms" and tells_silence(answer):
+    if name == "idle_ms" and tells_silence(answer):
         return []
     line = condition(fired)
     if fired.get("earlier"):
