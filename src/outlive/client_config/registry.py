@@ -104,9 +104,7 @@ class Machine(NamedTuple):
 
 
 def file_of(client: Client, level: str, machine: Machine) -> str | None:
-    """Return the absolute path of the configuration; None if the client has none for that level, or
-    `cwd` is None.
-    """
+    """Return the absolute path of the configuration; None if the client has none for that level, or `cwd` is None."""
     if level == PROJECT:
         if client.project is None or machine.cwd is None:
             return None
@@ -164,11 +162,8 @@ def stdio_entry(client: Client, name: str, command: str, args: list[str], env: d
 
 
 def http_entry(client: Client, name: str, url: str, token_env: str | None) -> Entry | None:
-    """Return the entry of a server over HTTP; None if the client's configuration has no such
-    servers.
-
-    `token_env` names the variable that holds the token; the token itself is written into no file.
-    """
+    """Return the entry of a server over HTTP; None if the client's configuration has no such servers. `token_env` names
+    the variable that holds the token; the token itself is written into no file."""
     if client.name == "claude-desktop":
         return None
     if client.name == "codex":
@@ -219,7 +214,6 @@ def words_of(entry: Entry) -> list[str] | None:
 
 
 def environment_of(entry: Entry) -> dict[str, str]:
-    """Return the variables that the entry sets."""
     variables: Entry = next((entry[key] for key in _ENVIRONMENTS if isinstance(entry.get(key), dict)), {})
     return {str(name): str(value) for name, value in variables.items()}
 
@@ -234,9 +228,8 @@ def token_input(name: str) -> dict[str, object]:
 
 
 def merged(old: object, new: Entry) -> Entry:
-    """Return the new entry with the other members of the old one: time-outs, permissions, more
-    variables and headers, and the arguments of the server that the new one does not give.
-    """
+    """Return the new entry with the other members of the old one: time-outs, permissions, more variables and headers,
+    and the arguments of the server that the new one does not give."""
     if not isinstance(old, dict):
         return new
     kept = {key: value for key, value in old.items() if key not in OURS}
@@ -277,12 +270,10 @@ def _without(args: list[str], given: list[str]) -> list[str]:
 
 
 def is_ours(client: Client, entry: object, url: str | None = None) -> bool:
-    """Return whether this entry provably starts outlive or leads to its server.
-
-    An address proves little: a server over HTTP is ours if it stands at the standard address of
-    `outlive serve`, or at `url`, which the caller names as outlive's, and only if the rest of the
-    entry is as `http_entry` writes it. An entry that holds a token itself is never ours.
-    """
+    """Return whether this entry provably starts outlive or leads to its server. An address proves little: a server over
+    HTTP is ours if it stands at the standard address of `outlive serve`, or at `url`, which the caller names as
+    outlive's, and only if the rest of the entry is as `http_entry` writes it. An entry that holds a token itself is
+    never ours."""
     if not isinstance(entry, dict):
         return False
     if words_of(entry) is not None:
@@ -356,16 +347,13 @@ def can_be_approved(client: Client) -> bool:
 
 
 def complete(client: Client, entry: Entry, *, approve: bool) -> Entry:
-    """Return the entry with what this client needs besides. `approve`: no call needs the user's
-    consent.
-    """
+    """Return the entry with what this client needs besides. `approve`: no call needs the user's consent."""
     wanted = (*_BESIDES.get(client.name, ()), *((_APPROVED[client.name],) if approve else ()))
     return {**entry, **{member: value for member, value, _ in wanted}}
 
 
 def besides(client: Client, entry: Entry) -> list[dict[str, object]]:
-    """Return which members of the entry are there for what reason, where they are as `complete`
-    made them."""
+    """Return which members of the entry are there for what reason, where they are as `complete` made them."""
     known = (*_BESIDES.get(client.name, ()), *((_APPROVED[client.name],) if client.name in _APPROVED else ()))
     return [
         {"member": member, "value": value, "why": why} for member, value, why in known if entry.get(member) == value
@@ -398,9 +386,7 @@ def document_of(client: Client, text: str) -> jsonc.Document | Entries:
 
 
 def has_no_token(entry: Entry) -> bool:
-    """Return whether the entry leads to a server over HTTP without a token; that server would
-    refuse it.
-    """
+    """Return whether the entry leads to a server over HTTP without a token; that server would refuse it."""
     return address_of(entry) is not None and not (
         "bearer_token_env_var" in entry or "Authorization" in (entry.get("headers") or {})
     )

@@ -21,8 +21,7 @@ _met: list[bool] = []  # not empty once any half was marked
 
 
 def decodable(message: bytes) -> bytes:
-    """Return a message of a client in a form that the SDK can decode. What is wrong with it in
-    other ways stays as it is."""
+    """Return a message of a client in a form that the SDK can decode. What is wrong with it in other ways stays."""
     if not _HALF_ESCAPED.search(message):
         return message
     try:
@@ -44,7 +43,6 @@ def _mark(half: re.Match[str]) -> str:
 
 
 def restored(arguments: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the arguments of a call with the halves that `decodable` marked."""
     if not _met or _MARK not in str(arguments):
         return arguments
     return _members_mapped(arguments, lambda text: _MARKED.sub(lambda half: chr(int(half[1], 16)), text))

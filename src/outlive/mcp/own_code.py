@@ -53,7 +53,6 @@ class OwnCode:
                 self._look()
 
     def _look(self) -> None:
-        """Tell once if another version than ours is installed."""
         with suppress(OSError, ValueError):  # it was removed, or is being replaced just now
             status = os.stat(outlive.__file__)
             state = (status.st_ino, status.st_size, status.st_mtime_ns)

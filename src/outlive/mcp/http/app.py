@@ -39,13 +39,9 @@ def app(
     log: Callable[[str], None] = lambda line: None,
     verbose: bool = False,
 ) -> RequestChecks:
-    """Return the ASGI application.
-
-    `stateless`: clients of the handshake era get no session either, so that another replica may
-    answer their next request; they then cannot subscribe to resources. `ended` is called with the
-    id of each session that ends. `log` and `verbose`: see
-    `RequestChecks`.
-    """
+    """Return the ASGI application. `stateless`: clients of the handshake era get no session either, so that another
+    replica may answer their next request; they then cannot subscribe to resources. `ended` is called with the id of
+    each session that ends. `log` and `verbose`: see `RequestChecks`."""
     # RequestChecks does both checks, and knows more about where a connection came in
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server.middleware += [CallsAtOnce(MESSAGES), OwnCode(log)]

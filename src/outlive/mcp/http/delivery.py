@@ -1,5 +1,4 @@
-"""When the answer to a request over HTTP has been written: not before does its client know what it
-tells."""
+"""When the answer to a request over HTTP has been written: not before does its client know what it tells."""
 
 from __future__ import annotations
 
@@ -92,8 +91,7 @@ class _OfAnswer:
 
 
 class SseDeliveries:
-    """The deliveries of the streams of protocol 2024-11-05, by session: all answers of a session
-    come on one stream."""
+    """The deliveries of the streams of protocol 2024-11-05, by session: all its answers come on one stream."""
 
     def __init__(self) -> None:
         self._streams: dict[str, OfStream] = {}

@@ -1,5 +1,4 @@
-"""Limits for each token at the HTTP server: requests a second, calls at a time, seconds for
-each message."""
+"""Limits for each token at the HTTP server: requests a second, calls at a time, seconds for each message."""
 
 from __future__ import annotations
 
@@ -48,8 +47,7 @@ class RateLimit:
 
 
 class TokenQuotas:
-    """ASGI application behind the token check: it refuses requests without a valid token, and
-    bounds the others."""
+    """ASGI application behind the token check: it refuses requests without a valid token, and bounds the others."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens, log: Callable[[str], None]) -> None:
         self._app = app
@@ -82,11 +80,8 @@ class TokenQuotas:
                     del self._open[token]
 
     def _refuse_unauthenticated(self, scope: Scope) -> Response:
-        """Return the answer to a request without a valid token.
-
-        The rate limit makes guessing slow; the text tells a person with a new client what it must
-        send.
-        """
+        """Return the answer to a request without a valid token. The rate limit makes guessing slow; the text tells a
+        person with a new client what it must send."""
         peer = scope["client"][0] if scope.get("client") else ""
         bucket = self._peers.setdefault(peer, RateLimit(limits.HTTP_REFUSALS))
         self._peers.move_to_end(peer)
@@ -133,7 +128,6 @@ class TokenQuotas:
             call(scope, ABORT)  # a close would wait until the client has taken the rest
 
     async def _until_revoked(self, token: str, scope: anyio.CancelScope) -> None:
-        """End a request when its token is revoked or expires."""
         while True:
             await anyio.sleep(limits.HTTP_REVOKED_S)
             try:
@@ -159,7 +153,6 @@ class CallsAtOnce:
         self._running: Counter[str] = Counter()
 
     async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
-        """Pass a request on. Errors: MCPError when the token has too many calls already."""
         if ctx.request_id is None:  # a notification, which takes no time
             return await call_next(ctx)
         assert ctx.request is not None  # the HTTP request, which has passed the token check

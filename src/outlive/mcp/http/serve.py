@@ -25,11 +25,7 @@ from outlive.verbs.spec import GlobalOptions
 
 
 def main(values: dict[str, Any], options: GlobalOptions, beside: Beside | None = None) -> int:
-    """Serve until a signal ends the process. `values` are the arguments of the verb, `options` the
-    global ones.
-
-    Errors: invalid_argument, config_error, io_error, store_unsafe.
-    """
+    """Serve until a signal ends the process. Errors: invalid_argument, config_error, io_error, store_unsafe."""
     return _serve(_checked(values, options, beside))
 
 
@@ -100,8 +96,7 @@ class _Terminated(BaseException):
 
 
 def _listen(address: Address, stack: ExitStack) -> socket.socket:
-    """Return the listening socket; `stack` closes it and deletes its file, and from here on
-    SIGTERM runs `stack`."""
+    """Return the listening socket; `stack` closes it and deletes its file, and from here on SIGTERM runs `stack`."""
 
     def terminated(_number: int, _frame: FrameType | None) -> None:
         raise _Terminated

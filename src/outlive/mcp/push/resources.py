@@ -1,5 +1,4 @@
-"""Jobs as resources: `job://ID`, `job://ID/output` and `job://ID/events`, with the answers of
-the verbs as content."""
+"""Jobs as resources: `job://ID`, `job://ID/output` and `job://ID/events`, with the answers of the verbs as content."""
 
 from __future__ import annotations
 
@@ -61,8 +60,7 @@ class Place(NamedTuple):
 
 
 def place_of(uri: str) -> Place:
-    """Return what a URI names. Errors: MCPError, as the protocol wants for a resource that does
-    not exist."""
+    """Return what a URI names. Errors: MCPError, as the protocol wants for a resource that does not exist."""
     # Clients that parse URIs write them again with a lower-case host, or with a slash at the end
     match = _URI.fullmatch(uri)
     if match is not None:

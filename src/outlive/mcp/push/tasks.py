@@ -165,8 +165,8 @@ class Tasks(Extension):
         return self._of(self._context(ctx), params.task_id, ctx) if wait is None else self._of_wait(ctx, wait)
 
     async def cancel(self, ctx: Request, params: TaskParams) -> HandlerResult:
-        """Kill the job in the caller's name, but for a call of `wait`, which is ended alone. The answer
-        does not wait for the end, which may take the grace."""
+        """Kill the job in the caller's name, but for a call of `wait`, which is ended alone. The answer does not wait
+        for the end."""
         check(ctx, params.task_id)
         wait = self._waits.get(params.task_id, self._caller_of(ctx))
         if wait is not None:
@@ -213,8 +213,7 @@ class Tasks(Extension):
     # --- notifications ---
 
     def listening(self, others: Listen) -> Listen:
-        """Return the handler of subscriptions/listen. `others` serves all but tasks, on the same
-        stream."""
+        """Return the handler of subscriptions/listen. `others` serves all but tasks, on the same stream."""
 
         async def listen(ctx: Request, params: types.SubscriptionsListenRequestParams) -> HandlerResult:
             wanted = _task_ids(params)
@@ -324,8 +323,7 @@ async def _notify(ctx: Request, task: dict[str, object]) -> None:
 
 
 class _Acknowledging:
-    """A session that adds the tasks to the acknowledgement, which `ListenHandler` sends first on
-    a stream."""
+    """A session that adds the tasks to the acknowledgement, which `ListenHandler` sends first on a stream."""
 
     def __init__(self, session: ServerSession, task_ids: list[str], then: Callable[[], None]) -> None:
         self._session = session
@@ -369,12 +367,9 @@ def _task_ids(params: types.SubscriptionsListenRequestParams) -> list[str]:
 
 
 def _typed(response: object) -> str | None:
-    """Return what to type for a response to a form: a line, "" for the end of input, None for
-    nothing.
-
-    The name of the value does not count: the specification's own example answers under another name
-    than the form asks for. Errors: -32602.
-    """
+    """Return what to type for a response to a form: a line, "" for the end of input, None for nothing. The name of the
+    value does not count: the specification's own example answers under another one than the form asks for. Errors:
+    -32602."""
     action = response.get("action") if isinstance(response, dict) else None
     if action in ("decline", "cancel"):
         return "" if action == "decline" else None
@@ -394,8 +389,7 @@ async def _type(about: Context, job: JobDir, response: object) -> None:
 
 
 async def _doing(work: Callable[[], object], *, unless: str) -> None:
-    """Run what may block. The error code `unless` means that nothing was left to do. Errors:
-    -32603."""
+    """Run what may block. The error code `unless` means that nothing was left to do. Errors: -32603."""
     try:
         await threads.run(work)
     except OutliveError as error:

@@ -120,7 +120,6 @@ class Waits:
 
 
 def job_of(task_id: str) -> str:
-    """Return the id of the job of a task."""
     return task_id.partition(_MARK)[0]
 
 

@@ -1,10 +1,6 @@
-"""Check what a client sent against the declaration of the verb; nothing unchecked reaches an
-action.
-
-Names may be in snake_case, in camelCase or with hyphens. Numbers and booleans may be strings. null
-counts as absent. Errors: invalid_argument, in words of ours. Message and `details.field` name the
-argument as the caller wrote it.
-"""
+"""Check what a client sent against the declaration of the verb; nothing unchecked reaches an action. Names may be in
+snake_case, in camelCase or with hyphens; null counts as absent. Errors: invalid_argument, in words of ours, which name
+the argument as the caller wrote it."""
 
 from __future__ import annotations
 
@@ -20,17 +16,14 @@ from outlive.verbs.spelling import MCP, spelled
 
 
 def fold(name: str) -> str:
-    """Return what all spellings of a name have in common: sinceseq for since_seq, sinceSeq and
-    since-seq."""
+    """Return what all spellings of a name have in common: sinceseq for since_seq, sinceSeq and since-seq."""
     return name.replace("_", "").replace("-", "").lower()
 
 
 class Reader:
-    """Reads the arguments of one verb, which messages call `shown`: `exec`, `process log`.
-
-    `defaults` by name over MCP, in the units of the action, replace the declared ones. `elsewhere`
-    maps the fold of a name to the calls that take it.
-    """
+    """Reads the arguments of one verb, which messages call `shown`: `exec`, `process log`. `defaults` by name over MCP,
+    in the units of the action, replace the declared ones. `elsewhere` maps the fold of a name to the calls that take
+    it."""
 
     def __init__(
         self,
@@ -52,8 +45,7 @@ class Reader:
         self._mutable = [name for name, value in self._fallbacks.items() if isinstance(value, (list, dict))]
 
     def read(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return every argument of the action by its parameter, with defaults. Errors:
-        invalid_argument."""
+        """Return every argument of the action by its parameter, with defaults. Errors: invalid_argument."""
         sent = self._named(given)
         try:
             # Before pydantic, which has words of its own for half a character; and after it what it
@@ -78,7 +70,6 @@ class Reader:
         return {self._names[fold(name)].name: name for name in given if fold(name) in self._names}
 
     def _named(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return the values by the declared names of their arguments."""
         unknown = [name for name, value in given.items() if value is not None and fold(name) not in self._names]
         if unknown:
             raise self._unknown(unknown)
@@ -123,7 +114,6 @@ class Reader:
 
 
 def _of_several(said: str, count: int) -> str:
-    """Return advice about one argument as it is said of `count`."""
     return said if count == 1 else said.replace("Leave it out", "Leave them out").replace("It belongs", "They belong")
 
 

@@ -97,7 +97,6 @@ def example(arg: Arg) -> str | None:
 
 
 def out_of_bounds(arg: Arg, value: object, *, least: float | None = None, most: float = 0) -> OutliveError:
-    """Return the error about a value below `least`, or above `most`."""
     bound = f"most {most:,}" if least is None else f"least {least:,}"
     message = f"{argument(arg.name)} must be at {bound.removesuffix('.0')}, got {_short(value)}"
     return invalid(arg.name, message, hint=None if least is None else spec.zero_means(arg))
@@ -149,7 +148,6 @@ def _number(arg: Arg, value: object) -> object:
 
 
 def _milliseconds(arg: Arg, value: object) -> int:
-    """Return whole milliseconds for a number, or for a string with or without a unit."""
     unit = 1 if arg.kind == spec.MS else 1000
     if isinstance(value, str):
         try:
@@ -175,7 +173,6 @@ def _milliseconds(arg: Arg, value: object) -> int:
 
 
 def _bytes(arg: Arg, value: object) -> int:
-    """Return whole bytes for a number, or for a string with or without a unit."""
     if isinstance(value, str):
         try:
             return byte_count(value, arg.mcp)
@@ -192,8 +189,7 @@ def _bytes(arg: Arg, value: object) -> int:
 
 
 def _decoded(value: object, kind: type) -> object:
-    """Return the array or object in a string of JSON, as some clients send it; else the value
-    itself."""
+    """Return the array or object in a string of JSON, as some clients send it; else the value itself."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             decoded = json.loads(value)
@@ -236,8 +232,7 @@ def _variable(arg: Arg, name: str, value: object) -> str:
 
 
 def _words(arg: Arg, value: object) -> str | list[str]:
-    """Return the value as given: a string for the shell, or an argument vector, even of one
-    word."""
+    """Return the value as given: a string for the shell, or an argument vector, even of one word."""
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise wrong_kind(arg, value)

@@ -1,5 +1,4 @@
-"""The sentences that answers are made of: how a job ended, its state, what was left out,
-durations."""
+"""The sentences that answers are made of: how a job ended, its state, what was left out, durations."""
 
 from __future__ import annotations
 
@@ -47,7 +46,6 @@ def state_line(answer: Members, process: bool) -> str:
 
 
 def sandbox(answer: Members) -> list[str]:
-    """Return the line about the sandbox of a job."""
     its = object_of(answer, "sandbox")
     if not its:
         return []
@@ -74,7 +72,6 @@ def _running(answer: Members, process: bool) -> str:
 
 
 def ending(answer: Members) -> str:
-    """Return how a job ended, as a sentence."""
     reason, signal, message = text_of(answer, "reason"), answer.get("signal"), answer.get("message")
     how = signal or (None if answer.get("exit_code") is None else f"exit code {answer['exit_code']}")
     with_signal = f" ({how})" if how else ""
@@ -137,12 +134,10 @@ def gap(answer: Members, process: bool) -> list[str]:
 
 
 def _job(answer: Members) -> str:
-    """Return the job of an answer as a call names it."""
     return short_id(str(answer.get("job_id")))
 
 
 def size(body: str) -> list[str]:
-    """Return the line about how much follows: a client may cut it."""
     if len(body) < _LONG_CHARS:
         return []
     lines = body.count("\n") + 1
@@ -169,7 +164,6 @@ def compared(answer: Members) -> list[str]:
 
 
 def masked(answer: Members) -> list[str]:
-    """Return the line about variables whose values are masked."""
     names = [one.removesuffix("=***") for one in texts_of(answer, "env_vars") if one.endswith("=***")]
     if not names:
         return []
@@ -230,7 +224,6 @@ def clamped(answer: Members) -> list[str]:
 
 
 def secrets(answer: Members) -> list[str]:
-    """Return the line about secrets that are masked in this answer."""
     count = number_of(answer, "masked_secrets")
     if not count:
         return []
@@ -295,7 +288,6 @@ def came_true(answer: Members) -> list[str]:
 
 
 def condition(fired: Members) -> str:
-    """Return the condition that came true, as a sentence."""
     name = fired.get("condition")
     if name in ("regex", "fail_regex"):
         what = "The output matched" if name == "regex" else "The output matched what was to be a failure:"
