@@ -36,7 +36,7 @@ def over_http(client: Client, name: str, url: str, token_env: str | None) -> dic
         raise invalid("url", "the URL of a server has no user, no query and no token", hint=hint, usage=True)
     if token_env is not None and not token_env.isidentifier():
         raise invalid("token_env", "--token-env is the name of a variable, not a token", usage=True)
-    if token_env is not None and not registry.takes_variables(client):
+    if token_env is not None and client.token is None:
         hint = "Leave --url out: the client then starts a server of its own on the same jobs."
         raise invalid(
             "token_env", f"no entry of {client.title} can name a variable with a token", hint=hint, usage=True

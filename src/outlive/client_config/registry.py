@@ -50,6 +50,9 @@ class Client(NamedTuple):
     programs: tuple[str, ...] = ()  # the commands of which one is there if the client is
     desktop: bool = False  # it is started from a desktop, so its servers may not have the environment of a shell
     passes: tuple[str, ...] | None = None  # the variables that a server gets from the client's environment; None: all
+    address: str = "url"  # the member of an entry with the address of a server over HTTP
+    http: Mapping[str, str] = {}  # the members that say that it is one
+    token: str | None = "${{{variable}}}"  # how a header takes a token from a variable; None: no documented way
 
 
 # What the SDK of MCP for TypeScript gives to a server (getDefaultEnvironment of client/stdio)
@@ -59,27 +62,32 @@ _OF_CODEX = (*_OF_THE_SDK, "LANG", "LC_ALL", "TMPDIR", "TZ")
 CLIENTS = {
     client.name: client
     for client in (
-        Client("claude-code", "Claude Code", JSON, ("mcpServers",), project=".mcp.json",
-               programs=("claude",)),
+        Client("claude-code", "Claude Code", JSON, ("mcpServers",), project=".mcp.json", programs=("claude",),
+               http={"type": "http"}),
         Client("claude-desktop", "Claude Desktop", JSON, ("mcpServers",), project=None,
                programs=("claude-desktop",), desktop=True, passes=_OF_THE_SDK),
         Client("cursor", "Cursor", JSONC, ("mcpServers",), project=".cursor/mcp.json", programs=("cursor",),
-               desktop=True),
-        Client("vscode", "VS Code", JSONC, ("servers",), project=".vscode/mcp.json",
-               programs=("code",), desktop=True),
+               desktop=True, token="${{env:{variable}}}"),
+        Client("vscode", "VS Code", JSONC, ("servers",), project=".vscode/mcp.json", programs=("code",), desktop=True,
+               http={"type": "http"}, token="${{input:{input}}}"),  # which replaces no ${env:…} in headers
         Client("codex", "Codex", TOML, ("mcp_servers",), project=".codex/config.toml", programs=("codex",),
                passes=_OF_CODEX),
-        Client("gemini", "Gemini CLI", JSONC, ("mcpServers",), project=".gemini/settings.json", programs=("gemini",)),
-        Client("opencode", "OpenCode", JSONC, ("mcp",), project="opencode.json", programs=("opencode",)),
+        Client("gemini", "Gemini CLI", JSONC, ("mcpServers",), project=".gemini/settings.json", programs=("gemini",),
+               address="httpUrl"),
+        Client("opencode", "OpenCode", JSONC, ("mcp",), project="opencode.json", programs=("opencode",),
+               http={"type": "remote"}, token="{{env:{variable}}}"),
         Client("openclaw", "OpenClaw", JSONC, ("mcp", "servers"), project=None, programs=("openclaw",),
-               passes=_OF_THE_SDK),
+               passes=_OF_THE_SDK, http={"transport": "streamable-http"}),
         Client("amp", "Amp", JSONC, ("amp.mcpServers",), project=".amp/settings.json", programs=("amp",)),
-        Client("cline", "Cline", JSON, ("mcpServers",), project=None, programs=("cline",), passes=_OF_THE_SDK),
-        Client("goose", "Goose", YAML, ("extensions",), project=None, programs=("goose",)),
-        Client("roo", "Roo Code", JSON, ("mcpServers",), project=".roo/mcp.json", desktop=True, passes=_OF_THE_SDK),
-        Client("windsurf", "Windsurf", JSON, ("mcpServers",), project=None, programs=("windsurf",), desktop=True),
+        Client("cline", "Cline", JSON, ("mcpServers",), project=None, programs=("cline",), passes=_OF_THE_SDK,
+               http={"type": "streamableHttp"}, token=None),
+        Client("goose", "Goose", YAML, ("extensions",), project=None, programs=("goose",), token=None),
+        Client("roo", "Roo Code", JSON, ("mcpServers",), project=".roo/mcp.json", desktop=True, passes=_OF_THE_SDK,
+               http={"type": "streamable-http"}, token="${{env:{variable}}}"),
+        Client("windsurf", "Windsurf", JSON, ("mcpServers",), project=None, programs=("windsurf",), desktop=True,
+               address="serverUrl", token="${{env:{variable}}}"),
         Client("zed", "Zed", JSONC, ("context_servers",), project=".zed/settings.json", programs=("zed", "zeditor"),
-               desktop=True),
+               desktop=True, token=None),
     )
 }  # fmt: skip
 
@@ -156,7 +164,7 @@ def stdio_entry(client: Client, name: str, command: str, args: list[str], env: d
     elif client.name == "goose":
         entry = {"type": "stdio", "name": name, "cmd": command, "args": args, "envs": env}
     else:
-        kind = {"type": "stdio"} if client.name in _TYPED else {}
+        kind = {"type": "stdio"} if client.name in ("claude-code", "vscode") else {}
         entry = {**kind, "command": command, "args": args, "env": env}
     return {key: value for key, value in entry.items() if key not in _ENVIRONMENTS or value}
 
@@ -168,38 +176,13 @@ def http_entry(client: Client, name: str, url: str, token_env: str | None) -> En
         return None
     if client.name == "codex":
         return {"url": url, **({"bearer_token_env_var": token_env} if token_env else {})}
-    headers = {"headers": {"Authorization": f"Bearer {_reference(client, name, token_env)}"}} if token_env else {}
+    headers = {}
+    if token_env and client.token:
+        token = client.token.format(variable=token_env, input=input_id(name))
+        headers = {"headers": {"Authorization": f"Bearer {token}"}}
     if client.name == "goose":
         return {"type": "streamable_http", "name": name, "uri": url, **headers}
-    return {**_HTTP.get(client.name, {}), _ADDRESS.get(client.name, "url"): url, **headers}
-
-
-_TYPED = ("claude-code", "vscode")
-_ADDRESS = {"gemini": "httpUrl", "windsurf": "serverUrl"}
-_HTTP = {
-    "claude-code": {"type": "http"},
-    "vscode": {"type": "http"},
-    "opencode": {"type": "remote"},
-    "openclaw": {"transport": "streamable-http"},
-    "cline": {"type": "streamableHttp"},
-    "roo": {"type": "streamable-http"},
-}
-# Their documentation names no way to take a header from a variable
-_WITHOUT_VARIABLES = ("cline", "goose", "zed")
-_WITH_ENV = ("cursor", "windsurf", "roo")
-
-
-def takes_variables(client: Client) -> bool:
-    """Return whether an entry of this client can name the variable that holds a token."""
-    return client.name not in _WITHOUT_VARIABLES
-
-
-def _reference(client: Client, name: str, token_env: str) -> str:
-    if client.name == "vscode":  # which replaces no ${env:…} in headers
-        return f"${{input:{input_id(name)}}}"
-    if client.name == "opencode":
-        return f"{{env:{token_env}}}"
-    return f"${{env:{token_env}}}" if client.name in _WITH_ENV else f"${{{token_env}}}"
+    return {**client.http, client.address: url, **headers}
 
 
 def words_of(entry: Entry) -> list[str] | None:
@@ -333,7 +316,8 @@ _BESIDES: dict[str, tuple[tuple[str, object, str], ...]] = {
         ("timeout", 300, "a call may wait 50 s; Goose itself sets 300 s"),
     ),
 }
-_APPROVED: dict[str, tuple[str, object, str]] = {
+# The same, for a user who wants to be asked about no call
+APPROVED: dict[str, tuple[str, object, str]] = {
     "codex": ("default_tools_approval_mode", "approve", "Codex calls the tools without asking you"),
     "gemini": ("trust", True, "Gemini CLI calls the tools without asking you"),
     "cline": ("autoApprove", ["exec", "process"], "Cline calls the tools without asking you"),
@@ -341,20 +325,15 @@ _APPROVED: dict[str, tuple[str, object, str]] = {
 }
 
 
-def can_be_approved(client: Client) -> bool:
-    """Return whether an entry of this client can say that no call needs the user's consent."""
-    return client.name in _APPROVED
-
-
 def complete(client: Client, entry: Entry, *, approve: bool) -> Entry:
     """Return the entry with what this client needs besides. `approve`: no call needs the user's consent."""
-    wanted = (*_BESIDES.get(client.name, ()), *((_APPROVED[client.name],) if approve else ()))
+    wanted = (*_BESIDES.get(client.name, ()), *((APPROVED[client.name],) if approve else ()))
     return {**entry, **{member: value for member, value, _ in wanted}}
 
 
 def besides(client: Client, entry: Entry) -> list[dict[str, object]]:
     """Return which members of the entry are there for what reason, where they are as `complete` made them."""
-    known = (*_BESIDES.get(client.name, ()), *((_APPROVED[client.name],) if client.name in _APPROVED else ()))
+    known = (*_BESIDES.get(client.name, ()), *((APPROVED[client.name],) if client.name in APPROVED else ()))
     return [
         {"member": member, "value": value, "why": why} for member, value, why in known if entry.get(member) == value
     ]
