@@ -81,7 +81,7 @@ def test_a_person_answers_one_question_after_the_other(cli: Cli, jobs: Jobs, con
         person.type(b"Ada\n")
         person.until("  | hello Ada\n")
         person.until("It hides what is typed")
-        person.until("Word:\n")
+        person.until("Word:\n", "^D: stop): ")
         person.type(b"secret\n")
         person.until("  | 6 letters\n")
         person.until("Nothing waits for you any more.\n")

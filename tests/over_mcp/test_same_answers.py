@@ -126,7 +126,7 @@ def test_a_finished_job_looks_the_same(faces: Faces, finished: str) -> None:
 
 def test_lists_tags_and_notifications_look_the_same(faces: Faces, finished: str, work: Path) -> None:
     same, job = faces.same, finished
-    faces.cli.ok("run", "--tag", "x", "echo other")
+    faces.cli.ok("run", "--wait", "--tag", "x", "echo other")
     faces.cli.ok("create", "echo made")
     assert len(same("list", all=True)["jobs"]) == 3
     assert same("list", all=True, limit=1)["truncated"]

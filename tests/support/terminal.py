@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import select
 import struct
 import subprocess
@@ -81,8 +82,10 @@ class Terminal:
             rows.pop()
         return rows
 
-    def until(self, wanted: str) -> None:
-        until(lambda: wanted in self.text(), what=f"{wanted!r} on the terminal, which shows {self.seen!r}")
+    def until(self, *wanted: str) -> None:
+        """Wait until all of these were shown, one behind the other."""
+        shown = re.compile(".*?".join(map(re.escape, wanted)), re.DOTALL)
+        until(lambda: shown.search(self.text()), what=f"{wanted!r} on the terminal, which shows {self.seen!r}")
 
     def until_row(self, wanted: str) -> None:
         until(lambda: any(wanted in row for row in self.rows()), what=f"{wanted!r} on the screen")

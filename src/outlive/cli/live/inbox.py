@@ -112,13 +112,13 @@ def type_line(ctx: Context, question: Question, said: str, *, wait_ms: int) -> d
 
 def _read(prompt: str, *, echo: bool = True) -> str:
     """Return the line that the person types. Errors: EOFError at the end of the input."""
-    stdio.text(prompt)
     before = termios.tcgetattr(0)
     try:
-        if not echo:
+        if not echo:  # before it asks: who types at once must not see it either
             silent = termios.tcgetattr(0)
             silent[3] &= ~termios.ECHO
             termios.tcsetattr(0, termios.TCSADRAIN, silent)
+        stdio.text(prompt)
         data = os.read(0, limits.TERMINAL_LINE_BYTES + 1)  # not sys.stdin, which would keep the lines behind this one
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
