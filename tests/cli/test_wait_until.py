@@ -308,7 +308,8 @@ def test_an_unknown_condition_is_told_those_there_are(cli: Cli) -> None:
 
 
 def test_every_condition_that_the_help_shows_is_one(cli: Cli) -> None:
-    words = shlex.split(cli.text("wait", "--help").stdout.partition("for example: ")[2].partition("Arguments:")[0])
+    wrapped = cli.text("wait", "--help").stdout.partition("for example: ")[2].partition("Arguments:")[0]
+    words = shlex.split(" ".join(wrapped.split()))
     shown = [word.rstrip(",;.") for word in words if "=" in word or word.startswith("{")]
     assert len(shown) == 8
     job = cli.ok("run", "--wait", "true")["job_id"]
