@@ -82,7 +82,15 @@ def test_a_denial_is_answered_when_the_process_that_made_the_job_has_ended_it(
     job = pending(cli)
     with closing(Store.open(str(root), {})) as store:
         ctx = Context(
-            store, Config({}, None), face="cli", owner="cli", client=None, cwd=None, env={}, launcher=None, shell=()
+            store,
+            Config({}, None),
+            face="cli",
+            owner="cli",
+            client=None,
+            cwd=None,
+            env={},
+            launcher=None,
+            shell_words=(),
         )
         with lookup.open_known(ctx, job) as job_dir:
             locks = Locks(job_dir)  # held by the process that ends it

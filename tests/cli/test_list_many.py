@@ -75,7 +75,7 @@ def test_of_a_job_that_ended_elsewhere_a_list_reads_the_definition_and_a_server_
             "client": None,
             "cwd": str(work),
             "env": {},
-            "shell": (),
+            "shell_words": (),
         }
         ctx = Context(store, Config({}, None), launcher=None, **place)
         assert [job.job_id for job in list_jobs(ctx).jobs] == [here]

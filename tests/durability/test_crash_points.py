@@ -527,7 +527,7 @@ def reader(root: Path, launcher: fork_server_client.Launcher) -> Iterator[Contex
             cwd=None,
             env={},
             launcher=launcher,
-            shell=("sh", "-c"),
+            shell_words=("sh", "-c"),
         )
 
 

@@ -122,7 +122,7 @@ class Reader:
         try:
             ctx = context.Context(
                 self._opened(), self._config, face="cli", owner="cli", client=None, cwd="/", env={},
-                launcher=self._launcher, shell=("sh", "-c"), verb=name,
+                launcher=self._launcher, shell_words=("sh", "-c"), verb=name,
             )  # fmt: skip
             return envelope.answer(verb.type, ctx.warned(verb.run(ctx, **values).to_dict()))
         except OutliveError as error:

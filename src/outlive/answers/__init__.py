@@ -22,11 +22,8 @@ FIRST, LAST = "first", "last"
 # How a person sees a field. A number: its place among the first; None: behind these, in the order of the JSON
 HIDDEN, BELOW = -1, -2  # BELOW: the output, which stands below all others
 
-
 _EXACT = ("enum", "pattern", "format", "const")  # what has one of these in its schema is no text
 _NO_SCHEMA = frozenset({"brief", "place", "human", "keep", "without", "entry", "verbatim"})
-
-
 ABSENT: Any = object()  # the value of a `maybe` field that is not there
 
 
@@ -126,11 +123,6 @@ class Part:
         fields |= {name: value for name, value in vars(cls).items() if type(value) is Field}
         cls.FIELDS = fields
         cls._OPTIONAL = {name: one.default for name, one in fields.items() if one.optional}
-
-    @classmethod
-    def shown_in_brief(cls, entry: dict[str, Any]) -> tuple[str, ...]:
-        """Return what brief shows of this entry of a list."""
-        return cls.BRIEF + (cls.BRIEF_OF_OTHERS if entry.get("others") else ())
 
     @classmethod
     def flat(cls) -> dict[str, Field]:

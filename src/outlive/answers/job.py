@@ -68,11 +68,7 @@ class Job(Part):
 
 
 USAGE = "What the job uses, with all that it started; what it used, once it has ended. null: not known."
-
-
 RESOURCES = "What the job may use, as asked for; absent where nothing was."
-
-
 APPROVAL = optional("Of a job that needs a person's approval: what became of it.", without=("facts",))
 SANDBOX: dict[str, object] = {
     "properties": {

@@ -10,20 +10,9 @@ from outlive.answers.named import Approval, Notification, Usage
 
 
 class Listed(Part):  # without a docstring, which would be the description of each entry
-    BRIEF = (
-        *("job_id", "state", "exit_code", "signal", "reason", "stages", "descendants", "name", "waiting_for_input"),
-        *(
-            "started_at",
-            "last_line",
-            "message",
-            "approval",
-            "host",
-            "queue",
-            "reachable",
-            "machine",
-            "supervisor_pid",
-            "damage",
-        ),
+    BRIEF = tuple(
+        "job_id state exit_code signal reason stages descendants name waiting_for_input started_at last_line message "
+        "approval host queue reachable machine supervisor_pid damage".split()
     )
     BRIEF_OF_OTHERS = ("others", "owner", "session", "cwd")
 

@@ -179,7 +179,7 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
         cwd=call.cwd,
         env=call.env,
         launcher=call.launcher,
-        shell=tuple(configuration.get("shell", "unix") or ("sh", "-lc")),
+        shell_words=tuple(configuration.get("shell", "unix") or ("sh", "-lc")),
         flags={"root": call.options.root, "config": call.options.config},
         verb=verb.name,
     )

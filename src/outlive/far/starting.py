@@ -45,7 +45,7 @@ def context(store: Store, env: dict[str, str], owner: str = "cli") -> Context:
         cwd=home(),
         env=env,
         launcher=Launcher(),
-        shell=_SHELL,
+        shell_words=_SHELL,
     )
 
 

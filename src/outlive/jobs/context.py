@@ -33,7 +33,8 @@ class Context(Declared):
     cwd: str | None  # the directory of a job that names none
     env: dict[str, str]  # what a job inherits
     launcher: Any  # of launch.from_cli or launch.fork_server_client
-    shell: tuple[str, ...]  # the words that run a shell string
+    # The words that run a shell string, or what looks them up: most calls start nothing
+    shell_words: tuple[str, ...] | Callable[[], tuple[str, ...]]
     inbox: Inbox | None = None  # the notices of the caller's jobs; the command line has none
     scope: str | None = None  # is recorded with the jobs that the caller makes
     wall: str | None = None  # the scope whose jobs alone exist for this caller; None: all jobs do
@@ -65,6 +66,10 @@ class Context(Declared):
         self.job_id: str | None = None  # the job that this call started, once known: ^C names it
         self.left = False  # whether it was noted that this call ended without an answer
         self.awaited: list[str] = []  # the jobs that this call waits for, once known: ^C names them too
+
+    @property
+    def shell(self) -> tuple[str, ...]:
+        return self.shell_words if isinstance(self.shell_words, tuple) else self.shell_words()
 
     def warned(self, answer: dict[str, object], *, titles: bool = True) -> dict[str, object]:
         """Return the answer with the warnings of this call before its hint. With `titles` they say

@@ -6,12 +6,9 @@ import codecs
 import re
 
 from outlive.render.escapes import MAX_SEQUENCE_BYTES, UNFINISHED
-from outlive.store.output.merged import Output
 
 _MAX_CUT_BYTES = 3  # of a UTF-8 character that is not complete
 MAX_HELD_BYTES = MAX_SEQUENCE_BYTES + _MAX_CUT_BYTES
-MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # BOM_UTF32_LE begins as the first
-_MARK_BYTES = 4
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
@@ -42,11 +39,6 @@ def decode(pieces: list[tuple[int, bytes]], *, more: bool) -> tuple[str, int]:
 def decode_exact(data: bytes) -> str:
     """Return UTF-8 as text, invalid bytes as U+FFFD."""
     return data.decode("utf-8", "replace")
-
-
-def heads(output: Output) -> list[bytes]:
-    """Return the first bytes of both streams, as many as a byte order mark may have."""
-    return [output.read_stream(stream, 0, _MARK_BYTES) if output.sizes[stream] > 1 else b"" for stream in (0, 1)]
 
 
 def hides_bytes(shown: str, pieces: list[tuple[int, bytes]], *, cut_start: bool, cut_end: bool) -> bool:

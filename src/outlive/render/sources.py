@@ -5,25 +5,27 @@ from __future__ import annotations
 from contextlib import closing
 
 from outlive.core.ids import short_id
-from outlive.render.decode import MARKS, decode, heads, hides_bytes, leading_cut
-from outlive.render.encoded import text
-from outlive.render.encoded.encodings import Encoding
-from outlive.render.encoded.text import Text
+from outlive.render.decode import decode, hides_bytes, leading_cut
+from outlive.render.encoded.encodings import Encoding, of_head
+from outlive.render.encoded.text import UTF_8, Text
 from outlive.render.plain_text import readable
 from outlive.store.job_dir import JobDir
 from outlive.store.output.gap import Hole
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 
+_MARK_BYTES = 4  # a byte order mark has at most so many
 _COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a poll
 
 
 def text_of(output: Output, wanted: Encoding | None) -> Text | None:
     """Return how to decode the output; None if it is UTF-8. Without `wanted` a byte order mark at the
     beginning of a stream says its encoding."""
-    if wanted is None and not any(head.startswith(MARKS) for head in heads(output)):
+    heads = [output.read_stream(stream, 0, _MARK_BYTES) if output.sizes[stream] > 1 else b"" for stream in (0, 1)]
+    encodings = [of_head(head, wanted) for head in heads]
+    if encodings == [None, None]:
         return None
-    return text.text_of(output, wanted)
+    return Text(output, (encodings[0] or Encoding(UTF_8), encodings[1] or Encoding(UTF_8)))
 
 
 def lines_of(job: JobDir, output: Output, stream: int | None, text: Text | None) -> Lines:

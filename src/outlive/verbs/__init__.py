@@ -81,10 +81,7 @@ def canonical(name: str) -> str | None:
     """
     wanted = ALIASES.get(name, name)
     flat = wanted.replace("_", " ").replace("-", " ")
-    for known in VERBS:
-        if known.replace("-", " ") == flat:
-            return known
-    return None
+    return next((known for known in VERBS if known.replace("-", " ") == flat), None)
 
 
 def load(name: str) -> Verb:

@@ -33,7 +33,7 @@ def of_entry(entry: dict[str, object], record: type[Part]) -> dict[str, object]:
     fields = record.flat()
     return {
         name: _shortened(entry[name], fields[name])
-        for name in record.shown_in_brief(entry)
+        for name in record.BRIEF + (record.BRIEF_OF_OTHERS if entry.get("others") else ())
         if _says_something(entry.get(name)) or (fields[name].brief == EVEN_FALSE and entry.get(name) is False)
     }
 

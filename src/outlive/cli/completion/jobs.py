@@ -48,7 +48,15 @@ def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Definition, st
         return []
     with closing(store), suppress(OSError):
         ctx = Context(
-            store, Config({}, None), face="cli", owner="cli", client=None, cwd=None, env={}, launcher=None, shell=()
+            store,
+            Config({}, None),
+            face="cli",
+            owner="cli",
+            client=None,
+            cwd=None,
+            env={},
+            launcher=None,
+            shell_words=(),
         )
         live = list(islice(lookup.live_ids(ctx), _JOBS))
         for job_id in dict.fromkeys([*live, *islice(lookup.job_ids(ctx), _JOBS)]):

@@ -19,4 +19,4 @@ def opened(options: GlobalOptions, verb: str) -> Context:
     store = Store.open(options.root, env)
     owner, wrapper = env.get("OUTLIVE_OWNER") or "cli", ("sh", "-lc")
     how = {"face": "cli", "client": None, "cwd": None, "launcher": Launcher(), "verb": verb}
-    return Context(store, settings, owner=owner, env=env, shell=wrapper, **how)  # type: ignore[arg-type]
+    return Context(store, settings, owner=owner, env=env, shell_words=wrapper, **how)  # type: ignore[arg-type]

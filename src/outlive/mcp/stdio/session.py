@@ -157,7 +157,7 @@ class Session:
                     cwd=None,
                     env=dict(os.environ),
                     launcher=self.launcher,
-                    shell=(),
+                    shell_words=(),
                 )
                 if sum(1 for _ in islice(lookup.job_ids(ctx), _FEW_JOBS + 1)) > _FEW_JOBS:
                     return True

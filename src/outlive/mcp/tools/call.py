@@ -397,7 +397,7 @@ class Calls:
             cwd=directory,
             env=caller.named(env),
             launcher=self._launcher,
-            shell=shell_of(self._config, env),
+            shell_words=partial(shell_of, self._config, env),
         )
 
     def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:

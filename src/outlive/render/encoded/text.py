@@ -13,8 +13,8 @@ import codecs
 import os
 import re
 
-from outlive.render.decode import MAX_HELD_BYTES, heads
-from outlive.render.encoded.encodings import Encoding, of_head
+from outlive.render.decode import MAX_HELD_BYTES
+from outlive.render.encoded.encodings import Encoding
 from outlive.render.escapes import MAX_SEQUENCE_BYTES, UNFINISHED
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
@@ -23,7 +23,7 @@ from outlive.store.output.merged import Output
 Placed = list[tuple[int, int, bytes]]  # stream, position in its log, bytes
 
 _BACK_BYTES = 262_144  # read before a position to find where a character begins
-_UTF_8 = "utf-8"
+UTF_8 = "utf-8"
 
 
 class Text:
@@ -31,7 +31,7 @@ class Text:
 
     def __init__(self, output: Output, encodings: tuple[Encoding, Encoding]) -> None:
         self.encodings = encodings
-        self.name = next((one.name for one in encodings if one.name != _UTF_8), _UTF_8)
+        self.name = next((one.name for one in encodings if one.name != UTF_8), UTF_8)
         self._output = output
         self._streams = [_Stream(output, stream, encoding) for stream, encoding in enumerate(encodings)]
 
@@ -203,11 +203,3 @@ class EncodedLines(Lines):
             of_lines = self.read(at, at + len(data))
             if len(of_lines) == len(data):  # else the gap grew over it
                 return at, of_lines
-
-
-def text_of(output: Output, wanted: Encoding | None) -> Text | None:
-    """Return how to decode the output; None if it is UTF-8."""
-    encodings = [of_head(head, wanted) for head in heads(output)]
-    if encodings == [None, None]:
-        return None
-    return Text(output, (encodings[0] or Encoding(_UTF_8), encodings[1] or Encoding(_UTF_8)))
