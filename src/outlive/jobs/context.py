@@ -69,7 +69,9 @@ class Context(Declared):
 
     @property
     def shell(self) -> tuple[str, ...]:
-        return self.shell_words if isinstance(self.shell_words, tuple) else self.shell_words()
+        if not isinstance(self.shell_words, tuple):
+            self.shell_words = self.shell_words()
+        return self.shell_words
 
     def warned(self, answer: dict[str, object], *, titles: bool = True) -> dict[str, object]:
         """Return the answer with the warnings of this call before its hint. With `titles` they say
