@@ -396,25 +396,6 @@ def test_conditions_over_mcp(mcp_session: McpSession, cli: Cli, until_: Any) -> 
     cli.ok("kill", job)
 
 
-@MODERN_FIRST
-def test_a_watch_works_in_a_job_of_a_server_whose_supervisor_was_killed(
-    mcp_session: McpSession, cli: Cli, work: Path
-) -> None:
-    job = start(mcp_session, "until [ -e go ]; do sleep 0.1; done; echo ERROR late", watch=["^ERR"], workdir=str(work))
-    pair.end(pair.supervisor(job))
-    until(lambda: cli.ok("status", job).get("adopted"), what="a takeover")  # else the hit is before it in the output
-    (work / "go").touch()
-    wait_for_end(cli, job)
-    found = until(
-        lambda: (
-            [e["type"] for e in cli.ok("events", job)["events"] if e["type"] == "finished"]
-            and cli.ok("events", job)["events"]
-        ),
-        what="the end",
-    )
-    assert [event["type"] for event in found] == ["started", "adopted", "watch_hit", "finished"]
-
-
 def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, work: Path, cli: Cli) -> None:
     with McpSession(log=place / "mcp.log", extensions=[TasksClient()]) as session:
         known, news = (
