@@ -57,3 +57,9 @@ def made_older(root: Path, job: str, seconds_ago: float) -> str:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(then))
     path.write_text(json.dumps(state | {"job_id": old, "finished_at": stamp}), encoding="utf-8")
     return old
+
+
+def recorded(root: Path, job: str, kind: str, count: int = 1) -> bool:
+    """Whether the history of a job has so many events of a kind, for a test that waits for them: a look starts no
+    process."""
+    return (root / job / "events.ndjson").read_bytes().count(f'"type":"{kind}"'.encode()) >= count
