@@ -34,8 +34,8 @@ def calls_of(root: Path, *offers: str, **actions: Callable[..., object]) -> Call
     """Both tools, or those named, with the default configuration. The caller closes them. `actions` do what a verb does
     in its place."""
     every = {RUN: verbs.load(RUN), **process_verbs()}
-    for name, run in actions.items():
-        every[name] = Verb(name, "A made-up verb.", run, args=every[name].args)
+    for name, does in actions.items():
+        every[name] = Verb(name, "A made-up verb.", does, args=every[name].args)
     run = every.pop(RUN)
     tools = Tools(run, every, offers or (EXEC, PROCESS), CONFIG)
     return Calls(tools, CONFIG, Known({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())

@@ -155,10 +155,10 @@ def test_waiting_names_what_did_not_come() -> None:
         until(lambda: False, timeout=0, what="the moon")
 
 
-@pytest.mark.parametrize("printed", ["", "{}", "[]\n", "{}\n\n", "{}\n{}\n", "x{}\n", '{"a":1,"a":2}\n', '{"a":NaN}\n'])
-def test_anything_but_one_object_and_a_newline_is_refused(printed: str) -> None:
-    with pytest.raises(AssertionError):
-        one_object(Text(0, printed, ""))
+def test_anything_but_one_object_and_a_newline_is_refused() -> None:
+    for printed in ["", "{}", "[]\n", "{}\n\n", "{}\n{}\n", "x{}\n", '{"a":1,"a":2}\n', '{"a":NaN}\n']:
+        with pytest.raises(AssertionError):
+            one_object(Text(0, printed, ""))
 
 
 def test_a_closed_schema_refuses_what_nobody_declared() -> None:

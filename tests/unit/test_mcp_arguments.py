@@ -83,9 +83,8 @@ def test_null_is_absent_even_where_the_argument_is_another_actions() -> None:
 LOG, POLL, TRUE = {"action": "log", "job_id": "x"}, {"action": "poll", "job_id": "x"}, {"command": "true"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "name", "values"),
-    [
+def test_a_value_may_come_in_any_form_that_means_it() -> None:
+    rows: list[tuple[str, dict[str, Any], str, list[tuple[Any, Any]]]] = [
         ("process", LOG, "limit", [("7", 7), (7, 7), (7.0, 7)]),
         ("process", LOG, "raw", [("true", True), (1, True), ("no", False), (False, False)]),
         ("process", POLL, "timeout_ms", [(250, 250), (250.4, 250), ("250", 250), ("5s", 5000), ("1.5 m", 90_000), (0.2, 1)]),
@@ -93,38 +92,32 @@ LOG, POLL, TRUE = {"action": "log", "job_id": "x"}, {"action": "poll", "job_id":
         ("exec", TRUE, "tags", [("a", ["a"]), (["a"], ["a"]), ('["a"]', ["a"])]),
         ("exec", TRUE, "env", [({"A": "x", "B": 3, "C": 1.5}, {"A": "x", "B": "3", "C": "1.5"}), ('{"A":"x"}', {"A": "x"})]),
         ("exec", TRUE, "show", [("PLAIN", "plain")]),
-    ],
-)  # fmt: skip
-def test_a_value_may_come_in_any_form_that_means_it(
-    tool: str, given: dict[str, Any], name: str, values: list[tuple[Any, Any]]
-) -> None:
-    for value, meant in values:
-        assert read(tool, **given, **{name: value})[name] == meant
+    ]  # fmt: skip
+    for tool, given, name, values in rows:
+        for value, meant in values:
+            assert read(tool, **given, **{name: value})[name] == meant
 
 
-@pytest.mark.parametrize(
-    ("value", "ms"), [(1.5, 1500), (30, 30_000), ("30", 30_000), ("5m", 300_000), (0, 0), (0.0001, 1)]
-)
-def test_seconds_reach_the_action_as_milliseconds(value: Any, ms: int) -> None:
-    assert read("exec", command="true", timeout=value)["timeout_ms"] == ms
+def test_seconds_reach_the_action_as_milliseconds() -> None:
+    rows: list[tuple[Any, int]] = [(1.5, 1500), (30, 30_000), ("30", 30_000), ("5m", 300_000), (0, 0), (0.0001, 1)]
+    for value, ms in rows:
+        assert read("exec", command="true", timeout=value)["timeout_ms"] == ms
 
 
 BAD_TIMES = [-1, "-1", "abc", True, float("nan"), float("inf"), 1e300, [], {}, ""]
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "name", "values"),
-    [
+def test_what_means_nothing_is_refused() -> None:
+    rows: list[tuple[str, dict[str, Any], str, list[Any]]] = [
         ("process", LOG, "limit", [True, "abc", 1.5, [1], {}, 10**30]),
         ("exec", TRUE, "timeout", BAD_TIMES),
         ("process", POLL, "timeout_ms", BAD_TIMES),
         ("exec", {}, "command", [[1, 2], 5, {"a": 1}, "a\0b", ["a", "b\0"]]),  # an empty one is refused by the action
         ("exec", TRUE, "env", [{"": "x"}, {"A=B": "x"}, {"A\0": "x"}]),
-    ],
-)
-def test_what_means_nothing_is_refused(tool: str, given: dict[str, Any], name: str, values: list[Any]) -> None:
-    for value in values:
-        assert refused(tool, **given, **{name: value})["details"]["field"] == name
+    ]
+    for tool, given, name, values in rows:
+        for value in values:
+            assert refused(tool, **given, **{name: value})["details"]["field"] == name
 
 
 def test_the_words_for_a_wrong_value_are_ours() -> None:
@@ -137,17 +130,20 @@ def test_the_words_for_a_wrong_value_are_ours() -> None:
     assert refused("process", action="gc", max_percent=float("nan"))["details"]["field"] == "max_percent"
 
 
-@pytest.mark.parametrize(
-    ("given", "name"), [({"timeoutMs": "abc"}, "timeoutMs"), ({"timeout-ms": -1}, "timeout-ms"), ({"job": 7.5j}, "job")]
-)
-def test_an_error_names_the_argument_as_the_caller_wrote_it(given: dict[str, Any], name: str) -> None:
-    error = refused("process", action="poll", **{"job_id": "x"} | given if "job" not in given else given)
-    assert error["details"]["field"] == name
-    assert error["message"].startswith(f"{name} must be ")
+def test_an_error_names_the_argument_as_the_caller_wrote_it() -> None:
+    rows: list[tuple[dict[str, Any], str]] = [
+        ({"timeoutMs": "abc"}, "timeoutMs"),
+        ({"timeout-ms": -1}, "timeout-ms"),
+        ({"job": 7.5j}, "job"),
+    ]
+    for given, name in rows:
+        error = refused("process", action="poll", **{"job_id": "x"} | given if "job" not in given else given)
+        assert error["details"]["field"] == name
+        assert error["message"].startswith(f"{name} must be ")
 
 
 def test_choices_are_named() -> None:
-    error = refused("exec", command="cat", show="plian")
+    error = refused("exec", command="cat", show="plainn")
     assert "auto, plain" in error["message"]
     assert error["hint"] == "Did you mean plain?"
 
@@ -173,9 +169,8 @@ def test_an_argument_of_another_action_says_whose_it_is() -> None:
     assert error["hint"] == "It belongs to process tail."
 
 
-@pytest.mark.parametrize(
-    ("action", "given", "hint"),
-    [
+def test_a_mistake_is_answered_with_what_to_write() -> None:
+    rows: list[tuple[str, dict[str, Any], str]] = [
         # By what another name means
         ("exec", {"input": "x"}, "Did you mean stdin_data?"),
         ("exec", {"command": None, "cmd": "x"}, "Did you mean command?"),
@@ -189,10 +184,9 @@ def test_an_argument_of_another_action_says_whose_it_is() -> None:
         ("exec", {"command": 5}, 'For example command="make test".'),
         ("tail", {"job_id": {"id": 5}}, 'For example job_id="01J9ABCD".'),
         ("exec", {"idle_timeout_ms": -1}, "0: never."),
-    ],
-)  # fmt: skip
-def test_a_mistake_is_answered_with_what_to_write(action: str, given: dict[str, Any], hint: str) -> None:
-    assert refused_action(action, **(TRUE | given if action == "exec" else given))["hint"] == hint
+    ]  # fmt: skip
+    for action, given, hint in rows:
+        assert refused_action(action, **(TRUE | given if action == "exec" else given))["hint"] == hint
 
 
 def test_a_missing_argument_is_named() -> None:
@@ -201,16 +195,14 @@ def test_a_missing_argument_is_named() -> None:
     assert "action=list" in refused("process", action="tail")["hint"]
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [(None, "help"), ("", "help"), ("pol", "poll?"), ("read", "log?"), ("stop", "kill?"),
-     ("run", "tool exec"), (5, "help"), (["poll"], "help"), ("frobnicate", "help")],
-)  # fmt: skip
-def test_a_wrong_action_names_the_one_that_is_meant(name: Any, said: str) -> None:
-    error = refused_action(name, job_id="x")
-    assert error["details"]["field"] == "action"
-    assert said in error["hint"]
-    assert "poll, " not in error["hint"], "all names are told only to a caller that asks for them"
+def test_a_wrong_action_names_the_one_that_is_meant() -> None:
+    rows: list[tuple[Any, str]] = [(None, "help"), ("", "help"), ("pol", "poll?"), ("read", "log?"), ("stop", "kill?"),
+     ("run", "tool exec"), (5, "help"), (["poll"], "help"), ("frobnicate", "help")]  # fmt: skip
+    for name, said in rows:
+        error = refused_action(name, job_id="x")
+        assert error["details"]["field"] == "action"
+        assert said in error["hint"]
+        assert "poll, " not in error["hint"], "all names are told only to a caller that asks for them"
 
 
 def test_all_unknown_arguments_are_refused_at_once() -> None:
