@@ -35,7 +35,7 @@ def calls_of(root: Path, *offers: str, **actions: Callable[..., object]) -> Call
     in its place."""
     every = {RUN: verbs.load(RUN), **process_verbs()}
     for name, does in actions.items():
-        every[name] = Verb(name, "A made-up verb.", does, args=every[name].args)
+        every[name] = Verb(name, "A made-up verb.", does, args=every[name].args, right=every[name].right)
     run = every.pop(RUN)
     tools = Tools(run, every, offers or (EXEC, PROCESS), CONFIG)
     return Calls(tools, CONFIG, Known({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())

@@ -76,6 +76,9 @@ class Tab:
     def open(self, address: str) -> None:
         """Go to a page, and load it again if Chromium gave up a part of it: it gives up what it is loading when an interface
         of the machine comes or goes, and tests of hosts, which may run at the same time, make some."""
+        if "#" in address and address.partition("#")[0] == self.page.url.partition("#")[0]:  # goto waits for a load
+            self.page.evaluate("address => location.assign(address)", address)
+            return
         go: Callable[[], object] = partial(self.page.goto, address)
         while True:
             self._given_up = False

@@ -55,7 +55,8 @@ def test_a_command_is_run_again_with_changes(tab: Tab, ui: Ui, cli: Cli) -> None
     tab.open(f"{ui.page}/job/{first}")
     page.get_by_role("button", name="Change and run").click()
     field = page.get_by_role("dialog").get_by_label("Command")
-    field.fill(f"{field.input_value()} more")
+    field.press("Control+End")
+    page.keyboard.type(" more")
     page.get_by_role("dialog").get_by_role("button", name="Run").click()
     job = opened(tab, first)
     until(lambda: cli.ok("status", job)["state"] == "exited")
@@ -109,6 +110,31 @@ def test_jobs_are_deleted_one_or_many_with_what_that_frees(tab: Tab, ui: Ui, cli
     dialog.get_by_role("button", name="Delete").click()
     until(lambda: sorted(one["name"] for one in cli.ok("list", "--all")["jobs"]) == ["a", "runs"])
     assert cli.ok("status", runs)["state"] == "running"
+
+
+def test_several_rows_are_picked_by_keys_and_clicks_and_deleted_together(tab: Tab, cli: Cli) -> None:
+    for name in ("a", "b", "c", "d", "e"):
+        cli.ok("run", "--wait", "--title", name, "true")
+    page = tab.page
+    until(lambda: page.locator(".row").count() == 5)  # e, d, c, b, a
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.get_by_text("1 picked").wait_for()
+    page.get_by_role("checkbox", name="Select c").click(modifiers=["Shift"])  # and d, which is between them
+    page.get_by_text("3 picked").wait_for()
+    page.keyboard.press("k")  # the keys go on where the hand clicked
+    page.keyboard.press("x")
+    page.get_by_text("2 picked").wait_for()
+    assert [box.is_checked() for box in page.locator(".pick").all()] == [True, False, True, False, False]
+    page.locator("#filter").fill("name:c")
+    page.get_by_text("1 picked").wait_for()  # what the list does not show is not deleted
+    page.locator("#filter").fill("")
+    page.get_by_role("button", name="Delete 2…").click()
+    dialog = page.get_by_role("dialog", name="Delete?")
+    dialog.get_by_text("2 jobs, ").wait_for()
+    dialog.get_by_role("button", name="Delete").click()
+    until(lambda: sorted(one["name"] for one in cli.ok("list", "--all")["jobs"]) == ["a", "b", "d"])
+    page.get_by_role("button", name="Clean up…").wait_for()
 
 
 def test_deleting_tells_what_it_would_free_and_leaves_what_runs(cli: Cli, browser: Browser) -> None:

@@ -95,9 +95,9 @@ def test_failed_is_what_the_list_of_the_command_line_calls_so(tab: Tab, cli: Cli
     assert wanted == ["code", "denied", "killed", "late"]
     page = tab.page
     until(lambda: len(names(tab)) == 5)
-    page.locator(".chip.failed").click()
+    page.locator(".chip[data-do=failed]").click()
     until(lambda: names(tab) == wanted)
-    page.locator(".chip.all").click()
+    page.locator(".chip[data-do=all]").click()
     page.locator("#filter").fill("is:failed")
     until(lambda: names(tab) == wanted)
 
@@ -116,7 +116,7 @@ def test_details_follow_a_job_and_count_the_lines_that_the_log_numbers(tab: Tab,
     cli.ok("write", job, "--data", "more\n")
     until(lambda: fact(tab, "lines") == "20,001")
     gap = cli.ok("log", job, "--since-seq", "0")["gaps"][0]
-    page.evaluate("place => { location.hash = place }", f"seq={gap['to_seq']}")
+    tab.open(f"{ui.page}/job/{job}#seq={gap['to_seq']}")
     page.locator(".line.gap", has_text="lines").wait_for()
 
 
@@ -136,6 +136,15 @@ def test_a_restart_asks_first(tab: Tab, ui: Ui, cli: Cli) -> None:
     tab.page.get_by_role("button", name="Run again").click()
     dialog.get_by_role("button", name="Run again").click()
     until(lambda: len(cli.ok("list", "--all")["jobs"]) == 2)
+
+
+def test_a_key_for_the_terminal_of_a_job_that_has_none_does_nothing(tab: Tab, ui: Ui, cli: Cli) -> None:
+    tab.open(f"{ui.page}/job/{begin(cli, 'echo begun; sleep 600')}")
+    tab.page.locator(".line", has_text="begun").wait_for()
+    tab.page.keyboard.press("m")
+    tab.page.keyboard.press("x")
+    tab.page.get_by_role("dialog").wait_for()
+    assert not tab.wrong
 
 
 def test_enter_in_the_help_closes_it(tab: Tab, ui: Ui) -> None:
@@ -209,7 +218,7 @@ def test_rows_are_links_and_the_address_has_the_filter(tab: Tab, ui: Ui, cli: Cl
     page.locator("#jobs").evaluate("one => { one.scrollTop = 77 }")
     box = page.locator(".row").nth(5).bounding_box()
     assert box
-    page.mouse.click(box["x"] + 20, box["y"] + box["height"] / 2)  # a locator's click may scroll
+    page.mouse.click(box["x"] + box["width"] / 3, box["y"] + box["height"] / 2)  # a locator's click may scroll
     page.wait_for_url("**/job/*")
     page.go_back()
     until(lambda: page.locator(".row").count() == 11)

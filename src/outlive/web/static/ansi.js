@@ -33,18 +33,19 @@ function overwritten(pairs, state) {
     // A carriage return at the end of a line belongs to the line break of a terminal
     const text = at === pairs.length - 1 ? printed.replace(/\r+$/, "") : printed;
     for (const [token, given, , final] of text.matchAll(TOKEN)) {
+      const by = Number(given) || 1;
       if (token === "\r") column = 0;
       else if (token === "\b") to(column - 1);
       else if (token === "\t") { do write(" ", stream); while (column % 8); }
       else if (token[0] !== "\x1b") for (const char of visible(token)) write(char, stream);
       else if (final === "m") state.style = styled(state.style, given);
       else if (final === "K") {
-        const mode = given === "" ? 0 : Number(given);
+        const mode = Number(given);
         if (mode === 0) cells.length = Math.min(cells.length, column);
         else for (let back = 0; back < (mode === 2 ? cells.length : column); back += 1) cells[back] = { text: " ", style: null, stream };
-      } else if (final === "G") to((Number(given) || 1) - 1);
-      else if (final === "C") to(column + (Number(given) || 1));
-      else if (final === "D") to(column - (Number(given) || 1));
+      } else if (final === "G") to(by - 1);
+      else if (final === "C") to(column + by);
+      else if (final === "D") to(column - by);
     }
   }
   return joined(cells);
@@ -53,7 +54,7 @@ function overwritten(pairs, state) {
 function joined(cells) {
   const found = [];
   for (const cell of cells) {
-    const last = found[found.length - 1];
+    const last = found.at(-1);
     if (cell.lost === undefined && last && last.lost === undefined && last.style === cell.style && last.stream === cell.stream) last.text += cell.text;
     else found.push({ ...cell });
   }

@@ -14,7 +14,6 @@ export let connected = true;
 let tab = null; // { name, key, last }: what the calls of this page are sealed with
 let joining = null;
 let ended = null;
-const listeners = new Set();
 
 // --- secrets ---
 
@@ -107,14 +106,10 @@ function join() {
 
 // --- calls ---
 
-export function onConnection(listener) {
-  listeners.add(listener);
-}
-
 function tell(now) {
   if (now === connected) return;
   connected = now;
-  for (const listener of listeners) listener(now);
+  dispatchEvent(new Event("connection"));
 }
 
 function refusal(status, found) {

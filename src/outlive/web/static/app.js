@@ -1,8 +1,8 @@
 // Around everything: header, addresses, actions and their keys, light and dark.
 
-import { base, begin, call, connected, forget, login, onConnection } from "./api.js";
+import { base, begin, call, connected, forget, login } from "./api.js";
 import { byId, fill, h, made, named, on, patch, toast } from "./dom.js";
-import { about, begin as beginJobs, groups, jobs, onJobs } from "./jobs.js";
+import { about, begin as beginJobs, groups, jobs } from "./jobs.js";
 import { notify } from "./questions.js";
 import { show as showList } from "./list.js";
 import { show as showJob } from "./job.js";
@@ -42,7 +42,7 @@ function route() {
   fill(main, whole);
   ({ job: showJob, timeline: showTimeline, list: showList })[shown](parts, control.signal, page, job?.toUpperCase());
   for (const link of byId("top").querySelectorAll("nav a")) {
-    if (link.pathname.endsWith("timeline") === (shown === "timeline")) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    link.ariaCurrent = link.pathname.endsWith("timeline") === (shown === "timeline") ? "page" : null;
   }
 }
 
@@ -84,8 +84,8 @@ addEventListener("keydown", (event) => {
   }
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   const where = event.target;
-  if (where.closest?.(".xterm, dialog") || /^(INPUT|TEXTAREA|SELECT)$/.test(where.tagName)) return;
-  if (where.closest?.("button, a") && (event.key === "Enter" || event.key === " ")) return;
+  if (where.closest?.(".xterm, dialog, input:not([type=checkbox]), textarea, select")) return;
+  if (where.closest?.("button, a, input") && (event.key === "Enter" || event.key === " ")) return;
   const of = (list) => [...list?.querySelectorAll("kbd") ?? []].find((one) => (one.dataset.key ?? one.textContent) === event.key);
   const key = of(keys[shown]) ?? of(keys.common);
   if (!key) return;
@@ -148,18 +148,16 @@ try {
 } catch { /* the system's */ }
 
 addEventListener("ended", () => { control.abort(); stranger({ code: "ended" }); });
-onConnection((now) => { showConnection(); if (now) toast("Connected again", "good"); });
+addEventListener("connection", () => { showConnection(); if (connected) toast("Connected again", "good"); });
 const refused = await begin().then(() => null, (error) => error);
 if (refused) {
   stranger(refused.error ?? { code: "ended" });
 } else {
   addEventListener("popstate", route);
-  const forGood = new AbortController().signal;
-  onJobs((changes) => {
+  addEventListener("jobs", () => {
     showCounts();
-    for (const [before, job] of changes) dispatchEvent(new CustomEvent("job", { detail: { before, job } }));
     if (about.refused) stranger(about.refused);
-  }, forGood);
+  });
   notify((id) => page.go(`job/${id}`));
   beginJobs();
   route();

@@ -1,13 +1,16 @@
 // What changed since the run before.
 
 import { base, run } from "./api.js";
-import { ago, begun, clock, condition, duration, h, lasted, named, number, patch, visible } from "./dom.js";
+import { ago, begun, clock, condition, counted, duration, h, lasted, made, named, number, patch, visible } from "./dom.js";
 
-const kinds = (count) => `${number(count)} ${count === 1 ? "kind" : "kinds"} of lines`;
+const kinds = (count) => `${counted(count, "kind")} of lines`;
 
-// What the server says of the run before, with a link to it and a button that compares
-export function previousRun({ previous }) {
-  return [named(previous.said), " ", h("button", { "data-do": "compare" }, "Compare"), " ", h("button", { "data-do": "comparePassed" }, "With the last good one"), " ", h("a", { href: `${base}job/${previous.job_id}` }, "Open it")];
+// What the server says of the run before, with a link to it and buttons that compare
+export function previousRun({ job_id: id, said }) {
+  const { whole, words, link } = made("previous");
+  words.textContent = named(said);
+  link.href = `${base}job/${id}`;
+  return whole;
 }
 
 // Show lines [number, text] beside the output; a click picks one by its place among them
@@ -37,6 +40,9 @@ export async function showChanges(pane, id, compare, toLine, signal) {
 // A bar for each run of the command, as high as it took long
 export function runBars(runs, id) {
   const longest = Math.max(1, ...runs.map(lasted));
-  return runs.map((run) => h(`a.${condition(run).kind}`, { href: `${base}job/${run.job_id}`, "aria-current": run.job_id === id ? "true" : null, title: `${clock(Date.parse(begun(run)))}: ${condition(run).text}, took ${duration(lasted(run))}`, "aria-label": `${condition(run).text}, took ${duration(lasted(run))}` },
-    h("span", { style: { height: `${Math.max(4, (100 * lasted(run)) / longest)}%` } })));
+  return runs.map((run) => {
+    const { kind, text } = condition(run), said = `${text}, took ${duration(lasted(run))}`;
+    return h(`a.${kind}`, { href: `${base}job/${run.job_id}`, "aria-current": run.job_id === id ? "true" : null, title: `${clock(Date.parse(begun(run)))}: ${said}`, "aria-label": said },
+      h("span", { style: { height: `${Math.max(4, (100 * lasted(run)) / longest)}%` } }));
+  });
 }

@@ -16,10 +16,8 @@ export function h(what, ...children) {
 function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value == null || value === false) continue;
-    if (name.startsWith("on")) element[name] = value;
-    else if (name === "class") element.className = value;
+    if (name.startsWith("on") || name === "checked") element[name] = value;
     else if (name === "style") Object.assign(element.style, value);
-    else if (name in PROPERTIES) element[name] = value;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
 }
@@ -38,8 +36,6 @@ export function made(id) {
   const whole = byId(id).content.firstElementChild.cloneNode(true);
   return { whole, ...Object.fromEntries([...whole.querySelectorAll("[data-part]")].map((one) => [one.dataset.part, one])) };
 }
-
-const PROPERTIES = { value: 1, checked: 1, disabled: 1, hidden: 1, tabIndex: 1 };
 
 function put(element, children) {
   for (const child of children.flat(Infinity)) {
@@ -103,6 +99,7 @@ function update(old, fresh) {
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   old.onclick = fresh.onclick;
+  if (old.checked !== fresh.checked) old.checked = fresh.checked;
   morph(old, [...fresh.childNodes]);
 }
 
@@ -177,6 +174,8 @@ export function bytes(count) {
 export function number(count) {
   return Number(count).toLocaleString("en-US");
 }
+
+export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
 export function duration(ms) {
   const s = Math.max(0, ms) / 1000;
@@ -278,11 +277,7 @@ export function ask(id, given) {
   });
 }
 
-export async function copy(text, done) {
-  try {
-    await navigator.clipboard.writeText(text);
-    toast(done, "good");
-  } catch {
-    toast("This browser does not let the page copy", "bad");
-  }
-}
+export const copy = (text, done) => tried(async () => {
+  await navigator.clipboard.writeText(text);
+  toast(done, "good");
+}, () => toast("This browser does not let the page copy", "bad"));

@@ -2,7 +2,7 @@
 
 import { base, call, run } from "./api.js";
 import { expression } from "./ansi.js";
-import { OVER, age, ask, badge, byId, bytes, clock, condition, copy, cut, every, fill, h, isPressed, made, name, named, number, on, one, over, patch, press, shell, toast, told, tried } from "./dom.js";
+import { OVER, age, ask, badge, byId, bytes, clock, condition, copy, counted, cut, every, fill, h, isPressed, made, name, named, number, on, one, over, patch, press, shell, toast, told, tried } from "./dom.js";
 import { previousRun, runBars, showChanges, showPane } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
@@ -26,7 +26,7 @@ export function show(parts, signal, page, id) {
   const mine = (method, given) => call(method, { job_id: id, ...given }, signal);
   const verb = (action, given) => mine("process", { action, ...given });
   const rows = new Rows({
-    load: (row, count) => mine("rows", { row, count, times }),
+    load: (row, count, stop) => call("rows", { job_id: id, row, count, times }, stop),
     link: (seq) => `${base}job/${id}#seq=${seq}`,
     onMove: () => press(follow, rows.atEnd),
   });
@@ -69,7 +69,7 @@ export function show(parts, signal, page, id) {
       h("strong", "It waits for input"), job.prompt ? [": ", h("code", one(job.prompt))] : ". ", job.pty && h("button", { "data-do": "view" }, "Open the terminal"), lineForm(job));
     else if (job.message && isOver()) parts.push(named(job.message));
     else if (job.hint && (job.dropped_bytes || job.missing_bytes)) parts.push(named(job.hint));
-    if (job.previous && isOver()) parts.push(h("p.previous", previousRun(job)));
+    if (job.previous && isOver()) parts.push(previousRun(job.previous));
     notice.hidden = !parts.length;
     notice.className = `notice ${isAsked() || job.waiting_for_input ? "asks" : "bad"}`;
     patch(notice, parts);
@@ -156,11 +156,10 @@ export function show(parts, signal, page, id) {
     showView("output");
     try {
       const answer = await mine("rows", { ...wanted, times, count: 200 });
-      if (answer.total_rows === null) return void setTimeout(() => { if (!signal.aborted) goTo(wanted); }, 300);
+      if (answer.total_rows === null) return setTimeout(() => { if (!signal.aborted) goTo(wanted); }, 300);
       rows.take({ ...answer, total_rows: Math.max(answer.total_rows, rows.total) });
       rows.toRow(answer.row, { point: true });
     } catch (error) { refused(error); }
-    return undefined;
   }
 
   function jump(seq) {
@@ -228,7 +227,7 @@ export function show(parts, signal, page, id) {
 
   function showFailures() {
     const { lines, total, tests, first } = failures;
-    showPane(found, total ? `${number(total)} ${total === 1 ? "line reports" : "lines report"} a failure` : "No line reports a failure",
+    showPane(found, total ? `${counted(total, "line reports", "lines report")} a failure` : "No line reports a failure",
       lines.map(([seq, text]) => [seq === first ? "why" : "", text]), (at) => fail(lines[at][0]), { now: lines.findIndex(([seq]) => seq === pointed), more: tests && testTable(tests) });
   }
 
@@ -347,8 +346,7 @@ export function show(parts, signal, page, id) {
 
   function showTabs() {
     tabs.hidden = !job.pty;
-    if (!job.pty) return;
-    patch(tabs, [["output", "Output"], ["terminal", "Terminal"]].map(([name, text]) => h("button", { role: "tab", "aria-selected": String(view === name), onclick: () => showView(name) }, text)));
+    for (const tab of tabs.children) tab.ariaSelected = String(tab.dataset.do === view);
   }
 
   function showView(name) {
@@ -362,7 +360,7 @@ export function show(parts, signal, page, id) {
     rows.element.hidden = name === "terminal";
     if (name === "terminal") {
       found.hidden = true;
-      terminal = new Terminal(id, job, { refused });
+      terminal = new Terminal(id, refused);
       place.append(terminal.element);
       terminal.begin();
     } else {
@@ -373,22 +371,21 @@ export function show(parts, signal, page, id) {
 
   // --- keys ---
 
-  const when = { approve: isAsked, deny: isAsked, kill: runs, restart: isOver, edit: isOver, remove: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: isOver, comparePassed: isOver, keyboard: () => terminal && !terminal.over, view: () => job.pty };
+  const when = { approve: isAsked, deny: isAsked, kill: runs, restart: isOver, edit: isOver, remove: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: isOver, comparePassed: isOver, keyboard: () => terminal?.over === false, view: () => job.pty };
   page.does({
     approve: () => notice.querySelector(".good").focus(), deny: () => notice.querySelector("input").focus(),
     kill, restart, edit, remove, write, tag, notify, download,
     compare: () => compare("previous"), comparePassed: () => compare("passed"), copy: () => copy(id, "The id was copied"),
-    keyboard: () => terminal.take(), view: () => showView(view === "output" ? "terminal" : "output"),
+    keyboard: () => terminal.take(), output: () => showView("output"), terminal: () => showView("terminal"), view: () => showView(view === "output" ? "terminal" : "output"),
     search() { search.focus(); search.select(); },
     strict() { press(strict, !isPressed(strict)); find(); },
     before: () => step(-1), after: () => step(1), failure: () => stepFailure(1), failureBefore: () => stepFailure(-1),
     follow() {
-      if (rows.atEnd) { rows.atEnd = false; rows.by(-1); } else rows.toEnd();
+      if (rows.atEnd) rows.by(-1); else rows.toEnd();
       press(follow, rows.atEnd);
     },
     wrap() {
-      press(wrap, rows.wrap = !rows.wrap);
-      rows.element.classList.toggle("wrap", rows.wrap);
+      press(wrap, rows.element.classList.toggle("wrap"));
       rows.measure();
     },
     fold: () => learnGroups(!rows.folded.size),
@@ -401,14 +398,8 @@ export function show(parts, signal, page, id) {
     down: () => rows.by(1), up: () => rows.by(-1), pageDown: () => rows.by(rows.seen - 1), pageUp: () => rows.by(1 - rows.seen), first: () => rows.toRow(0), last: () => rows.toEnd(),
   }, when);
 
-  let seconds = 0;
-  every(1000, () => {
-    const shown = byId("age");
-    if (!shown || job.state !== "running") return;
-    shown.textContent = age(job);
-    seconds += 1;
-    if (seconds % 5 === 0 && !document.hidden) learn(); // what it used so far
-  }, signal);
+  every(1000, () => { if (runs()) showHead(); }, signal);
+  every(5000, () => { if (runs() && !document.hidden) learn(); }, signal); // what it used so far
   over(signal, () => { rows.close(); terminal?.close(); looking?.abort(); });
   on(place, "click", (event) => {
     const link = event.target.closest("a.number");

@@ -6,18 +6,12 @@ import { forever, sleep } from "./polling.js";
 
 export const jobs = new Map();
 export const about = { root: "", total: 0, oldest: "", left: 0, loaded: false, refused: null }; // left: older ones that were not read
-const listeners = new Set();
 const AT_ONCE = 10_000;
 const HIDDEN_MS = 6000; // between two answers that only notifications wait for
 let wanted = AT_ONCE;
 let list = "";
 let next = 0;
 let reading = false;
-
-export function onJobs(listener, signal) {
-  listeners.add(listener);
-  signal.addEventListener("abort", () => listeners.delete(listener), { once: true });
-}
 
 export function begin() {
   const signal = new AbortController().signal;
@@ -60,7 +54,7 @@ function take(found) {
     if (before && found.next === undefined) continue; // what the long poll said of it is newer
     job.text = searched(job);
     jobs.set(job.job_id, job);
-    if (!first && found.next !== undefined) changes.push([before, job]);
+    if (!first && found.next !== undefined) changes.push({ before, job });
   }
   for (const id of found.removed ?? []) jobs.delete(id);
   next = found.next ?? next;
@@ -71,8 +65,10 @@ function take(found) {
   tell(changes);
 }
 
+// The window has an event "jobs" for whatever is new of them, and "job" for each that changed while this page looked on
 function tell(changes) {
-  for (const listener of [...listeners]) listener(changes);
+  dispatchEvent(new Event("jobs"));
+  for (const detail of changes) dispatchEvent(new CustomEvent("job", { detail }));
 }
 
 function searched(job) {

@@ -1,28 +1,28 @@
 // All jobs: what runs, what waits for a person, what ended how.
 
-import { about, filter, groups, jobs, onJobs, sorted, want } from "./jobs.js";
+import { about, filter, groups, jobs, sorted, want } from "./jobs.js";
 import { base } from "./api.js";
-import { OVER, age, ago, badge, begun, condition, every, h, lasted, made, number, on, one, over, patch, shell } from "./dom.js";
+import { age, ago, badge, begun, condition, every, h, lasted, made, number, on, one, over, patch, press, shell } from "./dom.js";
 import { inbox, nextQuestion, notifier } from "./questions.js";
 import { deleteJobs, startCommand } from "./start.js";
 import { cpuOf, small, watchUsage } from "./usage.js";
 
 const ROW = 34;
-// Head of a column, what it is sorted by, and which way first
+// What a column is sorted by, and which way first
 const COLUMNS = {
-  name: ["Job", (job) => job.name.toLowerCase(), 1], cpu: ["CPU", cpuOf, -1],
-  memory: ["Memory", (job) => job.usage?.peak_memory_bytes ?? 0, -1], owner: ["Owner", (job) => job.owner ?? "", 1], state: ["State", (job) => condition(job).text, 1],
-  ended: ["Ended", (job) => job.finished_at ?? "9", -1], took: ["Took", (job) => lasted(job), -1],
+  name: [(job) => job.name.toLowerCase(), 1], cpu: [cpuOf, -1],
+  memory: [(job) => job.usage?.peak_memory_bytes ?? 0, -1], owner: [(job) => job.owner ?? "", 1], state: [(job) => condition(job).text, 1],
+  ended: [(job) => job.finished_at ?? "9", -1], took: [lasted, -1],
 };
-const NAMES = { all: "All", running: "Running", asks: "Waiting for you", failed: "Failed" };
 const AIMING_MS = 1500; // that the order holds after the pointer moved over the list
+const picked = new Set(); // ids of jobs that are deleted together
 const kept = { text: "", group: "all", sort: "", scroll: 0, chosen: null };
 
-export function show({ input, chips, count, notify, inbox: asked, heads, scroller, space }, signal, page) {
+export function show({ input, chips, clean, count, notify, inbox: asked, heads, scroller, space }, signal, page) {
   let found = [];
   const address = new URLSearchParams(location.search);
   kept.text = address.get("q") ?? "";
-  kept.group = NAMES[address.get("show")] ? address.get("show") : "all";
+  kept.group = groups[address.get("show")] ? address.get("show") : "all";
   kept.sort = address.get("sort") ?? "";
   Object.assign(kept, history.state);
   let toScroll = kept.scroll;
@@ -39,17 +39,22 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
     refresh();
   }
 
+  // The column that sorts, and whether it does from small to large (1) or the other way (-1)
+  function order() {
+    const id = kept.sort.replace("-", ""), [, first] = COLUMNS[id] ?? [];
+    return [id, kept.sort === id ? first : -first];
+  }
+
   function ordered(some) {
-    const id = kept.sort.replace("-", "");
-    if (!COLUMNS[id]) return sorted(some);
-    const [, value, first] = COLUMNS[id], sign = kept.sort === id ? first : -first;
-    return some.map((job) => [value(job), job]).sort(([a], [b]) => (a < b ? -sign : a > b ? sign : 0)).map(([, job]) => job);
+    const [id, sign] = order(), [value] = COLUMNS[id] ?? [];
+    return value ? some.map((job) => [value(job), job]).sort(([a], [b]) => (a < b ? -sign : a > b ? sign : 0)).map(([, job]) => job) : sorted(some);
   }
 
   function sort(by) {
     kept.sort = by;
     anew();
   }
+  on(heads, "click", ({ target: { dataset: { by } } }) => { if (by) sort(kept.sort === by ? `-${by}` : kept.sort === `-${by}` ? "" : by); });
 
   function type(text) {
     input.value = kept.text = text;
@@ -62,11 +67,22 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
   on(scroller, "pointerdown", () => { pressed = true; });
   on(scroller, "click", (event) => {
     const at = event.target.closest(".row");
+    if (event.target.matches(".pick")) turnPick(at.dataset.job, event.shiftKey);
     kept.chosen = at?.dataset.job ?? kept.chosen;
     // The texts of a row can be selected; a click on them is one on the link below them
-    if (at && !event.target.closest("a, button") && getSelection().isCollapsed) at.querySelector(".name").dispatchEvent(new MouseEvent("click", event));
+    if (at && !event.target.closest("a, button, input") && getSelection().isCollapsed) at.querySelector(".name").dispatchEvent(new MouseEvent("click", event));
   }, true);
   for (const name of ["pointerup", "pointercancel", "dragend"]) addEventListener(name, () => setTimeout(() => { pressed = false; }), { signal });
+
+  const picks = () => found.filter((job) => picked.has(job.job_id));
+
+  // Pick this job, or do not any more; `all`: and those from the chosen one to it
+  function turnPick(id, all) {
+    const [from, to] = [all ? kept.chosen : id, id].map((one) => found.findIndex((job) => job.job_id === one)).sort((a, b) => a - b);
+    const how = picked.has(id) ? "delete" : "add";
+    for (const job of found.slice(Math.max(0, from), to + 1)) picked[how](job.job_id);
+    refresh();
+  }
 
   // What a person aims at stays where it is: others wait
   function refresh(arrived = false) {
@@ -80,15 +96,19 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
     isAll = !kept.text && kept.group === "all" && !kept.sort;
     if (!isAll) want(Infinity); // any of those that were not read may belong here
     lines = isAll ? Math.max(found.length, about.total) : found.length;
-    patch(heads, Object.entries(COLUMNS).map(([id, [text, , first]]) => {
-      const now = kept.sort === id ? first : kept.sort === `-${id}` ? -first : 0;
-      return h(`button.quiet.${id}`, { "aria-pressed": String(now !== 0), onclick: () => sort(now === first ? `-${id}` : now ? "" : id) }, text, now ? (now > 0 ? " ↑" : " ↓") : "");
-    }));
-    patch(chips, Object.keys(NAMES).map((name) => h("button", {
-      class: `chip ${name}`, "aria-pressed": String(kept.group === name),
-      onclick: () => pick(name),
-    }, NAMES[name], h("span.n", name === "all" && !kept.text ? number(about.total) : `${number(typed.filter(groups[name]).length)}${about.left ? "+" : ""}`))));
-    count.textContent = about.left ? `${number(jobs.size)} of ${number(about.total)} jobs read` : "";
+    const [by, sign] = order();
+    for (const head of heads.children) {
+      press(head, head.dataset.by === by);
+      head.dataset.way = head.dataset.by !== by ? "" : sign > 0 ? " ↑" : " ↓";
+    }
+    for (const chip of chips.children) {
+      const name = chip.dataset.do;
+      press(chip, kept.group === name);
+      chip.lastChild.textContent = name === "all" && !kept.text ? number(about.total) : `${number(typed.filter(groups[name]).length)}${about.left ? "+" : ""}`;
+    }
+    const { length } = picks();
+    clean.textContent = length ? `Delete ${number(length)}…` : "Clean up…";
+    count.textContent = length ? `${number(length)} picked` : about.left ? `${number(jobs.size)} of ${number(about.total)} jobs read` : "";
     space.style.height = `${lines * ROW}px`;
     if (toScroll && about.loaded) { scroller.scrollTop = toScroll; toScroll = 0; }
     draw();
@@ -124,6 +144,7 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
       role: "listitem", "aria-posinset": at + 1, "aria-setsize": lines,
       style: { top: `${at * ROW}px` },
     },
+    h("input.pick", { type: "checkbox", checked: picked.has(job.job_id), tabIndex: -1, title: "Pick (x); with Shift all from the chosen one", "aria-label": `Select ${name}` }),
     h("div.title", h("a.name", { href: `${base}job/${job.job_id}`, tabIndex: job.job_id === kept.chosen ? 0 : -1, draggable: "false" }, name), command !== name && h("span.command", command),
       job.host && only("host", job.host, `on ${one(job.host)}`), job.sandbox && h("span.tag", one(job.sandbox.mode)),
       (job.tags ?? []).slice(0, 4).map((tag) => only("tag", tag, one(tag))), h("span.last", one(job.last_line))),
@@ -159,10 +180,14 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
       const id = await startCommand();
       if (id) page.go(`job/${id}`);
     },
-    clean: () => deleteJobs(found.filter((job) => OVER.has(job.state)).map((job) => job.job_id), `Those of ${isAll ? "all jobs" : "the jobs that this list shows"} that have ended, with their output`),
+    pick() { if (kept.chosen) turnPick(kept.chosen); },
+    clean() {
+      const some = picks(), what = some.length ? "the picked jobs" : isAll ? "all jobs" : "the jobs that this list shows";
+      deleteJobs((some.length ? some : found).map((job) => job.job_id), `Those of ${what} that have ended, with their output`);
+    },
     question: nextQuestion, notify: turnNotify,
     open() { if (kept.chosen) page.go(`job/${kept.chosen}`); },
-    ...Object.fromEntries(Object.keys(NAMES).map((group) => [group, () => pick(group)])),
+    ...Object.fromEntries(Object.keys(groups).map((group) => [group, () => pick(group)])),
     everything() { type(""); pick("all"); },
   });
   on(input, "keydown", (event) => {
@@ -172,7 +197,7 @@ export function show({ input, chips, count, notify, inbox: asked, heads, scrolle
 
   let frame = 0;
   on(scroller, "scroll", () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(draw); }, { passive: true });
-  onJobs(() => refresh(true), signal);
+  addEventListener("jobs", () => refresh(true), { signal });
   watchUsage(() => drawn.map(([job]) => job.job_id).filter((id) => jobs.get(id)?.state === "running" && !jobs.get(id).host), draw, signal);
   addEventListener("resize", draw, { signal });
   every(1000, draw, signal);

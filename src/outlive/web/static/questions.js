@@ -2,7 +2,7 @@
 
 import { base, call } from "./api.js";
 import { OVER, ago, byId, condition, every, fill, h, named, made, number, on, one, patch, press, shell, toast, told, visible } from "./dom.js";
-import { groups, jobs, onJobs } from "./jobs.js";
+import { groups, jobs } from "./jobs.js";
 import { watchHidden } from "./polling.js";
 
 const MOST = 50; // shown at a time
@@ -92,7 +92,7 @@ export function inbox(place, signal) {
     event.preventDefault();
     event.stopPropagation();
   });
-  onJobs(draw, signal);
+  addEventListener("jobs", draw, { signal });
   every(5000, () => { if (!place.hidden && !document.hidden) draw(); }, signal);
   draw();
 }

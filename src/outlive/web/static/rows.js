@@ -13,18 +13,27 @@ const MOST_KEPT = 12_000; // rows in memory
 export class Rows {
   // load(row, count, signal) → an answer of the server; link(seq) → the address of a row, or null;
   // whole: what has the whole of a line that is too long to be shown
+  total = 0;
+  top = 0;
+  last = 0;
+  atEnd = true;
+  marks = null;
+  target = null; // the row that is pointed at
+  tail = null; // rows without numbers, while lines are being counted
+  kept = new Map();
+  asked = new Map(); // chunk → AbortController
+  groups = new Map();
+  folded = new Set();
+  folds = [];
+  layer = h("div.layer");
+  space = h("div.space");
+  element = h("div.rows", { tabIndex: 0, role: "region", "aria-label": "Output" }, this.space, this.layer);
+  control = new AbortController();
+
   constructor({ load, link, whole = "Download has them all", onMove = () => {} }) {
-    Object.assign(this, { load, link, whole, onMove, total: 0, top: 0, last: 0, atEnd: true, wrap: false, marks: null, groups: new Map(), folded: new Set(), folds: [] });
-    this.target = null; // the row that is pointed at
-    this.kept = new Map();
-    this.asked = new Map(); // chunk → AbortController
-    this.tail = null; // rows without numbers, while lines are being counted
-    this.layer = h("div.layer");
-    this.space = h("div.space");
-    this.element = h("div.rows", { tabIndex: 0, role: "region", "aria-label": "Output" }, this.space, this.layer);
-    // What is pressed or selected does not move away under the hand
-    this.control = new AbortController();
+    Object.assign(this, { load, link, whole, onMove });
     const { signal } = this.control;
+    // What is pressed or selected does not move away under the hand
     on(this.element, "pointerdown", () => { this.pressed = this.atEnd; });
     addEventListener("pointerup", () => { if (this.pressed) { this.pressed = false; this.measure(); } }, { signal });
     on(document, "selectionchange", () => {
@@ -73,12 +82,16 @@ export class Rows {
       this.tail = null;
       this.clear();
     }
-    if (found.total_rows < this.total) this.clear();
+    if (found.total_rows < this.total) { this.clear(); this.total = 0; }
     this.kept.delete(this.total - 1); // it may have been half a line
-    found.rows.forEach((row, at) => this.kept.set(found.first_row + at, row));
-    this.total = found.total_rows;
+    this.keep(found);
     if (this.kept.size > MOST_KEPT) this.drop();
     this.measure();
+  }
+
+  keep({ rows, first_row: first, total_rows: total }) {
+    rows.forEach((row, at) => this.kept.set(first + at, row));
+    this.total = Math.max(this.total, total);
   }
 
   drop() {
@@ -243,9 +256,8 @@ export class Rows {
       if (control.signal.aborted) return;
       this.asked.delete(chunk);
       if (found.total_rows === null) return;
-      found.rows.forEach((row, at) => this.kept.set(found.first_row + at, row));
-      if (found.total_rows > this.total) { this.total = found.total_rows; this.measure(); }
-      this.draw();
+      this.keep(found);
+      this.measure();
     } catch (error) {
       if (control.signal.aborted) return;
       setTimeout(() => { this.asked.delete(chunk); this.draw(); }, 1000);

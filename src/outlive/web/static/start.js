@@ -1,7 +1,7 @@
 // Starting a command from the page, and deleting jobs.
 
 import { call, run } from "./api.js";
-import { ask, bytes, cut, number, one, plainWords, toast, tried } from "./dom.js";
+import { ask, bytes, counted, cut, one, plainWords, toast, tried } from "./dom.js";
 
 const AT_ONCE = 400; // jobs that a call deletes
 
@@ -26,7 +26,7 @@ export async function deleteJobs(ids, what) {
       jobs += deleted;
       freed += freed_bytes;
     }
-    return jobs && `${number(jobs)} ${jobs === 1 ? "job" : "jobs"}, ${bytes(freed)}`;
+    return jobs && `${counted(jobs, "job")}, ${bytes(freed)}`;
   };
   return tried(async () => {
     const would = await each(true);

@@ -6,24 +6,23 @@ import { forever, watchHidden } from "./polling.js";
 import { Terminal as Emulator } from "./vendor/xterm.mjs";
 
 export class Terminal {
-  constructor(id, job, { refused }) {
-    this.id = id;
-    this.job = job;
-    this.refused = refused;
-    this.control = new AbortController();
-    this.typing = false;
-    this.holder = null; // { held_by, since } of the person who holds the keyboard, this page or another
-    this.over = false;
-    this.taking = false;
-    this.changes = 0; // of the keyboard by this page: an answer that was under way meanwhile is old
-    this.tab = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
-    this.queue = "";
-    this.sending = false;
-    this.mode = h("button.toggle", { onclick: () => (this.typing ? this.letGo() : this.take()) });
-    this.hint = h("span.dim", { role: "status" });
+  control = new AbortController();
+  typing = false;
+  holder = null; // { held_by, since } of the person who holds the keyboard, this page or another
+  over = false;
+  taking = false;
+  changes = 0; // of the keyboard by this page: an answer that was under way meanwhile is old
+  tab = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
+  queue = "";
+  sending = false;
+  mode = h("button.toggle", { onclick: () => (this.typing ? this.letGo() : this.take()) });
+  hint = h("span.dim", { role: "status" });
+  place = h("div.frame");
+  element = h("div.terminal", h("div.tools", this.mode, this.hint), h("div.emulator", this.place));
+
+  constructor(id, refused) {
+    Object.assign(this, { id, refused });
     this.show();
-    this.place = h("div.frame");
-    this.element = h("div.terminal", h("div.tools", this.mode, this.hint), h("div.emulator", this.place));
   }
 
   begin() {
@@ -46,21 +45,19 @@ export class Terminal {
 
   // The job's supervisor answers what its program asks of a terminal: a second answer would be typed into it
   unanswered() {
-    const { parser } = this.emulator;
-    const taken = () => true;
+    const { parser } = this.emulator, taken = () => true;
     for (const [final, prefix, intermediates] of [["c"], ["c", ">"], ["c", "="], ["n"], ["n", "?"], ["q", ">"], ["t"], ["p", "", "$"], ["p", "?", "$"]]) parser.registerCsiHandler({ prefix, intermediates, final }, taken);
     for (const intermediates of ["$", "+"]) parser.registerDcsHandler({ intermediates, final: "q" }, taken);
     for (const code of [4, 10, 11, 12, 52]) parser.registerOscHandler(code, (data) => code === 52 || data.includes("?"));
   }
 
   live() {
-    let seq = null;
-    let size = null;
+    let seq, size;
     forever(async () => {
-      const known = seq === null ? {} : { seq, size, keyboard: this.holder?.since ?? "", wait_ms: 20000 };
+      const known = size ? { seq, size, keyboard: this.holder?.since ?? "", wait_ms: 20000 } : {};
       const changes = this.changes;
       const found = await call("terminal", { job_id: this.id, tab: this.tab, ...known }, this.control.signal);
-      if (!size || size[0] !== found.size[0] || size[1] !== found.size[1]) this.emulator.resize(...found.size);
+      this.emulator.resize(...found.size);
       if (found.reset) this.emulator.reset();
       const data = Uint8Array.from(atob(found.data), (char) => char.charCodeAt(0));
       if (data.length) await new Promise((resolve) => this.emulator.write(data, resolve));

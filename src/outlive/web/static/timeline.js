@@ -2,7 +2,7 @@
 
 import { base } from "./api.js";
 import { begun, clock, condition, duration, every, h, on, one, patch } from "./dom.js";
-import { about, jobs, onJobs, want } from "./jobs.js";
+import { about, jobs, want } from "./jobs.js";
 
 const DAY = 86_400_000;
 const LINE = 26;
@@ -18,11 +18,6 @@ export function show({ label, chips, axis, shown }, signal, page) {
   function move(by) {
     following = false;
     end = Math.min(Date.now(), end + by * span);
-    draw();
-  }
-
-  function now() {
-    following = true;
     draw();
   }
 
@@ -57,10 +52,10 @@ export function show({ label, chips, axis, shown }, signal, page) {
   }
 
   on(shown, "scroll", () => requestAnimationFrame(draw), { passive: true });
-  onJobs(draw, signal);
+  addEventListener("jobs", draw, { signal });
   addEventListener("resize", draw, { signal });
   every(5000, () => { if (following && !document.hidden) draw(); }, signal);
-  page.does({ earlier: () => move(-0.5), later: () => move(0.5), now });
+  page.does({ earlier: () => move(-0.5), later: () => move(0.5), now() { following = true; draw(); } });
   document.title = "Timeline · outlive";
   draw();
 }

@@ -267,7 +267,7 @@ function showJob(given, { text = "", opened, back = null }) {
   async function showTerminal() {
     const { Terminal } = await import("../terminal.js");
     rows.element.hidden = true;
-    terminal = new Terminal(id, job, { refused: failed });
+    terminal = new Terminal(id, failed);
     place.append(terminal.element);
     terminal.begin();
     const watch = new ResizeObserver(fit);
