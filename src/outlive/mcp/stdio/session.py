@@ -39,6 +39,11 @@ _FEW_JOBS = 1000  # so many are read in a tenth of a second
 _QUIET_MS = 1000  # a client that shook hands and then asks nothing for so long waits for nothing
 
 
+def log(line: str) -> None:
+    sys.stderr.write(f"outlive mcp: {line}\n")
+    sys.stderr.flush()
+
+
 class Settings(NamedTuple):
     """What the server is started with: the arguments of the command, and the job root."""
 
@@ -123,7 +128,7 @@ class Session:
 
     def refuse(self, message: str) -> None:
         """Answer every further request with this error, until the client closes the connection."""
-        sys.stderr.write(f"outlive mcp: {message}\n")
+        log(message)
         while True:
             for line in self.wire.lines:
                 self.wire.write(self.front.to(line) or first_answers.refusal(line, message))
