@@ -137,7 +137,7 @@ class Handlers:
             masker=self._calls.secrets.masker(answer),
         )
         try:
-            few = _shown_chars(answer) < _LARGE_CHARS
+            few = sum(len(value) for value in answer.values() if isinstance(value, str)) < _LARGE_CHARS
             result = made() if few else await threads.run(partial(in_turn, made), caller=caller.owner)
         except BaseException:  # the call was cancelled
             if sent is not None:
@@ -290,11 +290,6 @@ class OutliveServer(Server[TaskGroup]):
 def shows_views(ctx: Request) -> bool:
     capabilities = ctx.session.client_capabilities
     return capabilities is not None and apps.is_declared({"extensions": capabilities.extensions})
-
-
-def _shown_chars(answer: Mapping[str, object]) -> int:
-    """Return how long the texts of an answer are, which is what its rendering costs."""
-    return sum(len(value) for value in answer.values() if isinstance(value, str))
 
 
 def _result(

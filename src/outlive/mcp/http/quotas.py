@@ -24,6 +24,7 @@ from outlive.store.tokens import Tokens
 
 # In the scope of a request: the cancel scopes of its calls
 _CALLS = "outlive.calls"
+MESSAGES = "/messages"  # clients of SSE post here; that protocol puts their session into the URL
 _PEERS = 1_000  # addresses with wrong tokens that are remembered
 
 
@@ -147,9 +148,7 @@ class CallsAtOnce:
     more.
     """
 
-    def __init__(self, messages: str) -> None:
-        """`messages` is the path of the requests whose answers come on another stream."""
-        self._messages = messages
+    def __init__(self) -> None:
         self._running: Counter[str] = Counter()
 
     async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
@@ -163,7 +162,7 @@ class CallsAtOnce:
         self._running[token] += 1
         try:
             with anyio.CancelScope() as until_gone:
-                if not request.scope["path"].endswith(self._messages):
+                if not request.scope["path"].endswith(MESSAGES):
                     request.scope[_CALLS].append(until_gone)
                 return await call_next(ctx)
             raise MCPError(types.INTERNAL_ERROR, "The client is gone.")
