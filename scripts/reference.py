@@ -306,7 +306,7 @@ def answers_page() -> str:
         names = [name for name in kinds[verb.type] if name not in AS_SESSION]
         shown = (f"`{name}{'' if kinds[verb.type][name][1] else '?'}`" for name in names)
         lines += [f"### {verb.type}", "", ", ".join(shown), ""]
-        if verb.mcp:
+        if verb.right:
             kept = (name for name in names if verb.result.flat()[name].brief != FULL_ONLY)
             lines += [f"Brief: {', '.join(f'`{name}`' for name in kept)}.", ""]
         for name in names:

@@ -113,7 +113,7 @@ def test_over_mcp_it_is_the_tools_argument(cli: Cli, mcp_session: McpSession) ->
     job = cli.ok("run", "--wait", "true")["job_id"]
     broken, asked = [], 0
     for verb, arg in declared():
-        if not arg.mcp or not (verb.mcp or verb.name == "run") or wrong(arg) is None:
+        if not arg.mcp or not (verb.right or verb.name == "run") or wrong(arg) is None:
             continue
         known = {one.mcp for one in verb.args}
         needed: dict[str, Any] = {

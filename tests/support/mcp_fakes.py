@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from outlive import config, limits
+from outlive.core.records import EXEC
 from outlive.jobs.context import Context
 from outlive.mcp import server
 from outlive.mcp.job_environment import JobEnvironment
@@ -80,7 +81,7 @@ def run_verb(run: Any) -> Verb:
         Arg("title", spec.STR, "A name."),
         spec.MAX_BYTES,
     )
-    return Verb("run", "Run a command.", run, args=args, mcp=False)
+    return Verb("run", "Run a command.", run, args=args, right=EXEC)
 
 
 def process_verbs(calls: Recorder) -> dict[str, Verb]:
@@ -108,7 +109,9 @@ def process_verbs(calls: Recorder) -> dict[str, Verb]:
         Verb("clear", "Fails.", calls.fails, args=(spec.JOB,)),
         Verb("status", "Odd.", calls.odd, args=(spec.JOB,)),
     ]
-    return {verb.name.replace(" ", "_"): verb for verb in verbs}
+    for verb in verbs:
+        verb.right = EXEC
+    return {verb.action: verb for verb in verbs}
 
 
 def tools(

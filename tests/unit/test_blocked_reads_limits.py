@@ -8,9 +8,9 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -133,7 +133,7 @@ class TestBusy:
 
         monkeypatch.setattr(blocked_reads, "_stat", still)
         monkeypatch.setattr(blocked_reads, "_read", running)
-        monkeypatch.setattr(time, "sleep", lambda _: states.pop(0))
+        monkeypatch.setattr(blocked_reads, "time", SimpleNamespace(sleep=lambda _: states.pop(0)))  # no other thread's
         assert flags(blocked_reads.inspect_threads([child.pid], child.target)) == READING
 
     def test_uninterruptible_sleep(self, start: Start, work: Path) -> None:

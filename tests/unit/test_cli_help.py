@@ -34,7 +34,7 @@ WAIT = Verb(
     args=(Arg("jobs", spec.STRS, "The jobs.", required=True, cli="JOB"), Arg("x", spec.STR, "It.", required=True)),
 )
 ODD = Verb("odd", "A verb that no group names.", lambda ctx: {})
-MCP = Verb("mcp", "Serve MCP on stdio.", program=True)
+MCP = Verb("mcp", "Serve MCP on stdio.")
 
 
 def line_of(text: str, start: str) -> str:

@@ -39,8 +39,8 @@ def verb(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def make(run: Run, name: str = "status", args: tuple[Arg, ...] = WAIT_ARGS, **more: Any) -> None:
         module: Any = types.ModuleType("fake")
-        module.VERB = Verb(name, "A made-up verb.", run, args=args, **more)
-        monkeypatch.setitem(verbs.VERBS, name, ("fake_" + name.replace(" ", "_"), "VERB"))
+        setattr(module, name.upper().replace(" ", "_"), Verb(name, "A made-up verb.", run, args=args, **more))
+        monkeypatch.setitem(verbs.VERBS, name, "fake_" + name.replace(" ", "_"))
         monkeypatch.setitem(sys.modules, "outlive.verbs.fake_" + name.replace(" ", "_"), module)
 
     return make
@@ -343,8 +343,8 @@ module = types.ModuleType("fake")
 from outlive.answers import Part, field
 class Echo(Part):
     job = field("Which.")
-module.VERB = spec.Verb("status", "x", lambda ctx, job: Echo(job=job), args=(spec.JOB,))
-sys.modules["outlive.verbs.declarations.status"] = module
+module.STATUS = spec.Verb("status", "x", lambda ctx, job: Echo(job=job), args=(spec.JOB,))
+sys.modules["outlive.verbs.declarations.job"] = module
 import outlive.__main__
 from outlive.cli.main import main  # what it calls; it ends the process itself
 status = main(["status", "J"])

@@ -29,22 +29,6 @@ class ClientAnswer(Part):
     hint: str | None = optional("What to know about it.")
 
 
-class Installed(Answer):  # of install: what was done to the file of one client, or `clients`
-    client: str | None = optional(_CLIENT)
-    scope: str | None = optional(_SCOPE, enum=["user", "project"])
-    path: str | None = optional(_PATH)
-    name: str | None = optional(_NAME, human=9)
-    change: str | None = maybe(_CHANGE, enum=_CHANGES)
-    clients: list[ClientAnswer] | None = optional("The clients that were found on this machine.")
-    hint: str | None = HINT
-    written: bool | None = optional(_WRITTEN)
-    backup: str | None = maybe(_BACKUP)
-    entry: dict[str, object] | None = optional("The server as it stands in the file.")
-    besides: list[Besides] | None = optional("Members of the entry that the client needs to use the server well.")
-    fragment: str | None = optional("What to merge into the file by hand.")
-    own_command: str | None = maybe("What the client's own command line would do the same with.")
-
-
 class Uninstalled(Answer):  # of uninstall: what was done to the file of one client, or `clients`
     client: str | None = optional(_CLIENT)
     scope: str | None = optional(_SCOPE, enum=["user", "project"])
@@ -55,3 +39,11 @@ class Uninstalled(Answer):  # of uninstall: what was done to the file of one cli
     hint: str | None = HINT
     written: bool | None = optional(_WRITTEN)
     backup: str | None = maybe(_BACKUP)
+
+
+class Installed(Uninstalled):  # of install: the same of what was written, and the entry
+    clients: list[ClientAnswer] | None = optional("The clients that were found on this machine.")
+    entry: dict[str, object] | None = optional("The server as it stands in the file.")
+    besides: list[Besides] | None = optional("Members of the entry that the client needs to use the server well.")
+    fragment: str | None = optional("What to merge into the file by hand.")
+    own_command: str | None = maybe("What the client's own command line would do the same with.")

@@ -24,7 +24,6 @@ from outlive.hosts.ssh.connecting import wire, words
 from outlive.hosts.ssh.connecting.words import Follow, Word
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import use
 from outlive.sandbox import bubblewrap
 from outlive.store.cleanup import delete
 from outlive.store.inspection.inspect import Inspection
@@ -227,8 +226,7 @@ class Peer:
         if inspection is None or self._job is None:
             return {"ok": True}
         with Output(self._job) as output:
-            figures = use.of_job(inspection, self._job, output, job_answer.used(inspection))
-        usage = None if figures is None else figures.to_dict()
+            usage = job_answer.usage_now(inspection, self._job, output)
         return {"ok": True, "usage": usage, "descendants": job_answer.living(inspection, self._job)}
 
     # --- requests to the supervisor ---

@@ -12,7 +12,6 @@ from outlive import fastjson
 from outlive.errors import OutliveError
 from outlive.hosts import relay
 from outlive.jobs import job_answer
-from outlive.jobs.diagnosis import use
 from outlive.store.inspection.inspect import inspect_job
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -43,11 +42,8 @@ def _used(root: str, job_id: str) -> dict[str, object]:
     with JobDir.open(store, job_id) as job, Output(job) as output:
         inspection = inspect_job(store, job)
         inspection.elsewhere = False  # here are its processes
-        figures = use.of_job(inspection, job, output, job_answer.used(inspection))
-        return {
-            "usage": None if figures is None else figures.to_dict(),
-            "descendants": job_answer.living(inspection, job),
-        }
+        usage = job_answer.usage_now(inspection, job, output)
+        return {"usage": usage, "descendants": job_answer.living(inspection, job)}
 
 
 if __name__ == "__main__":

@@ -197,6 +197,11 @@ def usage(inspection: Inspection, job: JobDir, output: Output) -> dict[str, obje
     """Return what a job uses; of an ended job, what was written down. None: nothing is known."""
     if not inspection.supervised:
         return None if inspection.state.usage is None else used(inspection).to_dict()
+    return usage_now(inspection, job, output)
+
+
+def usage_now(inspection: Inspection, job: JobDir, output: Output) -> dict[str, object] | None:
+    """Return what a job uses, with a look at the processes that live. None: its command never ran."""
     figures = use.of_job(inspection, job, output, used(inspection))
     return None if figures is None else figures.to_dict()
 

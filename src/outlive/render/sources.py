@@ -31,32 +31,47 @@ def lines_of(job: JobDir, output: Output, stream: int | None, text: Text | None)
     return Lines(job, output, stream) if text is None else text.lines_of(job, stream)
 
 
-class Merged:
-    """The merged output as a source of what is shown."""
+class Source:
+    """Output as a source of what is shown: the merged output, or with `lines` the log of one stream, which has positions of
+    its own."""
 
-    def __init__(self, job: JobDir, output: Output, *, raw: bool, more: bool, text: Text | None = None) -> None:
+    def __init__(
+        self,
+        job: JobDir,
+        output: Output,
+        *,
+        raw: bool,
+        more: bool,
+        text: Text | None = None,
+        stream: int | None = None,
+        lines: Lines | None = None,
+    ) -> None:
         self.output = output
-        self.name = short_id(job.job_id)
+        self.name = short_id(job.job_id) + ("" if stream is None else f" stream={('stdout', 'stderr')[stream]}")
         self.raw = raw
         self._job = job
         self._more = more
         self._text = text
+        self._stream = stream
+        self._lines = lines
 
     @property
     def hole(self) -> Hole:
-        return self.output.gap.merged
+        return self.output.gap.merged if self._lines is None else self._lines.hole
 
     @property
     def end(self) -> int:
-        return self.output.end
+        return self.output.end if self._lines is None else self._lines.end
 
     @property
     def has_own_newline(self) -> bool:
         """Whether lines end elsewhere than at bytes 0x0A."""
-        return self._text is not None and self._text.has_own_newline(None)
+        return self._text is not None and self._text.has_own_newline(self._stream)
 
     def read(self, start: int, stop: int) -> bytes:
         """Return bytes in which 0x0A ends a line."""
+        if self._lines is not None:
+            return self._lines.read(start, stop)
         if self._text is not None and self.has_own_newline:
             return self._text.lines(None, start, stop)
         return self.output.read(start, stop)
@@ -64,67 +79,32 @@ class Merged:
     def text(self, start: int, stop: int) -> tuple[str, int]:
         """Return the text of [start, stop), and how many bytes at its end are held back until more
         output comes. No gap may lie in between."""
-        more = self._more and stop == self.end
         if self._text is not None:
-            whole, held = self._text.shown(start, stop, None, more=self._more)
+            whole, held = self._text.shown(start, stop, self._stream, more=self._more)
         else:
-            pieces = self.output.pieces(start, stop)
-            whole, held = decode(pieces, more=more)
+            pieces = self._pieces(start, stop)
+            whole, held = decode(pieces, more=self._more and stop == self.end)
             cut_end = self._more or stop < self.end
             self.output.not_utf_8 |= hides_bytes(whole, pieces, cut_start=start > 0, cut_end=cut_end)
         return whole if self.raw else readable(whole), held
 
+    def _pieces(self, start: int, stop: int) -> list[tuple[int, bytes]]:
+        if self._stream is None:
+            return self.output.pieces(start, stop)
+        data = self.output.shown_stream(self._stream, start, stop)
+        return [(self._stream, data[leading_cut(data) if start else 0 :])]
+
     def lines_between(self, start: int, stop: int) -> int | None:
         """Return how many newlines are still there; None if the index does not have them and
         counting would take long."""
+        if self._lines is not None:
+            return lines_kept(self._lines, start, stop)
         if self.hole.kept(start, stop) <= _COUNTED_GAP_BYTES:
             return self.read(start, stop).count(b"\n")
         with closing(lines_of(self._job, self.output, None, self._text)) as lines:
             if self.hole.kept(max(start, lines.known_to()), stop) > _COUNTED_GAP_BYTES:
                 return None
             return lines_kept(lines, start, stop)
-
-
-class StreamLog:
-    """The log of one stream as a source of what is shown. Positions are offsets in that log."""
-
-    def __init__(
-        self, job: JobDir, output: Output, lines: Lines, stream: int, *, raw: bool, more: bool, text: Text | None
-    ) -> None:
-        self.output = output
-        self.name = f"{short_id(job.job_id)} stream={('stdout', 'stderr')[stream]}"
-        self._stream = stream
-        self.raw = raw
-        self._more = more
-        self._text = text
-        self._lines = lines
-
-    @property
-    def hole(self) -> Hole:
-        return self._lines.hole
-
-    @property
-    def end(self) -> int:
-        return self._lines.end
-
-    def read(self, start: int, stop: int) -> bytes:
-        return self._lines.read(start, stop)
-
-    def text(self, start: int, stop: int) -> tuple[str, int]:
-        """Return the text of [start, stop), and how many bytes at its end are held back."""
-        more = self._more and stop == self.end
-        if self._text is not None:
-            whole, held = self._text.shown(start, stop, self._stream, more=self._more)
-        else:
-            data = self.output.shown_stream(self._stream, start, stop)
-            pieces = [(self._stream, data[leading_cut(data) if start else 0 :])]
-            whole, held = decode(pieces, more=more)
-            cut_end = self._more or stop < self.end
-            self.output.not_utf_8 |= hides_bytes(whole, pieces, cut_start=False, cut_end=cut_end)
-        return whole if self.raw else readable(whole), held
-
-    def lines_between(self, start: int, stop: int) -> int:
-        return lines_kept(self._lines, start, stop)
 
 
 def lines_kept(lines: Lines, start: int, stop: int) -> int:

@@ -11,7 +11,7 @@ from outlive.render.decode import decode_exact, hides_bytes, leading_cut, traili
 from outlive.render.encoded.encodings import Encoding
 from outlive.render.encoded.text import Text
 from outlive.render.gaps import gaps_in
-from outlive.render.sources import Merged, StreamLog, text_of
+from outlive.render.sources import Source, text_of
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -24,7 +24,7 @@ def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more
     left to the next answer.
     """
     text = text_of(output, view.encoding) if since < output.end else None
-    source = Merged(job, output, raw=view.raw, more=more, text=text)
+    source = Source(job, output, raw=view.raw, more=more, text=text)
     # Problem matchers are for bytes that are ASCII where a program is
     if (
         view.show == AUTO
@@ -39,7 +39,7 @@ def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more
     return shortened(source, since, stop, view.max_bytes)
 
 
-def shortened(source: Merged | StreamLog, since: int, stop: int, max_bytes: int) -> Shown:
+def shortened(source: Source, since: int, stop: int, max_bytes: int) -> Shown:
     """Return [since, stop) shortened to its head and tail. Positions are those of the source."""
     room = max_bytes
     while True:
@@ -50,7 +50,7 @@ def shortened(source: Merged | StreamLog, since: int, stop: int, max_bytes: int)
         room = smaller
 
 
-def _fitted(source: Merged | StreamLog, since: int, stop: int, room: int) -> Shown:
+def _fitted(source: Source, since: int, stop: int, room: int) -> Shown:
     """Return [since, stop) shortened to `room` raw bytes."""
     hole = source.hole
     since = min(since, source.end)
@@ -76,7 +76,7 @@ def _fitted(source: Merged | StreamLog, since: int, stop: int, room: int) -> Sho
     return Shown(output=text, since_seq=since, next_seq=stop - held, truncated=cut, gaps=gaps)
 
 
-def _text(source: Merged | StreamLog, start: int, stop: int) -> tuple[str, int]:
+def _text(source: Source, start: int, stop: int) -> tuple[str, int]:
     """Return the text of [start, stop) with a line in the place of a gap, and how many bytes at its
     end are held back."""
     hole = source.hole

@@ -10,63 +10,62 @@ from outlive.answers import Field
 from outlive.core.libraries import named
 from outlive.verbs.spec import Verb
 
-# Name as typed → the module of its declaration, and the declaration's name there. The order is that
-# of `--help`.
+# Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`.
 VERBS = {
-    "run": ("declarations.run", "VERB"),
-    "create": ("declarations.create", "VERB"),
-    "start": ("declarations.start", "VERB"),
-    "status": ("declarations.status", "VERB"),
-    "usage": ("declarations.usage", "VERB"),
-    "poll": ("declarations.poll", "VERB"),
-    "log": ("declarations.log", "VERB"),
-    "tail": ("declarations.tail", "VERB"),
-    "wait": ("declarations.wait", "VERB"),
-    "events": ("declarations.events", "VERB"),
-    "screen": ("declarations.screen", "VERB"),
-    "write": ("declarations.write", "VERB"),
-    "send-keys": ("declarations.send_keys", "VERB"),
-    "submit": ("declarations.submit", "VERB"),
-    "paste": ("declarations.paste", "VERB"),
-    "resize": ("declarations.resize", "VERB"),
-    "attach": ("attach", "VERB"),
-    "ui": ("ui", "VERB"),
-    "kill": ("declarations.kill", "VERB"),
-    "list": ("declarations.list", "VERB"),
-    "tag set": ("declarations.tag_set", "VERB"),
-    "notify set": ("declarations.notify_set", "VERB"),
-    "clear": ("declarations.clear", "VERB"),
-    "remove": ("declarations.remove", "VERB"),
-    "restart": ("declarations.restart", "VERB"),
-    "gc": ("declarations.gc", "VERB"),
-    "help": ("declarations.help", "VERB"),
-    "notices": ("notices", "VERB"),
-    "hook": ("hook", "VERB"),
-    "install": ("install", "INSTALL"),
-    "uninstall": ("install", "UNINSTALL"),
-    "mcp": ("mcp", "VERB"),
-    "serve": ("serve", "VERB"),
-    "token add": ("tokens", "ADD"),
-    "token list": ("tokens", "LIST"),
-    "token revoke": ("tokens", "REVOKE"),
-    "audit": ("audit", "VERB"),
-    "inbox": ("inbox", "VERB"),
-    "top": ("top", "VERB"),
-    "approve": ("approve", "APPROVE"),
-    "deny": ("approve", "DENY"),
-    "policy check": ("policy", "CHECK"),
-    "policy list": ("policy", "LIST"),
-    "policy forget": ("policy", "FORGET"),
-    "host list": ("declarations.host", "LIST"),
-    "host check": ("host", "CHECK"),
-    "host setup": ("host", "SETUP"),
-    "completion": ("completion", "VERB"),
-    "schema": ("schema", "VERB"),
-    "doctor": ("doctor", "VERB"),
-    "demo": ("demo", "VERB"),
+    "run": "declarations.starting",
+    "create": "declarations.starting",
+    "start": "declarations.starting",
+    "status": "declarations.job",
+    "usage": "declarations.reading",
+    "poll": "declarations.reading",
+    "log": "declarations.reading",
+    "tail": "declarations.reading",
+    "wait": "declarations.reading",
+    "events": "declarations.reading",
+    "screen": "declarations.reading",
+    "write": "declarations.writing",
+    "send-keys": "declarations.writing",
+    "submit": "declarations.writing",
+    "paste": "declarations.writing",
+    "resize": "declarations.writing",
+    "attach": "programs",
+    "ui": "programs",
+    "kill": "declarations.ending",
+    "list": "declarations.listing",
+    "tag set": "declarations.listing",
+    "notify set": "declarations.listing",
+    "clear": "declarations.ending",
+    "remove": "declarations.ending",
+    "restart": "declarations.starting",
+    "gc": "declarations.ending",
+    "help": "declarations.administration",
+    "notices": "notices",
+    "hook": "programs",
+    "install": "install",
+    "uninstall": "install",
+    "mcp": "programs",
+    "serve": "programs",
+    "token add": "tokens",
+    "token list": "tokens",
+    "token revoke": "tokens",
+    "audit": "audit",
+    "inbox": "inbox",
+    "top": "programs",
+    "approve": "approve",
+    "deny": "approve",
+    "policy check": "policy",
+    "policy list": "policy",
+    "policy forget": "policy",
+    "host list": "declarations.administration",
+    "host check": "host",
+    "host setup": "host",
+    "completion": "programs",
+    "schema": "schema",
+    "doctor": "doctor",
+    "demo": "programs",
 }
 # These are not offered over MCP, whose list of tools is made without loading them
-COMMAND_LINE_ONLY = frozenset(name for name, (module, _) in VERBS.items() if not module.startswith("declarations."))
+COMMAND_LINE_ONLY = frozenset(name for name, module in VERBS.items() if not module.startswith("declarations."))
 ALIASES = {"exec": "run", "spawn": "run"}
 _NAMES = {"hosts": "host list"}  # type → name, where they differ
 
@@ -90,8 +89,7 @@ def canonical(name: str) -> str | None:
 
 def load(name: str) -> Verb:
     """Return the declaration of a verb, by its canonical name."""
-    module, declaration = VERBS[name]
-    verb: Verb = named(f"outlive.verbs.{module}:{declaration}")
+    verb: Verb = named(f"outlive.verbs.{VERBS[name]}:{name.upper().replace(' ', '_').replace('-', '_')}")
     return verb
 
 

@@ -76,7 +76,6 @@ APPROVE = Verb(
         _REASON,
     ),
     result=Approved,
-    mcp=False,
     detail="The process that made the job starts it; if that is gone, it starts with the environment of this command. The "
     "first answer counts. `approval.facts` of the answer is what was approved; at a terminal it is shown first, and you are "
     "asked once more. Inside a job this is denied.",
@@ -87,6 +86,5 @@ DENY = Verb(
     deny,
     args=(JOB_ID, _REASON),
     result=Answered,
-    mcp=False,
     detail="The first answer counts. Inside a job this is denied.",
 )

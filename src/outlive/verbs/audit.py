@@ -13,7 +13,6 @@ from outlive.jobs.context import Context
 from outlive.store.audit.reader import Reader
 from outlive.store.audit.record import END, FILE, SYSLOG
 from outlive.store.inspection import inspect
-from outlive.store.job_dir import JobDir
 from outlive.verbs import canonical
 from outlive.verbs.spec import INT, STR, Arg, Verb
 
@@ -48,7 +47,8 @@ def audit(
             if len(entries) == limit and limit:
                 more = True
                 break
-            entries.append(_shown(ctx, reader, entry))
+            is_start = entry["verb"] in _STARTS
+            entries.append({**entry, "outcome": _outcome(ctx, reader, entry)} if is_start else entry)
     except OSError as error:
         raise from_os(f"reading the audit record in {directory}", error) from error
     return Audit(
@@ -75,37 +75,24 @@ def _chosen(
             continue
         if entry["verb"] == END and wanted.get("verb") != END:
             continue
-        if any(value is not None and entry.get(name) != value for name, value in wanted.items()):
+        if any(entry.get(name) != value for name, value in wanted.items()):
             continue
         name = str(entry.get("job_id") or "")
         if job is None or name.startswith(job.upper()) or name.endswith(job.upper()):
             yield entry
 
 
-def _shown(ctx: Context, reader: Reader, entry: dict[str, object]) -> dict[str, object]:
-    if entry["verb"] not in _STARTS:
-        return entry
-    return {**entry, "outcome": _outcome(ctx, reader, entry)}
-
-
 def _outcome(ctx: Context, reader: Reader, entry: dict[str, object]) -> dict[str, object] | None:
     """Return how the job of a start ended: what its supervisor recorded, else what its directory
     says now; None if both are gone."""
     end = reader.end_of(str(entry["job_id"]))
-    if end is not None:
-        return {name: end[name] for name in _OUTCOME if end.get(name) is not None}
-    if entry.get("root") != ctx.store.path:
-        return None
-    try:
-        with lookup.open_known(ctx, str(entry["job_id"])) as job:
-            return _recorded(ctx, job)
-    except (OSError, OutliveError):
-        return None
-
-
-def _recorded(ctx: Context, job: JobDir) -> dict[str, object]:
-    state = inspect.inspect_job(ctx.store, job).state.to_dict()
-    return {name: state[name] for name in _OUTCOME if state.get(name) is not None}
+    if end is None and entry.get("root") == ctx.store.path:
+        try:
+            with lookup.open_known(ctx, str(entry["job_id"])) as job:
+                end = inspect.inspect_job(ctx.store, job).state.to_dict()
+        except (OSError, OutliveError):
+            return None
+    return None if end is None else {name: end[name] for name in _OUTCOME if end.get(name) is not None}
 
 
 def _hint(to: str, entries: list[dict[str, object]], before: str | None) -> str | None:
@@ -116,7 +103,7 @@ def _hint(to: str, entries: list[dict[str, object]], before: str | None) -> str 
     return "No entry fits, or the entry named by --before was deleted by rotation." if before and not entries else None
 
 
-VERB = Verb(
+AUDIT = Verb(
     "audit",
     "Show who did what: the audit record, the newest entry first.",
     audit,
@@ -134,6 +121,5 @@ VERB = Verb(
         Arg("before", STR, "Only entries before this one, the next_before of an earlier answer.", metavar="ID"),
     ),
     result=Audit,
-    mcp=False,
     detail="Nothing is recorded unless [audit] of the configuration says where: to = \"file\" or \"syslog\".",
 )  # fmt: skip

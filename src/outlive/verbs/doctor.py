@@ -41,12 +41,11 @@ def doctor(ctx: Context) -> Examined:
     )
 
 
-VERB = Verb(
+DOCTOR = Verb(
     "doctor",
     "Look for what is wrong here, and say what to do about it.",
     doctor,
     result=Examined,
-    mcp=False,
     detail="It answers even where no other verb does: with a broken configuration or an unsafe root. The exit status is 0 "
     "whatever it finds; `healthy` is false if a check failed.",
 )

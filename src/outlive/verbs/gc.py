@@ -183,25 +183,21 @@ class _Sweep:
 
     def _count(self, one: Ended, why: str, freed: int | Exception) -> None:
         state = self._states[one.job_id]
-        if isinstance(freed, BlockingIOError):
-            self._skip(one.job_id, state, "something it started still runs", one.bytes)
-            return
         if isinstance(freed, OutliveError):  # another call deleted it first
             return
         if isinstance(freed, OSError):
-            self._skip(one.job_id, state, f"it could not be deleted: {freed.strerror}", one.bytes)
+            is_held = isinstance(freed, BlockingIOError)
+            problem = "something it started still runs" if is_held else f"it could not be deleted: {freed.strerror}"
+            self._skip(one.job_id, state, problem, one.bytes)
             return
         if isinstance(freed, Exception):
             raise freed
-        if self._dry_run:
-            self._freed += freed
-            self._note(one.job_id, state, "would_delete", why, freed)
-            return
-        self._deleted += 1
         self._freed += freed
-        self._used_jobs -= 1
-        self._used_bytes -= freed
-        self._note(one.job_id, state, "deleted", why, freed)
+        self._note(one.job_id, state, "would_delete" if self._dry_run else "deleted", why, freed)
+        if not self._dry_run:
+            self._deleted += 1
+            self._used_jobs -= 1
+            self._used_bytes -= freed
 
     def _skip(self, job_id: str, state: str, why: str, size: int) -> None:
         self._skipped += 1

@@ -54,20 +54,18 @@ def _findings(ctx: Context, name: str, *, setup: bool) -> HostChecked:
 
 _NAME = Arg("host", STR, "The host: a name of the configuration, or local.", required=True, cli="NAME", metavar="NAME")
 
-CHECK = Verb(
+HOST_CHECK = Verb(
     "host check",
     "Check whether jobs can run on a host, and say what is missing.",
     check,
     args=(_NAME,),
     result=HostChecked,
-    mcp=False,
     detail="It may start a short job there. The exit status is 0 whatever it finds; `healthy` is false if a check failed.",
 )
-SETUP = Verb(
+HOST_SETUP = Verb(
     "host setup",
     "Put on a host what jobs need there.",
     setup,
     args=(_NAME,),
     result=HostChecked,
-    mcp=False,
 )

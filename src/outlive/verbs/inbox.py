@@ -76,12 +76,11 @@ def _about(inspection: Inspection) -> dict[str, Any]:
     }
 
 
-VERB = Verb(
+INBOX = Verb(
     "inbox",
     "Show what waits for you: commands to approve, and programs that wait for input.",
     inbox,
     result=Inbox,
-    mcp=False,
     detail="At a terminal it shows one question after the other, and takes your answer: a line for a program, and y (once), a "
     "(always) or n for a command, with a reason behind it if you like. Elsewhere it prints the questions: `outlive submit`, "
     "`approve` and `deny` answer them. Inside a job nothing is answered.",

@@ -113,18 +113,7 @@ def _install_all(ctx: Context, wanted: _Wanted, *, yes: bool, show: bool) -> Ins
         except OutliveError as error:
             failed.append(f"{title}: {error.message}.")
             done = Installed(change=None, written=False, hint=error.message)
-        clients.append(
-            ClientAnswer(
-                found=evidence,
-                client=client,
-                path=done.path,
-                name=done.name,
-                change=done.change,
-                written=bool(done.written),
-                backup=done.backup,
-                hint=done.hint,
-            )
-        )
+        clients.append(_about(client, evidence, done))
     if failed and not show:
         raise _some_failed(failed, clients)
     if not clients:
@@ -134,6 +123,20 @@ def _install_all(ctx: Context, wanted: _Wanted, *, yes: bool, show: bool) -> Ins
     else:
         hint = None
     return Installed(clients=clients, hint=hint)
+
+
+def _about(client: str, evidence: str, done: Uninstalled) -> ClientAnswer:
+    """Return what `--all` says of a client."""
+    return ClientAnswer(
+        found=evidence,
+        client=client,
+        path=done.path,
+        name=done.name,
+        change=done.change,
+        written=bool(done.written),
+        backup=done.backup,
+        hint=done.hint,
+    )
 
 
 def _some_failed(failed: list[str], clients: list[ClientAnswer]) -> OutliveError:
@@ -207,19 +210,8 @@ def _uninstall_all(ctx: Context, name: str, *, show: bool) -> Uninstalled:
             done = uninstall(ctx, client=client, name=name, show=show)
         except OutliveError as error:
             failed.append(f"{CLIENTS[client].title}: {error.message}.")
-            clients.append(ClientAnswer(found=evidence, client=client, change=None, written=False, hint=error.message))
-        else:
-            clients.append(
-                ClientAnswer(
-                    found=evidence,
-                    client=client,
-                    path=done.path,
-                    name=name,
-                    change=done.change,
-                    written=bool(done.written),
-                    backup=done.backup,
-                )
-            )
+            done = Uninstalled(change=None, written=False, hint=error.message)
+        clients.append(_about(client, evidence, done))
     if failed and not show:
         raise _some_failed(failed, clients)
     return Uninstalled(clients=clients, hint=None if clients else f"No client of yours has a server {name!r}.")
@@ -261,7 +253,6 @@ INSTALL = Verb(
     "beside it as FILE.before-outlive. A server of that name is replaced only if it is provably outlive. The same call "
     "again changes nothing. Members that the client needs besides are added unless the entry has them. --root, --config and "
     "OUTLIVE_ROOT are passed on. --all does what it can, and fails if a file cannot be changed. Clients: " + ", ".join(CLIENTS) + ".",
-    mcp=False,
 )  # fmt: skip
 
 UNINSTALL = Verb(
@@ -280,5 +271,4 @@ UNINSTALL = Verb(
     detail="Everything else in the file stays as it is. FILE.before-outlive, the copy from before the first change, is removed "
     "if the file is again as it was then. A server of that name is taken out only if it is provably outlive. --all does "
     "what it can, and fails if a file cannot be changed. Jobs go on.",
-    mcp=False,
 )

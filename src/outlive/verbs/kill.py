@@ -34,22 +34,14 @@ def kill(
         raise _unknown(signal)
     with lookup.open_job(ctx, job) as job_dir:
         before = _Tree(adoption.inspect_before_kill(ctx, job_dir), job_dir)
-        printed = _printed(job_dir)
+        with Output(job_dir) as output:
+            printed = output.end
         inspection = ending.kill(ctx, job_dir, number, grace_ms=grace_ms, wait_ms=wait_ms)
         answer = _answer(inspection, job_dir, number, before)
-        answer.output = None if answer.already_ended else _last_words(job_dir, printed) or None
+        if not answer.already_ended:
+            with Output(job_dir) as output:  # what the job printed since: how it took the signal
+                answer.output = ends.snippet(output, printed) or None
         return answer
-
-
-def _printed(job: JobDir) -> int:
-    with Output(job) as output:
-        return output.end
-
-
-def _last_words(job: JobDir, since: int) -> str:
-    """Return the end of what the job printed from this position on: how it took the signal."""
-    with Output(job) as output:
-        return ends.snippet(output, since)
 
 
 def _unknown(signal: str) -> OutliveError:

@@ -22,7 +22,7 @@ from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import asked
 from outlive.render.failures import changes
 from outlive.render.search import Matched, search
-from outlive.render.sources import StreamLog, lines_of, text_of
+from outlive.render.sources import Source, lines_of, text_of
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
@@ -177,7 +177,8 @@ class _Reader:
         else:
             shown = self._show(start, stop, self._view.max_bytes)
         first, last = self._numbers(start, max(start, shown.next_seq if forward else stop), shown.next_seq)
-        hint = hint or (self._nothing(total) if first is None and not shown.gaps else None)
+        if not hint and first is None and total and not shown.gaps:
+            hint = f"No line is here: there are {total:,} lines, and offset counts from 0."
         return LogLines(shown=shown, first_line=first, last_line=last, total_lines=total, hint=hint)
 
     def _numbers(self, start: int, stop: int, shown_to: int) -> tuple[int | None, int | None]:
@@ -234,33 +235,25 @@ class _Reader:
         if newline >= 0:
             return hole.plus(start, newline + 1)
         whole = len(data) - trailing_cut(data)
-        return hole.plus(start, whole or len(data) + self._rest_of_character(hole.plus(start, len(data))))
-
-    def _rest_of_character(self, at: int) -> int:
-        """Return the length of the rest of a cut character: even a tiny budget shows one whole, so
-        that readers get on."""
-        return leading_cut(self.lines.read(at, at + 3))
+        if not whole:  # even a tiny budget shows one whole character, so that readers get on
+            at = hole.plus(start, len(data))
+            whole = len(data) + leading_cut(self.lines.read(at, at + 3))
+        return hole.plus(start, whole)
 
     def _go_on(self, stop: int, by_position: bool) -> str:
         if by_position:
             return f"More follows: since_seq={stop} shows it."
         line = self.lines.before(stop)
-        whole = self.lines.start_of(line) == stop
-        return (
-            f"More follows: offset={line} shows it."
-            if whole
-            else f"More of this line follows: since_seq={stop} shows it."
-        )
-
-    def _nothing(self, total: int) -> str | None:
-        return f"No line is here: there are {total:,} lines, and offset counts from 0." if total else None
+        if self.lines.start_of(line) == stop:
+            return f"More follows: offset={line} shows it."
+        return f"More of this line follows: since_seq={stop} shows it."
 
     def _show(self, start: int, stop: int, max_bytes: int) -> Excerpt:
         raw = self._view.raw
         if self.stream is None:
             view = View(max_bytes, raw, encoding=self._view.encoding)
             return window.show(self._job, self.output, start, stop, view, more=self._more)
-        log_of_stream = StreamLog(
-            self._job, self.output, self.lines, self.stream, raw=raw, more=self._more, text=self._text
+        source = Source(
+            self._job, self.output, raw=raw, more=self._more, text=self._text, stream=self.stream, lines=self.lines
         )
-        return window.shortened(log_of_stream, start, stop, max_bytes)
+        return window.shortened(source, start, stop, max_bytes)

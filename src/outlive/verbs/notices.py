@@ -15,7 +15,7 @@ def notices(ctx: Context, *, session: str | None = None) -> Notices:
     return Notices(notices=news.notices)
 
 
-VERB = Verb(
+NOTICES = Verb(
     "notices",
     "Show what happened to the jobs of an agent's session since the last report.",
     notices,
@@ -25,5 +25,4 @@ VERB = Verb(
     result=Notices,
     detail="Each event is reported once, here or with the next answer of the session's MCP server, whichever comes first. `outlive "
     "hook` reports them to the agent by itself.",
-    mcp=False,
 )  # fmt: skip

@@ -40,7 +40,8 @@ def notify_set(
     match = {name.removeprefix("output_"): args.pop(name) for name in _MATCH if args.get(name) is not None}
     with lookup.open_job(ctx, job) as job_dir:
         _have_end_delivered(ctx, job_dir)
-        end = _end(job_dir)
+        with Output(job_dir) as output:
+            end = output.end
 
         def changed(old: Notification) -> Notification:
             new = definition_module.notification(ctx, command, file, fields=("command", "file"), before=old)
@@ -92,11 +93,6 @@ def _have_end_delivered(ctx: Context, job: JobDir) -> None:
             if not error.retryable or time.monotonic() > deadline:
                 raise
         pause((), time.monotonic() + _RETRY_S)
-
-
-def _end(job: JobDir) -> int:
-    with Output(job) as output:
-        return output.end
 
 
 def _on_output_match(ctx: Context, old: OutputMatch | None, match: dict[str, Any], end: int) -> OutputMatch | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
@@ -92,9 +93,8 @@ def _checked_history(ctx: Context) -> PolicyCheck:
             continue
         one = commands.strictest_of(ctx, policy, known, {**dict.fromkeys(known.masked_env, ""), **known.env})
         counts[one.decision] += 1
-        key = one.decision, one.rule, one.reason
-        group = groups.setdefault(key, CheckedJobs(**_group(key), jobs=0, example=known.command))
-        group.jobs += 1
+        new = CheckedJobs(decision=one.decision, rule=one.rule, reason=one.reason, jobs=0, example=known.command)
+        groups.setdefault((one.decision, one.rule, one.reason), new).jobs += 1
     strictest = next((one for one in reversed(DECISIONS) if counts[one]), ALLOW)
     return PolicyCheck(
         decision=strictest,
@@ -105,28 +105,19 @@ def _checked_history(ctx: Context) -> PolicyCheck:
         cwd=ctx.cwd,
         counts=counts,
         history=sorted(groups.values(), key=lambda group: -group.jobs),
-        hint=_advice(counts, groups),
+        hint=_advice(counts, groups.values()),
     )
 
 
-def _group(key: tuple[str, str, str | None]) -> dict[str, Any]:
-    return {"decision": key[0], "rule": key[1], "reason": key[2]}
-
-
-def _advice(counts: dict[str, int], groups: dict[tuple[str, str, str | None], CheckedJobs]) -> str:
+def _advice(counts: dict[str, int], groups: Iterable[CheckedJobs]) -> str:
     """Say how often a person would have been asked, and what asks less."""
     total = sum(counts.values())
     said = f"Of the newest {total} jobs {counts[ASK]} would have waited for a person, {counts[DENY]} would have been denied."
-    unread = sum(
-        group.jobs
-        for group in groups.values()
-        if (group.decision, group.rule) == (ASK, decide.DEFAULT) and group.reason
-    )
+    unread = sum(one.jobs for one in groups if (one.decision, one.rule) == (ASK, decide.DEFAULT) and one.reason)
     if not unread:
         return said
-    return (
-        f"{said} {unread} of them because it cannot be known what they run: a rule with unknown = true decides these."
-    )
+    why = f"{unread} of them because it cannot be known what they run: a rule with unknown = true decides these."
+    return f"{said} {why}"
 
 
 def policy_list(ctx: Context) -> PolicyList:
@@ -191,7 +182,7 @@ def _key_of(given: str, approvals: Approvals) -> str:
     raise invalid("approval", f"{what}: {given}", hint="`outlive policy list` shows the ids.")
 
 
-CHECK = Verb(
+POLICY_CHECK = Verb(
     "policy check",
     "Show what the policy decides about a command, and by which rule. Nothing is run.",
     policy_check,
@@ -209,20 +200,18 @@ CHECK = Verb(
         Arg("host", STR, "Host that it would run on (default: the configuration's, local).", metavar="NAME"),
     ),
     result=PolicyCheck,
-    mcp=False,
     detail="The strictest decision about any of the commands counts. Where it cannot be known which programs a command runs, "
     "the answer says why. What was approved for always is not taken into account.",
 )  # fmt: skip
-LIST = Verb(
+POLICY_LIST = Verb(
     "policy list",
     "Show the rules, and the commands that a person approved for always.",
     policy_list,
     result=PolicyList,
-    mcp=False,
     detail="An approval for always (`outlive approve --always`) counts for exactly this command, with the same directory, "
     "shell, variables and their values, input, terminal, host, sandbox, resources and notifications.",
 )
-FORGET = Verb(
+POLICY_FORGET = Verb(
     "policy forget",
     "Take back commands that were approved for always: they are asked about again.",
     policy_forget,
@@ -232,6 +221,5 @@ FORGET = Verb(
         Arg("everything", BOOL, "Take all of them back.", default=False, cli="--all"),
     ),
     result=Forgotten,
-    mcp=False,
     detail="Running servers ask about the next such command. A job that was approved already runs on.",
 )  # fmt: skip

@@ -30,7 +30,7 @@ def document() -> dict[str, Any]:
     """Return the content of `schema/outlive.schema.json`."""
     answering = [verb for verb in map(verbs.load, verbs.names()) if verb.result]
     kinds = {verb.type: _answer(verb) for verb in answering}
-    briefs = {f"{verb.type}_brief": _brief(verb) for verb in answering if verb.mcp}
+    briefs = {f"{verb.type}_brief": _brief(verb) for verb in answering if verb.right}
     definitions = {**dict(sorted((kinds | briefs).items())), "error": _error()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -78,7 +78,7 @@ def _described(made: dict[str, Any], description: str) -> dict[str, Any]:
 
 
 def _of_field(field: Field, hint: Any) -> dict[str, Any]:
-    choices = list(typing.get_args(hint)) if isinstance(hint, types.UnionType) or _is_union(hint) else [hint]
+    choices = [*typing.get_args(hint)] if typing.get_origin(hint) in (types.UnionType, typing.Union) else [hint]
     nullable = _NULL in choices and not field.hides_null
     choices = [choice for choice in choices if choice is not _NULL]
     if len(choices) > 1:  # Cut | Literal[False]
@@ -89,10 +89,6 @@ def _of_field(field: Field, hint: Any) -> dict[str, Any]:
     if made.get("minimum", 0) is None:
         del made["minimum"]
     return _described(made, field.help)
-
-
-def _is_union(hint: Any) -> bool:
-    return typing.get_origin(hint) is typing.Union
 
 
 def _of_type(hint: Any) -> dict[str, Any]:
@@ -187,4 +183,4 @@ def _error() -> dict[str, Any]:
     }
 
 
-VERB = Verb("schema", "Print the JSON Schema of every answer.", schema, result=SchemaDocument, mcp=False)
+SCHEMA = Verb("schema", "Print the JSON Schema of every answer.", schema, result=SchemaDocument)

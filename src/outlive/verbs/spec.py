@@ -7,12 +7,12 @@ declarations.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, dataclass_transform
 
 from outlive import limits
 from outlive.answers import Answer
 from outlive.core.libraries import named
-from outlive.core.records import EXEC, SHOWS
+from outlive.core.records import SHOWS
 from outlive.errors import argument, invalid
 from outlive.fastjson import loads
 
@@ -34,89 +34,60 @@ WORDS = "words"  # CLI: the rest of the command line. MCP: a string, or an array
 PATH = "path"  # a path; the CLI makes it absolute against its own directory
 
 
-class Arg:
+@dataclass_transform()
+class _Declaration:
+    """Values in the order of the class, by position or by name, as those of a dataclass, whose import takes 12 ms."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        declared = type(self).__annotations__
+        if len(values) > len(declared) or not named.keys() <= declared.keys():
+            raise TypeError(f"{type(self).__name__} has no {values[len(declared) :] or named.keys() - declared.keys()}")
+        vars(self).update(zip(declared, values, strict=False), **named)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Work out what a declaration leaves to its other values."""
+
+
+_AS_NAMED: Any = None
+_AS_EVERYWHERE: Any = None
+
+
+class Arg(_Declaration):
     """One argument of a verb.
 
-    `name` is the parameter of the verb's function. `cli` and `mcp` are the names on that face: None
-    stands for `name` itself (with hyphens and `--` in front on the command line), "" for an
-    argument that the face does not offer. A name without `--` is a positional. `default` is the value
-    when the caller leaves the argument out; `cli_default` and `mcp_default` are set where the faces
-    differ.
+    `cli` and `mcp` are the names on that face: by default `name` itself (with hyphens and `--` in front on the
+    command line), "" for an argument that the face does not offer. A name without `--` is a positional.
 
-    The schemas of the tools cost every conversation, so three members say what a model is shown of
-    an argument. A `hidden` argument is accepted but not listed, "mcp": not listed there alone.
-    `mcp_help` replaces `help` in the schema, "": the name says it all. `section` names the section
-    of the configuration without which the argument has no use, and is not listed.
-
-    `short`: another name of the flag on the command line, such as `-f`.
-
-    `typed`: the text goes to the input of a job, where a NUL character is one like any other.
+    The schemas of the tools cost every conversation, so `hidden`, `mcp_help` and `section` say what a model is shown
+    of an argument.
     """
 
-    __slots__ = (
-        "name",
-        "kind",
-        "help",
-        "default",
-        "required",
-        "cli",
-        "mcp",
-        "aliases",
-        "choices",
-        "minimum",
-        "maximum",
-        "cli_default",
-        "mcp_default",
-        "metavar",
-        "hidden",
-        "mcp_help",
-        "section",
-        "typed",
-        "short",
-    )
+    name: str  # of the parameter of the verb's function
+    kind: str
+    help: str
+    default: Any = None  # the value when the caller leaves the argument out
+    required: bool = False
+    cli: str = _AS_NAMED
+    mcp: str = _AS_NAMED
+    aliases: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    cli_default: Any = _AS_EVERYWHERE
+    mcp_default: Any = _AS_EVERYWHERE
+    metavar: str | None = None
+    hidden: bool | str = False  # accepted but not listed; "mcp": not listed there alone
+    mcp_help: str | None = None  # in place of `help` in the schema; "": the name says it all
+    section: str | None = None  # of the configuration, without which it has no use and is not listed
+    typed: bool = False  # the text goes to the input of a job, where a NUL character is one like any other
+    short: str = ""  # another name of the flag on the command line, such as -f
 
-    def __init__(
-        self,
-        name: str,
-        kind: str,
-        help: str,
-        *,
-        default: Any = None,
-        required: bool = False,
-        cli: str | None = None,
-        mcp: str | None = None,
-        aliases: tuple[str, ...] = (),
-        choices: tuple[str, ...] = (),
-        minimum: float | None = None,
-        maximum: float | None = None,
-        cli_default: Any = None,
-        mcp_default: Any = None,
-        metavar: str | None = None,
-        hidden: bool | str = False,
-        mcp_help: str | None = None,
-        section: str | None = None,
-        typed: bool = False,
-        short: str = "",
-    ) -> None:
-        self.name = name
-        self.kind = kind
-        self.help = help
-        self.default = default
-        self.required = required
-        self.cli = ("--" + name.replace("_", "-")) if cli is None else cli
-        self.mcp = name if mcp is None else mcp
-        self.aliases = aliases
-        self.choices = choices
-        self.minimum = minimum
-        self.maximum = maximum
-        self.cli_default = default if cli_default is None else cli_default
-        self.mcp_default = default if mcp_default is None else mcp_default
-        self.metavar = metavar
-        self.hidden = hidden
-        self.mcp_help = mcp_help
-        self.section = section
-        self.typed = typed
-        self.short = short
+    def __post_init__(self) -> None:
+        self.cli = "--" + self.name.replace("_", "-") if self.cli is None else self.cli
+        self.mcp = self.name if self.mcp is None else self.mcp
+        self.cli_default = self.default if self.cli_default is None else self.cli_default
+        self.mcp_default = self.default if self.mcp_default is None else self.mcp_default
 
 
 def check_texts(args: Iterable[Arg], values: Mapping[str, object], *, escaped: bool) -> None:
@@ -190,63 +161,46 @@ def zero_means(arg: Arg) -> str | None:
     return said and f"{said.partition(' (')[0].rstrip('.')}."
 
 
-class Verb:
+_Record = type[Answer]
+
+
+class Verb(_Declaration):
     """One verb of both faces.
 
-    `run` is a function `(ctx, **arguments) -> result`, which may wait (see `system/waiting.py`). It does not depend
-    on the face. Like `follow` it is declared as it is, or as `module:function`, which is loaded when it is used. `result` is the record that it answers (outlive/answers); None: it answers nothing. `right` is what a caller over MCP needs for it (core/rights.py).
+    Its functions are declared as they are, or as `module:function`, which is loaded when it is used.
     """
 
-    __slots__ = (
-        *("name", "type", "help", "args", "result", "_run", "mcp", "cli", "detail", "_follow", "program"),
-        *("right", "action", "section"),
-    )
+    name: str  # as typed: "status", "tag set"
+    help: str
+    # (ctx, **arguments) -> result, which may wait (system/waiting.py); "": one that cli/main.py names takes over the process
+    function: Callable[..., Any] | str = ""
+    args: tuple[Arg, ...] = ()
+    result: _Record | None = None  # what it answers (outlive/answers); None: nothing
+    type: str = _AS_NAMED
+    cli: bool = True
+    detail: str = ""  # a paragraph below the usage line of --help
+    follower: str = ""  # (ctx, emit, **arguments), waits: --follow, one object a line
+    right: str = ""  # that a caller over MCP needs for it (core/rights.py); "": it is not offered there
+    action: str = _AS_NAMED  # its name over MCP
+    section: str | None = None  # of the configuration, without which it has no use and is not listed over MCP
 
-    def __init__(
-        self,
-        name: str,
-        help: str,
-        run: Callable[..., Any] | str | None = None,
-        *,
-        args: tuple[Arg, ...] = (),
-        result: type[Answer] | None = None,
-        type: str | None = None,
-        mcp: bool = True,  # an action of the `process` tool
-        cli: bool = True,
-        detail: str = "",  # a paragraph below the usage line of --help
-        follow: str | None = None,  # (ctx, emit, **arguments), waits: --follow, one object a line
-        program: bool = False,  # has no `run`: a function that cli/main.py names takes over the process
-        right: str = EXEC,  # the most, so that a verb which says nothing is offered to nearly none
-        action: str | None = None,  # its name over MCP
-        section: str | None = None,  # of the configuration, without which it has no use and is not listed over MCP
-    ) -> None:
-        self.name = name  # as typed: "status", "tag set"
-        self.type = type or name.replace(" ", "_").replace("-", "_")
-        self.help = help
-        # Whatever both faces answer comes in two sizes
-        self.args = (*args, DETAIL) if mcp and not program and result else args
-        self.result = result
-        self._run = run or _answer_nothing
-        self.mcp = mcp
-        self.cli = cli
-        self.detail = detail
-        self._follow = follow
-        self.program = program
-        self.right = right
-        self.action = action or name.replace(" ", "_")
-        self.section = section
+    def __post_init__(self) -> None:
+        self.type = self.type or self.name.replace(" ", "_").replace("-", "_")
+        self.action = self.action or self.name.replace(" ", "_")
+        if self.right and self.result:  # whatever both faces answer comes in two sizes
+            self.args = (*self.args, DETAIL)
+
+    @property
+    def program(self) -> bool:
+        return not self.function
 
     @property
     def run(self) -> Callable[..., Any]:
-        return named(self._run) if isinstance(self._run, str) else self._run
+        return named(self.function) if isinstance(self.function, str) else self.function
 
     @property
     def follow(self) -> Callable[..., Any] | None:
-        return None if self._follow is None else named(self._follow)
-
-
-def _answer_nothing(_ctx: object, **_arguments: Any) -> object:
-    raise NotImplementedError("a program has no answer")
+        return named(self.follower) if self.follower else None
 
 
 def _job(help: str) -> Arg:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from outlive.answers import sentences
 from outlive.answers.job import Job, Status
-from outlive.answers.spans import Gap
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere
 from outlive.render.gaps import gaps_in
 from outlive.store import fault_report
-from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 
@@ -24,7 +22,7 @@ def status(ctx: Context, *, job: str) -> Status:
         with Output(job_dir) as output:
             idle = job_answer.idle_ms(inspection, output)
             sizes, end, stored = output.sizes, output.end, output.stored
-            gaps = _gaps(output)
+            gaps = gaps_in(output.gap.merged, 0, output.end)
             lost = job_answer.losses(inspection, output)
             asks = job_answer.waiting(inspection, output)
             described = job_answer.describe(inspection, job_dir, output, asks)
@@ -51,7 +49,7 @@ def status(ctx: Context, *, job: str) -> Status:
             stored_bytes=stored,
             quota_bytes=definition.quota_bytes,
             gaps=gaps or None,
-            faults=_faults(job_dir) or None,
+            faults=fault_report.read(job_dir) or None,
             descendants=job_answer.living(inspection, job_dir) if descendants_there is None else descendants_there,
             usage=used or None,
             supervised=inspection.supervised,
@@ -60,15 +58,3 @@ def status(ctx: Context, *, job: str) -> Status:
             previous=previous,
             hint=sentences(reported.hint, advised or lost.hint),
         )
-
-
-def _gaps(output: Output) -> list[Gap]:
-    if not output.gap.merged.crossed_by(0, output.end):
-        return []
-    return gaps_in(output.gap.merged, 0, output.end)
-
-
-def _faults(job: JobDir) -> list[dict[str, str]]:
-    if not job.fault_names():
-        return []
-    return fault_report.read(job)

@@ -67,7 +67,7 @@ def token_revoke(ctx: Context, *, name: str) -> TokenRevoked:
     return TokenRevoked(about=NamedToken(**Tokens(ctx.store).revoke(name).shown()), revoked=True)
 
 
-ADD = Verb(
+TOKEN_ADD = Verb(
     "token add",
     "Make a token for a client of `outlive serve`.",
     token_add,
@@ -78,7 +78,7 @@ ADD = Verb(
             STR,
             f"Whose jobs the client sees. Tokens of one scope share their jobs; {EVERYTHING} sees all jobs of the root. "
             "Default: the name of the token.",
-            metavar="SCOPE",
+            metavar="SCOPE"
         ),
         Arg("read_only", BOOL, "The client only reads: output, states and events, and it waits for them.", default=False),
         Arg("no_exec", BOOL, "The client reads and controls jobs (write, kill, remove, …), and runs no commands: no exec, "
@@ -95,25 +95,22 @@ ADD = Verb(
             metavar="DURATION"),
     ),
     result=TokenAdded,
-    mcp=False,
     detail="The answer shows the token once; only its hash is stored. Running servers accept it at once. A call beyond "
     "its rights is the error denied. A running shell obeys what is written to it, so a token that may write to one can run "
     "commands in it; a command can leave the directory in which it starts.",
 )  # fmt: skip
-LIST = Verb(
+TOKEN_LIST = Verb(
     "token list",
     "List the tokens of this root, without their secrets.",
     token_list,
     result=TokenList,
-    mcp=False,
 )
-REVOKE = Verb(
+TOKEN_REVOKE = Verb(
     "token revoke",
     "Revoke a token: servers refuse it from now on.",
     token_revoke,
     args=(_NAME,),
     result=TokenRevoked,
-    mcp=False,
     detail="Running servers refuse the token at once and end its open streams within seconds. Its jobs stay; a new token "
     "of the same scope sees them.",
 )

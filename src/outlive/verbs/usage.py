@@ -21,8 +21,7 @@ def usage(ctx: Context, *, job: str) -> Used:
         used, _ = elsewhere.asked(inspection, job_dir, "usage")
         if used is None:
             with Output(job_dir) as output:
-                figures = use.of_job(inspection, job_dir, output, job_answer.used(inspection))
-            used = None if figures is None else figures.to_dict()
+                used = job_answer.usage_now(inspection, job_dir, output)
         if used is None:
             raise _nothing_known(inspection)
         return Used(

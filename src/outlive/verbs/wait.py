@@ -6,21 +6,19 @@ import time
 from contextlib import ExitStack
 
 from outlive import limits
-from outlive.answers import ABSENT, sentences
-from outlive.answers.job import Job
+from outlive.answers import sentences
 from outlive.answers.reading import Wait, Waited
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
 from outlive.jobs import awaited, job_answer, read_cursor
 from outlive.jobs.conditions import job_wait, of_job, parse
 from outlive.jobs.context import Context
-from outlive.jobs.interaction import shown_output
+from outlive.jobs.interaction import reading
 from outlive.render import ends, view
 from outlive.render.failures import telling
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-from outlive.system.waiting import checkpoint
 
 _LAST_LINES = 3  # shown of each job besides the deciding one
 
@@ -117,45 +115,33 @@ class _WaitedJob:
 
     def answer(self, ctx: Context, wanted: View, *, done: bool) -> Wait:
         inspection = self.wait.found
-        state = inspection.state
-        with Output(self.job) as output:
-            if shown_output.takes_long(inspection, output, self._output_since, wanted.max_bytes):
-                checkpoint()
-            shown = shown_output.new_output(inspection, self.job, output, self._output_since, wanted)
-            quiet = job_answer.idle_ms(inspection, output)
-            waiting = job_answer.waiting(inspection, output)
-            snippet = shown_output.snippet(inspection, output) if not shown.output and output.end else None
-            lost = job_answer.losses(inspection, output)
-            stopped = job_answer.stopped(inspection)
-            advised = job_answer.advice(ctx, inspection, self.job, output, waiting, stopped)
-            unread = shown_output.not_utf_8(ctx, output)
-            previous = job_answer.previous(ctx, inspection, output)
-        reported = job_answer.reported(inspection)
-        read_cursor.mark_seen(ctx, self.job, shown.next_seq)
+        polled = reading.of(ctx, inspection, self.job, self._output_since, wanted, self.wait.hint())
+        seen, became = polled.reading, polled.since
+        read_cursor.mark_seen(ctx, self.job, seen.shown.next_seq)
         fired = self.wait.fired
         if fired and "pattern" in fired and fired["seq"] < self._printed:
             fired["earlier"] = True
         return Wait(
-            job=Job(job_id=self.job.job_id, state=state.state),
-            fired=self.wait.fired if done else None,
+            job=seen.job,
+            fired=fired if done else None,
             held_by=self.wait.held_by,
             elapsed_ms=job_answer.elapsed_ms(inspection),
-            exit_code=state.exit_code,
-            shown=shown,
-            idle_ms=quiet,
-            asks=waiting,
-            stopped=stopped,
-            place=job_answer.place(inspection, self.job),
-            snippet=snippet or None,
-            timeout_ms=inspection.definition.timeout_ms,
-            outcome=job_answer.outcome(inspection, self.job),
-            reported=reported,
-            descendants=job_answer.living(inspection, self.job) if state.finished else ABSENT,
-            previous=previous,
-            hint=sentences(self._beyond, reported.hint, lost.hint or sentences(self.wait.hint(), advised), unread),
-            losses=lost,
-            message=state.message or None,
-            approval=job_answer.approval_of(inspection, self.job),
+            exit_code=inspection.state.exit_code,
+            shown=seen.shown,
+            idle_ms=seen.idle_ms,
+            asks=seen.asks,
+            stopped=seen.stopped,
+            place=seen.place,
+            snippet=polled.snippet or None,
+            timeout_ms=became.timeout_ms,
+            outcome=became.outcome,
+            reported=became.reported,
+            descendants=became.descendants,
+            previous=became.previous,
+            hint=sentences(self._beyond, became.hint),
+            losses=became.losses,
+            message=became.message,
+            approval=became.approval,
             waited_ms=0,
             timed_out=not done,
         )

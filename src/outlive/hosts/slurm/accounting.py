@@ -19,9 +19,11 @@ def end_of(job_id: str, record: SlurmRecord) -> EngineState | None:
     """Return Slurm's id of a job and its word for the end; None if that is not known."""
     engine_id = record.engine.job_id
     which = [f"--jobs={engine_id}", "--duplicates"] if engine_id else [f"--name={job_id}"]
+    begin = time.localtime(max(0.0, record.submitted - _BEFORE_S))
+    since = f"--starttime={time.strftime('%Y-%m-%dT%H:%M:%S', begin)}"
     flags = ("--allocations", "--noheader", "--parsable2", "--format=JobIDRaw,JobName,State")
     try:
-        status, printed, _ = programs.run("sacct", record.programs, *which, f"--starttime={_day(record)}", *flags)
+        status, printed, _ = programs.run("sacct", record.programs, *which, since, *flags)
     except (OSError, OutliveError):
         return None
     entries = [line.split("|") for line in printed.splitlines() if line.count("|") == 2]
@@ -31,8 +33,3 @@ def end_of(job_id: str, record: SlurmRecord) -> EngineState | None:
         return None
     known, word = own[-1][0], own[-1][1].split(" ")[0]  # CANCELLED by 1000
     return EngineState.replace(record.engine, job_id=known, state=word) if word in verdict.ENDED else None
-
-
-def _day(record: SlurmRecord) -> str:
-    """Return when to begin the search."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(max(0.0, record.submitted - _BEFORE_S)))

@@ -42,6 +42,8 @@ _SCRIPT = str(Path(__file__).with_name("batch.sh"))
 _WARN_S = 30  # before the time limit, at least; Slurm sends the signal up to a minute earlier (sbatch(1))
 _MINUTE_MS = 60_000
 _LOG_BYTES = 65_536
+# In what sbatch says of a refusal that may be none later
+_PASSING = ("controller", "timed out", "did not answer", "temporarily", "communication")
 _OWN_BYTES = 64 * 1024**2  # guardian and supervisor count as parts of the job
 
 
@@ -52,7 +54,6 @@ class SlurmEngine(Engine):
     tells_use = ("usage",)  # a step for each status would burden the controller
 
     def planned(self, host: Host, definition: Definition) -> Definition:
-        """Return the definition as it is to be stored. Errors: not_supported, denied, launch_failed."""
         programs.path("sbatch", host.settings.programs)
         if definition.masked_env:
             names = ", ".join(definition.masked_env)
@@ -72,7 +73,6 @@ class SlurmEngine(Engine):
         return definition
 
     def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
-        """Hand the job to Slurm. Errors: launch_failed, and nothing will run then."""
         definition = start.definition
         python = host.settings.python or sys.executable
         decided = of_caller(caller, definition)
@@ -103,7 +103,7 @@ class SlurmEngine(Engine):
             raise OutliveError(
                 "launch_failed",
                 f"Slurm did not take the job: {error_text or f'sbatch ended with {status}'}; nothing was run",
-                retryable=_is_retryable(error_text),
+                retryable=any(word in error_text.lower() for word in _PASSING),
                 hint=refusal.hint(host, error_text),
             )
         fault_points.at("host_handed")
@@ -116,14 +116,14 @@ class SlurmEngine(Engine):
         return None
 
     def resumed(self, caller: Caller, job: JobDir, inspection: Inspection) -> Inspection:
-        """Return the inspection of a job that has not ended, with what Slurm says of it."""
         record = engine_record.read_as(SlurmRecord, job)
         if record is None or (inspection.state.finished and not _is_worth_asking(record, inspection)):
             return inspection
         if record.engine.state not in verdict.OVER:
             is_held = inspection.supervised and not inspection.state.finished
             age_s = _SUPERVISED_AGE_S if is_held else snapshot.ASK_EVERY_S
-            wait_s = snapshot.WAIT_S if caller.face == "cli" else _patience_of_server()
+            in_event_loop = threading.current_thread() is threading.main_thread()  # of a server, which waits not at all
+            wait_s = snapshot.WAIT_S if caller.face == "cli" else 0.0 if in_event_loop else _SERVER_WAIT_S
             try:
                 seen = snapshot.take(caller.store, record, max_age_s=age_s, wait_s=wait_s)
             except (OSError, OutliveError):
@@ -139,7 +139,6 @@ class SlurmEngine(Engine):
         return _judged(caller, job, _recalled(job, record), inspection)
 
     def connect(self, job: JobDir) -> socket.socket:
-        """Return a connection to the job's supervisor in its allocation. Errors: io_error."""
         record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
         engine_id = record.engine.job_id
         if not engine_id:
@@ -147,13 +146,8 @@ class SlurmEngine(Engine):
             raise OutliveError("io_error", message, retryable=True, hint="Try again.")
         here, there = fds.pair()
         words = [sys.executable, "-P", "-m", "outlive.hosts.slurm.pump", str(there.fileno())]
-        words += [
-            programs.path("srun", record.programs),
-            engine_id,
-            record.python,
-            os.path.dirname(job.path),
-            job.job_id,
-        ]
+        words += [programs.path("srun", record.programs), engine_id, record.python]
+        words += [os.path.dirname(job.path), job.job_id]
         try:
             subprocess.Popen(
                 words,
@@ -171,7 +165,6 @@ class SlurmEngine(Engine):
         return here
 
     def cancelled(self, caller: Caller, job: JobDir, inspection: Inspection, by: str) -> Inspection:
-        """End a job that waits in Slurm's queue. Errors: io_error."""
         record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
         try:
             locks = Locks(job)
@@ -264,16 +257,6 @@ def _take_back(job: JobDir, record: SlurmRecord) -> None:
         return
 
 
-def _is_retryable(text: str) -> bool:
-    words = ("controller", "timed out", "did not answer", "temporarily", "communication")
-    return any(word in text.lower() for word in words)
-
-
-def _patience_of_server() -> float:
-    """Return how long a server waits for Slurm's word: in its event loop not at all."""
-    return 0.0 if threading.current_thread() is threading.main_thread() else _SERVER_WAIT_S
-
-
 def _is_worth_asking(record: SlurmRecord, inspection: Inspection) -> bool:
     """Return whether Slurm may still tell its word for the end of a job that has ended, and has not
     told it yet."""
@@ -359,7 +342,8 @@ def _judged(caller: Caller, job: JobDir, record: SlurmRecord, inspection: Inspec
     if started and reason == "lost" and _is_over_memory(job):
         outcome, reason, message = verdict.of("OUT_OF_MEMORY", started=True)
     if not started and reason == "launch":
-        message += _said(job)
+        said = programs.said(_log(job))  # what the batch script said before it ended
+        message += f": {said}" if said else ""
     if reason == "kill":
         state = State.replace(state, ending=Ending(cause="kill", by="engine", at=timestamp()))
     ended = State.replace(
@@ -376,12 +360,6 @@ def _judged(caller: Caller, job: JobDir, record: SlurmRecord, inspection: Inspec
     event = (history.PREEMPTED, {"state": word}) if word == "PREEMPTED" else None
     written = record_end(caller.store, job, ended, inspection.definition, event)
     return Inspection(inspection.definition, written, just_ended=True)
-
-
-def _said(job: JobDir) -> str:
-    """Return what the batch script said before it ended, as a clause."""
-    text = programs.said(_log(job))
-    return f": {text}" if text else ""
 
 
 def _is_over_memory(job: JobDir) -> bool:

@@ -46,7 +46,6 @@ class SshEngine(Engine):
     tells_use = ("status", "usage")
 
     def directory(self, host: Host, given: str | None) -> str:
-        """Return the working directory there, which our end there checks."""
         wanted = given if given is not None else host.settings.workdir or _HOME
         if wanted == _HOME or wanted.startswith(("~/", "/")):
             return os.path.normpath(wanted)
@@ -58,7 +57,6 @@ class SshEngine(Engine):
         )
 
     def planned(self, host: Host, definition: Definition) -> Definition:
-        """Errors: not_supported."""
         if definition.stdin in ("file", "caller"):
             raise OutliveError(
                 "not_supported",

@@ -9,6 +9,7 @@ from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.render.view import View
+from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
@@ -17,7 +18,12 @@ from outlive.system.waiting import checkpoint
 def read(ctx: Context, job: JobDir, since: int, view: View) -> Polled:
     """Return the output from `since` on, and what is true of the job."""
     # First the state: the output read below is then complete at the end
-    inspection = adoption.inspect_and_adopt(ctx, job)
+    return of(ctx, adoption.inspect_and_adopt(ctx, job), job, since, view)
+
+
+def of(ctx: Context, inspection: Inspection, job: JobDir, since: int, view: View, advice: str | None = None) -> Polled:
+    """Return the output from `since` on, and what this inspection says of the job. `advice`: what the caller says of it
+    before all other advice."""
     state = inspection.state
     with Output(job) as output:
         if shown_output.takes_long(inspection, output, since, view.max_bytes):
@@ -45,7 +51,7 @@ def read(ctx: Context, job: JobDir, since: int, view: View) -> Polled:
         message=state.message or None,
         approval=job_answer.approval_of(inspection, job),
         previous=previous,
-        hint=sentences(reported.hint, lost.hint or advised, unread),
+        hint=sentences(reported.hint, lost.hint or sentences(advice, advised), unread),
         losses=lost,
     )
     return Polled(reading=reading, retry_after_ms=retry_after_ms, since=became, waited_ms=0, snippet=snippet)

@@ -14,7 +14,7 @@ from outlive.render import truncate
 from outlive.render.failures.choice import MAX_LINE_CHARS, Choice, Lines, Made, Run
 from outlive.render.gaps import gaps_in
 from outlive.render.plain_text import readable
-from outlive.render.sources import Merged
+from outlive.render.sources import Source
 from outlive.render.view import View
 
 # With more, an answer takes longer and no more of the causes in benchmarks/causes is found
@@ -24,7 +24,7 @@ _LEAST_BYTES = 256  # with less room, gaps would take all of it ...
 _FEW_BYTES = 1_024  # ... and of this much room most of it: only failures are worth that
 
 
-def chosen(source: Merged, since: int, stop: int, view: View) -> Shown | None:
+def chosen(source: Source, since: int, stop: int, view: View) -> Shown | None:
     """Return what is chosen of [since, stop) for an answer; None where no lines can be: with little room, or of lines
     that are longer than it."""
     if view.max_bytes < _LEAST_BYTES:
@@ -66,7 +66,7 @@ class Failure(NamedTuple):
     text: str
 
 
-def failures(source: Merged, added: tuple[Matcher, ...], most: int) -> tuple[list[Failure], int]:
+def failures(source: Source, added: tuple[Matcher, ...], most: int) -> tuple[list[Failure], int]:
     """Return lines that report a failure, first the one that says why (telling.py), then those that say most; and how many
     there are. Where no tool names a failure, they are lines that may mean one."""
     matchers = compiled(added)
@@ -84,7 +84,7 @@ def failures(source: Merged, added: tuple[Matcher, ...], most: int) -> tuple[lis
 class _Looked:
     """The first and the last bytes of [since, stop) of a job's output: all of it where it is short."""
 
-    def __init__(self, source: Merged, since: int, stop: int, matchers: Matchers) -> None:
+    def __init__(self, source: Source, since: int, stop: int, matchers: Matchers) -> None:
         self._source, self._since, self._stop = source, since, stop
         hole = source.hole
         crossed = hole.crossed_by(since, stop)

@@ -7,7 +7,7 @@ from typing import Any
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.render.failures import looked
-from outlive.render.sources import Merged, text_of
+from outlive.render.sources import Source, text_of
 from outlive.store.output.merged import Output
 
 _MOST = 200
@@ -19,7 +19,7 @@ def failures(ctx: Context, job_id: str) -> dict[str, Any]:
     with lookup.open_job(ctx, job_id) as job:
         inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
-            source = Merged(job, output, more=not inspection.state.finished, raw=False, text=text_of(output, None))
+            source = Source(job, output, more=not inspection.state.finished, raw=False, text=text_of(output, None))
             found, total = looked.failures(source, ctx.config.get("output", "problem_matcher") or (), _MOST)
         tests = job_answer.reported(inspection).tests if inspection.state.finished else None
     return {

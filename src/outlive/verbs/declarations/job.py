@@ -1,4 +1,4 @@
-"""Show what a job is and how it is doing."""
+"""What a job is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from outlive.answers.job import Status
 from outlive.core.records import READ
 from outlive.verbs.spec import JOB, Verb
 
-VERB = Verb(
+STATUS = Verb(
     "status",
     "Show what a job is and how it is doing.",
     "outlive.verbs.status:status",

@@ -1,0 +1,71 @@
+"""What ends jobs, and deletes them."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.answers.ending import Collected, Deleted, Killed
+from outlive.core.records import CONTROL
+from outlive.verbs.spec import BOOL, FLOAT, INT, JOB, JOB_ID, MS, STR, Arg, Verb
+
+KILL = Verb(
+    "kill",
+    "End a job and everything it started.",
+    "outlive.verbs.kill:kill",
+    args=(
+        JOB,
+        Arg("signal", STR, "TERM, which KILL follows, or any other, such as INT or HUP, sent as it is.",
+            default="TERM", metavar="SIGNAL", mcp_help="(default TERM, then KILL)"),
+        Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION",
+            hidden="mcp"),
+        Arg("wait_ms", MS, "How long to wait for the end (default: 1 s, for TERM also the grace).", minimum=0,
+            metavar="DURATION", mcp_help="wait for the end"),
+    ),
+    right=CONTROL,
+    result=Killed,
+)  # fmt: skip
+CLEAR = Verb(
+    "clear",
+    "Delete a finished job and its output.",
+    "outlive.verbs.clear:clear",
+    args=(JOB_ID,),
+    right=CONTROL,
+    result=Deleted,
+)
+REMOVE = Verb(
+    "remove",
+    "End a job if it runs, then delete it and its output.",
+    "outlive.verbs.remove:remove",
+    args=(
+        JOB_ID,
+        Arg(
+            "grace_ms",
+            MS,
+            "Time between TERM and KILL; for a longer one use kill first.",
+            default=limits.KILL_GRACE_MS,
+            minimum=0,
+            maximum=limits.REMOVE_GRACE_MS,
+            metavar="DURATION",
+            hidden="mcp",
+        ),
+    ),
+    right=CONTROL,
+    result=Deleted,
+)
+GC = Verb(
+    "gc",
+    "Delete jobs that ended long ago.",
+    "outlive.verbs.gc:gc",
+    args=(
+        Arg("older_than", STR, f"Delete jobs that ended longer ago than this, such as 7d or 24h (default "
+            f"{limits.GC_OLDER_THAN}).", metavar="DURATION", hidden="mcp"),
+        Arg("dry_run", BOOL, "Show what would be deleted, and delete nothing.", default=False, hidden="mcp"),
+        Arg("max_jobs", INT, "Keep at most this many finished jobs, the newest; 0: no limit.", minimum=0, hidden="mcp", metavar="N"),
+        Arg("max_bytes", INT, "Keep jobs of at most this many bytes in all; the job that ended first goes first. 0: no limit.", minimum=0,
+            hidden="mcp", metavar="SIZE"),
+        Arg("max_percent", FLOAT, f"Keep jobs of at most this part of the file system (default {limits.GC_MAX_PERCENT}); "
+            "those of the last day go only if nothing else helps. 0: no limit.", minimum=0, hidden="mcp", metavar="PERCENT"),
+    ),
+    right=CONTROL,
+    result=Collected,
+    detail="Running jobs are never touched. --older-than needs a unit: s, m, h, d or w.",
+)  # fmt: skip

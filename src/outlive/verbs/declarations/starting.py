@@ -1,0 +1,55 @@
+"""What starts a job, or defines one to start."""
+
+from __future__ import annotations
+
+from outlive.answers.starting import Created, Started
+from outlive.core.records import EXEC
+from outlive.verbs import shared_args
+from outlive.verbs.spec import ENV, JOB, Arg, Verb
+
+RUN = Verb(
+    "run",
+    "Start a command as a job. Answer when it has ended, or after a while with its output so far.",
+    "outlive.verbs.run:run",
+    args=(*shared_args.DEFINITION, *shared_args.WAITING, *shared_args.SHOWN),
+    right=EXEC,
+    result=Started,
+    detail="One word is a shell string (sh -lc); two or more are a program and its arguments, run as they stand. "
+    "The job goes on whatever happens to this command.",
+)
+CREATE = Verb(
+    "create",
+    "Define a job without starting it.",
+    "outlive.verbs.create:create",
+    args=shared_args.DEFINITION,
+    right=EXEC,
+    result=Created,
+)
+START = Verb(
+    "start",
+    "Start a job that create defined.",
+    "outlive.verbs.start:start",
+    args=(JOB, *shared_args.WAITING, *shared_args.SHOWN),
+    right=EXEC,
+    result=Started,
+)
+RESTART = Verb(
+    "restart",
+    "Run a finished job again, as a new job.",
+    "outlive.verbs.restart:restart",
+    args=(
+        JOB,
+        Arg(
+            "env",
+            ENV,
+            "Variables to set or change; masked ones must be given again.",
+            metavar="NAME=VALUE",
+            hidden="mcp",
+        ),
+        shared_args.HOST,
+        *shared_args.WAITING,
+        *shared_args.SHOWN,
+    ),
+    right=EXEC,
+    result=Started,
+)
