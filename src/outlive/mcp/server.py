@@ -350,12 +350,7 @@ def build(
     resources = Resources(calls, caller_of, lambda: handlers.view.document() if calls.tools.process else None)
     followers = subscriptions_module.Followers(calls)
     subscriptions = subscriptions_module.Subscriptions(followers, caller_of)
-    about = Introduction(
-        exec_alone=calls.tools.exec_alone,
-        process_alone=EXEC not in calls.tools.offers,
-        channel=channel,
-        workdir_required=workdir_required,
-    )
+    about = Introduction(calls.tools.offers, channel=channel, workdir_required=workdir_required)
     server = OutliveServer(
         about.server["name"],
         title=about.server["title"],

@@ -27,7 +27,7 @@ from outlive.mcp.job_environment import JobEnvironment, job_directory
 from outlive.mcp.stdio import first_answers
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools import listing, offer
-from outlive.mcp.tools.offer import EXEC, PROCESS
+from outlive.mcp.tools.offer import PROCESS
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
 from outlive.system.signals import signal
@@ -65,12 +65,7 @@ class Session:
         self.wire = wire
         self.launcher: Launcher | None = None  # None until `prepare`
         self.environment: JobEnvironment | None = None
-        about = Introduction(
-            exec_alone=PROCESS not in settings.tools,
-            process_alone=EXEC not in settings.tools,
-            channel=settings.channel,
-            workdir_required=in_plugin(os.environ),
-        )
+        about = Introduction(settings.tools, channel=settings.channel, workdir_required=in_plugin(os.environ))
         self.front = first_answers.FirstAnswers(about, self._tools)
 
     def serve_first(self) -> bool:
