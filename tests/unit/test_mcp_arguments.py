@@ -142,6 +142,14 @@ def test_an_error_names_the_argument_as_the_caller_wrote_it() -> None:
         assert error["message"].startswith(f"{name} must be ")
 
 
+@pytest.mark.parametrize(
+    "given", [{"cols": "x", "rows": True}, {"rows": True, "cols": "x"}, {"rows": "y", "cols": "x"}]
+)
+def test_of_several_wrong_values_the_first_in_the_declaration_is_told(given: dict[str, Any]) -> None:
+    error = refused_by_real("resize", job_id="01J9ABCD", **given)
+    assert error["message"] == "cols must be a whole number, got 'x'"
+
+
 def test_choices_are_named() -> None:
     error = refused("exec", command="cat", show="plainn")
     assert "auto, plain" in error["message"]
