@@ -6,6 +6,7 @@ import time
 
 from outlive.hosts import engines
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import deleted
 from outlive.jobs.processes import survivors
 from outlive.store.inspection import completion, engine_record, inspect
 from outlive.store.inspection.inspect import Inspection
@@ -20,10 +21,11 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
     Errors: job_not_found if the job's directory was deleted since it was opened.
     """
     inspection = inspect.inspect_job(ctx.store, job)
+    definition = inspection.definition
     if (
-        inspection.definition.approval is not None
+        definition.approval is not None
         and inspection.state.state == "created"
-        and not _is_handed_over(inspection, job)
+        and (definition.host is None or engine_record.read(job) is None)  # else an engine has it
     ):
         from outlive.jobs.permission import pending  # late: 4 ms of a `status`, and few jobs are asked about
 
@@ -45,19 +47,14 @@ def _look_after(ctx: Context, job: JobDir, inspection: Inspection, *, by_supervi
         not inspection.state.finished or inspection.supervised or not ctx.store.is_marked_live(job.job_id)
     ):
         return
-    from outlive.jobs.starting import adopting  # late: 6 ms, and few supervisors are killed with their guardian
-
     if by_supervisor:
+        from outlive.jobs.starting import adopting  # late: 6 ms, and few supervisors are killed with their guardian
+
         adopting.adopt(ctx, job, inspection, asked=asked)
     else:
-        adopting.complete_end(ctx, job, inspection)
+        from outlive.store.inspection import unseen_end  # late: 2 ms, as rare
 
-
-def _is_handed_over(inspection: Inspection, job: JobDir) -> bool:
-    """Return whether the engine of another host has the job."""
-    if inspection.definition.host is None:
-        return False
-    return engine_record.read(job) is not None
+        unseen_end.complete_end(ctx.store, job, inspection.state)
 
 
 def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
@@ -77,8 +74,6 @@ def require_in_place(job: JobDir) -> None:
     the lock may be gone before the directory is."""
     for _ in range(_DELETED_TRIES):
         if not job.is_in_place():
-            from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, and few jobs are removed meanwhile
-
             raise deleted.meanwhile(job)
         if job.has_lock():
             return

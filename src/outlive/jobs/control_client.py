@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from outlive import fastjson, limits
 from outlive.errors import OutliveError
@@ -21,14 +21,11 @@ _FAR_S = 25.0
 _CHECK = "Check with poll what arrived before you repeat it."
 
 
-class Awaited:
+class Awaited(NamedTuple):
     """Wait until one of `fds` is readable, or until `deadline` (time.monotonic seconds; None: no limit)."""
 
-    __slots__ = ("deadline", "fds")
-
-    def __init__(self, fds: tuple[int, ...], deadline: float | None) -> None:
-        self.fds = fds
-        self.deadline = deadline
+    fds: tuple[int, ...]
+    deadline: float | None
 
     def left_s(self) -> float | None:
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
@@ -54,7 +51,8 @@ class ControlClient:
             self._connect()
 
     def _connect(self) -> bool:
-        if self._is_far():
+        record = engine_record.read(self._job)
+        if record is not None and machine.is_other(record.machine):  # no Unix socket reaches another machine
             return False
         try:
             sock = self._job.connect(wait=False)
@@ -68,11 +66,6 @@ class ControlClient:
         self._sock = sock
         self._retry_s = 0.005
         return True
-
-    def _is_far(self) -> bool:
-        """Return whether the job's supervisor is on another machine, which no Unix socket reaches."""
-        record = engine_record.read(self._job)
-        return record is not None and machine.is_other(record.machine)
 
     def is_to_supervisor(self) -> bool:
         """Return False if the socket in the job's directory is another program's: the job may have put
@@ -104,7 +97,7 @@ class ControlClient:
                 fds.send(self._sock, _watch(output=True))
             fds.send(self._sock, fastjson.dumps(content).encode(), files)
         except OSError:
-            self._hang_up()
+            self.close()
             return False
         return True
 
@@ -151,21 +144,18 @@ class ControlClient:
             except OSError:
                 message = b""
             if not message:
-                self._hang_up()
+                self.close()
             elif message[:1] == b"{":
                 answer = _read(message)
                 if answer is None:  # a program of the job stands in the place of its supervisor
-                    self._hang_up()
+                    self.close()
                 else:
                     self._answers.append(answer)
 
-    def _hang_up(self) -> None:
+    def close(self) -> None:
         if self._sock is not None:
             self._sock.close()
             self._sock = None
-
-    def close(self) -> None:
-        self._hang_up()
 
 
 def ask(

@@ -20,9 +20,11 @@ from outlive.jobs.diagnosis import elsewhere, use
 from outlive.jobs.diagnosis import losses as losses_module
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
+from outlive.jobs.permission import facts
+from outlive.jobs.pipelines import stages
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.store.inspection.inspect import Inspection
-from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import KEYBOARD, JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process
 from outlive.system.waiting import checkpoint
@@ -63,10 +65,7 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
 
 def place(inspection: Inspection, job: JobDir) -> Place | None:
     """Return where a job is; None for a job on this machine."""
-    if not inspection.elsewhere:
-        return None
-
-    return elsewhere.place(inspection, job)
+    return elsewhere.place(inspection, job) if inspection.elsewhere else None
 
 
 def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None:
@@ -74,15 +73,14 @@ def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None
     pending; None if none was asked for."""
     if inspection.definition.approval is None:
         return None
-    from outlive.jobs.permission import facts  # late: 0.4 ms of a `status`, and few jobs are asked about
-
     return facts.of_approval(job, inspection.definition)
 
 
 def waiting(inspection: Inspection, output: Output) -> Prompt:
     """Return whether the job waits for input, and if so its prompt and, on a terminal, whether
     typing is shown; and which person holds the keyboard of its terminal."""
-    held = _keyboard(inspection, output) if inspection.definition.pty else None
+    has_keyboard = inspection.definition.pty and not inspection.state.finished and output.job.has(KEYBOARD)
+    held = keyboard.holder(output.job) if has_keyboard else None
     record = inspection.state.waiting
     # The supervisor clears the record, but a reader may be faster
     if (
@@ -97,13 +95,6 @@ def waiting(inspection: Inspection, output: Output) -> Prompt:
     # A program that reads key by key shows what is typed itself (an editor, a shell)
     echo = None if record.echo is None else record.echo or not record.canonical
     return Prompt(waiting_for_input=True, keyboard=held, prompt=prompt.text(inspection, output) or None, echo=echo)
-
-
-def _keyboard(inspection: Inspection, output: Output) -> dict[str, str] | None:
-    """Return which person holds the keyboard of a terminal; None if no person does."""
-    if inspection.state.finished or not output.job.has_keyboard():
-        return None
-    return keyboard.holder(output.job)
 
 
 def stopped(inspection: Inspection) -> Stopped | None:
@@ -151,7 +142,7 @@ def how_ended(inspection: Inspection, job: JobDir) -> HowEnded | None:
     if not state.finished:
         return None
     return HowEnded(
-        exit_code=state.exit_code, signal=state.signal, reason=state.reason, stages=stages_of(inspection, job)
+        exit_code=state.exit_code, signal=state.signal, reason=state.reason, stages=stages.codes(inspection, job)
     )
 
 
@@ -164,23 +155,13 @@ def outcome(inspection: Inspection, job: JobDir) -> Outcome | None:
         exit_code=state.exit_code,
         signal=state.signal,
         reason=state.reason,
-        stages=stages_of(inspection, job),
+        stages=stages.codes(inspection, job),
         finished_at=state.finished_at,
         duration_ms=state.duration_ms,
         errno=state.errno,
         usage=None if state.usage is None else used(inspection).to_dict(),
         ended_by=state.ending.by if state.ending and state.reason == state.ending.cause else None,
     )
-
-
-def stages_of(inspection: Inspection, job: JobDir) -> list[int] | None:
-    """Return the exit code of each stage of the pipeline that a job ended with; None where they are not known."""
-    definition = inspection.definition
-    if definition.shell is None or "|" not in definition.command[0]:
-        return None
-    from outlive.jobs.pipelines import stages  # late: 0.4 ms of each `status`, and most commands are no pipelines
-
-    return stages.codes(inspection, job)
 
 
 def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun | None:

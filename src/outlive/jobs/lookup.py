@@ -18,9 +18,11 @@ from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import ownership
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import deleted
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import Store, not_found
+from outlive.system.fds import Closing
 
 _LOOKING = frozenset({"status", "poll", "log", "tail", "wait", "events", "screen"})
 _SEARCHED = 200  # jobs, for one that may be meant by a part of its name, of at least so many characters:
@@ -56,8 +58,6 @@ def open_by_id(ctx: Context, text: str) -> JobDir:
     except OutliveError as error:
         if error.code != "job_not_found":
             raise
-        from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, for a mistake alone
-
         raise deleted.explained(ctx, text, error) from error
     _note_owner(ctx, job_id)
     return job
@@ -188,13 +188,12 @@ def outcome(ctx: Context, job_id: str) -> State | None:
         fd = atomic_file.open_regular(ctx.store.fd, f"{job_id}/{STATE}")
     except OSError:
         return None
-    try:
-        known = fastjson.loads(os.read(fd, limits.RECORD_BYTES))
-        state = State(state=known["state"], exit_code=known.get("exit_code"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    finally:
-        os.close(fd)
+    with Closing(fd):
+        try:
+            known = fastjson.loads(os.read(fd, limits.RECORD_BYTES))
+            state = State(state=known["state"], exit_code=known.get("exit_code"))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
     return state if state.finished else None
 
 

@@ -46,12 +46,8 @@ _MEANT = {
 class Condition:
     """A checked condition: `name` is one of NAMES, `value` its value, `more` its other members."""
 
-    __slots__ = ("more", "name", "value")
-
     def __init__(self, name: str, value: Any = None, more: dict[str, Any] | None = None) -> None:
-        self.name = name
-        self.value = value
-        self.more = more or {}
+        self.name, self.value, self.more = name, value, more or {}
 
     @property
     def mark(self) -> str:

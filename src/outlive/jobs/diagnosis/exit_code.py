@@ -7,6 +7,7 @@ that reports a failure is shown beside it. The code itself is never changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from outlive.jobs.context import Context
 from outlive.jobs.pipelines import form, stages
@@ -50,7 +51,7 @@ _ASSIGNED = "`x=$(…)` alone keeps its code."
 _MOST_DEPTH = 20  # of groups, and of functions, which may call themselves
 
 
-class Masked:
+class Masked(NamedTuple):
     """Commands whose own code is not that of the string.
 
     `first`: which; "" for any before the last. `last`: whose code it is; "" if that is not known, and then `why` says what
@@ -58,11 +59,11 @@ class Masked:
     word only if the output reports a failure.
     """
 
-    __slots__ = ("advice", "first", "is_doubtful", "last", "why")
-
-    def __init__(self, first: str, advice: str, *, last: str = "", why: str = "", is_doubtful: bool = False) -> None:
-        self.first, self.last, self.why = first, last, why
-        self.advice, self.is_doubtful = advice, is_doubtful
+    first: str
+    advice: str
+    last: str = ""
+    why: str = ""
+    is_doubtful: bool = False
 
 
 class _Script:
@@ -139,9 +140,7 @@ def _said_last(script: _Script, others: list[list[Command]], last: Command) -> M
         return None
     if any("$?" in word for word in last.words):  # it tells the code itself, if it is that of the command
         hidden = _of_pipeline(script, before) if len(before) > 1 else None
-        if hidden is not None:
-            hidden.last = f"{_code(last)}, and `$?` that of {_code(before[-1])}"
-        return hidden
+        return hidden and hidden._replace(last=f"{_code(last)}, and `$?` that of {_code(before[-1])}")
     if all(_says(one) or _waits(one) for stages in others for one in stages):
         return None
     advice = f"With `&&` in place of `;` a failure ends it before {_code(last)}."

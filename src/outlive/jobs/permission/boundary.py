@@ -154,7 +154,7 @@ def inherited(definition: Definition, environment: dict[str, str]) -> dict[str, 
 
 def require_sinks(definition: Definition) -> None:
     """Check the files that notifications go to: the job must be able to write them. Errors: denied."""
-    if definition.sandbox is None:
+    if definition.sandbox is None or definition.notification.is_empty:
         return
     if not definition.sandbox.bwrap:  # on this machine there is none, and the commands would run here
         bubblewrap.find(None)

@@ -101,6 +101,10 @@ def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan) -> 
         for name, value in plan.overrides.items()
         if name not in called
     }
+    given, data = None, plan.stdin_data
+    if data is not None:
+        text = data.decode("utf-8", "surrogateescape") if len(data) <= limits.FORM_CHARS else None
+        given = GivenInput(bytes=len(data), sha256=sha256(data), text=text)
     # With masked values only the process that asks can start it
     is_checked = definition.env_files and not definition.masked_env
     return Approval(
@@ -111,15 +115,10 @@ def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan) -> 
         asked_at=timestamp(now),
         expires_at=timestamp(now + timeout_ms / 1000),
         asker=namespaces(),
-        input=None if plan.stdin_data is None else _shown_input(plan.stdin_data),
+        input=given,
         file_env=of_files if definition.env_files else None,
         env_sha256=digest(plan.overrides) if is_checked else None,
     )
-
-
-def _shown_input(data: bytes) -> GivenInput:
-    text = data.decode("utf-8", "surrogateescape") if len(data) <= limits.FORM_CHARS else None
-    return GivenInput(bytes=len(data), sha256=sha256(data), text=text)
 
 
 def _take_room(plan: Plan) -> None:

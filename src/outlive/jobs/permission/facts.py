@@ -7,9 +7,9 @@ cannot forge another fact.
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from outlive import fastjson, limits
 from outlive.core import quoted
@@ -33,7 +33,9 @@ _INPUTS = {
 }
 
 
-Fact = namedtuple("Fact", "label value")  # not that of `typing`, which nothing else in a call of `status` loads
+class Fact(NamedTuple):
+    label: str
+    value: str
 
 
 def decides(name: str) -> bool:
@@ -43,7 +45,7 @@ def decides(name: str) -> bool:
 
 def of(definition: Definition) -> list[Fact]:
     """Return what a person is shown of a job that waits for approval."""
-    return [Fact(label, value) for label, value in _pairs(definition)]
+    return [Fact(*pair) for pair in _pairs(definition)]
 
 
 def shown(definition: Definition) -> list[dict[str, object]]:

@@ -108,10 +108,8 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
     inspection = inspect_job(ctx.store, job)
     if inspection.state.state != "created" or inspection.supervised:
         return inspection
-    given = approval.read(job)
     try:
-        if given is None and not approval.seconds_left(inspection.definition):
-            given, _ = approval.answer(job, approval.EXPIRED)
+        given = approval.read_or_expire(job, inspection.definition)
         if given is None:
             return inspection
         if given.state != approval.APPROVED:
