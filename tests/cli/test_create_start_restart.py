@@ -131,21 +131,6 @@ def test_a_wait_for_a_created_job_goes_on_through_its_start(cli: Cli) -> None:
 # --- restart -------------------------------------------------------------------------------------------------------
 
 
-def test_restart_is_a_new_job_with_the_same_definition(cli: Cli, work: Path) -> None:
-    (work / "sub").mkdir()
-    words = ["--cwd", "sub", "--env", "A=1", "--tag", "t", "--title", "n", "--timeout", "1m"]
-    old = cli.ok("run", *words, 'echo "$A"; pwd; echo x >> runs; exit 4')
-    new = cli.ok("restart", old["job_id"])
-    assert new["type"] == "restart"
-    assert new["job_id"] != old["job_id"]
-    assert new["restarted_from"] == old["job_id"]
-    same = ("state", "exit_code", "output", "tags", "name", "cwd", "command", "env_vars", "timeout_ms")
-    assert {name: new[name] for name in same} == {name: old[name] for name in same}
-    assert (work / "sub" / "runs").read_text() == "x\nx\n"
-    assert cli.ok("poll", old["job_id"])["output"] == old["output"]
-    assert cli.ok("status", new["job_id"])["restarted_from"] == old["job_id"]
-
-
 def test_a_masked_variable_must_be_given_again(cli: Cli, jobs: Jobs, root: Path) -> None:
     old = cli.ok("run", "--env", "TOKEN=hunter2", "--mask", "TOKEN", "echo ${#TOKEN}")
     error = cli.error("restart", old["job_id"], code="invalid_argument")

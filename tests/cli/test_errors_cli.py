@@ -251,60 +251,6 @@ def test_a_full_disk_at_creation_is_an_error_and_leaves_nothing(cli: Cli, work: 
 
 
 @pytest.mark.fault("F18")
-def test_no_inodes_at_creation_is_an_error_and_leaves_nothing(cli: Cli, mount: Mounts) -> None:
-    root = mount("few", "size=1m,nr_inodes=6,mode=700")
-    error = cli.error("--root", str(root), "run", "true", code="io_error")
-    assert error["retryable"] is True
-    assert {path.name for path in root.rglob("*")} <= {".live"}
-
-
-@pytest.mark.fault("F15")
-def test_a_disk_that_fills_up_does_not_hold_or_end_the_job_and_the_loss_is_told(
-    cli: Cli, work: Path, mount: Mounts
-) -> None:
-    root = ["--root", str(mount("small", "size=1m,mode=700"))]
-    command = "head -c 3000000 /dev/zero | tr '\\0' x; touch written; until [ -e go ]; do sleep 0.1; done; exit 3"
-    job = cli.ok(*root, "run", "--snapshot-after", "0", command)["job_id"]
-    until((work / "written").exists)
-    with open(cli.ok(*root, "status", job)["stdout_log_path"], "r+b") as log:
-        stored = os.fstat(log.fileno()).st_size
-        os.posix_fallocate(log.fileno(), 0, 1)  # it can still be opened and read
-    assert 0 < stored < 3_000_000
-    # What is full becomes less full, so that the outcome can be written down.
-    subprocess.run(["mount", "-o", "remount,size=2m", root[1]], check=True)
-    (work / "go").touch()
-    found = cli.ok(*root, "wait", job)
-    assert (found["state"], found["exit_code"]) == ("exited", 3)
-    assert cli.ok(*root, "status", job)["dropped_bytes"] == 3_000_000 - stored
-    cli.ok(*root, "remove", job)
-
-
-@pytest.mark.fault("F16")
-def test_the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again(
-    cli: Cli, work: Path, mount: Mounts
-) -> None:
-    path = mount("small", "size=256k,mode=700")
-    root = ["--root", str(path)]
-    job = cli.ok(
-        *root, "run", "--snapshot-after", "0", "echo up; until [ -e go ]; do sleep 0.1; done; touch over; exit 3"
-    )
-    cli.ok(*root, "wait", job["job_id"], "--until", "output")
-    (path / job["job_id"] / ".reserve").unlink()  # a job of an older version has none
-    filler = fill(path)
-    (work / "go").touch()
-    until((work / "over").exists)
-    found = cli.ok(*root, "wait", job["job_id"])
-    assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "up\n"), "its supervisor knows it"
-    assert "not on disk (No space left" in found["damage"]
-    filler.unlink()
-    state = path / job["job_id"] / "state.json"
-    until(lambda: json.loads(state.read_bytes())["state"] == "exited", what="the end on the disk")
-    found = cli.ok(*root, "wait", job["job_id"])
-    assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "up\n")
-    assert "damage" not in found
-
-
-@pytest.mark.fault("F18")
 def test_a_read_only_root_can_be_read_and_nothing_is_started(cli: Cli, work: Path, mount: Mounts) -> None:
     path = mount("ro", "size=1m,mode=700")
     root = ["--root", str(path)]

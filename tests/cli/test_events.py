@@ -116,29 +116,6 @@ def test_follow_of_a_job_that_is_not_there_is_one_error_object(cli: Cli) -> None
     assert cli.error("events", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--follow", code="job_not_found", status=1)
 
 
-def test_follow_outlives_the_supervisor(cli: Cli, work: Path) -> None:
-    job = background(cli, "--watch", "hit", "until [ -e go ]; do sleep 0.1; done; echo a hit; exit 4")
-    with cli.spawn("events", job, "--follow") as follower:
-        assert follower.stdout
-        follower.stdout.readline()
-        pair.end(pair.supervisor(job))
-        assert json.loads(follower.stdout.readline())["type"] == "adopted"
-        (work / "go").touch()
-        rest = [json.loads(line)["type"] for line in follower.stdout.read().splitlines()]
-        assert follower.wait(60) == 0
-    assert rest == ["watch_hit", "finished"]
-
-
-def test_an_end_that_nobody_saw_is_in_the_history_too(cli: Cli) -> None:
-    job = background(cli, "exec sleep 60")
-    pid = cli.ok("status", job)["pid"]
-    pair.end(pair.guardian(job), pair.supervisor(job))
-    pair.end(pid)
-    assert cli.ok("status", job)["reason"] == "lost"
-    ends = events(cli, job, "finished")
-    assert [(event["state"], event["reason"]) for event in ends] == [("failed", "lost")]
-
-
 def test_a_line_cut_off_by_a_kill_is_passed_over(cli: Cli, root: Path) -> None:
     job = background(cli, "sleep 60")
     until(lambda: events(cli, job, "started"), what="the first event")

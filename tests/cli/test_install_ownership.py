@@ -68,7 +68,7 @@ def servers(client: str, path: Path) -> Any:
 
 
 def token(client: str, variable: str) -> list[str]:
-    return ["--token-env", variable] if registry.takes_variables(CLIENTS[client]) else []
+    return ["--token-env", variable] if CLIENTS[client].token else []
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -76,18 +75,6 @@ def test_the_command_gets_the_event_on_its_stdin_and_in_a_file(cli: Cli, root: P
     assert cli.ok("poll", job["job_id"])["output"] == ""
 
 
-def test_both_sinks_are_told_and_recorded(cli: Cli, root: Path, work: Path) -> None:
-    job = cli.ok("run", "--notify-file", "events", "--notify-command", "cat > stdin", "true")["job_id"]
-    record = _record(root, job)
-    assert {result["sink_type"]: result["success"] for result in record["delivery_results"]} == {
-        "file": True,
-        "command": True,
-    }
-    assert _events(work / "events")[0] == json.loads((work / "stdin").read_text())
-    assert set(record) >= EVENT
-    assert (root / job / "completion_event.json").stat().st_mode & 0o777 == 0o600
-
-
 def test_a_job_without_sinks_has_no_record(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "true")["job_id"]
     cli.ok("wait", job)
@@ -116,27 +103,6 @@ def test_a_requested_end_is_told(cli: Cli, work: Path) -> None:
     cli.ok("kill", job)
     (told,) = _events(work / "events")
     assert (told["state"], told["signal"], told["reason"]) == ("killed", "SIGTERM", "kill")
-
-
-def test_an_outcome_that_is_found_later_is_told_too(cli: Cli, root: Path, work: Path, place: Path) -> None:
-    job = background(cli, "--notify-file", "events", "--notify-command", "cat > stdin", "echo up; exec sleep 60")
-    cli.ok("wait", job, "--until", "output")
-    # Stopped first, none of them sees another's end.
-    pids = [*processes.of(place)]
-    for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):  # what forked the guardian ends by itself
-                os.kill(pid, number)
-    until(lambda: not processes.of(place))
-    assert not (work / "events").exists()
-    status = cli.ok("status", job)
-    assert (status["state"], status["reason"], status["exit_code"]) == ("failed", "lost", None)
-    (told,) = _events(work / "events")
-    assert (told["job_id"], told["state"], told["reason"]) == (job, "failed", "lost")
-    _record(root, job)
-    cli.ok("status", job)
-    assert len(_events(work / "events")) == 1
-    assert json.loads((work / "stdin").read_text()) == told
 
 
 # --- where the command runs ----------------------------------------------------------------------------------------

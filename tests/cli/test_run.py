@@ -69,12 +69,6 @@ def test_a_background_childs_later_output_still_arrives(cli: Cli, work: Path) ->
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
-def test_one_word_is_a_shell_string(cli: Cli) -> None:
-    found = cli.ok("run", "echo $((6 * 7)) | tr 4 5")
-    assert found["output"] == "52\n"
-    assert found["command"] == ["echo $((6 * 7)) | tr 4 5"]
-
-
 def test_bytes_that_are_no_text_reach_the_command_unchanged(cli: Cli, place: Path) -> None:
     raw = os.fsdecode(b"a\xff\xfeb")
     found = cli.ok("run", *python("import os, sys; sys.stdout.write(os.fsencode(sys.argv[1]).hex())"), raw)
@@ -95,11 +89,6 @@ def test_an_empty_command_is_refused(cli: Cli, root: Path, words: list[str]) -> 
 # --- when the answer comes -----------------------------------------------------------------------------------------
 
 
-def test_wait_waits_for_the_end(cli: Cli) -> None:
-    found = cli.ok("run", "--snapshot-after", "0", "--wait", "--wait-poll-ms", "50", "sleep 0.3; echo end")
-    assert (found["state"], found["output"]) == ("exited", "end\n")
-
-
 @pytest.mark.parametrize(
     ("words", "status"),
     [
@@ -118,14 +107,6 @@ def test_propagate_needs_wait(cli: Cli, root: Path) -> None:
     error = cli.error("run", "--propagate", "true", code="invalid_argument", status=2)
     assert "--wait" in error["hint"]
     assert job_ids(root) == set()
-
-
-def test_the_snapshot_has_as_many_lines_and_bytes_as_asked(cli: Cli) -> None:
-    snapshot = cli.ok("run", "--tail-lines", "2", "seq 10")["snapshot"]
-    assert (snapshot["stdout_tail"], snapshot["truncated"]) == ("9\n10\n", True)
-    assert (snapshot["stdout_observed_bytes"], snapshot["stdout_included_bytes"]) == (21, 5)
-    snapshot = cli.ok("run", "--max-bytes", "4", "printf 123456789")["snapshot"]
-    assert (snapshot["stdout_tail"], snapshot["truncated"]) == ("6789", True)
 
 
 @pytest.mark.fault("F50")
@@ -167,11 +148,6 @@ def test_output_puts_the_idle_time_out_off(cli: Cli) -> None:
         if found["state"] == "exited":
             break
     assert (found["state"], found["exit_code"]) == ("exited", 0)
-
-
-def test_a_command_that_ends_in_time_is_not_touched(cli: Cli) -> None:
-    found = cli.ok("run", "--timeout", "1m", "--idle-timeout", "1m", "exit 4")
-    assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 4, "exit")
 
 
 @pytest.mark.parametrize(

@@ -44,16 +44,6 @@ def test_status_of_a_running_job(cli: Cli, jobs: Jobs, work: Path) -> None:
     jobs.end()
 
 
-def test_status_of_a_finished_job(cli: Cli) -> None:
-    job = _finished(cli, "echo abc; exit 6")
-    status = cli.ok("status", job)
-    assert (status["state"], status["exit_code"], status["reason"]) == ("exited", 6, "exit")
-    assert status["started_at"] <= status["finished_at"] <= status["updated_at"]
-    assert status["idle_ms"] is None
-    assert status["descendants"] == 0
-    assert status["elapsed_ms"] == status["duration_ms"]
-
-
 # --- ids -----------------------------------------------------------------------------------------------------------
 
 
@@ -300,18 +290,6 @@ def test_a_damaged_definition_is_said_and_the_outcome_stays(cli: Cli, root: Path
     assert _listed(cli) == []
 
 
-@pytest.mark.fault("F19")
-def test_a_running_job_whose_state_is_damaged_goes_on_and_ends_readable(cli: Cli, root: Path, work: Path) -> None:
-    job = background(cli, "echo up; until [ -e go ]; do sleep 0.1; done; exit 8")
-    until(lambda: cli.ok("status", job)["stdout_bytes"])
-    _damage(root, job, "state.json", "zero-filled")
-    status = cli.ok("status", job)
-    assert (status["state"], status["supervised"]) == ("running", True)
-    (work / "go").touch()
-    until(lambda: cli.ok("status", job)["state"] == "exited")
-    assert cli.ok("status", job)["exit_code"] == 8
-
-
 def test_a_running_job_whose_state_is_damaged_can_be_ended(cli: Cli, root: Path, place: Path) -> None:
     job = background(cli, "echo up; sleep 60")
     until(lambda: cli.ok("status", job)["stdout_bytes"])
@@ -362,52 +340,6 @@ def test_json_that_makes_no_sense_is_damage_and_no_crash(cli: Cli, root: Path, c
     _rewritten(root, job, "state.json", **changes)
     assert cli.ok("status", job).get("damage")
     assert [one["job_id"] for one in cli.ok("list")["jobs"]] == [job]
-
-
-@pytest.mark.fault("F13")
-def test_unknown_fields_of_a_newer_writer_are_no_damage(cli: Cli, root: Path) -> None:
-    job = settled(cli, "exit 3")
-    _rewritten(root, job, "state.json", something_new=[1, 2])
-    _rewritten(root, job, "meta.json", something_new={"a": 1})
-    status = cli.ok("status", job)
-    assert (status["state"], status["exit_code"]) == ("exited", 3)
-    assert "damage" not in status
-
-
-# A file that is gone → the output that went with it
-TAKEN = {"stdout.log": "kept\n", "stderr.log": "too\n", "lock": ""}
-
-
-@pytest.mark.parametrize("name", only(lambda name: name != "stderr.log", TAKEN))
-def test_a_missing_file_of_the_output_costs_what_was_in_it_which_every_answer_says(
-    cli: Cli, root: Path, name: str
-) -> None:
-    job = settled(cli, "echo kept; echo too >&2; exit 3")
-    whole, taken = cli.ok("log", job)["output"], TAKEN[name]
-    (root / job / name).unlink()
-    for verb in ("status", "poll", "log", "tail", "wait"):
-        found = cli.ok(verb, job)
-        assert (found["state"], found.get("exit_code", 3)) == ("exited", 3), verb
-        assert found.get("missing_bytes", 0) == len(taken), verb
-        assert found.get("output", whole.replace(taken, "")) == whole.replace(taken, ""), verb
-    tails = cli.ok("tail", job)
-    left = ["" if line == taken else line for line in ("kept\n", "too\n")]
-    assert [tails["stdout_tail"], tails["stderr_tail"]] == left
-    assert _listed(cli) == [job]
-    cli.ok("remove", job)
-    assert _listed(cli) == []
-
-
-def test_output_whose_order_is_not_recorded_any_more_is_shown_and_the_job_can_be_removed(cli: Cli, root: Path) -> None:
-    job = settled(cli, "echo kept; echo too >&2")
-    (root / job / "order").unlink()
-    for verb in ("status", "poll", "log", "tail", "wait"):
-        found = cli.ok(verb, job)
-        assert found.get("output", "kept\ntoo\n") == "kept\ntoo\n"
-        assert found["damage"].startswith("order: it is missing")
-    assert _listed(cli) == [job]
-    cli.ok("remove", job)
-    assert _listed(cli) == []
 
 
 def test_a_job_whose_state_is_a_link_is_not_read_through_it(cli: Cli, root: Path, place: Path) -> None:

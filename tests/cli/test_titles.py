@@ -8,25 +8,11 @@ import pytest
 
 from outlive import limits
 from support.cli import Cli
-from support.mcp_client import McpSession
-from support.tiers import MODERN_FIRST
 
 
 def titled(cli: Cli, title: str, *words: str) -> str:
     found: str = cli.ok("run", "--wait", "--title", title, "--", *(words or ("true",)))["job_id"]
     return found
-
-
-@pytest.mark.parametrize(
-    "words", [("status",), ("poll",), ("wait",), ("events",), ("kill",), ("restart",), ("tag", "set", "--tag", "a")]
-)
-def test_every_verb_that_takes_a_job_takes_its_title(cli: Cli, words: tuple[str, ...]) -> None:
-    titled(cli, "the web server")
-    job = titled(cli, "the web server")
-    answer = cli.ok(*words, "the  web server")  # blanks as `run` stores them
-    assert job in (answer["job_id"], answer.get("restarted_from"))
-    # The newest job that has the title is by now the one that `restart` made
-    assert (f"the newest job that has it, {job}" in answer.get("hint", "")) is (words != ("restart",))
 
 
 def test_the_only_job_with_a_title_needs_no_word(cli: Cli) -> None:
@@ -58,19 +44,6 @@ def test_what_cannot_be_taken_back_needs_an_id_and_says_which(cli: Cli, verb: st
     assert job[-8:] in error["hint"]
     assert cli.ok("status", job)["state"] == "exited"
     cli.error(verb, "no such", code="job_not_found")
-
-
-@MODERN_FIRST
-def test_a_title_of_another_client_names_no_job_over_mcp(cli: Cli, shared_session: McpSession) -> None:
-    titled(cli, "web")
-    shared_session.error("process", action="status", job_id="web", code="job_not_found")
-    mine = [shared_session.ok("exec", command="echo mine", title="web")["job_id"] for _ in range(2)][1]
-    theirs = titled(cli, "web")
-    answer = shared_session.ok("process", action="log", job_id="web")
-    assert answer["job_id"] == mine
-    assert mine in answer["hint"]
-    assert cli.ok("status", "web")["job_id"] == theirs
-    shared_session.error("process", action="remove", job_id="web", code="invalid_argument")
 
 
 def test_a_title_is_looked_for_among_so_many_jobs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ import pytest
 
 from support import processes
 from support.cli import Cli, Jobs, Text, one_object
-from support.commands import python
 from support.jobs import background, started
 from support.tiers import first
 from support.wait import until
@@ -86,13 +85,6 @@ def test_kill_reaches_what_left_the_session_and_lost_its_parent(cli: Cli, place:
     until(lambda: cli.ok("status", job)["descendants"] >= 5)
     killed = cli.ok("kill", job)
     assert (killed["state"], killed["survivors"]) == ("killed", [])
-    assert processes.wait_gone(place, 60) == {}
-
-
-@pytest.mark.fault("F34")
-def test_kill_ends_escapees_that_ignore_term(cli: Cli, place: Path) -> None:
-    job = started(cli, f"setsid -f sh -c \"trap '' TERM; while :; do sleep 0.05; done\"; {DEAF}")
-    assert cli.ok("kill", job, "--grace-ms", "100")["survivors"] == []
     assert processes.wait_gone(place, 60) == {}
 
 
@@ -212,14 +204,6 @@ def test_nothing_can_be_written_and_eof_alone_ends_the_input(cli: Cli) -> None:
     assert cli.ok("wait", job)["output"] == "0\n"
 
 
-def test_after_eof_nothing_can_be_written(cli: Cli, jobs: Jobs) -> None:
-    job = background(cli, "--stdin", "open", "cat; sleep 60")
-    cli.ok("write", job, "--data", "x", "--eof")
-    cli.error("write", job, "--data", "y", code="stdin_closed", status=1)
-    cli.error("write", job, "--eof", code="stdin_closed")
-    jobs.end()
-
-
 @pytest.mark.fault("F46")
 def test_a_program_that_closed_its_stdin_takes_no_data(cli: Cli, jobs: Jobs) -> None:
     job = started(cli, "--stdin", "open", "exec <&-; echo up; exec sleep 60")
@@ -285,11 +269,3 @@ def test_a_job_that_ends_while_it_is_written_to_has_closed_its_stdin(cli: Cli) -
                 answers.append(cli.run("write", job, "--data", "x").json)
             call.communicate(timeout=60)
         assert answers[-1]["error"]["code"] == "stdin_closed"
-
-
-def test_writes_come_in_the_order_in_which_they_were_made(cli: Cli) -> None:
-    job = background(cli, "--stdin", "open", *python("import sys; print(sys.stdin.read(), end='')"))
-    for number in range(6):
-        cli.ok("write", job, "--data", f"{number}\n")
-    cli.ok("write", job, "--eof")
-    assert cli.ok("wait", job)["output"] == "0\n1\n2\n3\n4\n5\n"

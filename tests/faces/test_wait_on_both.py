@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -184,8 +185,20 @@ def test_a_definition_runs_once_when_it_is_started_and_again_as_another_job(face
     face.error("start", made["job_id"], code="invalid_state")
     again = face.ok("restart", made["job_id"], env={"B": "2", "C": "3"})
     assert (again["type"], again["restarted_from"], again["name"]) == ("restart", made["job_id"], "later")
+    assert (again["state"], again["exit_code"], again["tags"]) == ("exited", 5, ["t"])
+    assert face.ok("status", again["job_id"])["restarted_from"] == made["job_id"]
+    assert face.ok("log", made["job_id"])["output"] == first["output"], "the first run stays as it was"
     assert (again["output"], sorted(again["env_vars"])) == (f"{work}/sub\n12\n", ["A=1", "B=2", "C=3"])
     assert len(job_ids(root)) == 2
+
+
+def test_a_start_and_a_restart_wait_for_a_condition(face: Face) -> None:
+    made = face.ok("create", command="echo one; sleep 0.1; echo two")["job_id"]
+    ready: dict[str, Any] = {"until": ["regex=^two"], "yield_ms": ENOUGH_MS}
+    assert face.ok("start", made, **ready)["fired"]["line"] == "two"
+    face.ok("wait", made, timeout_ms=ENOUGH_MS)
+    again = face.ok("restart", made, **ready)
+    assert (again["fired"]["seq"], again["restarted_from"]) == (4, made)
 
 
 @pytest.mark.fault("F11")
@@ -200,13 +213,24 @@ def test_of_callers_that_start_a_job_at_once_one_does(face: Face, work: Path) ->
 
 def test_the_newest_job_with_a_title_is_meant_and_the_answer_says_which(face: Face) -> None:
     for word in ("old", "new"):
-        job = face.ok("run", command=["echo", word], title="web")["job_id"]
-    face.ok("run", command="true", title="webs")
-    found = face.ok("log", "web")
-    assert (found["job_id"], found["output"]) == (job, "new\n")
-    assert found["hint"] == f"'web' is a title: this is the newest job that has it, {job}."
+        job = face.ok("run", command=["echo", word], title="the web")["job_id"]
+    face.ok("run", command="true", title="the webs")
+    said = f"'the web' is a title: this is the newest job that has it, {job}."
+    for verb in ("status", "poll", "wait", "log", "events", "kill"):
+        found = face.ok(verb, "the  web")  # blanks as `run` stores them
+        assert (found["job_id"], said in found["hint"]) == (job, True), verb
+    assert face.ok("log", "the web")["output"] == "new\n"
+    assert face.ok("restart", "the web")["restarted_from"] == job
     face.error("log", "we", code="job_not_found")
-    face.error("remove", "web", code="invalid_argument")
+    face.error("remove", "the web", code="invalid_argument")
+
+
+def test_output_is_read_in_the_encoding_that_is_named(face: Face) -> None:
+    job = face.ok("run", command=r"printf '\311\317\272\243\n'")["job_id"]
+    for verb in ("log", "poll"):
+        assert face.ok(verb, job, encoding="gbk", since_seq=0)["output"] == "上海\n"
+    assert face.ok("tail", job, encoding="gbk")["stdout_tail"] == "上海\n"
+    assert "'hex' is no encoding of text" in face.error("log", job, encoding="hex", code="invalid_argument")["message"]
 
 
 def test_a_position_beyond_the_end_of_the_output_is_told(face: Face) -> None:

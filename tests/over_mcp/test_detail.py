@@ -15,8 +15,6 @@ from support.mcp_client import McpSession
 from support.tiers import ONE_ERA
 from support.wait import until
 
-RUN = {"ok", "type", "job_id", "state", "exit_code", "reason", "output", "next_seq"}
-
 
 @pytest.fixture(scope="module")
 def era() -> str:
@@ -28,51 +26,6 @@ def shared_options() -> dict[str, Any]:
     return {"detail": None}
 
 
-def test_a_brief_answer_has_what_to_act_on_and_nothing_twice(shared_session: McpSession) -> None:
-    found = shared_session.ok("exec", command="printf '\\033[31mred\\033[0m\\n'; exit 3", env={"A": "1"}, tags=["x"])
-    assert set(found) == RUN
-    assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "red\n")
-    silent = shared_session.ok("exec", command="true")
-    assert set(silent) == RUN - {"output"}
-    tail = shared_session.ok("process", action="tail", job_id=found["job_id"])
-    ended = {"state": "exited", "exit_code": 3, "reason": "exit"}
-    assert tail == {"ok": True, "type": "tail", "job_id": found["job_id"], **ended, "stdout_tail": "red\n"}
-
-
-def test_how_a_job_ended_stands_before_its_output_in_both_sizes(shared_session: McpSession, cli: Cli) -> None:
-    brief = shared_session.ok("exec", command="echo out; exit 3")
-    full = shared_session.ok("process", action="poll", job_id=brief["job_id"], since_seq=0, detail="full")
-    waited = shared_session.ok("process", action="wait", job_id=brief["job_id"], since_seq=0, detail="full")
-    run = cli.ok("run", "--wait", "echo out; exit 3")
-    for found in (brief, full, waited, run):
-        names = list(found)
-        assert names.index("exit_code") < names.index("reason") < names.index("output")
-        assert set(names[names.index("output") :]) <= {"output", "snapshot"}
-
-
-def test_the_same_detail_gives_the_same_object_on_both_faces(shared_session: McpSession, cli: Cli) -> None:
-    job = shared_session.ok("exec", command="seq 2000; echo broken >&2; exit 3", title="many")["job_id"]
-    calls: list[tuple[list[str], dict[str, Any]]] = [
-        (["status", job], {"action": "status", "job_id": job}),
-        (
-            ["poll", job, "--since-seq", "0", "--max-bytes", "900"],
-            {"action": "poll", "job_id": job, "since_seq": 0, "max_bytes": 900},
-        ),
-        (["log", job, "--limit", "3"], {"action": "log", "job_id": job, "limit": 3}),
-        (["tail", job, "--max-bytes", "50"], {"action": "tail", "job_id": job, "max_bytes": 50}),
-        (["events", job, "--limit", "2"], {"action": "events", "job_id": job, "limit": 2}),
-        (["list", "--all"], {"action": "list", "all": True}),
-        (["kill", job], {"action": "kill", "job_id": job}),
-        (["tag", "set", job, "--tag", "a"], {"action": "tag_set", "job_id": job, "tags": ["a"]}),
-    ]
-    for words, given in calls:
-        printed = cli.ok(*words, "--detail", "brief")
-        assert printed == shared_session.ok("process", **given), words
-        assert list(printed)[:2] == ["ok", "type"]
-        whole = shared_session.ok("process", **given, detail="full")
-        assert len(str(whole)) > len(str(printed))
-
-
 def test_a_brief_list_has_one_short_object_a_job(shared_session: McpSession) -> None:
     empty = shared_session.ok("process", action="list")
     assert set(empty) == {"ok", "type", "jobs"}
@@ -80,12 +33,6 @@ def test_a_brief_list_has_one_short_object_a_job(shared_session: McpSession) -> 
     (entry,) = shared_session.ok("process", action="list")["jobs"]
     assert set(entry) == {"job_id", "state", "exit_code", "reason", "name", "started_at", "last_line"}
     assert len(str(entry)) < 240
-
-
-def test_a_full_answer_is_a_session_too(shared_session: McpSession) -> None:
-    for command, status in (("exit 3", "completed"), ("kill -9 $$", "failed"), ("sleep 60", "running")):
-        found = shared_session.ok("exec", command=command, yield_ms=3_000 if status != "running" else 0, detail="full")
-        assert (found["status"], found["sessionId"]) == (status, found["job_id"])
 
 
 def test_the_schema_describes_both_sizes() -> None:
@@ -97,32 +44,10 @@ def test_the_schema_describes_both_sizes() -> None:
         schema.check_answer({**found, "exit_code": "0"})
 
 
-def test_a_size_that_does_not_exist_is_refused(shared_session: McpSession) -> None:
-    wrong = shared_session.error("process", code="invalid_argument", action="list", detail="breif")
-    assert "brief" in wrong.text
-
-
 def test_a_brief_answer_tells_a_password_from_a_question(shared_session: McpSession) -> None:
     asked = "stty -echo; printf 'Password: '; read a"
     found = shared_session.ok("exec", command=asked, pty=True, yield_ms=40_000)
     assert (found["waiting_for_input"], found["prompt"], found["echo"]) == (True, "Password:", False)
-
-
-def test_a_brief_kill_of_a_job_that_has_ended_shows_no_signal_that_was_not_sent(shared_session: McpSession) -> None:
-    job = shared_session.ok("exec", command="exit 3")["job_id"]
-    found = shared_session.ok("process", action="kill", job_id=job)
-    assert set(found) == {"ok", "type", "job_id", "state", "exit_code", "reason", "already_ended", "hint"}
-
-
-def test_a_brief_reaction_is_what_the_program_said_and_how_it_goes_on(shared_session: McpSession) -> None:
-    job = shared_session.ok("exec", command="read -r a; echo got $a; read -r b", stdin="open", yield_ms=40_000)[
-        "job_id"
-    ]
-    found = shared_session.ok("process", action="write", job_id=job, data="x\n", wait_ms=40_000)
-    assert set(found) == {
-        *("ok", "type", "job_id", "state", "waiting_for_input", "bytes_written", "stdin", "next_seq", "output"),
-    }
-    assert found["output"] == "got x\n"
 
 
 def test_everything_that_an_answer_shows_obeys_one_budget(shared_session: McpSession) -> None:

@@ -51,24 +51,3 @@ def test_wait_tells_it_too(shared_session: McpSession, work: str) -> None:
     with open("go", "w"):
         pass
     assert SAID in call.result(60)["hint"]
-
-
-@ONE_ERA
-def test_both_faces_read_an_encoding_alike(shared_session: McpSession, cli: Cli) -> None:
-    job = shared_session.ok("exec", command="printf '\\311\\317\\272\\243\\n'")["job_id"]
-    for action in ("log", "tail", "poll"):
-        given = {} if action == "tail" else {"since_seq": 0}
-        over_mcp = shared_session.ok("process", action=action, job_id=job, encoding="gbk", detail="full", **given)
-        on_cli = cli.ok(action, job, "--encoding", "gbk")
-        shown = "stdout_tail" if action == "tail" else "output"
-        assert over_mcp[shown] == on_cli[shown] == "上海\n"
-    refused = shared_session.call("process", action="log", job_id=job, encoding="hex")
-    assert refused.result["error"]["code"] == "invalid_argument"
-    assert "'hex' is no encoding of text" in refused.text
-
-
-@ONE_ERA
-def test_a_file_with_a_byte_order_mark_is_shown_as_text(shared_session: McpSession) -> None:
-    answer = shared_session.call("exec", command="printf '\\377\\376\\012N\\n\\000'")
-    assert answer.result["output"] == "上\n"
-    assert answer.text.endswith("\n\n上\n") or answer.text.endswith("\n\n上")

@@ -122,6 +122,17 @@ def test_a_finished_job_looks_the_same(faces: Faces, finished: str) -> None:
     assert same("wait", job, since_seq=0)["fired"]["condition"] == "exit"
     kill = same("kill", job)
     assert (kill["state"], kill["reason"]) == ("exited", "exit")
+    briefly: list[tuple[str, dict[str, Any]]] = [
+        ("status", {}),
+        ("poll", {"since_seq": 0, "max_bytes": 900}),
+        ("log", {"limit": 3}),
+        ("tail", {"max_bytes": 50}),
+        ("events", {"limit": 2}),
+        ("kill", {}),
+    ]
+    for verb, given in briefly:
+        brief = same(verb, job, **given, detail="brief")
+        assert list(brief)[:2] == ["ok", "type"] and len(str(same(verb, job, **given))) > len(str(brief))
 
 
 def test_lists_tags_and_notifications_look_the_same(faces: Faces, finished: str, work: Path) -> None:
@@ -130,10 +141,12 @@ def test_lists_tags_and_notifications_look_the_same(faces: Faces, finished: str,
     faces.cli.ok("create", "echo made")
     assert len(same("list", all=True)["jobs"]) == 3
     assert same("list", all=True, limit=1)["truncated"]
-    assert [entry["job_id"] for entry in same("list", all=True, tags=["a.*"])["jobs"]] == [job]
+    for detail in ("full", "brief"):  # the other jobs are another's over MCP, which a brief entry says
+        assert [entry["job_id"] for entry in same("list", all=True, tags=["a.*"], detail=detail)["jobs"]] == [job]
     assert same("list", all=True, state="created")["jobs"]
     assert len(same("list", cwd=str(work))["jobs"]) == 3
-    assert same("tag set", job, tags=["c.d", "e"])["tags"] == ["c.d", "e"]
+    for detail in ("full", "brief"):
+        assert same("tag set", job, tags=["c.d", "e"], detail=detail)["tags"] == ["c.d", "e"]
     sink = str(work / "ends")
     assert same("notify set", job, file=sink)["notification"] == {"notify_file": sink}
 

@@ -177,22 +177,6 @@ def test_a_job_in_the_background_that_dies_at_once_is_answered_as_dead(mcp_sessi
     assert ended(mcp_session, alive["job_id"])["exit_code"] == 0
 
 
-@ONE_ERA
-def test_exec_starts_a_server_and_says_when_it_is_ready(mcp_session: McpSession, work: Path) -> None:
-    command = f"echo starting; echo listening on 80; {GATE}"
-    for how in ({"yield_ms": 30_000}, {"background": True, "yield_ms": 30_000}):
-        up = mcp_session.call(
-            "exec", command=command, until=[{"regex": "listening on"}, {"fail_regex": "error"}], **how
-        )
-        assert (up["state"], up["timed_out"], up["fired"]["line"]) == ("running", False, "listening on 80")
-        assert "The output matched listening on" in up.text
-    late = mcp_session.call("exec", command=GATE, until="regex=never", yield_ms=50)
-    assert (late["fired"], late["timed_out"]) == (None, True)
-    assert "Not yet, after" in late.text
-    (work / "go").touch()
-    assert ended(mcp_session, late["job_id"])["exit_code"] == 0
-
-
 # --- process -------------------------------------------------------------------------------------------------------
 
 

@@ -39,7 +39,10 @@ def launched() -> Iterator[Any]:
         flags = ["--no-sandbox", "--disable-dev-shm-usage"] if os.geteuid() == 0 else []
         how: dict[str, Any] = {"executable_path": program, "timeout": 180_000}
         if IS_FIREFOX:
-            browser = playwright.firefox.launch(channel="moz-firefox", **how)
+            # Else a click into a frame of another origin goes to a process that the driver does not reach
+            browser = playwright.firefox.launch(
+                channel="moz-firefox", firefox_user_prefs={"fission.autostart": False}, **how
+            )
         else:
             browser = playwright.chromium.launch(args=flags, **how)
         try:

@@ -36,7 +36,7 @@ OURS = {"self", "cls"}
 
 
 def test_each_part_names_a_test_that_is_here() -> None:
-    named = re.findall(r"Test:\s+`(\w+)`", inspect.getdoc(private_parts) or "")
+    named = re.findall(r"Test:\s+(?:#\s+)?`(\w+)`", inspect.getsource(private_parts))
     assert len(named) == len(set(named)) >= 8
     assert not [name for name in named if not callable(globals().get(name))]
 
@@ -189,7 +189,6 @@ def _configuration(**how: Any) -> uvicorn.Config:
 
 
 def test_uvicorns_protocol_has_the_hooks_and_attributes_that_connections_use() -> None:
-    assert private_parts.H11Protocol is H11Protocol
     config = _configuration(http=_Noted)
     answer = asyncio.run(_exchange(config, uvicorn.Server(config)))
     assert answer.startswith(b"HTTP/1.1 204")

@@ -25,18 +25,14 @@ _LEAST_COLUMNS = 20
 
 
 def is_pending(job: JobDir, inspection: Inspection) -> bool:
-    """Return whether the job waits for approval."""
     return (
         inspection.definition.approval is not None and inspection.state.state == "created" and answers.read(job) is None
     )
 
 
 def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
-    """Show a pending job and take the person's answer. Return what is true of the job then; a person
-    who gives no answer leaves it pending.
-
-    Errors: denied inside a job, invalid_state if another answer was first.
-    """
+    """Show a pending job and take the person's answer. Return what is true of the job then; a person who gives no
+    answer leaves it pending. Errors: denied inside a job, invalid_state if another answer was first."""
     inspection: Inspection = adoption.inspect_and_adopt(ctx, job)
     stdio.note(shown(inspection))
     if read_only:
@@ -46,8 +42,8 @@ def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
 
 
 def take(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: str) -> Inspection:
-    """Take a person's answer, a word and perhaps a reason, about a pending job, and say what became of it. Return what is
-    true of the job then. Errors: as `about`."""
+    """Take a person's answer, a word and perhaps a reason, about a pending job, and say what became of it. Return what
+    is true of the job then. Errors: as `about`."""
     if line.strip().lower() in _NO and (reason := _line("Reason (Enter: none): ")):
         line = f"{line.strip()} {reason}"
     after = decide(ctx, job, inspection, line, way)
@@ -69,17 +65,14 @@ def decide(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: st
 
 
 def what_became(inspection: Inspection) -> str:
-    """Return what became of a job that was asked about."""
     state = inspection.state
     became = "still waits" if state.state == "created" else "denied" if state.reason == "denied" else "approved"
     return f"job {short_id(inspection.definition.job_id)} {became}"
 
 
 def before_approving(ctx: Context, named: str) -> None:
-    """Show the person at this terminal what `approve` is about to approve, and ask once more.
-
-    Errors: invalid_state if the person does not want it.
-    """
+    """Show the person at this terminal what `approve` is about to approve, and ask once more. Errors: invalid_state if
+    the person does not want it."""
     with lookup.open_exactly(ctx, named, "approve", NO_TITLES) as job:
         inspection: Inspection = adoption.inspect_and_adopt(ctx, job)
         if not is_pending(job, inspection):  # approve says why
@@ -91,7 +84,6 @@ def before_approving(ctx: Context, named: str) -> None:
 
 
 def shown(inspection: Inspection) -> str:
-    """Return what a person has to know of a pending job."""
     definition = inspection.definition
     name = short_id(definition.job_id)
     lines = [piece for line in facts.text(definition).splitlines() for piece in _folded(line)]
@@ -100,8 +92,8 @@ def shown(inspection: Inspection) -> str:
 
 
 def _folded(line: str) -> list[str]:
-    """Return a fact in lines of this terminal, each but the first marked as a part of it: where the
-    terminal folds it, the rest would look like another fact."""
+    """Return a fact in lines of this terminal, each but the first marked as a part of it: where the terminal folds it,
+    the rest would look like another fact."""
     # A character outside of ASCII may take two columns
     room = max(_LEAST_COLUMNS, shutil.get_terminal_size().columns - len(_GOES_ON)) // (1 if line.isascii() else 2)
     pieces = [line[at : at + room] for at in range(0, len(line), room)]

@@ -1,5 +1,4 @@
-"""`outlive --help` and `outlive VERB --help`, made from the declarations, so no option lacks its
-line."""
+"""`outlive --help` and `outlive VERB --help`, made from the declarations, so no option lacks its line."""
 
 from __future__ import annotations
 
@@ -60,8 +59,7 @@ def terminal_width() -> int:
 
 
 def of(about: Verb | str | None) -> str:
-    """Return the help of a verb, of the verbs that begin with a word, or of all, as wide as the
-    terminal."""
+    """Return the help of a verb, of the verbs that begin with a word, or of all, as wide as the terminal."""
     width = terminal_width()
     if about is None:
         return overview(_verbs(), width)
@@ -134,7 +132,6 @@ def usage(verb: Verb) -> str:
 
 
 def _place(arg: Arg) -> str:
-    """Return a positional as the usage line writes it."""
     if arg.kind == WORDS:
         return f"[--] {name_of(arg)}"
     return name_of(arg) if arg.required else f"[{name_of(arg)}]"
@@ -211,8 +208,7 @@ def _table(heading: str, rows: list[tuple[str, str]], width: int, column: int | 
 
 
 def _row(left: str, right: str, width: int, column: int) -> str:
-    """Return a row of two columns; the explanation of an entry too long for the left one starts
-    below it."""
+    """Return a row of two columns; the explanation of an entry too long for the left one starts below it."""
     indent = " " * column
     start = f"  {left}"
     if len(start) + 2 > column:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from outlive import verbs
+from outlive.answers.permission import is_pending
 from outlive.cli import stdio, summary, usage
 from outlive.cli.live import questions
 from outlive.cli.text import Style, duration, line, size, table
@@ -33,8 +34,8 @@ _TEXT_ONLY = frozenset({"log", "tail"})  # asked for to be read, so nothing stan
 
 
 def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) -> str:
-    """Return the text of an answer or an error, with a newline at its end: what a person asks
-    first, with `verbose` everything."""
+    """Return the text of an answer or an error, with a newline at its end: what a person asks first, with `verbose`
+    everything."""
     if not answer["ok"]:
         return error(object_of(answer, "error"))
     if answer["type"] == "list":
@@ -62,7 +63,6 @@ def _hint(answer: dict[str, object]) -> str:
 
 
 def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
-    """Return what stands above the output."""
     if answer["type"] in summary.TYPES and "state" in answer:
         about = summary.of(answer, style)
         return f"{about}\n{_fields(answer, style)}" if verbose else about
@@ -90,7 +90,6 @@ def _alone(answer: dict[str, object], style: Style) -> str:
 
 
 def _deleted(answer: dict[str, object]) -> str:
-    """Tell what gc did."""
     gone = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
     did, count = ("Would delete", len(gone)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
     left = f"{_jobs_of(number_of(answer, 'used_jobs'))} ({size(number_of(answer, 'used_bytes'))}) {'are' if answer['dry_run'] else 'stay'}"
@@ -133,8 +132,7 @@ _CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed fr
 
 
 def _client(answer: dict[str, object]) -> str:
-    """Tell what was done to the configuration of an MCP client, or what to do where nothing was
-    written."""
+    """Tell what was done to the configuration of an MCP client, or what to do where nothing was written."""
     if "clients" in answer:
         text = "".join(
             _client(one) if "path" in one else f"{line(text_of(one, 'client'))}: {line(text_of(one, 'hint'))}\n"
@@ -213,7 +211,7 @@ def _aside(job: dict[str, object]) -> str:
 
 def _result(job: dict[str, object]) -> str:
     """Return one word for how a job ended: its exit code, or why it has none."""
-    if summary.is_pending(job):
+    if is_pending(job):
         return "pending"
     if job.get("reason") in (None, "exit") and job.get("exit_code") is not None:
         return str(job["exit_code"])
@@ -306,10 +304,7 @@ def _cell(name: str, value: object) -> str:
 
 
 def _texts(answer: dict[str, object]) -> list[str]:
-    """Return what the job printed.
-
-    The tails are used only without merged output, because they are the same text.
-    """
+    """Return what the job printed. The tails are used only without merged output, because they are the same text."""
     if isinstance(answer.get("lines"), list) and answer["type"] == "screen":
         rows = [readable(str(row)).rstrip() for row in texts_of(answer, "lines")]
         while rows and not rows[-1]:
@@ -339,12 +334,10 @@ def _age(stamp: str | None, now: float) -> str:
 
 
 def hint_once(env: Mapping[str, str]) -> None:
-    """Give the hint on stderr if a person has typed this call, and none was ever given to this user.
-
-    An interactive shell gives each command that is typed a process group of its own, a script does
-    not. A program that has a terminal is told nothing either: a job of ours, a build. Where it
-    cannot be recorded that the hint was given, it is not given.
-    """
+    """Give the hint on stderr if a person has typed this call, and none was ever given to this user. An interactive
+    shell gives each command that is typed a process group of its own, a script does not. A program that has a terminal
+    is told nothing either: a job of ours, a build. Where it cannot be recorded that the hint was given, it is not
+    given."""
     typed = os.isatty(0) and os.isatty(2) and os.getpgrp() == os.getpid()
     if not typed or any(name in env for name in ("OUTLIVE_HUMAN", "OUTLIVE_JOB_ID", "CI")):
         return

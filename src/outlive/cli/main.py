@@ -64,10 +64,7 @@ _NAMED = 5  # jobs that the message about ^C names
 
 
 def main(argv: list[str], launcher: Launcher | None = None) -> int:
-    """Run one command line and return the exit status.
-
-    `launcher`: the launcher that is already starting a pair, if any.
-    """
+    """Run one command line and return the exit status. `launcher`: the one that is already starting a pair, if any."""
     fds.open_standard()
     call = Call(argv, launcher)
     try:
@@ -170,7 +167,6 @@ def _print_line(answer: dict[str, object]) -> None:
 
 
 def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = FULL) -> _T:
-    """Return what `start` makes of the context of this call."""
     configuration = _configuration(verb, call)
     call.log(stdio.DEBUG, f"config={configuration.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
     store = _open_store(verb, call)
@@ -206,8 +202,7 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
 
 
 def _progress(verb: Verb, call: Call, ctx: Context) -> ProgressLine | None:
-    """Return the line that tells a person how far this call is, if it may take long and there is a
-    terminal for it."""
+    """Return the line that tells a person how far this call is, if it may take long and there is a terminal for it."""
     long = verb.name in _LONG or (verb.name == "list" and not call.values.get("limit"))
     if not long or call.values.get("follow") or not os.isatty(2) or call.env.get("TERM") == "dumb":
         return None
@@ -217,8 +212,7 @@ def _progress(verb: Verb, call: Call, ctx: Context) -> ProgressLine | None:
 
 
 def _tell_who_approves(definition: Definition) -> bool:
-    """Tell the person at this terminal why a command does not start. Return False: it is waited
-    for."""
+    """Tell the person at this terminal why a command does not start. Return False: it is waited for."""
     job = short_id(definition.job_id)
     stdio.note(f"outlive: job {job} waits for approval: outlive approve {job}, or deny, in another terminal\n")
     return False
@@ -264,7 +258,6 @@ def _version() -> int:
 
 
 def _help(about: Verb | str | None) -> int:
-    """Show the help of a verb, of the verbs that begin with a word, or of all."""
     from outlive.cli import help as help_  # late: 0.9 ms of each call, and most ask for none
 
     stdio.text(help_.of(about))
@@ -272,10 +265,7 @@ def _help(about: Verb | str | None) -> int:
 
 
 def _interrupted(call: Call) -> int:
-    """Report ^C.
-
-    The verb's generator is closed by now and has given back what it held; the job goes on.
-    """
+    """Report ^C. The call has given back by now what it held; the job goes on."""
     text = "interrupted"
     if call.verb and call.verb.name in _WAITING:
         job = getattr(call.context, "job_id", None) or call.values.get("job") or getattr(call.context, "awaited", None)

@@ -36,10 +36,7 @@ _GLOBAL_FLAGS = {arg.cli: arg for arg in GLOBALS} | {"-h": GLOBALS[-1]}
 
 
 def leading(argv: list[str], options: GlobalOptions, cwd: str | None) -> list[str]:
-    """Read the global options in front of the verb into `options`.
-
-    Return the words from the verb on.
-    """
+    """Read the global options in front of the verb into `options`. Return the words from the verb on."""
     return _Reader((), options, cwd).read(argv)
 
 
@@ -76,30 +73,21 @@ def second_words(word: str) -> list[str]:
 
 
 def asks_about_several(words: list[str], options: GlobalOptions) -> bool:
-    """Return whether this is `outlive token --help` or `outlive help token`, where `token` begins
-    several verbs."""
+    """Return whether this is `outlive token --help` or `outlive help token`, where `token` begins several verbs."""
     asks = words[1:] in (["--help"], ["-h"]) or (options.help and len(words) == 1)
     return asks and bool(second_words(words[0]))
 
 
 def arguments(verb: Verb, words: list[str], options: GlobalOptions, cwd: str | None) -> dict[str, object]:
-    """Return every argument of the verb by name, with defaults. Global options go into `options`.
-
-    Parsing stops at `--help` and `--version`, and nothing is required then; `asks_only(options)`
-    tells the caller.
-    """
+    """Return every argument of the verb by name, with defaults. Global options go into `options`. Parsing stops at
+    `--help` and `--version`, and nothing is required then."""
     reader = _Reader(verb.args, options, cwd, verb.name)
     reader.read(words)
-    if asks_only(options):
+    if options.help or options.version:
         return {}
     values = reader.finish()
     check_texts(verb.args, values, escaped=True)
     return values
-
-
-def asks_only(options: GlobalOptions) -> bool:
-    """Return whether `--help` or `--version` was given."""
-    return bool(options.help or options.version)
 
 
 class _Reader:
@@ -118,10 +106,7 @@ class _Reader:
         self.slots = [arg for arg in args if is_positional(arg)]
 
     def read(self, words: list[str]) -> list[str]:
-        """Take the words.
-
-        Return the words from the verb on when reading in front of the verb, else none.
-        """
+        """Take the words. Return those from the verb on when reading in front of the verb, else none."""
         at = 0
         while at < len(words):
             word = words[at]
@@ -134,7 +119,7 @@ class _Reader:
                 at += 1
                 continue
             at = self.flag(words, at)
-            if asks_only(self.options) and not self.before_verb:
+            if (self.options.help or self.options.version) and not self.before_verb:
                 return []
         return []
 
@@ -142,7 +127,6 @@ class _Reader:
         return self.before_verb or bool(self.slots and self.slots[0].kind == WORDS)
 
     def _rest(self, words: list[str]) -> list[str]:
-        """Take the words after the end of our options."""
         if self.before_verb:
             return words
         while words:
@@ -240,10 +224,7 @@ class _Reader:
         return f"{advice}.{dashed}" if any(arg.kind == WORDS for arg in self.args) else f"{advice}."
 
     def finish(self) -> dict[str, object]:
-        """Return the values in the order of the declarations.
-
-        Of two arguments with one parameter, the CLI's counts.
-        """
+        """Return the values in the order of the declarations. Of two arguments with one parameter, the CLI's counts."""
         values = {arg.name: self._value(arg) for arg in self.args if arg.cli}
         for arg in self.args:
             values.setdefault(arg.name, _fresh(arg.cli_default))
@@ -264,7 +245,6 @@ class _Reader:
 
 
 def _owners(flag: str) -> list[str]:
-    """Return the verbs that have this flag."""
     declared = map(verbs.load, verbs.names())
     return [verb.name for verb in declared if any(arg.cli == flag and arg.hidden is not True for arg in verb.args)]
 

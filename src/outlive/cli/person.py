@@ -27,8 +27,8 @@ def reads_sentences(verb: str, argv: list[str]) -> bool:
 
 
 def members(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Context], dict[str, Any]]:
-    """Return what runs the verb and gives the members of its answer. A person gets more: the question of `approve` at
-    a terminal, and with --human the last lines of the output with `status`."""
+    """Return what runs the verb and gives the members of its answer. A person gets more: the question of `approve` at a
+    terminal, and with --human the last lines of the output with `status`."""
 
     def plain(ctx: Context) -> dict[str, Any]:
         answer: Answer = verb.run(ctx, **values)

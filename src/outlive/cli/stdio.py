@@ -14,8 +14,7 @@ _LEVELS = {"warning": WARNING, "warn": WARNING, "info": INFO, "debug": DEBUG}
 
 
 def level(verbose: int, env: Mapping[str, str]) -> int:
-    """Return the log level: the larger of -v and OUTLIVE_LOG, where an unknown word means
-    `warning`."""
+    """Return the log level: the larger of -v and OUTLIVE_LOG, where an unknown word means `warning`."""
     return max(min(verbose, DEBUG), _LEVELS.get(env.get("OUTLIVE_LOG", "").lower(), WARNING))
 
 
@@ -38,8 +37,8 @@ def write(data: bytes, fd: int = 1) -> None:
 
 
 def json_line(encoded: bytes) -> None:
-    """Write JSON and a newline to stdout. On a terminal, characters that are not seen become escapes,
-    which mean the same in JSON. Errors: OSError."""
+    """Write JSON and a newline to stdout. On a terminal, characters that are not seen become escapes, which mean the
+    same in JSON. Errors: OSError."""
     if os.isatty(1):
         encoded = visible(encoded.decode(), in_json).encode()
     write(encoded + b"\n")

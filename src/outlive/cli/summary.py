@@ -1,9 +1,9 @@
-"""What a person asks of a job first: what it is, how it is doing, for how long, and its last
-lines."""
+"""What a person asks of a job first: what it is, how it is doing, for how long, and its last lines."""
 
 from __future__ import annotations
 
 from outlive import limits
+from outlive.answers.permission import is_pending
 from outlive.cli.text import Style, duration, line, size
 from outlive.core import quoted
 from outlive.core.ids import short_id
@@ -31,8 +31,7 @@ _ENDED = {
 
 
 def with_last_lines(ctx: Context, answer: dict[str, object]) -> dict[str, object]:
-    """Return the answer of `status` with the end of the job's output, which `status` itself does
-    not show."""
+    """Return the answer of `status` with the end of the job's output, which `status` itself does not show."""
     try:
         with lookup.open_known(ctx, text_of(answer, "job_id")) as job, Output(job) as output:
             shown = shown_output.snippet(adoption.inspect_and_adopt(ctx, job), output) if output.end else ""
@@ -51,13 +50,7 @@ def ended_badly(job: dict[str, object]) -> bool:
     return job["state"] in ("killed", "failed", "unknown") or bool(job["state"] == "exited" and job.get("exit_code"))
 
 
-def is_pending(job: dict[str, object]) -> bool:
-    """Return whether the job waits for approval."""
-    return job["state"] == "created" and object_of(job, "approval").get("state") == "pending"
-
-
 def of(answer: dict[str, object], style: Style) -> str:
-    """Return some lines about the job of an answer."""
     job = line(text_of(answer, "short_id") or short_id(text_of(answer, "job_id")))
     command = quoted.command(texts_of(answer, "command"))
     name = line(text_of(answer, "name") or command)
@@ -123,7 +116,6 @@ def _facts(answer: dict[str, object], now: float) -> list[str]:
 
 
 def _place(answer: dict[str, object]) -> str:
-    """Return where it runs and what it uses."""
     usage = object_of(answer, "usage")
     cpu = number_of(usage, "user_ms") + number_of(usage, "system_ms")
     memory = number_of(usage, "memory_bytes") or number_of(usage, "peak_memory_bytes")  # now, or the most
@@ -139,7 +131,6 @@ def _place(answer: dict[str, object]) -> str:
 
 
 def _fired(answer: dict[str, object]) -> str:
-    """Return what ended a wait."""
     if answer.get("timed_out"):
         return "The time is up; the job goes on."
     fired = object_of(answer, "fired")

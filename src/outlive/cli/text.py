@@ -42,10 +42,7 @@ def line(text: str) -> str:
 def table(
     head: tuple[str, ...], rows: list[list[str]], style: Style, *, colours: list[str | None] | None = None
 ) -> str:
-    """Return left-aligned columns; rows are cut at the width of the terminal.
-
-    A colour applies to its whole row.
-    """
+    """Return left-aligned columns; rows are cut at the width of the terminal. A colour applies to its whole row."""
     shown = [list(head), *([line(cell) for cell in row] for row in rows)]
     widths = [max(map(columns, cells)) for cells in zip(*shown, strict=True)]
     lines = []
@@ -57,7 +54,6 @@ def table(
 
 
 def columns(text: str) -> int:
-    """Return how many columns a terminal needs for the text."""
     if text.isascii():
         return len(text)
     return sum(_char_columns(char) for char in text)

@@ -54,7 +54,6 @@ def checked(arg: Arg, text: str, cwd: str | None) -> object:
 
 
 def variable(arg: Arg, text: str) -> tuple[str, str]:
-    """Return name and value of `NAME=VALUE`."""
     name, equals, value = text.partition("=")
     if not equals:
         only = "; nothing is taken from the caller's environment by name" if arg.kind == ENV else ""

@@ -1,3 +1,1 @@
-"""The configuration files of MCP clients: where each client keeps its file, in which shape, and how
-one entry is changed.
-"""
+"""The configuration files of MCP clients: where each keeps its file, in which shape, and how one entry is changed."""

@@ -16,8 +16,7 @@ _SHOWN = 300
 
 
 def tools(starts: Sequence[Start], cwd: str | None) -> dict[Start, list[str] | str]:
-    """Start all of these servers at once; return for each the names of its tools, or what went
-    wrong."""
+    """Start all of these servers at once; return for each the names of its tools, or what went wrong."""
     answers: dict[Start, list[str] | str] = {}
 
     async def ask(start: Start) -> None:

@@ -21,10 +21,7 @@ def this_machine(env: Mapping[str, str], cwd: str | None) -> Machine:
 
 
 def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | None) -> ConfigFile:
-    """Return the client's file for the user or for the project in `cwd`.
-
-    Errors: invalid_argument.
-    """
+    """Return the client's file for the user or for the project in `cwd`. Errors: invalid_argument."""
     path = registry.file_of(client, level, this_machine(env, cwd))
     if path is None:
         why = "the current directory does not exist" if client.project else f"{client.title} has no project file"
@@ -33,11 +30,8 @@ def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | N
 
 
 def present(path: str) -> str:
-    """Return the path that the client reads: FILE.jsonc instead of FILE.json, where that is there
-    alone.
-
-    Amp and OpenCode read both.
-    """
+    """Return the path that the client reads: FILE.jsonc instead of FILE.json, where that is there alone. Amp and
+    OpenCode read both."""
     other = path + "c"
     return other if path.endswith(".json") and os.path.isfile(other) and not os.path.lexists(path) else path
 
@@ -81,10 +75,7 @@ def _of_file(client: Client, level: str, path: str, env: Mapping[str, str]) -> l
 
 
 def _is_meant(client: Client, name: str, entry: object) -> bool:
-    """Return whether this server is meant to be outlive.
-
-    Nothing is changed here, so a name is enough.
-    """
+    """Return whether this server is meant to be outlive. Nothing is changed here, so a name is enough."""
     if not isinstance(entry, dict):
         return False
     return registry.is_ours(client, entry) or ("outlive" in name and registry.address_of(entry) is not None)
@@ -113,8 +104,8 @@ def _runs(command: str, env: Mapping[str, str]) -> tuple[bool, str | None]:
 
 
 def installed(env: Mapping[str, str], cwd: str | None) -> dict[str, str]:
-    """Return the clients that are on this machine, each with the path that shows it: its program, or
-    its configuration."""
+    """Return the clients that are on this machine, each with the path that shows it: its program, or its
+    configuration."""
     machine = this_machine(env, cwd)
     programs = {}
     for client in registry.CLIENTS.values():
@@ -131,11 +122,8 @@ def installed(env: Mapping[str, str], cwd: str | None) -> dict[str, str]:
 
 
 def own_words(argv: list[str]) -> list[str]:
-    """Return the words with which a client starts this installation of outlive.
-
-    The path is absolute, because desktop programs have a bare PATH. A link is not followed: it
-    stays where it is when an update changes its target.
-    """
+    """Return the words with which a client starts this installation of outlive. The path is absolute, because desktop
+    programs have a bare PATH. A link is not followed: it stays where it is when an update changes its target."""
     called = os.path.abspath(argv[0]) if argv and os.path.dirname(argv[0]) else ""
     beside = os.path.join(os.path.dirname(sys.executable), "outlive")
     for path in (called, beside):

@@ -20,17 +20,12 @@ ADDED, UPDATED, REMOVED, NONE = "added", "updated", "removed", "none"
 
 
 class Change:
-    """A change of one file, of the kind `kind`: added, updated, removed, none.
-
-    Nothing is written before `write`.
-    """
+    """A change of one file, of the kind `kind`: added, updated, removed, none. Nothing is written before `write`."""
 
     def __init__(self, client: Client, file: ConfigFile, name: str, url: str | None = None) -> None:
-        """Read the file. `url`: the address at which a server is outlive's, as the caller says.
-
-        Errors: invalid_state if the server `name` is not provably outlive's; io_error, also for a
-        file that cannot be parsed: the error names the line.
-        """
+        """Read the file. `url`: the address at which a server is outlive's, as the caller says. Errors: invalid_state
+        if the server `name` is not provably outlive's; io_error, also for a file that cannot be parsed: the error names
+        the line."""
         self.client = client
         self.file = file
         self.name = name
@@ -44,10 +39,7 @@ class Change:
             raise self._not_ours()
 
     def put(self, entry: Entry) -> Entry:
-        """Add or update the entry.
-
-        Return it as it will stand in the file, with other members that it had.
-        """
+        """Add or update the entry. Return it as it will stand in the file, with other members that it had."""
         wanted = registry.merged(self.old, entry)
         before = self._document.text
         with _explained(self.file.path, self.client):
@@ -65,7 +57,6 @@ class Change:
         return wanted
 
     def take_out(self) -> None:
-        """Remove the entry."""
         with _explained(self.file.path, self.client):
             if self._document.remove(self._path):
                 self.kind = REMOVED
@@ -73,11 +64,8 @@ class Change:
         self._check(self._others())
 
     def write(self) -> str | None:
-        """Write the file.
-
-        Return the path of the original, or None if there is none (any more): taking an entry out
-        makes none, and what is again as it was needs none. Errors: io_error.
-        """
+        """Write the file. Return the path of the original, or None if there is none (any more): taking an entry out
+        makes none, and what is again as it was needs none. Errors: io_error."""
         data = self._document.text.encode("utf-8", "surrogateescape")
         original = self.file.write(self._before, data, keep=self.kind != REMOVED)
         return None if self.kind == REMOVED and self.file.is_as_it_was(data) else original
@@ -112,7 +100,6 @@ class Change:
             self._document.drop(("inputs",), index)  # type: ignore[union-attr]  # VS Code has JSON
 
     def _token_inputs(self) -> list[int]:
-        """Return the places of VS Code's inputs for our token."""
         inputs, wanted = self._document.get(("inputs",)), registry.input_id(self.name)
         items = inputs if isinstance(inputs, list) else []
         return [number for number, item in enumerate(items) if isinstance(item, dict) and item.get("id") == wanted]
@@ -133,7 +120,6 @@ class Change:
             )
 
     def _rest(self, document: Document) -> Entry:
-        """Return what no change is about."""
         ours = {self.client.keys[0]} | ({"inputs"} if self.client.name == "vscode" else set())
         return {key: value for key, value in document.value.items() if key not in ours}
 

@@ -53,10 +53,7 @@ class Entries(ABC):
         self.text = self.changed(path, value)
 
     def remove(self, path: Path) -> bool:
-        """Take out an entry, or a member of one.
-
-        Return False if it was not there. Errors: Misfit.
-        """
+        """Take out an entry, or a member of one. Return False if it was not there. Errors: Misfit."""
         if self.get(path) is None:
             return False
         if len(path) == 2:

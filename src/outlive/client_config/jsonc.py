@@ -1,9 +1,5 @@
-"""Change one member of a JSON text and leave every other character as it is: comments, order,
-indentation.
-
-It reads JSON, JSON with comments and trailing commas (VS Code, Cursor, Gemini CLI) and JSON5
-(OpenClaw).
-"""
+"""Change one member of a JSON text and leave every other character as it is: comments, order, indentation. It reads
+JSON, JSON with comments and trailing commas (VS Code, Cursor, Gemini CLI) and JSON5 (OpenClaw)."""
 
 from __future__ import annotations
 
@@ -78,10 +74,7 @@ class Document:
         return _python(self._root)
 
     def get(self, path: Path) -> Any:
-        """Return the value at a path, or None if there is none.
-
-        Errors: Misfit for a list or text on the way.
-        """
+        """Return the value at a path, or None if there is none. Errors: Misfit for a list or text on the way."""
         node = self._find(path)
         return None if node is None else _python(node)
 
@@ -109,10 +102,7 @@ class Document:
             self._insert(node, None, item)
 
     def remove(self, path: Path) -> bool:
-        """Take out a member, and every other one with its name.
-
-        Return False if there was none. Errors: Misfit.
-        """
+        """Take out a member, and every other one with its name. Return False if there was none. Errors: Misfit."""
         is_there = False
         while (parent := self._find(path[:-1])) is not None:
             child = self._member(parent, path[-1], path[:-1])
@@ -123,7 +113,6 @@ class Document:
         return is_there
 
     def drop(self, path: Path, index: int) -> None:
-        """Take an item out of a list."""
         node = self._find(path)
         assert node is not None
         assert node.children is not None

@@ -36,7 +36,7 @@ def over_http(client: Client, name: str, url: str, token_env: str | None) -> dic
         raise invalid("url", "the URL of a server has no user, no query and no token", hint=hint, usage=True)
     if token_env is not None and not token_env.isidentifier():
         raise invalid("token_env", "--token-env is the name of a variable, not a token", usage=True)
-    if token_env is not None and not registry.takes_variables(client):
+    if token_env is not None and client.token is None:
         hint = "Leave --url out: the client then starts a server of its own on the same jobs."
         raise invalid(
             "token_env", f"no entry of {client.title} can name a variable with a token", hint=hint, usage=True
@@ -56,11 +56,8 @@ def on_stdio(
     env: Mapping[str, str],
     flags: Mapping[str, object],
 ) -> dict[str, object]:
-    """Return the entry for a server that the client starts as `WORDS mcp ARGS`.
-
-    `env` and `flags` are those of this call: what they say of the job root and the configuration is
-    passed on.
-    """
+    """Return the entry for a server that the client starts as `WORDS mcp ARGS`. What `env` and `flags`, those of this
+    call, say of the job root and the configuration is passed on."""
     return registry.stdio_entry(client, name, words[0], [*words[1:], "mcp", *args], _environment(env, flags))
 
 
@@ -76,10 +73,7 @@ def _environment(env: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, 
 
 
 def check_arguments(words: list[str], args: Sequence[str]) -> None:
-    """Ask the server now whether it takes these arguments: a client may hide its refusal.
-
-    Errors: invalid_argument.
-    """
+    """Ask the server now whether it takes these arguments: a client may hide its refusal. Errors: invalid_argument."""
     asked = [*words, "mcp", *args, "--help"]
     done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_S, check=False)
     if done.returncode == 0:
@@ -92,7 +86,6 @@ def check_arguments(words: list[str], args: Sequence[str]) -> None:
 
 
 def advice(client: Client, level: str, entry: dict[str, Any], *, changed: bool) -> str:
-    """Return what a person should know about this entry, or an empty text."""
     sentences = []
     command = (registry.words_of(entry) or [""])[0]
     if any(part in _TEMPORARY for part in command.split("/")[:-1]):

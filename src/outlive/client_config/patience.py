@@ -17,8 +17,7 @@ _MOST_MS = 900_000  # a build of ten minutes is one call
 
 
 class _Patience(NamedTuple):
-    """`member` of an entry bounds a call, in units of `unit_ms`; without it the client's own
-    `default_ms` does."""
+    """`member` of an entry bounds a call, in units of `unit_ms`; without it the client's own `default_ms` does."""
 
     client: str
     member: str
@@ -39,8 +38,8 @@ _OF = {
 
 
 def longest_call_ms(name: str, env: Mapping[str, str], cwd: str | None) -> int:
-    """Return how long a call of the client of this name may last: MCP_CALL_MS where nothing is known of it. Of
-    several entries the shortest time counts."""
+    """Return how long a call of the client of this name may last: MCP_CALL_MS where nothing is known of it. Of several
+    entries the shortest time counts."""
     patience = _OF.get(_GEMINI if name.startswith(f"{_GEMINI}-") else name)
     if patience is None:
         return limits.MCP_CALL_MS

@@ -50,6 +50,9 @@ class Client(NamedTuple):
     programs: tuple[str, ...] = ()  # the commands of which one is there if the client is
     desktop: bool = False  # it is started from a desktop, so its servers may not have the environment of a shell
     passes: tuple[str, ...] | None = None  # the variables that a server gets from the client's environment; None: all
+    address: str = "url"  # the member of an entry with the address of a server over HTTP
+    http: Mapping[str, str] = {}  # the members that say that it is one
+    token: str | None = "${{{variable}}}"  # how a header takes a token from a variable; None: no documented way
 
 
 # What the SDK of MCP for TypeScript gives to a server (getDefaultEnvironment of client/stdio)
@@ -59,27 +62,32 @@ _OF_CODEX = (*_OF_THE_SDK, "LANG", "LC_ALL", "TMPDIR", "TZ")
 CLIENTS = {
     client.name: client
     for client in (
-        Client("claude-code", "Claude Code", JSON, ("mcpServers",), project=".mcp.json",
-               programs=("claude",)),
+        Client("claude-code", "Claude Code", JSON, ("mcpServers",), project=".mcp.json", programs=("claude",),
+               http={"type": "http"}),
         Client("claude-desktop", "Claude Desktop", JSON, ("mcpServers",), project=None,
                programs=("claude-desktop",), desktop=True, passes=_OF_THE_SDK),
         Client("cursor", "Cursor", JSONC, ("mcpServers",), project=".cursor/mcp.json", programs=("cursor",),
-               desktop=True),
-        Client("vscode", "VS Code", JSONC, ("servers",), project=".vscode/mcp.json",
-               programs=("code",), desktop=True),
+               desktop=True, token="${{env:{variable}}}"),
+        Client("vscode", "VS Code", JSONC, ("servers",), project=".vscode/mcp.json", programs=("code",), desktop=True,
+               http={"type": "http"}, token="${{input:{input}}}"),  # which replaces no ${env:…} in headers
         Client("codex", "Codex", TOML, ("mcp_servers",), project=".codex/config.toml", programs=("codex",),
                passes=_OF_CODEX),
-        Client("gemini", "Gemini CLI", JSONC, ("mcpServers",), project=".gemini/settings.json", programs=("gemini",)),
-        Client("opencode", "OpenCode", JSONC, ("mcp",), project="opencode.json", programs=("opencode",)),
+        Client("gemini", "Gemini CLI", JSONC, ("mcpServers",), project=".gemini/settings.json", programs=("gemini",),
+               address="httpUrl"),
+        Client("opencode", "OpenCode", JSONC, ("mcp",), project="opencode.json", programs=("opencode",),
+               http={"type": "remote"}, token="{{env:{variable}}}"),
         Client("openclaw", "OpenClaw", JSONC, ("mcp", "servers"), project=None, programs=("openclaw",),
-               passes=_OF_THE_SDK),
+               passes=_OF_THE_SDK, http={"transport": "streamable-http"}),
         Client("amp", "Amp", JSONC, ("amp.mcpServers",), project=".amp/settings.json", programs=("amp",)),
-        Client("cline", "Cline", JSON, ("mcpServers",), project=None, programs=("cline",), passes=_OF_THE_SDK),
-        Client("goose", "Goose", YAML, ("extensions",), project=None, programs=("goose",)),
-        Client("roo", "Roo Code", JSON, ("mcpServers",), project=".roo/mcp.json", desktop=True, passes=_OF_THE_SDK),
-        Client("windsurf", "Windsurf", JSON, ("mcpServers",), project=None, programs=("windsurf",), desktop=True),
+        Client("cline", "Cline", JSON, ("mcpServers",), project=None, programs=("cline",), passes=_OF_THE_SDK,
+               http={"type": "streamableHttp"}, token=None),
+        Client("goose", "Goose", YAML, ("extensions",), project=None, programs=("goose",), token=None),
+        Client("roo", "Roo Code", JSON, ("mcpServers",), project=".roo/mcp.json", desktop=True, passes=_OF_THE_SDK,
+               http={"type": "streamable-http"}, token="${{env:{variable}}}"),
+        Client("windsurf", "Windsurf", JSON, ("mcpServers",), project=None, programs=("windsurf",), desktop=True,
+               address="serverUrl", token="${{env:{variable}}}"),
         Client("zed", "Zed", JSONC, ("context_servers",), project=".zed/settings.json", programs=("zed", "zeditor"),
-               desktop=True),
+               desktop=True, token=None),
     )
 }  # fmt: skip
 
@@ -104,9 +112,7 @@ class Machine(NamedTuple):
 
 
 def file_of(client: Client, level: str, machine: Machine) -> str | None:
-    """Return the absolute path of the configuration; None if the client has none for that level, or
-    `cwd` is None.
-    """
+    """Return the absolute path of the configuration; None if the client has none for that level, or `cwd` is None."""
     if level == PROJECT:
         if client.project is None or machine.cwd is None:
             return None
@@ -158,53 +164,25 @@ def stdio_entry(client: Client, name: str, command: str, args: list[str], env: d
     elif client.name == "goose":
         entry = {"type": "stdio", "name": name, "cmd": command, "args": args, "envs": env}
     else:
-        kind = {"type": "stdio"} if client.name in _TYPED else {}
+        kind = {"type": "stdio"} if client.name in ("claude-code", "vscode") else {}
         entry = {**kind, "command": command, "args": args, "env": env}
     return {key: value for key, value in entry.items() if key not in _ENVIRONMENTS or value}
 
 
 def http_entry(client: Client, name: str, url: str, token_env: str | None) -> Entry | None:
-    """Return the entry of a server over HTTP; None if the client's configuration has no such
-    servers.
-
-    `token_env` names the variable that holds the token; the token itself is written into no file.
-    """
+    """Return the entry of a server over HTTP; None if the client's configuration has no such servers. `token_env` names
+    the variable that holds the token; the token itself is written into no file."""
     if client.name == "claude-desktop":
         return None
     if client.name == "codex":
         return {"url": url, **({"bearer_token_env_var": token_env} if token_env else {})}
-    headers = {"headers": {"Authorization": f"Bearer {_reference(client, name, token_env)}"}} if token_env else {}
+    headers = {}
+    if token_env and client.token:
+        token = client.token.format(variable=token_env, input=input_id(name))
+        headers = {"headers": {"Authorization": f"Bearer {token}"}}
     if client.name == "goose":
         return {"type": "streamable_http", "name": name, "uri": url, **headers}
-    return {**_HTTP.get(client.name, {}), _ADDRESS.get(client.name, "url"): url, **headers}
-
-
-_TYPED = ("claude-code", "vscode")
-_ADDRESS = {"gemini": "httpUrl", "windsurf": "serverUrl"}
-_HTTP = {
-    "claude-code": {"type": "http"},
-    "vscode": {"type": "http"},
-    "opencode": {"type": "remote"},
-    "openclaw": {"transport": "streamable-http"},
-    "cline": {"type": "streamableHttp"},
-    "roo": {"type": "streamable-http"},
-}
-# Their documentation names no way to take a header from a variable
-_WITHOUT_VARIABLES = ("cline", "goose", "zed")
-_WITH_ENV = ("cursor", "windsurf", "roo")
-
-
-def takes_variables(client: Client) -> bool:
-    """Return whether an entry of this client can name the variable that holds a token."""
-    return client.name not in _WITHOUT_VARIABLES
-
-
-def _reference(client: Client, name: str, token_env: str) -> str:
-    if client.name == "vscode":  # which replaces no ${env:…} in headers
-        return f"${{input:{input_id(name)}}}"
-    if client.name == "opencode":
-        return f"{{env:{token_env}}}"
-    return f"${{env:{token_env}}}" if client.name in _WITH_ENV else f"${{{token_env}}}"
+    return {**client.http, client.address: url, **headers}
 
 
 def words_of(entry: Entry) -> list[str] | None:
@@ -219,7 +197,6 @@ def words_of(entry: Entry) -> list[str] | None:
 
 
 def environment_of(entry: Entry) -> dict[str, str]:
-    """Return the variables that the entry sets."""
     variables: Entry = next((entry[key] for key in _ENVIRONMENTS if isinstance(entry.get(key), dict)), {})
     return {str(name): str(value) for name, value in variables.items()}
 
@@ -234,9 +211,8 @@ def token_input(name: str) -> dict[str, object]:
 
 
 def merged(old: object, new: Entry) -> Entry:
-    """Return the new entry with the other members of the old one: time-outs, permissions, more
-    variables and headers, and the arguments of the server that the new one does not give.
-    """
+    """Return the new entry with the other members of the old one: time-outs, permissions, more variables and headers,
+    and the arguments of the server that the new one does not give."""
     if not isinstance(old, dict):
         return new
     kept = {key: value for key, value in old.items() if key not in OURS}
@@ -277,12 +253,10 @@ def _without(args: list[str], given: list[str]) -> list[str]:
 
 
 def is_ours(client: Client, entry: object, url: str | None = None) -> bool:
-    """Return whether this entry provably starts outlive or leads to its server.
-
-    An address proves little: a server over HTTP is ours if it stands at the standard address of
-    `outlive serve`, or at `url`, which the caller names as outlive's, and only if the rest of the
-    entry is as `http_entry` writes it. An entry that holds a token itself is never ours.
-    """
+    """Return whether this entry provably starts outlive or leads to its server. An address proves little: a server over
+    HTTP is ours if it stands at the standard address of `outlive serve`, or at `url`, which the caller names as
+    outlive's, and only if the rest of the entry is as `http_entry` writes it. An entry that holds a token itself is
+    never ours."""
     if not isinstance(entry, dict):
         return False
     if words_of(entry) is not None:
@@ -342,7 +316,8 @@ _BESIDES: dict[str, tuple[tuple[str, object, str], ...]] = {
         ("timeout", 300, "a call may wait 50 s; Goose itself sets 300 s"),
     ),
 }
-_APPROVED: dict[str, tuple[str, object, str]] = {
+# The same, for a user who wants to be asked about no call
+APPROVED: dict[str, tuple[str, object, str]] = {
     "codex": ("default_tools_approval_mode", "approve", "Codex calls the tools without asking you"),
     "gemini": ("trust", True, "Gemini CLI calls the tools without asking you"),
     "cline": ("autoApprove", ["exec", "process"], "Cline calls the tools without asking you"),
@@ -350,23 +325,15 @@ _APPROVED: dict[str, tuple[str, object, str]] = {
 }
 
 
-def can_be_approved(client: Client) -> bool:
-    """Return whether an entry of this client can say that no call needs the user's consent."""
-    return client.name in _APPROVED
-
-
 def complete(client: Client, entry: Entry, *, approve: bool) -> Entry:
-    """Return the entry with what this client needs besides. `approve`: no call needs the user's
-    consent.
-    """
-    wanted = (*_BESIDES.get(client.name, ()), *((_APPROVED[client.name],) if approve else ()))
+    """Return the entry with what this client needs besides. `approve`: no call needs the user's consent."""
+    wanted = (*_BESIDES.get(client.name, ()), *((APPROVED[client.name],) if approve else ()))
     return {**entry, **{member: value for member, value, _ in wanted}}
 
 
 def besides(client: Client, entry: Entry) -> list[dict[str, object]]:
-    """Return which members of the entry are there for what reason, where they are as `complete`
-    made them."""
-    known = (*_BESIDES.get(client.name, ()), *((_APPROVED[client.name],) if client.name in _APPROVED else ()))
+    """Return which members of the entry are there for what reason, where they are as `complete` made them."""
+    known = (*_BESIDES.get(client.name, ()), *((APPROVED[client.name],) if client.name in APPROVED else ()))
     return [
         {"member": member, "value": value, "why": why} for member, value, why in known if entry.get(member) == value
     ]
@@ -398,9 +365,7 @@ def document_of(client: Client, text: str) -> jsonc.Document | Entries:
 
 
 def has_no_token(entry: Entry) -> bool:
-    """Return whether the entry leads to a server over HTTP without a token; that server would
-    refuse it.
-    """
+    """Return whether the entry leads to a server over HTTP without a token; that server would refuse it."""
     return address_of(entry) is not None and not (
         "bearer_token_env_var" in entry or "Authorization" in (entry.get("headers") or {})
     )

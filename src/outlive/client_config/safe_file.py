@@ -1,6 +1,4 @@
-"""Read and replace another program's configuration file as a whole, and keep its first original
-beside it.
-"""
+"""Read and replace another program's configuration file as a whole, and keep its first original beside it."""
 
 from __future__ import annotations
 
@@ -16,10 +14,7 @@ BACKUP = ".before-outlive"  # appended to the file's name
 
 
 class ConfigFile:
-    """A file by its `path`.
-
-    `real` is the target of links: a linked dotfile stays a link, and its target is changed.
-    """
+    """A file by its `path`. `real` is the target of links: a linked dotfile stays a link, and its target is changed."""
 
     def __init__(self, path: str, *, shared: bool = False) -> None:
         """`shared`: a new file gets the mode of the umask; else it is for its owner alone."""
@@ -43,12 +38,9 @@ class ConfigFile:
             return file.read()
 
     def write(self, before: bytes | None, data: bytes, *, keep: bool = True) -> str | None:
-        """Replace `before` by `data`. Return the path of the original; None if there is none.
-
-        The original is the file as it was before the first change; a later change keeps it. With
-        `keep` False none is made now.
-        Errors: io_error, retryable if another program has changed the file; nothing is written.
-        """
+        """Replace `before` by `data`. Return the path of the original, the file as it was before the first change; None
+        if there is none. With `keep` False none is made now. Errors: io_error, retryable if another program has changed
+        the file; nothing is written."""
         try:
             mode = self._mode(before)
             # rename(2) does not ask for this permission, but the file's owner meant it

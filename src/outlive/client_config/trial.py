@@ -19,11 +19,8 @@ class Start(NamedTuple):
 
 
 def start_of(client: Client, words: Sequence[str], own: Mapping[str, str], env: Mapping[str, str]) -> Start:
-    """Return how this client starts a server.
-
-    `own`: the variables that the entry sets; `env`: those of this shell, from which a client in a
-    terminal would be started.
-    """
+    """Return how this client starts a server. `own`: the variables that the entry sets; `env`: those of this shell,
+    from which a client in a terminal would be started."""
     given = {name: env[name] for name in _KEPT_BY_A_DESKTOP if name in env} if client.desktop else dict(env)
     if client.desktop:
         given |= _OF_A_DESKTOP

@@ -1,5 +1,4 @@
-"""The caller of a request: the name under which its jobs, read positions and seen notices are
-kept."""
+"""The caller of a request: the name under which its jobs, read positions and seen notices are kept."""
 
 from __future__ import annotations
 
@@ -100,14 +99,12 @@ def on_stdio(
 
 
 def session_of(meta: Mapping[str, object] | None) -> str | None:
-    """Return the session that a request's _meta names."""
     values = ((meta or {}).get(name) for name in _SESSION_MEMBERS)
     return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def owner_of(client_name: str | None, env: Mapping[str, str]) -> str:
-    """Return the client's name, and its session or project if the environment has one:
-    `claude-code/3f2a…`."""
+    """Return the client's name, and its session or project if the environment has one: `claude-code/3f2a…`."""
     name = _own(client_name) if client_name else UNNAMED_CLIENT
     session = next((env[key] for key in SESSION_VARIABLES if env.get(key)), None)
     return f"{name}/{_label(session)}" if session else name
@@ -122,8 +119,8 @@ def _label(value: str) -> str:
 
 
 def _own(name: str) -> str:
-    """Return the name in plain characters; two names never become the same one. A name that loses
-    characters gets a hash of what it was."""
+    """Return the name in plain characters. One that loses some gets a hash of what it was: two names never become the
+    same."""
     plain = _plain(name)
     if plain == name:
         return plain
@@ -136,6 +133,5 @@ def _mark(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text with plain characters only: owners are shown, typed into filters and used
-    in file names."""
+    """Return the text in characters that can be shown, typed into filters and used in file names."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:_NAME_CHARS]

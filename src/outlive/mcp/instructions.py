@@ -1,5 +1,4 @@
-"""The prose that a model reads: the instructions of the server and the descriptions of its two
-tools."""
+"""The prose that a model reads: the instructions of the server and the descriptions of its two tools."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ TOOLS_CACHE: tuple[int, Literal["private"]] = (DAY_MS, "private")
 
 
 def current_directory() -> str | None:
-    """Return the path of the current directory, also if that was deleted: another one may be made there,
-    as when a branch is switched. None without /proc."""
+    """Return the path of the current directory, also if that was deleted: another one may be made there, as when a
+    branch is switched. None without /proc."""
     try:
         return os.readlink("/proc/self/cwd").removesuffix(" (deleted)")
     except OSError:
@@ -32,11 +32,9 @@ def current_directory() -> str | None:
 
 
 def in_plugin(env: Mapping[str, str]) -> bool:
-    """Return whether a host started the server in the directory of a plugin, as Codex and OpenClaw do.
-
-    Nothing of the user's is there, so each job has to say where it runs. Codex names the directory in PLUGIN_ROOT; OpenClaw,
-    which takes ours for a plugin of Codex, does not.
-    """
+    """Return whether a host started the server in the directory of a plugin, where nothing of the user's is: each job
+    then has to say where it runs. Codex names the directory in PLUGIN_ROOT; OpenClaw, which takes ours for a plugin of
+    Codex, does not."""
     here = current_directory()
     if here is None:
         return False
@@ -49,11 +47,8 @@ def in_plugin(env: Mapping[str, str]) -> bool:
 
 
 class Introduction:
-    """The words of one server.
-
-    `exec_alone`, `process_alone`: it offers no other tool. `channel`: it adds
-    notifications/claude/channel. `workdir_required`: each job has to say where it runs.
-    """
+    """The words of one server. `exec_alone`, `process_alone`: it offers no other tool. `channel`: it adds
+    notifications/claude/channel. `workdir_required`: each job has to say where it runs."""
 
     def __init__(
         self,

@@ -1,5 +1,4 @@
-"""The environment of jobs. Desktop clients start servers with a bare one, so PATH comes from the
-login shell."""
+"""The environment of jobs. Desktop clients start servers with a bare one, so PATH comes from the login shell."""
 
 from __future__ import annotations
 
@@ -34,8 +33,7 @@ class JobEnvironment:
         self._settled.set()
 
     def start(self) -> None:
-        """Start the login shell, and take over PATH when the shell prints it. Without an answer the
-        server's own PATH stays. Returns at once."""
+        """Start the login shell, whose PATH replaces the server's when it prints it. Returns at once."""
         shell = _login_shell(self._env)
         started = None
         if shell is not None:
@@ -49,7 +47,7 @@ class JobEnvironment:
         self._reader.start()
 
     async def get(self) -> dict[str, str]:
-        """Return a job's environment. Wait at most FIRST_JOB_S seconds if PATH is not known yet."""
+        """Return a job's environment, after at most FIRST_JOB_S seconds if PATH is not known yet."""
         if not self._settled.is_set():
             from anyio import to_thread  # late: `outlive mcp` starts the login shell before it loads the SDK
 
@@ -57,7 +55,7 @@ class JobEnvironment:
         return dict(self._env)
 
     def current(self) -> dict[str, str]:
-        """Return the environment without waiting, for calls that start nothing."""
+        """Return it without waiting, for calls that start nothing."""
         return dict(self._env)
 
     def close(self) -> None:
@@ -84,20 +82,17 @@ class JobEnvironment:
 
 
 def merged_path(login: str, own: str) -> str:
-    """Return a PATH of the login shell's entries and of our other ones.
-
-    Ours go last, but those stay first that stand before all that we share with the login shell: an
-    activated virtual environment puts its own there. Empty entries are left out: they would mean
-    the current directory.
-    """
+    """Return a PATH of the login shell's entries and of our other ones. Ours go last, but those stay first that stand
+    before all that we share with the login shell: an activated virtual environment puts its own there. Empty entries,
+    which would mean the current directory, are left out."""
     of_login, ours = ([entry for entry in path.split(":") if entry] for path in (login, own))
     shared = next((place for place, entry in enumerate(ours) if entry in of_login), 0)
     return ":".join(dict.fromkeys([*ours[:shared], *of_login, *ours])) or os.defpath
 
 
 def job_directory(env: Mapping[str, str]) -> str | None:
-    """Return the directory of a job that names none; None if the server's own is that of a plugin. It
-    may be missing: then the call says which one is."""
+    """Return the directory of a job that names none; None if the server's own is that of a plugin. It may be missing:
+    then the call says which one is."""
     project = env.get("CLAUDE_PROJECT_DIR")
     if project and os.path.isabs(project) and os.path.isdir(project):
         return project
@@ -139,8 +134,8 @@ def _started(shell: str, env: Mapping[str, str]) -> tuple[int, int]:
 
 
 def _printed(pipe: int) -> bytes:
-    """Return what the shell prints up to our second mark, in PROFILE_S seconds. A profile may
-    leave an agent behind that keeps the pipe open."""
+    """Return what the shell prints up to our second mark, in PROFILE_S seconds: a profile may leave an agent behind
+    that keeps the pipe open."""
     poller = select.poll()
     poller.register(pipe, select.POLLIN)
     deadline = time.monotonic() + PROFILE_S

@@ -21,8 +21,7 @@ _met: list[bool] = []  # not empty once any half was marked
 
 
 def decodable(message: bytes) -> bytes:
-    """Return a message of a client in a form that the SDK can decode. What is wrong with it in
-    other ways stays as it is."""
+    """Return a message of a client in a form that the SDK can decode. What is wrong with it in other ways stays."""
     if not _HALF_ESCAPED.search(message):
         return message
     try:
@@ -44,7 +43,6 @@ def _mark(half: re.Match[str]) -> str:
 
 
 def restored(arguments: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the arguments of a call with the halves that `decodable` marked."""
     if not _met or _MARK not in str(arguments):
         return arguments
     return _members_mapped(arguments, lambda text: _MARKED.sub(lambda half: chr(int(half[1], 16)), text))
@@ -55,35 +53,27 @@ def _members_mapped(members: Mapping[str, object], change: Callable[[str], str])
 
 
 def _texts_mapped(value: object, change: Callable[[str], str]) -> object:
-    """Return the value with every text in it changed, names of members too."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return _members_mapped(value, change)
-    if isinstance(value, list):
-        return [_texts_mapped(one, change) for one in value]
-    return value
-
-
-def encodable(value: object) -> object:
-    """Return the value without lone surrogates. A path that is not UTF-8 would end the SDK's
-    writer, and the server.
+    """Return the value with every text in it changed, names of members too.
 
     Errors: TypeError for a value that JSON does not have.
     """
     if isinstance(value, str):
-        return encodable_text(value)
+        return change(value)
     if isinstance(value, dict):
-        return encodable_members(value)
+        return _members_mapped(value, change)
     if isinstance(value, (list, tuple)):
-        return [encodable(one) for one in value]
+        return [_texts_mapped(one, change) for one in value]
     if value is None or isinstance(value, (bool, int, float)):
         return value
     raise TypeError(f"{type(value).__name__} in an answer")
 
 
 def encodable_members(members: Mapping[str, object]) -> dict[str, object]:
-    return {encodable_text(name): encodable(one) for name, one in members.items()}
+    """Return an object without lone surrogates. A path that is not UTF-8 would end the SDK's writer, and the server.
+
+    Errors: TypeError for a value that JSON does not have.
+    """
+    return _members_mapped(members, encodable_text)
 
 
 def encodable_text(text: str) -> str:

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import anyio.to_thread
 from mcp.server.context import CallNext, HandlerResult
@@ -46,13 +47,12 @@ class OwnCode:
         finally:
             if not self._holding:  # after the first answer, which clients wait for
                 self._holding = True
-                ctx.lifespan_context.start_soon(_hold_late_packages)
+                ctx.lifespan_context.start_soon(partial(anyio.to_thread.run_sync, _hold, abandon_on_cancel=True))
             if time.monotonic() >= self._look_at:
                 self._look_at = time.monotonic() + _LOOK_EVERY_S
                 self._look()
 
     def _look(self) -> None:
-        """Tell once if another version than ours is installed."""
         with suppress(OSError, ValueError):  # it was removed, or is being replaced just now
             status = os.stat(outlive.__file__)
             state = (status.st_ino, status.st_size, status.st_mtime_ns)
@@ -69,12 +69,8 @@ class OwnCode:
                 )
 
 
-async def _hold_late_packages() -> None:
-    """Read them in a thread, so that other requests are answered meanwhile."""
-    await anyio.to_thread.run_sync(_hold, abandon_on_cancel=True)
-
-
 def _hold() -> None:
+    """Hold the packages. Call it in a thread, so that other requests are answered meanwhile."""
     with suppress(OSError, ImportError):  # then they are imported when they are needed, if they are still there
         fd = held_code.image(*_LATE_PACKAGES)
         try:

@@ -1,9 +1,6 @@
-"""The MCP server: our handlers on the SDK's low-level `Server`, which speaks the protocols of both
-eras.
-
-Handlers are async, and raise nothing but the error for an unknown tool. A client's timeout or
-cancellation ends a call, a fault of ours becomes an answer, and neither touches a job.
-"""
+"""The MCP server: our handlers on the SDK's low-level `Server`, which speaks the protocols of both eras. Handlers raise
+nothing but the error for an unknown tool. A client's timeout or cancellation ends a call, a fault of ours becomes an
+answer, and neither touches a job."""
 
 from __future__ import annotations
 
@@ -21,6 +18,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from outlive.answers.permission import is_pending
 from outlive.config import Config
 from outlive.core.members import text_of
 from outlive.core.records import Definition
@@ -149,8 +147,8 @@ class Handlers:
         return result
 
     def _note(self, ctx: Request, sent: Callable[[bool], None] | None) -> None:
-        """Have `sent` called when the answer has been written, or never will be. Nothing is waited
-        for from here to the end of the handler."""
+        """Have `sent` called when the answer has been written, or never will be. Nothing is waited for from here to the
+        end of the handler."""
         if sent is None:
             return
         if private_parts.is_cancelled(ctx):  # it crossed the answer, which the SDK drops
@@ -171,37 +169,24 @@ class Handlers:
         if not task_requests.declared(ctx) or not self._calls.tools.waits(params.name, params.arguments or {}):
             return await self._answer(ctx, params, caller)
         kind, start_soon = OF_JOB if params.name == EXEC else OF_WAIT, ctx.lifespan_context.start_soon
-        wait = await self.waits.begun(caller, kind, start_soon, partial(self._goes_on, ctx, params, caller))
+        wait = await self.waits.begun(caller, kind, start_soon, partial(self._answer, ctx, params, caller))
         return wait.answer or {WAIT: wait.id}
 
-    async def _goes_on(
-        self, ctx: Request, params: types.CallToolRequestParams, caller: Caller, wait: Wait
-    ) -> dict[str, object]:
-        """Return the answer of a call that its client follows as a task."""
-
-        def begun(call: Context) -> None:
-            wait.ctx = call
-
-        return await self._answer(ctx, params, caller, begun)
-
     async def _answer(
-        self,
-        ctx: Request,
-        params: types.CallToolRequestParams,
-        caller: Caller,
-        begun: Callable[[Context], None] | None = None,
+        self, ctx: Request, params: types.CallToolRequestParams, caller: Caller, wait: Wait | None = None
     ) -> dict[str, object]:
+        """Return the answer of a call. `wait`: its client follows it as a task."""
         try:
             return await self._calls.run(
                 params.name,
                 restored(params.arguments or {}),
                 caller,
                 Around(
-                    alongside=self._alongside(ctx, caller) if begun is None else None,
-                    cancelled=partial(self._is_cancelled, ctx) if begun is None else lambda: False,
+                    alongside=self._alongside(ctx, caller) if wait is None else None,
+                    cancelled=partial(self._is_cancelled, ctx) if wait is None else lambda: False,
                     start_soon=ctx.lifespan_context.start_soon,
                     asks=self._asks(ctx),
-                    begun=begun,
+                    begun=None if wait is None else wait.begin,
                 ),
                 handle=task_requests.declared(ctx),
             )
@@ -243,11 +228,8 @@ class Handlers:
             return envelope.failure(error)
 
     def _question(self, ctx: Request, caller: Caller, answer: dict[str, object]) -> types.InputRequiredResult | None:
-        """Return the question about a job that waits for approval, where the answer of a call is
-        the question."""
-        if not task_requests.is_pending(answer) or self._asks(ctx) is None:
-            return None
-        if not elicitation.is_by_answer(ctx):
+        """Return the question about a job that waits for approval, where the answer of a call is the question."""
+        if not is_pending(answer) or self._asks(ctx) is None or not elicitation.is_by_answer(ctx):
             return None
         job_id = text_of(answer, "job_id")
         with lookup.open_known(self._calls.observer(caller), job_id) as job:
@@ -283,17 +265,14 @@ class Handlers:
 
 
 def tool_list(tools: Tools, config: Config, audience: listing.Audience | None = None) -> list[types.Tool]:
-    """Return the tools for `tools/list` of a client."""
     answer = listing.tools(tools.run, tools.process, tools.offers, config, audience)
     return [types.Tool.model_validate(tool) for tool in answer]
 
 
 class OutliveServer(Server[TaskGroup]):
-    """Says of itself what the introduction declares, and not what the SDK derives from handlers.
-
-    The SDK assumes that a server with `subscriptions/listen` notifies of changed lists; ours does
-    so of resources only. And it leaves `experimental` out of `server/discover`.
-    """
+    """Says of itself what the introduction declares, and not what the SDK derives from handlers. The SDK assumes that a
+    server with `subscriptions/listen` notifies of changed lists; ours does so of resources only. And it leaves
+    `experimental` out of `server/discover`."""
 
     declared: Mapping[str, object]
 
@@ -309,7 +288,6 @@ class OutliveServer(Server[TaskGroup]):
 
 
 def shows_views(ctx: Request) -> bool:
-    """Return whether the client, or this request of it, declares the extension for views."""
     capabilities = ctx.session.client_capabilities
     return capabilities is not None and apps.is_declared({"extensions": capabilities.extensions})
 
@@ -329,9 +307,9 @@ def _result(
     in_meta: bool = False,
     masker: Masker | None = None,
 ) -> types.CallToolResult:
-    """Return a full answer as the result of a tool call. The text says the same in both sizes,
-    unless it is all that is sent: then the text of a full answer has its members too. `in_meta`:
-    where the text is all, a program finds the object in `_meta`. `masker` masks secrets."""
+    """Return a full answer as the result of a tool call. The text says the same in both sizes, unless it is all that is
+    sent: then the text of a full answer has its members too. `in_meta`: where the text is all, a program finds the
+    object in `_meta`. `masker` masks secrets."""
     safe = masked_answer(encodable_members(answer), masker)
     if not process and safe.get("hint"):
         safe["hint"] = sentences.without_process(text_of(safe, "hint"))
@@ -355,8 +333,8 @@ def _result(
 
 
 def of_client(env: Mapping[str, str], *, isolate: bool) -> CallerOf:
-    """Return what tells the caller of a request: the client that started us, with the session or
-    project in `env`. With `isolate` that client sees its own jobs only."""
+    """Return what tells the caller of a request: the client that started us, with the session or project in `env`. With
+    `isolate` that client sees its own jobs only."""
     return lambda ctx: on_stdio(client_of(ctx), env, isolate=isolate, meta=ctx.meta)
 
 
@@ -369,11 +347,9 @@ def build(
     workdir_required: bool = False,
     answers: str | None = None,
 ) -> OutliveServer:
-    """Return the server, ready to run over any transport.
-
-    `caller_of` tells the caller of a request. `channel` adds `notifications/claude/channel`. `workdir_required`: each job has to say where it runs.
-    `answers`: what answers are sent as (shown.py); None leaves it to the name of the client.
-    """
+    """Return the server, ready to run over any transport. `caller_of` tells the caller of a request. `channel` adds
+    `notifications/claude/channel`. `workdir_required`: each job has to say where it runs. `answers`: what answers are
+    sent as (shown.py); None leaves it to the name of the client."""
     told = Channel(calls) if channel else None
     handlers = Handlers(calls, config, caller_of, told, answers=answers, workdir_required=workdir_required)
     resources = Resources(calls, caller_of, lambda: handlers.view.document() if calls.tools.process else None)

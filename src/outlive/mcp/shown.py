@@ -21,8 +21,8 @@ def answers_of(client: str | None, asked: str | None = None) -> str:
 
 
 def error_of(client: str | None, asked: str | None = None) -> str:
-    """Return what a client of this name gets of an error. Gemini CLI shows its model the whole result
-    of a call that failed, and with it the text and the object."""
+    """Return what a client of this name gets of an error. Gemini CLI shows its model the whole result of a call that
+    failed, and with it the text and the object."""
     return TEXT if asked is None and (client or "").startswith(_GEMINI) else answers_of(client, asked)
 
 
@@ -32,8 +32,8 @@ def has_output_schema(client: str | None, asked: str | None = None) -> bool:
 
 
 def in_meta(client: str | None) -> bool:
-    """Return whether a client that gets the text alone gets the object in `_meta`, under ANSWER: it
-    was seen to show its model nothing of that, and to hand it to programs."""
+    """Return whether a client that gets the text alone gets the object in `_meta`, under ANSWER: it was seen to show
+    its model nothing of that, and to hand it to programs."""
     return client in _SHOW_THE_OBJECT
 
 

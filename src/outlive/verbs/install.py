@@ -65,7 +65,7 @@ def _install(ctx: Context, client: str, level: str, wanted: _Wanted, *, show: bo
         raise invalid("url", message, usage=True)
     else:
         entry = make_entry.over_http(target, name, url, wanted.token_env)
-    if wanted.approve and not registry.can_be_approved(target):
+    if wanted.approve and target.name not in registry.APPROVED:
         hint = f"Tell {target.title} itself to allow the tools of {name}."
         raise invalid("approve", f"no entry of {target.title} can allow calls without asking", hint=hint, usage=True)
     entry = registry.complete(target, entry, approve=wanted.approve)

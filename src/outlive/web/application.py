@@ -27,7 +27,7 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.mcp.caller import Caller
 from outlive.mcp.http.allowed_hosts import AllowedHosts
-from outlive.mcp.http.connections import ADMITTED, tell
+from outlive.mcp.http.connections import ADMITTED, call
 from outlive.store.output.merged import Output
 from outlive.verbs import envelope
 from outlive.web.api import Api, as_object, taken
@@ -178,7 +178,7 @@ class Page:
             return unknown("this call was not sealed by this page")
         if not tab.numbers.take(number):
             return PlainTextResponse("This call came before.", 409)
-        tell(request.scope, ADMITTED)
+        call(request.scope, ADMITTED)
         try:
             asked = taken(as_object(said), {"method": str, "given": dict, "gzip": bool}, "method")
             status, answer = await self._answer(request, tab.session, asked["method"], asked.get("given", {}))
@@ -245,7 +245,7 @@ class Page:
         ticket = self._tickets.pop(request.path_params["ticket"], None)
         if ticket is None or ticket.until < time.monotonic() or not self._lets_in(ticket.session):
             return PlainTextResponse("This download has expired; ask for it again on the page.", 404)
-        tell(request.scope, ADMITTED)
+        call(request.scope, ADMITTED)
         job_id, stream = ticket.job_id, ticket.stream
         only = {"stdout": 0, "stderr": 1}.get(stream)
         try:

@@ -10,8 +10,8 @@ from outlive.verbs.spec import BOOL, WORDS, Arg, Verb
 
 
 def of(words: list[str], env: Mapping[str, str], *, described: bool) -> list[tuple[str, str]]:
-    """Return the candidates for the last word as (value, what it is); none where the shell completes
-    files. With `described` the verbs have their help: that loads every declaration."""
+    """Return the candidates for the last word as (value, what it is); none where the shell completes files. With
+    `described` the verbs have their help: that loads every declaration."""
     place = _Place(words)
     word = words[-1]
     if place.is_value:
@@ -81,22 +81,17 @@ class _Place:
 
 
 def _verbs(words: list[str], described: bool) -> list[tuple[str, str]]:
-    """Return the verbs, or the second words of `tag`."""
     first = next((word for word in words[:-1] if second_words(word)), None)
     if first is not None:
-        return [(word, _help(f"{first} {word}") if described else "") for word in second_words(first)]
+        return [(word, verbs.load(f"{first} {word}").help if described else "") for word in second_words(first)]
     help_of: dict[str, str] = {}
     for name in verbs.names():
         word, _, second = name.partition(" ")
         if word == "help":  # over MCP it is another one
             continue
-        about = _help(name) if described else ""
+        about = verbs.load(name).help if described else ""
         help_of[word] = about if not second else ", ".join(filter(None, [help_of.get(word), second]))
     return [*help_of.items(), ("help", "Explain a verb.")]
-
-
-def _help(name: str) -> str:
-    return verbs.load(name).help
 
 
 def _flags(args: tuple[Arg, ...]) -> list[tuple[str, str]]:

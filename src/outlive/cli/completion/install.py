@@ -15,10 +15,8 @@ _FISH = "A new shell completes."
 
 
 def install(shell: str | None, env: Mapping[str, str]) -> str:
-    """Write it, and return what to tell the person. `shell` None: the one of $SHELL.
-
-    Errors: invalid_argument, io_error.
-    """
+    """Write it, and return what to tell the person. `shell` None: the one of $SHELL. Errors: invalid_argument,
+    io_error."""
     shell = shell or os.path.basename(env.get("SHELL", ""))
     if shell not in SCRIPTS:
         raise invalid("shell", f"name the shell: {', '.join(SCRIPTS)}", usage=True)

@@ -22,8 +22,7 @@ _BY_ID = frozenset({"remove", "clear", "approve", "deny"})  # take no titles
 
 
 def of(verb: str, word: str, root: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return titles and short ids of the jobs that the verb can be about, and the whole id where
-    that was begun."""
+    """Return titles and short ids of the jobs that the verb can be about, and the whole id where that was begun."""
     names: dict[str, str] = {}
     for job_id, definition, state in _newest(root, env):
         if verb in _ALIVE and state != "running":
@@ -40,8 +39,8 @@ def of(verb: str, word: str, root: str, env: Mapping[str, str]) -> list[tuple[st
 
 
 def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Definition, str]]:
-    """Return id, definition and state of the newest jobs. What cannot be read is left out: this is
-    for a hint while a line is typed."""
+    """Return id, definition and state of the newest jobs. What cannot be read is left out: this is for a hint while a
+    line is typed."""
     jobs = []
     try:
         store = Store.existing(os.path.realpath(os.path.expanduser(root) or default_path(env)))

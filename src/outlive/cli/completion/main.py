@@ -18,7 +18,6 @@ _BREAKS = "=:"  # where bash splits a word that is being completed (COMP_WORDBRE
 
 
 def main(values: dict[str, Any], _options: GlobalOptions) -> int:
-    """Print the script of a shell, or the candidates for the last of the words."""
     shell, words = values["shell"], values["words"]
     if values["install"]:
         stdio.text(install(shell, os.environ))

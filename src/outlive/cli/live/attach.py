@@ -45,11 +45,8 @@ _WRITE_S = 30.0  # input that the job does not read within this is dropped
 
 
 def main(values: dict[str, Any], options: GlobalOptions) -> int:
-    """Return 0 when the person has detached or the job has ended.
-
-    `values` are the arguments of the verb, `options` the global ones. Errors: not_a_pty,
-    stdin_closed, invalid_state, invalid_argument.
-    """
+    """Return 0 when the person has detached or the job has ended. Errors: not_a_pty, stdin_closed, invalid_state,
+    invalid_argument."""
     if not (os.isatty(0) and os.isatty(1)):
         raise OutliveError(
             "invalid_argument",
@@ -222,7 +219,6 @@ class Session:
         return None if is_here else elsewhere.place(inspection, self._job).unreachable_since
 
     def _look_at_host(self, inspection: Inspection) -> None:
-        """Tell the person that the host of the job cannot be reached any more, or again."""
         before, self._away = self._away, self._away_since(inspection)
         if (before is None) == (self._away is None):
             return
@@ -251,8 +247,8 @@ class Session:
     # --- the keyboard ---
 
     def _take(self, *, force: bool = False) -> bool:
-        """Take the keyboard, and let the job's terminal have the size of this one. Return False if
-        another person holds it."""
+        """Take the keyboard, and let the job's terminal have the size of this one. Return False if another person holds
+        it."""
         if self._read_only:
             return False
         size, before = self._size_of_job(), self._keyboard

@@ -62,8 +62,8 @@ def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
 
 
 def start(ctx: Context, verb: Verb, _options: GlobalOptions, **args: Any) -> int:
-    """Start a job by `verb` (run, start or restart), and show what it prints from the beginning.
-    Return the exit status."""
+    """Start a job by `verb` (run, start or restart), and show what it prints from the beginning. Return the exit
+    status."""
     if args["until"]:
         raise invalid("until", "--follow goes without --until: it shows the output until the job ends", usage=True)
     raw = args["raw"]
@@ -150,8 +150,7 @@ def _note(said: str, *, always: bool = False) -> None:
 
 
 def _fills_its_terminal(ctx: Context, job: JobDir) -> bool:
-    """Return whether the output of the job is a screen (an editor, a pager), of which lines tell
-    nothing."""
+    """Return whether the output of the job is a screen (an editor, a pager), of which lines tell nothing."""
     inspection = adoption.inspect_and_adopt(ctx, job)
     if not inspection.state.terminal:
         return False
@@ -160,7 +159,6 @@ def _fills_its_terminal(ctx: Context, job: JobDir) -> bool:
 
 
 def _beginning(job: JobDir, stream: int | None, encoding: Encoding | None, args: dict[str, Any]) -> int:
-    """Return the position from which the call shows output."""
     with Output(job) as output:
         since: int | None = args["since_seq"]
         if since is not None:
@@ -177,8 +175,8 @@ def _beginning(job: JobDir, stream: int | None, encoding: Encoding | None, args:
 
 
 def _last_lines(lines: Lines, count: int) -> int:
-    """Return where the last `count` lines begin, or the gap's end if they begin before it. Reads
-    backwards: the log may have gigabytes."""
+    """Return where the last `count` lines begin, or the gap's end if they begin before it. Reads backwards: the log may
+    have gigabytes."""
     hole, stop = lines.hole, lines.end
     least = hole.stop if hole.stop < stop else 0
     if count <= 0:
@@ -222,8 +220,8 @@ class _Follower:
         self._control.close()
 
     def run(self, until: float | None = None) -> Inspection | None:
-        """Show output until the job has ended, and return how. Return None at `until`
-        (time.monotonic seconds), and when stdout has no reader any more."""
+        """Show output until the job has ended, and return how; None at `until` (time.monotonic seconds), and when
+        stdout has no reader any more."""
         waiting.hold_code()
         while True:
             # First: what was printed before the end is then shown below

@@ -33,10 +33,8 @@ _BEHIND = "  | "
 
 
 def ask_all(ctx: Context, verb: Verb, _options: GlobalOptions, **_args: Any) -> int:
-    """Ask about what waits, the oldest first, until nothing is left that the person did not put off. Return the exit status.
-
-    Errors: denied inside a job.
-    """
+    """Ask about what waits, the oldest first, until nothing is left that the person did not put off. Return the exit
+    status. Errors: denied inside a job."""
     require_person(ctx.store)
     later: set[tuple[str, str]] = set()
     asked = 0

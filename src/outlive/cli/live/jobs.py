@@ -26,8 +26,7 @@ _BEGIN, _END = "\x1b[?2026h\x1b[H", "\x1b[J\x1b[?2026l"
 
 
 def follow(ctx: Context, verb: Verb, options: GlobalOptions, **args: object) -> int:
-    """Show the list whenever it has changed, until ^C or until stdout has no reader. Return the exit
-    status."""
+    """Show the list whenever it has changed, until ^C or until stdout has no reader. Return the exit status."""
     waiting.hold_code()
     on_screen = options.human and os.isatty(1) and ctx.env.get("TERM") != "dumb"
     shown = _Screen(ctx, options) if on_screen else _Lines(ctx, options)

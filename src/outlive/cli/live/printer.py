@@ -20,12 +20,10 @@ _CLEAR = "\r\x1b[K"
 
 
 class Printer:
-    """Turns pieces of both streams into what is written to stdout.
-
-    Each line is printed whole when it is complete, so the streams never mix within one. On a
-    terminal the line that is being written is shown meanwhile on a row of its own: a prompt, or
-    progress that overwrites itself. `wanted` tells which lines are printed, by their bytes as text.
-    """
+    """Turns pieces of both streams into what is written to stdout. Each line is printed whole when it is complete, so
+    the streams never mix within one. On a terminal the line that is being written is shown meanwhile on a row of its
+    own: a prompt, or progress that overwrites itself. `wanted` tells which lines are printed, by their bytes as
+    text."""
 
     def __init__(
         self,
@@ -48,7 +46,6 @@ class Printer:
         self._out: list[bytes] = []
 
     def feed(self, stream: int, data: bytes) -> None:
-        """Take what the job printed next."""
         self._last = stream
         if self._raw and self._wanted is None:
             self._out.append(data)
@@ -104,8 +101,7 @@ class Printer:
         self._out.append(text.encode("utf-8", "backslashreplace"))
 
     def _show_begun(self) -> None:
-        """Show the line that was written to last, as much of it as fits on one row: more could not
-        be taken back."""
+        """Show the line that was written to last, as much of it as fits on one row: more could not be taken back."""
         stream = self._last if self._open[self._last] else 1 - self._last
         text = _begun(self._open[stream]) if self._wanted is None else ""
         row = cut(text.expandtabs(), max(1, self._width() - 1))
@@ -120,8 +116,8 @@ class Printer:
 
 
 def _coloured(line: str) -> str:
-    """Return a line without its newline as a terminal shows it in the end, with its colours, which
-    end with it. A line that overwrites itself loses its colours."""
+    """Return a line without its newline as a terminal shows it in the end, with its colours, which end with it. A line
+    that overwrites itself loses its colours."""
     if line.isprintable():
         return line
     if "\x1b[" in line:

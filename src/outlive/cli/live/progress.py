@@ -16,8 +16,8 @@ _CLEAR = "\r\x1b[K"
 
 
 class ProgressLine:
-    """Draws the line from a timer while the call works or waits. Close it before anything else is
-    printed: the line disappears then."""
+    """Draws the line from a timer while the call works or waits. Close it before anything else is printed: it
+    disappears then."""
 
     def __init__(self, ctx: Context, verb: str) -> None:
         self._ctx = ctx
@@ -36,7 +36,6 @@ class ProgressLine:
         stdio.note(_CLEAR + cut(line(self._verb, time.monotonic() - self._began, self._ctx.progress), width - 1))
 
     def close(self) -> None:
-        """Stop the timer and clear the line."""
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, self._before)
         if self._drawn:
@@ -44,8 +43,8 @@ class ProgressLine:
 
 
 def line(verb: str, elapsed_s: float, progress: Callable[[], tuple[int, int | None, str]] | None) -> str:
-    """Return the line. `progress` returns how much is done, of how much (None: not known) and of
-    what: "bytes", or a plural noun."""
+    """Return the line. `progress` returns how much is done, of how much (None: not known) and of what: "bytes", or a
+    plural noun."""
     parts = [duration(int(elapsed_s) * 1000)]
     if progress is not None:
         done, total, what = progress()

@@ -12,8 +12,8 @@ from outlive.verbs.spec import GlobalOptions
 
 
 def opened(options: GlobalOptions, verb: str) -> Context:
-    """Return the context of the program `verb`; its caller closes the store. Errors: config_error,
-    store_unsafe, io_error."""
+    """Return the context of the program `verb`; its caller closes the store. Errors: config_error, store_unsafe,
+    io_error."""
     env = dict(os.environ)
     settings = config.load(env, options.config)
     store = Store.open(options.root, env)

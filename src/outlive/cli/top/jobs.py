@@ -6,6 +6,7 @@ import time
 from itertools import islice
 from typing import Any
 
+from outlive.answers.permission import is_pending
 from outlive.core import quoted
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
@@ -69,4 +70,4 @@ def _searched(job: dict[str, Any]) -> str:
 
 def asks(job: dict[str, Any]) -> bool:
     """Return whether a job waits for a person."""
-    return bool(job["waiting_for_input"] or (job.get("approval") or {}).get("state") == "pending")
+    return bool(job["waiting_for_input"] or is_pending(job))

@@ -108,7 +108,6 @@ class Screen:
         self._loop = urwid.MainLoop(self._frame, _PALETTE, display, handle_mouse=False, unhandled_input=self._key)
 
     def run(self) -> None:
-        """Show the jobs until the person leaves."""
         self._tick()
         try:
             self._loop.run()

@@ -25,8 +25,8 @@ def is_declared(capabilities: Mapping[str, object] | None) -> bool:
 
 
 def with_view(tools: list[dict[str, object]], *, controls: bool) -> list[dict[str, object]]:
-    """Return the tools with the view that shows their answers, and the tools which that view
-    calls. `controls`: the client may end jobs and write to them."""
+    """Return the tools with the view that shows their answers, and the tools which that view calls. `controls`: the
+    client may end jobs and write to them."""
     shown = [{**tool, "_meta": {**object_of(tool, "_meta"), "ui": {"resourceUri": VIEW_URI}}} for tool in tools]
     shown.append(_of_the_view(VIEW, "Show a job", "For the view of a job: read it.", reads=True))
     if controls:

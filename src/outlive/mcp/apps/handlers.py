@@ -45,7 +45,6 @@ class ViewRequests:
         return questions
 
     async def call(self, params: types.CallToolRequestParams, caller: Caller) -> types.CallToolResult:
-        """Return the answer to a call of one of the two tools of the view."""
         reads = params.name == VIEW
         answer = encodable_members(await self._asked.answer(restored(params.arguments or {}), caller, reads=reads))
         masker = self._calls.secrets.masker(answer)
@@ -58,7 +57,6 @@ class ViewRequests:
         return types.CallToolResult(content=[], structured_content=answer, is_error=not answer["ok"])
 
     def document(self) -> types.ReadResourceResult:
-        """Return the document of the view."""
         about = {"ui": {"prefersBorder": True}}  # and the policy that hosts have for documents by default
         text = types.TextResourceContents(uri=VIEW_URI, mime_type=MIME_TYPE, text=self._page.document(), _meta=about)
         return types.ReadResourceResult(contents=[text], ttl_ms=DAY_MS, cache_scope="public")

@@ -14,21 +14,16 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 class AllowedHosts:
-    """The names under which this server may be addressed.
-
-    A foreign page whose own name was pointed to this address (DNS rebinding) uses another name.
-    """
+    """The names under which this server may be addressed. A foreign page whose own name was pointed to this address
+    (DNS rebinding) uses another one."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Take `names`, hosts with or without a port. Errors: ValueError names what is not a
-        host."""
+        """Take hosts with or without a port. Errors: ValueError names what is no host."""
         self._known = {_split(name) for name in names}
 
     def allows(self, host: str, local: str | None) -> bool:
-        """Return whether a request may be addressed to `host`, the value of its Host header.
-
-        `local` is the address at which the connection came in, None for a Unix socket.
-        """
+        """Return whether a Host header may have this value. `local` is the address at which the connection came in,
+        None for a Unix socket."""
         try:
             name, port = _split(host)
         except ValueError:
@@ -38,15 +33,13 @@ class AllowedHosts:
         )
 
     def allows_origin(self, origin: str, local: str | None) -> bool:
-        """Return whether a page of this origin may call: only if one of our hosts could have
-        served it."""
+        """Return whether a page of this origin may call: only if one of our hosts could have served it."""
         scheme, mark, host = origin.partition("://")
         return bool(mark) and scheme in ("http", "https") and self.allows(host, local)
 
 
 def fault_of(scope: Scope, hosts: AllowedHosts) -> tuple[int, str] | None:
-    """Return status and sentence of the refusal of a request that no server of ours takes: its headers
-    are too large, or it is addressed to another host. None if the request may pass."""
+    """Return status and sentence of the refusal of a request that no server of ours takes; None if it may pass."""
     headers = scope["headers"]
     if sum(len(name) + len(value) for name, value in headers) > limits.HTTP_HEADER_BYTES:
         return 431, "The headers are too large."  # they came in one piece, else h11 would have refused them
@@ -63,7 +56,7 @@ def local_address(scope: Scope) -> str | None:
 
 
 def _split(host: str) -> tuple[str, int | None]:
-    """Return a host's name and port. Errors: ValueError."""
+    """Errors: ValueError."""
     parts = urlsplit(f"//{host}")
     if not parts.hostname or parts.netloc != host or "@" in host:
         raise ValueError(f"not a host: {host!r}")
@@ -71,8 +64,7 @@ def _split(host: str) -> tuple[str, int | None]:
 
 
 def _plain(name: str) -> str:
-    """Return the one spelling of an address: 127.0.0.1 for `::ffff:127.0.0.1`, localhost for
-    `LOCALHOST.`."""
+    """Return the one spelling of an address: 127.0.0.1 for `::ffff:127.0.0.1`, localhost for `LOCALHOST.`."""
     try:
         address = ipaddress.ip_address(name)
     except ValueError:

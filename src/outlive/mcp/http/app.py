@@ -19,8 +19,7 @@ from outlive import limits
 from outlive.mcp import private_parts
 from outlive.mcp.http.allowed_hosts import AllowedHosts
 from outlive.mcp.http.auth import MESSAGES, RequestChecks
-from outlive.mcp.http.decodable import Decodable
-from outlive.mcp.http.delivery import Deliveries, SseDeliveries
+from outlive.mcp.http.delivery import Posts, SseDeliveries
 from outlive.mcp.http.quotas import CallsAtOnce
 from outlive.mcp.http.refusal import refused
 from outlive.mcp.http.sessions import Sessions
@@ -40,13 +39,9 @@ def app(
     log: Callable[[str], None] = lambda line: None,
     verbose: bool = False,
 ) -> RequestChecks:
-    """Return the ASGI application.
-
-    `stateless`: clients of the handshake era get no session either, so that another replica may
-    answer their next request; they then cannot subscribe to resources. `ended` is called with the
-    id of each session that ends. `log` and `verbose`: see
-    `RequestChecks`.
-    """
+    """Return the ASGI application. `stateless`: clients of the handshake era get no session either, so that another
+    replica may answer their next request; they then cannot subscribe to resources. `ended` is called with the id of
+    each session that ends. `log` and `verbose`: see `RequestChecks`."""
     # RequestChecks does both checks, and knows more about where a connection came in
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server.middleware += [CallsAtOnce(MESSAGES), OwnCode(log)]
@@ -67,14 +62,14 @@ def app(
             Route(STREAMABLE, sessions),
             Route(f"{STREAMABLE}/", sessions),
             stream,
-            Route(MESSAGES, _Post(sse), methods=["POST"]),
+            Route(MESSAGES, sse, methods=["POST"]),
         ],
         exception_handlers={404: _nothing_there},
         lifespan=lambda _app: streamable.run(),
     )
     # A redirect would name http behind a proxy that ends TLS, and the client would send its token there
     inside.router.redirect_slashes = False
-    return RequestChecks(Deliveries(Decodable(inside)), tokens, hosts, log=log, verbose=verbose)
+    return RequestChecks(Posts(inside), tokens, hosts, log=log, verbose=verbose)
 
 
 async def _nothing_there(_request: Request, _error: Exception) -> Response:
@@ -82,32 +77,24 @@ async def _nothing_there(_request: Request, _error: Exception) -> Response:
 
 
 class _Sse:
-    """The transport of protocol 2024-11-05: one stream to the client, and one POST for each of
-    its messages."""
+    """The transport of protocol 2024-11-05: one stream to the client, and one POST for each of its messages, which
+    calls it."""
 
     def __init__(self, server: Server[TaskGroup], checked: TransportSecuritySettings) -> None:
         self._server = server
-        self.deliveries = SseDeliveries()
-        self.transport = SseServerTransport(
+        self._deliveries = SseDeliveries()
+        self._transport = SseServerTransport(
             MESSAGES, security_settings=checked, max_request_body_size=limits.HTTP_BODY_BYTES
         )
 
     async def stream(self, request: Request) -> Response:
-        stream = self.deliveries.stream(private_parts.send_of(request))
+        stream = self._deliveries.stream(private_parts.send_of(request))
         try:
-            async with self.transport.connect_sse(request.scope, request.receive, stream.send) as (read, write):
+            async with self._transport.connect_sse(request.scope, request.receive, stream.send) as (read, write):
                 await self._server.run(read, write, self._server.create_initialization_options())
         finally:
             stream.end()
         return Response()  # the stream was the answer; starlette requires one all the same
 
-
-class _Post:
-    """Takes the messages of SSE clients. A class, since starlette would take a function for a
-    handler of requests."""
-
-    def __init__(self, sse: _Sse) -> None:
-        self._sse = sse
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._sse.transport.handle_post_message(self._sse.deliveries.with_stream(scope), receive, send)
+        await self._transport.handle_post_message(self._deliveries.with_stream(scope), receive, send)

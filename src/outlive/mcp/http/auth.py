@@ -33,8 +33,8 @@ class Admission(AccessToken):
 
 
 class TokenVerifier:
-    """Tells the SDK whose token a request carries. The SDK binds sessions to the answer, so that
-    no token can continue the session of another."""
+    """Tells the SDK whose token a request carries. The SDK binds sessions to that: no token can continue another's
+    session."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -50,11 +50,8 @@ class TokenVerifier:
 
 
 class RequestChecks:
-    """The outermost ASGI application.
-
-    `log` gets a line for each fault that has to be mended and, with `verbose`, for each answer. No
-    line contains a token or a query string.
-    """
+    """The outermost ASGI application. `log` gets a line for each fault that has to be mended and, with `verbose`, for
+    each answer. No line contains a token or a query string."""
 
     def __init__(
         self, app: ASGIApp, tokens: Tokens, hosts: AllowedHosts, *, log: Callable[[str], None], verbose: bool = False

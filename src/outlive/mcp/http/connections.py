@@ -22,9 +22,9 @@ from typing import Any, Protocol
 
 import uvicorn
 from starlette.types import Scope
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from outlive import limits
-from outlive.mcp.private_parts import H11Protocol
 
 # Functions in the `state` of a request's scope
 ABORT = "abort"  # ends the connection at once
@@ -41,24 +41,18 @@ class _Waiting(Protocol):
     def end(self) -> None: ...
 
 
-def tell(scope: Scope, what: str) -> None:
-    """Call ABORT or ADMITTED of a request's connection. Connections of other ASGI servers have
-    neither."""
-    call = scope.get("state", {}).get(what)
-    if call is not None:
-        call()
+def call(scope: Scope, what: str) -> Any:
+    """Call one of these of a request's connection. Connections of other ASGI servers have none."""
+    function = scope.get("state", {}).get(what)
+    return None if function is None else function()
 
 
 _waiting: dict[_Waiting, asyncio.TimerHandle] = {}  # oldest first
 
 
 def _wait(one: _Waiting, late: Callable[[], None]) -> None:
-    """Call `late` if the connection brings no admitted request in time, and bound the number of
-    such connections.
-
-    Beyond that number the oldest is closed: of the strangers or of the connections that are kept
-    for a next request, whichever are more.
-    """
+    """Call `late` if the connection brings no admitted request in time. Beyond a number of such connections the oldest
+    is closed: of the strangers or of those that are kept for a next request, whichever are more."""
     _arrived(one)
     if len(_waiting) >= limits.HTTP_WAITING:
         known = sum(other.known for other in _waiting) * 2 > len(_waiting)
@@ -123,13 +117,13 @@ class Connection(H11Protocol):
 
 
 class SecureConnection(asyncio.Protocol):
-    """A connection that has to agree on TLS first. The handshake is done here, since asyncio
-    would show the connection only after it."""
+    """A connection that has to agree on TLS first. The handshake is done here: asyncio would show the connection only
+    after it."""
 
     known = False
 
     def __init__(self, context: ssl.SSLContext, **how: Any) -> None:
-        """Take uvicorn's arguments of a `Connection` as `how`."""
+        """`how`: uvicorn's arguments of a `Connection`."""
         self._context = context
         self._how = how
 
@@ -178,8 +172,8 @@ class _Early(asyncio.Protocol):
 
 
 class Server(uvicorn.Server):
-    """Sleeps until a signal comes. uvicorn's own loop wakes up ten times a second, to look for
-    the signal and to renew a date header that we do not send."""
+    """Sleeps until a signal comes. uvicorn's own loop wakes up ten times a second, to look for the signal and to renew
+    a date header that we do not send."""
 
     ended_by: int | None = None  # the signal
     _ending: asyncio.Event | None = None

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive
 
 from outlive import limits
 from outlive.mcp.json_safe import decodable
 
 
-class Decodable:
-    """Passes on each body whole. A body that is too long is passed on as it comes, to be refused."""
+def whole(receive: Receive) -> Receive:
+    """Return a function that receives each body whole. A body that is too long comes as it is, to be refused."""
+    ahead: list[Message] = []
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST":
-            await self._app(scope, receive, send)
-            return
-        ahead: list[Message] = []
-
-        async def whole() -> Message:
-            if ahead:
-                return ahead.pop(0)
+    async def next_message() -> Message:
+        if not ahead:
             ahead.extend(await _body(receive))
-            return ahead.pop(0)
+        return ahead.pop(0)
 
-        await self._app(scope, whole, send)
+    return next_message
 
 
 async def _body(receive: Receive) -> list[Message]:

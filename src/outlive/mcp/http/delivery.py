@@ -1,5 +1,4 @@
-"""When the answer to a request over HTTP has been written: not before does its client know what it
-tells."""
+"""When the answer to a request over HTTP has been written: not before does its client know what it tells."""
 
 from __future__ import annotations
 
@@ -12,7 +11,8 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlive import limits
-from outlive.mcp.http.connections import IS_LOST, UNSENT
+from outlive.mcp.http.connections import IS_LOST, UNSENT, call
+from outlive.mcp.http.decodable import whole
 
 Then = Callable[[bool], None]  # takes whether the answer was written
 
@@ -30,8 +30,8 @@ def when_over(scope: Scope, request_id: object, then: Then) -> None:
         delivery.when_over(request_id, then)
 
 
-class Deliveries:
-    """ASGI application that learns of each POST when its answer has been written."""
+class Posts:
+    """ASGI application that receives the body of each POST whole, and learns when its answer has been written."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -44,13 +44,13 @@ class Deliveries:
 
         async def noted(message: Message) -> None:
             is_last = message["type"] == "http.response.body" and not message.get("more_body", False)
-            was_lost = is_last and _ask(scope, IS_LOST)
+            was_lost = is_last and call(scope, IS_LOST)
             await send(message)
             if is_last:
                 delivery.over(written=not was_lost and await _is_drained(scope))
 
         try:
-            await self._app(with_delivery(scope, delivery), receive, noted)
+            await self._app(with_delivery(scope, delivery), whole(receive), noted)
         finally:
             delivery.over(written=False)
 
@@ -59,19 +59,14 @@ def with_delivery(scope: Scope, delivery: object) -> Scope:
     return {**scope, "state": {**scope.get("state", {}), _DELIVERY: delivery}}
 
 
-def _ask(scope: Scope, what: str) -> object:
-    call = scope.get("state", {}).get(what)
-    return call() if call is not None else None
-
-
 async def _is_drained(scope: Scope) -> bool:
     """Wait until the kernel has taken the answer, and return whether it has."""
     with anyio.move_on_after(limits.HTTP_SEND_S):
         waited = False
-        while _ask(scope, UNSENT) and not _ask(scope, IS_LOST):
+        while call(scope, UNSENT) and not call(scope, IS_LOST):
             waited = True
             await anyio.sleep(_LOOK_S)
-        return not (waited and _ask(scope, IS_LOST))
+        return not (waited and call(scope, IS_LOST))
     return False
 
 
@@ -96,8 +91,7 @@ class _OfAnswer:
 
 
 class SseDeliveries:
-    """The deliveries of the streams of protocol 2024-11-05, by session: all answers of a session
-    come on one stream."""
+    """The deliveries of the streams of protocol 2024-11-05, by session: all its answers come on one stream."""
 
     def __init__(self) -> None:
         self._streams: dict[str, OfStream] = {}

@@ -19,8 +19,7 @@ _FIRST_FILE = ".first-token"
 
 
 def first_token(tokens: Tokens) -> str | None:
-    """Make a token where there is none, and return its secret; else None. Errors: config_error,
-    io_error."""
+    """Make a token where there is none, and return its secret; else None. Errors: config_error, io_error."""
     try:
         return None if tokens.all() else tokens.add(_FIRST)[1]
     except OutliveError:
@@ -44,16 +43,15 @@ def url(address: Address, listener: socket.socket) -> str:
 
 
 def client_url(url: str, prefix: str, names: Sequence[str]) -> str:
-    """Return the URL for a client's configuration: behind a proxy it is not the one at which we
-    listen. `names`: under which clients address this server."""
+    """Return the URL for a client's configuration: behind a proxy it is not the one at which we listen. `names`: under
+    which clients address this server."""
     if prefix and names:
         return f"https://{names[0]}{prefix}/mcp"
     return url.partition(" ")[0].replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 
 def greet(url: str, client_url: str, store: Store, tokens: Tokens, first: str | None) -> None:
-    """Tell of the first token, then where the server listens: a reader of the second line finds
-    the token."""
+    """Tell of the first token, then where the server listens: a reader of the second line finds the token."""
     if first is not None:
         _show(client_url, store, first)
     count = len(tokens.all())

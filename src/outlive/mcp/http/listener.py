@@ -59,8 +59,7 @@ class Settings(NamedTuple):
 
 
 def listen(wanted: Address) -> socket.socket:
-    """Return the listening socket. Errors: invalid_argument where it would not be safe;
-    io_error."""
+    """Return the listening socket. Errors: invalid_argument where it would not be safe; io_error."""
     try:
         if wanted.socket:
             return listen_local(wanted.socket)
@@ -87,10 +86,8 @@ def listen(wanted: Address) -> socket.socket:
 
 
 def listen_local(path: str) -> socket.socket:
-    """Return a Unix socket that only this user may connect to (mode 0600).
-
-    The file of a server that has ended is replaced. Errors: OSError.
-    """
+    """Return a Unix socket that only this user may connect to (mode 0600), in place of one whose server has ended.
+    Errors: OSError."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
@@ -126,8 +123,7 @@ def _is_this_machine(address: str) -> bool:
 
 
 def more_files() -> None:
-    """Raise the limit of open files: each connection is one, and the usual 1,024 are soon used
-    up."""
+    """Raise the limit of open files: each connection is one, and the usual 1,024 are soon used up."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:

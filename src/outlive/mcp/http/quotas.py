@@ -1,5 +1,4 @@
-"""Limits for each token at the HTTP server: requests a second, calls at a time, seconds for
-each message."""
+"""Limits for each token at the HTTP server: requests a second, calls at a time, seconds for each message."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.mcp.caller import Request
-from outlive.mcp.http.connections import ABORT, ADMITTED, tell
+from outlive.mcp.http.connections import ABORT, ADMITTED, call
 from outlive.mcp.http.refusal import refused
 from outlive.store.tokens import Tokens
 
@@ -48,8 +47,7 @@ class RateLimit:
 
 
 class TokenQuotas:
-    """ASGI application behind the token check: it refuses requests without a valid token, and
-    bounds the others."""
+    """ASGI application behind the token check: it refuses requests without a valid token, and bounds the others."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens, log: Callable[[str], None]) -> None:
         self._app = app
@@ -73,20 +71,17 @@ class TokenQuotas:
             await refused(429, "Too many calls at a time: wait for one to end.", retry_s=1)(scope, receive, send)
         else:
             self._open[token] = self._open.get(token, 0) + 1
-            tell(scope, ADMITTED)
+            call(scope, ADMITTED)
             try:
-                await self._served(user.access_token.token, scope, receive, send)
+                await self._served(token, scope, receive, send)
             finally:
                 self._open[token] -= 1
                 if not self._open[token]:
                     del self._open[token]
 
     def _refuse_unauthenticated(self, scope: Scope) -> Response:
-        """Return the answer to a request without a valid token.
-
-        The rate limit makes guessing slow; the text tells a person with a new client what it must
-        send.
-        """
+        """Return the answer to a request without a valid token. The rate limit makes guessing slow; the text tells a
+        person with a new client what it must send."""
         peer = scope["client"][0] if scope.get("client") else ""
         bucket = self._peers.setdefault(peer, RateLimit(limits.HTTP_REFUSALS))
         self._peers.move_to_end(peer)
@@ -123,17 +118,16 @@ class TokenQuotas:
             try:
                 await self._app({**scope, _CALLS: calls}, exchange.receive, exchange.send)
             finally:
-                for call in calls:  # the SDK goes on with a call of the handshake era whose client is gone
-                    call.cancel()
+                for one in calls:  # the SDK goes on with a call of the handshake era whose client is gone
+                    one.cancel()
             exchange.over = True
             group.cancel_scope.cancel()
         if exchange.late and not exchange.answered:
             await refused(408, "The request did not arrive in time.")(scope, receive, send)
         elif not exchange.over:
-            tell(scope, ABORT)  # a close would wait until the client has taken the rest
+            call(scope, ABORT)  # a close would wait until the client has taken the rest
 
     async def _until_revoked(self, token: str, scope: anyio.CancelScope) -> None:
-        """End a request when its token is revoked or expires."""
         while True:
             await anyio.sleep(limits.HTTP_REVOKED_S)
             try:
@@ -159,7 +153,6 @@ class CallsAtOnce:
         self._running: Counter[str] = Counter()
 
     async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
-        """Pass a request on. Errors: MCPError when the token has too many calls already."""
         if ctx.request_id is None:  # a notification, which takes no time
             return await call_next(ctx)
         assert ctx.request is not None  # the HTTP request, which has passed the token check

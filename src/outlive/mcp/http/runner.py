@@ -21,8 +21,8 @@ def server(
     certfile: str | None = None,
     keyfile: str | None = None,
 ) -> Server:
-    """Return a server of an application. `lifespan`: it wants to know of its start and end. Errors:
-    invalid_argument for a certificate that cannot be read."""
+    """Return a server of an application. `lifespan`: it wants to know of its start and end. Errors: invalid_argument
+    for a certificate that cannot be read."""
     config = uvicorn.Config(
         application,
         http=Connection,

@@ -15,7 +15,7 @@ from outlive import config, limits
 from outlive.errors import invalid
 from outlive.launch.fork_server_client import start
 from outlive.mcp.http import greeting
-from outlive.mcp.http import listener as listener_module
+from outlive.mcp.http.listener import Address, Beside, Settings, listen, more_files
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.offer import offered
 from outlive.store.root import Store
@@ -24,20 +24,13 @@ from outlive.system import pid1 as first_process
 from outlive.verbs.spec import GlobalOptions
 
 
-def main(values: dict[str, Any], options: GlobalOptions, beside: listener_module.Beside | None = None) -> int:
-    """Serve until a signal ends the process. `values` are the arguments of the verb, `options` the
-    global ones.
-
-    Errors: invalid_argument, config_error, io_error, store_unsafe.
-    """
+def main(values: dict[str, Any], options: GlobalOptions, beside: Beside | None = None) -> int:
+    """Serve until a signal ends the process. Errors: invalid_argument, config_error, io_error, store_unsafe."""
     return _serve(_checked(values, options, beside))
 
 
-def _checked(
-    values: dict[str, Any], options: GlobalOptions, beside: listener_module.Beside | None
-) -> listener_module.Settings:
-    """Return the arguments, checked against each other and with defaults. Errors:
-    invalid_argument."""
+def _checked(values: dict[str, Any], options: GlobalOptions, beside: Beside | None) -> Settings:
+    """Return the arguments, checked against each other and with defaults. Errors: invalid_argument."""
     for name in ("host", "socket", "allow_host"):
         given = values[name]
         if "" in (given if isinstance(given, list) else [given]):
@@ -54,8 +47,8 @@ def _checked(
     port = limits.SERVE_PORT if values["port"] is None else values["port"]
     where = {name: values[name] for name in ("host", "socket", "certfile", "plaintext")}
     names = ("keyfile", "allow_host", "prefix", "workdir", "answers", "stateless")
-    return listener_module.Settings(
-        address=listener_module.Address(port=port, **where),
+    return Settings(
+        address=Address(port=port, **where),
         tools=offered(values["tools"]),
         options=options,
         beside=beside,
@@ -63,7 +56,7 @@ def _checked(
     )
 
 
-def _serve(settings: listener_module.Settings) -> int:
+def _serve(settings: Settings) -> int:
     first_process.leave_it()
     configuration = config.load(os.environ, settings.options.config)
     for line in configuration.ignored:
@@ -78,7 +71,7 @@ def _serve(settings: listener_module.Settings) -> int:
             # Before the limit of open files is raised: jobs inherit the limit that we were given
             launcher = start()
             stack.callback(launcher.close)
-            listener_module.more_files()
+            more_files()
             environment = JobEnvironment(os.environ)
             environment.start()
             gc.disable()  # as in `outlive mcp`
@@ -102,9 +95,8 @@ class _Terminated(BaseException):
     """SIGTERM came while the server was being started."""
 
 
-def _listen(address: listener_module.Address, stack: ExitStack) -> socket.socket:
-    """Return the listening socket; `stack` closes it and deletes its file, and from here on
-    SIGTERM runs `stack`."""
+def _listen(address: Address, stack: ExitStack) -> socket.socket:
+    """Return the listening socket; `stack` closes it and deletes its file, and from here on SIGTERM runs `stack`."""
 
     def terminated(_number: int, _frame: FrameType | None) -> None:
         raise _Terminated
@@ -112,7 +104,7 @@ def _listen(address: listener_module.Address, stack: ExitStack) -> socket.socket
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     signal.signal(signal.SIGTERM, terminated)
     try:
-        listener = listener_module.listen(address)
+        listener = listen(address)
         if address.socket:
             stack.callback(_unlink, address.socket)
         stack.enter_context(listener)

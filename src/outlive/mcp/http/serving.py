@@ -89,8 +89,7 @@ async def _until_stopped(serving: uvicorn.Server, listener: socket.socket, envir
 
 
 def by_token(ctx: Request) -> Caller:
-    """Return the caller that a request's token names. What the client says of itself does not
-    count."""
+    """Return the caller that a request's token names. What the client says of itself does not count."""
     assert ctx.request is not None
     user = ctx.request.user  # set by the token check
     (scope,) = user.access_token.scopes

@@ -1,5 +1,4 @@
-"""Sessions of the handshake era: most clients never end theirs, so the server ends the one that
-is missed least."""
+"""Sessions of the handshake era: most clients never end theirs, so the server ends the one that is missed least."""
 
 from __future__ import annotations
 
@@ -47,7 +46,6 @@ class Sessions:
     """
 
     def __init__(self, app: ASGIApp, ended: Callable[[str], None] = lambda session: None) -> None:
-        """`ended` is called with the id of each session that ends."""
         self._app = app
         self._ended = ended
         self._open: OrderedDict[str, _Session] = OrderedDict()  # the least recently used first
@@ -87,8 +85,7 @@ class Sessions:
                 self._forget(session_id)
 
     async def _opened(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request that may open a session, and note the session if the answer names
-        one."""
+        """Pass on a request that may open a session, and note the session if the answer names one."""
         made: tuple[str, _Session] | None = None
         opened_by = {**scope, "headers": [], "state": {}}
         self._opening += 1
@@ -157,7 +154,5 @@ class Sessions:
 
 
 def _may_open(scope: Scope, headers: dict[bytes, bytes]) -> bool:
-    """Return whether a request may open a session: a POST to /mcp in a protocol of the handshake
-    era."""
     older = headers.get(_VERSION) in {None, *_OLDER}
     return bool(older and scope["method"] == "POST")

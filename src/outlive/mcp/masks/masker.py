@@ -20,8 +20,8 @@ class Masker:
         self.met: set[str] = set()
 
     def finds_any(self, value: object) -> bool:
-        """Return whether any text in a value holds a secret. Most answers hold none, and to look at
-        all of their short texts at once takes a third of the time."""
+        """Return whether any text in a value holds a secret. Most answers hold none, and to look at all of their short
+        texts at once takes a third of the time."""
         text = "\n".join(_texts(value))
         is_masked = self.text(text) != text
         self.met.clear()

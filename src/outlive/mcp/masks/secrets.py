@@ -1,5 +1,5 @@
-"""What a client of a server is not shown: secrets in the texts of answers and notifications. The
-log, and every answer on the command line, has them."""
+"""What a client of a server is not shown: secrets in the texts of answers and notifications. The log, and every answer
+on the command line, has them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _MOST_JOBS = 10_000  # whose secrets a server remembers
 
 
 class Secrets:
-    """The secrets of one server. `environment` returns its own environment, which jobs inherit;
-    `store` the job root, or None before it is opened."""
+    """The secrets of one server. `environment` returns its own environment, which jobs inherit; `store` the job root,
+    or None before it is opened."""
 
     def __init__(
         self, how: str, environment: Callable[[], Mapping[str, str]], store: Callable[[], Store | None]
@@ -36,8 +36,7 @@ class Secrets:
         self._of_jobs: dict[str, frozenset[Value]] = {}
 
     def masker(self, about: object) -> Masker | None:
-        """Return what masks texts about these jobs: an answer that names them, or an id. None:
-        nothing is masked."""
+        """Return what masks texts about these jobs: an answer that names them, or an id. None: nothing is masked."""
         if self._how == NONE:
             return None
         known = set(self._own)
@@ -46,12 +45,10 @@ class Secrets:
         return Masker(known, shapes=self._how == ALL)
 
     def masked(self, text: str, job_id: str) -> str:
-        """Return a text that is to be sent about a job, masked."""
         masker = self.masker(job_id)
         return text if masker is None else masker.text(text)
 
     def masked_members(self, members: Mapping[str, object], job_id: str) -> dict[str, object]:
-        """Return an object that is to be sent about a job, with every text in it masked."""
         masker = self.masker(job_id)
         return dict(members) if masker is None else masker.members(members)
 
@@ -60,8 +57,8 @@ class Secrets:
         return values.of(self._environment())
 
     def _of_job(self, job_id: str) -> frozenset[Value]:
-        """Return the secrets among the variables that a job was given. They do not change, so its
-        definition is read once."""
+        """Return the secrets among the variables that a job was given. They do not change: its definition is read
+        once."""
         known = self._of_jobs.get(job_id)
         if known is None:
             store = self._store()

@@ -25,8 +25,8 @@ _JUDGED_BYTES = 512  # of a value: a job must not make us read all that it print
 
 
 class _Shape(NamedTuple):
-    """`pattern` has one group, which is masked as `label`, with the characters of the class `more`
-    behind it; `judge` says whether that is a secret."""
+    """`pattern` has one group, which is masked as `label`, with the characters of the class `more` behind it; `judge`
+    says whether that is a secret."""
 
     label: str
     pattern: str
@@ -35,8 +35,8 @@ class _Shape(NamedTuple):
 
 
 def _is_mixed(text: str) -> bool:
-    """Return whether this is no name of hyphened words, such as sk-learn-contrib-packages, and of no
-    type of SSH key."""
+    """Return whether this is no name of hyphened words, such as sk-learn-contrib-packages, and of no type of SSH
+    key."""
     return any(char.isdigit() for char in text) and not text.startswith(("sk-ecdsa-", "sk-ssh-"))
 
 
@@ -121,8 +121,8 @@ def _run(more: re.Pattern[bytes], text: bytes, at: int) -> int:
 
 
 def _end_of_key(text: bytes, at: int) -> int:
-    """Return where a private key ends whose first line ends here: with its last line, or, if that
-    is not there, with its lines."""
+    """Return where a private key ends whose first line ends here: with its last line, or, if that is not there, with
+    its lines."""
     another, last = text.find(b"-----BEGIN", at), text.find(b"-----END", at)
     if last >= 0 and (another < 0 or last < another) and re.compile(_BODY).fullmatch(text, at, last):
         return _run(re.compile(_END), text, last)

@@ -35,8 +35,8 @@ def has_secret_name(name: str) -> bool:
 
 
 def is_secret(value: str) -> bool:
-    """Return whether a value can be a secret. Words, numbers, paths and addresses are none, and
-    neither is what stands for a value, such as $NAME."""
+    """Return whether a value can be a secret. Words, numbers, paths and addresses are none, nor is what stands for a
+    value, as $NAME."""
     if len(value) < LEAST_CHARS or "://" in value:
         return False
     if _WORD.fullmatch(value) or _NUMBER.fullmatch(value) or is_reference(value):

@@ -44,8 +44,7 @@ REMOVED = "removed"  # instead of a state: the job does not exist
 
 
 class _Followed:
-    """A job whose end its client does not know yet. `signalled`: the client itself sent it a
-    signal."""
+    """A job whose end its client does not know yet. `signalled`: the client itself sent it a signal."""
 
     def __init__(self, session: ServerSession) -> None:
         self.session = session
@@ -55,8 +54,7 @@ class _Followed:
 
 
 class Channel:
-    """Follows the jobs that clients start through this server, until each client knows of the
-    end."""
+    """Follows the jobs that clients start through this server, until each client knows of the end."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -128,8 +126,7 @@ class Channel:
                 await self._send(followed.session, job, self._words(status, job), _meta(status, history.FINISHED))
 
     async def _status(self, caller: Caller, job: JobDir) -> Answer:
-        """Return the answer of status, or the state REMOVED alone if the job was removed before
-        or during the look."""
+        """Return the answer of status, or the state REMOVED alone if the job was removed before or during the look."""
         try:
             status = await self._calls.show("status", caller, job_id=job.job_id)
         except OutliveError:
@@ -141,11 +138,12 @@ class Channel:
     def _words(self, status: Answer, job: JobDir) -> str:
         if status["state"] == REMOVED:
             return f"{_name(status)} was removed, with its output."
-        return f"{_name(status)}: {sentences.ended(status)}{self._last_line(job)} {self._next(job.job_id)}"
+        return (
+            f"{_name(status)}: {sentences.ending(status).rstrip('.')}.{self._last_line(job)} {self._next(job.job_id)}"
+        )
 
     async def _tell_hits(self, caller: Caller, status: Answer, job: JobDir, followed: _Followed) -> None:
-        """Send one message for all watch hits since the last look, except lines that the client
-        has read itself."""
+        """Send one message for all watch hits since the last look, except lines that the client has read itself."""
         ctx = self._calls.observer(caller)
         ctx.client = caller.client
         fresh, followed.offset = history.read(job, offset=followed.offset)
@@ -183,8 +181,7 @@ def _name(status: Answer) -> str:
 
 
 def _meta(status: Answer, event: str) -> dict[str, str]:
-    """Return the metadata of a message. Clients make attributes of it, so names are plain and
-    values are strings."""
+    """Return the metadata of a message. Clients make attributes of it: names are plain, values are strings."""
     names = ("job_id", "name", "state", "reason", "exit_code", "signal")
     values = {name: status[name] for name in names if status.get(name) is not None}
     return {"event": event} | {name: str(value) for name, value in values.items()}

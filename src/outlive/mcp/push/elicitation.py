@@ -39,8 +39,8 @@ _APPROVE, _ALWAYS, _DENY = _CHOICES = ("approve", "approve always", "deny")
 
 @cache
 def has_user() -> bool:
-    """Return whether the client may have a user. The client of a server inside a job may be that
-    job itself, which approves nothing."""
+    """Return whether the client may have a user. The client of a server inside a job may be that job, which approves
+    nothing."""
     return not is_in_job()
 
 
@@ -99,8 +99,8 @@ _SCHEMA: dict[str, object] = {
 
 
 def answer_of(result: object) -> tuple[str, bool, str | None] | None:
-    """Return the state that the user's answer means, whether it is for always, and the reason; None
-    for a form that was closed without an answer."""
+    """Return the state that the user's answer means, whether it is for always, and the reason; None for a form that was
+    closed without an answer."""
     if not isinstance(result, types.ElicitResult) or result.action == "cancel":
         return None
     content = result.content or {}
@@ -113,9 +113,8 @@ def answer_of(result: object) -> tuple[str, bool, str | None] | None:
 
 
 def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, object]:
-    """Return the `inputRequests` of a task whose job has not started for want of an approval. They
-    are empty if it was answered, for another client than the starter of the job, and for one
-    that approves nothing."""
+    """Return the `inputRequests` of a task whose job has not started for want of an approval: none if it was answered,
+    for another client than the starter of the job, and for one that approves nothing."""
     rights = about.rights
     if rights is None or not has_user() or not rights.allows(EXEC) or not rights.approves:
         return {}
@@ -142,8 +141,8 @@ def answer_to_task(response: object) -> tuple[str, bool, str | None] | None:
 
 
 async def ask(ctx: Request, call: Context, definition: Definition) -> None:
-    """Show the form while the job waits, and write the user's answer down. A client that cannot be
-    asked leaves the question to a person at a terminal."""
+    """Show the form while the job waits, and write the user's answer down. A client that cannot be asked leaves the
+    question to a person at a terminal."""
     try:
         job = lookup.open_known(call, definition.job_id)
     except OutliveError:  # removed meanwhile
@@ -185,5 +184,4 @@ _LOOK_S = 0.5
 
 
 def by(owner: str) -> str:
-    """Return who answers: the user of this client."""
     return f"the user of {owner}"

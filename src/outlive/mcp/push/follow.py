@@ -15,13 +15,10 @@ from outlive.store.job_dir import JobDir
 
 
 async def changes(job: JobDir, *, output: bool, every_s: float) -> AsyncGenerator[None]:
-    """Yield once at the start, and then after each change of the job's state or events, with
-    `output` of its output too.
-
-    Yield at most once in `every_s` seconds. End when the job is over or was removed; the last item
-    comes after the last change. This costs one connection to the job's supervisor, and no CPU while
-    nothing happens. The caller closes the job afterwards.
-    """
+    """Yield once at the start, then after each change of the job's state or events, with `output` of its output too, at
+    most once in `every_s` seconds. End when the job is over or was removed; the last item comes after the last change.
+    This costs one connection to the job's supervisor, and no CPU while nothing happens. The caller closes the job
+    afterwards."""
     line = ControlClient(job, output=output)
     try:
         while True:

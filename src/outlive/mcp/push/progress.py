@@ -1,5 +1,5 @@
-"""Progress notifications of a call that blocks, for clients that ask: its duration, and the last
-line of the job, or how far a call is that works on many jobs."""
+"""Progress notifications of a call that blocks, for clients that ask: its duration, and the last line of the job, or
+how far a call is that works on many jobs."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ _LOOKED_AT = 32  # of the jobs that a call waits for; each look opens some files
 
 
 def reporter(ctx: Request) -> Report | None:
-    """Return the function that notifies the client of this request, None if the client did not
-    ask for progress."""
+    """Return the function that notifies the client of this request, None if it did not ask for progress."""
     wanted = (ctx.meta or {}).get("progress_token") is not None
     return ctx.session.report_progress if wanted else None
 
@@ -82,8 +81,8 @@ def _how_far(ctx: Context) -> str:
 
 
 def message_of(ctx: Context, args: Mapping[str, object], secrets: Secrets) -> str:
-    """Return the last line of the job that the call is about, with secrets masked; of several jobs
-    that of the job that printed last, behind its short id."""
+    """Return the last line of the job that the call is about, with secrets masked; of several jobs that of the job that
+    printed last, behind its short id."""
     jobs = [ctx.job_id] if ctx.job_id else ctx.awaited[:_LOOKED_AT] or [str(args.get("job"))]
     last_lines = [line for line in (_last_line(ctx, job) for job in jobs) if line is not None]
     if not last_lines:

@@ -1,5 +1,4 @@
-"""Jobs as resources: `job://ID`, `job://ID/output` and `job://ID/events`, with the answers of
-the verbs as content."""
+"""Jobs as resources: `job://ID`, `job://ID/output` and `job://ID/events`, with the answers of the verbs as content."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from outlive.core.members import entries_of, text_of
 from outlive.errors import OutliveError
 from outlive.mcp.apps.declaration import VIEW_URI
 from outlive.mcp.caller import CallerOf, Request
-from outlive.mcp.json_safe import encodable, encodable_members
+from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.masks.secrets import COUNT, masked_answer
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.text import sentences
@@ -61,8 +60,7 @@ class Place(NamedTuple):
 
 
 def place_of(uri: str) -> Place:
-    """Return what a URI names. Errors: MCPError, as the protocol wants for a resource that does
-    not exist."""
+    """Return what a URI names. Errors: MCPError, as the protocol wants for a resource that does not exist."""
     # Clients that parse URIs write them again with a lower-case host, or with a slash at the end
     match = _URI.fullmatch(uri)
     if match is not None:
@@ -83,7 +81,8 @@ def refusing(uri: str) -> Iterator[None]:
     except OutliveError as error:
         code = types.INVALID_PARAMS if error.code in _NOWHERE else types.INTERNAL_ERROR
         words = f"{error.code}: {error.message}" + (f" {error.hint}" if error.hint else "")
-        raise MCPError(code, words, encodable({"uri": uri, "code": error.code, **(error.details or {})})) from error
+        details = encodable_members({"uri": uri, "code": error.code, **(error.details or {})})
+        raise MCPError(code, words, details) from error
 
 
 class Resources:

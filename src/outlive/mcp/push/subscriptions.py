@@ -65,11 +65,8 @@ class _Follower:
 
 
 class Followers:
-    """Follows each resource once for all its subscriptions, and publishes the changes on a bus.
-
-    Each wall has a bus of its own, since the same short URI may name different jobs on its two
-    sides.
-    """
+    """Follows each resource once for all its subscriptions, and publishes the changes on a bus. Each wall has a bus of
+    its own: the same short URI may name different jobs on its two sides."""
 
     def __init__(self, calls: Calls) -> None:
         self._buses: dict[str | None, InMemorySubscriptionBus] = {}
@@ -80,11 +77,8 @@ class Followers:
         return self._buses.setdefault(caller.wall, InMemorySubscriptionBus())
 
     def hold(self, group: TaskGroup, uri: str, caller: Caller) -> None:
-        """Follow a resource until it was released as often as held.
-
-        A job that is over gets one update, and is not followed. Errors: MCPError if the URI names
-        no resource or no job, or if too many resources are followed.
-        """
+        """Follow a resource until it was released as often as held. A job that is over gets one update, and is not
+        followed. Errors: MCPError if the URI names no resource or no job, or if too many resources are followed."""
         ctx = self._calls.observer(caller)
         with refusing(uri), lookup.open_by_id(ctx, place_of(uri).job) as job:
             inspection = adoption.inspect_and_adopt(ctx, job)
@@ -135,10 +129,8 @@ class Followers:
                     known = now
 
     def _inspect(self, job: JobDir, part: str, caller: Caller) -> tuple[object, bool]:
-        """Return (a value that differs after a change, whether the job is over).
-
-        A job that has lost its supervisor gets a new one by this.
-        """
+        """Return a value that differs after a change, and whether the job is over. A job that has lost its supervisor
+        gets a new one by this."""
         if not job.is_in_place():
             return "removed", True
         try:
@@ -154,11 +146,8 @@ class Followers:
 
 
 class ListenRequests:
-    """`subscriptions/listen`: follows what a stream asks for as long as the stream is open.
-
-    The acknowledgement names only what will be told: no lists, which we do not follow, and no job
-    that does not exist.
-    """
+    """`subscriptions/listen`: follows what a stream asks for as long as the stream is open. The acknowledgement names
+    only what will be told: no lists, which we do not follow, and no job that does not exist."""
 
     def __init__(self, followers: Followers, caller_of: CallerOf) -> None:
         self._followers = followers
@@ -193,8 +182,8 @@ class ListenRequests:
 
 
 class _Subscription:
-    """One resource and one client of the handshake era. One update that waits to be sent stands
-    for all that came meanwhile."""
+    """One resource and one client of the handshake era. One update that waits to be sent stands for all that came
+    meanwhile."""
 
     def __init__(self, followers: Followers, caller: Caller, session: ServerSession, uri: str) -> None:
         self._followers = followers
@@ -228,8 +217,7 @@ class _Subscription:
 
 
 class Subscriptions:
-    """`resources/subscribe` and `resources/unsubscribe`. A subscription ends with its
-    connection."""
+    """`resources/subscribe` and `resources/unsubscribe`. A subscription ends with its connection."""
 
     def __init__(self, followers: Followers, caller_of: CallerOf) -> None:
         self._followers = followers
@@ -237,7 +225,6 @@ class Subscriptions:
         self._of: dict[Connection, dict[str, _Subscription]] = {}
 
     async def subscribe(self, ctx: Request, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        """Errors: MCPError for what is no resource or no job."""
         connection = connection_of(ctx)
         if params.uri not in self._of.get(connection, {}):
             caller = self._caller_of(ctx)

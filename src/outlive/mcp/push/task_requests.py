@@ -12,7 +12,7 @@ from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
-from outlive.core.members import object_of
+from outlive.answers.permission import is_pending
 from outlive.mcp.caller import Request, client_of
 from outlive.mcp.introduction import TASKS
 from outlive.mcp.tools.arguments import fold
@@ -21,8 +21,7 @@ _WAKES = frozenset({"claude-code"})  # clients that go on beside a task, and cal
 
 
 def declared(ctx: Request) -> bool:
-    """Return whether this request declares the extension. Protocols with a handshake have no
-    shape for a task."""
+    """Return whether this request declares the extension. Protocols with a handshake have no shape for a task."""
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return False
     capabilities = ctx.session.client_capabilities
@@ -30,8 +29,8 @@ def declared(ctx: Request) -> bool:
 
 
 def is_task(ctx: Request, arguments: Mapping[str, object], answer: Mapping[str, object], *, exec_alone: bool) -> bool:
-    """Return whether a call with these arguments, which made the job of this answer, is
-    answered with a task. A job that waits for input may still be none (see above)."""
+    """Return whether a call with these arguments, which made the job of this answer, is answered with a task
+    (tasks.py). A job that waits for input may still be none."""
     pending = is_pending(answer)
     if not (pending or answer.get("state") == "running") or not declared(ctx):
         return False
@@ -43,14 +42,8 @@ def is_task(ctx: Request, arguments: Mapping[str, object], answer: Mapping[str, 
     return can_ask(ctx) if pending else not _has(arguments, "until")
 
 
-def is_pending(answer: Mapping[str, object]) -> bool:
-    """Return whether the job of an answer waits for approval."""
-    return answer.get("state") == "created" and object_of(answer, "approval").get("state") == "pending"
-
-
 def require(ctx: Request) -> None:
-    """Refuse a request of a protocol with a handshake (method not found), or without the
-    extension (-32021)."""
+    """Refuse a request of a protocol with a handshake (method not found), or without the extension (-32021)."""
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         raise MCPError(types.METHOD_NOT_FOUND, "Method not found", data=ctx.method)
     if not declared(ctx):
@@ -59,11 +52,8 @@ def require(ctx: Request) -> None:
 
 
 def check(ctx: Request, task_id: str) -> None:
-    """Refuse what `require` refuses, and over HTTP an Mcp-Name header that does not name the task
-    (-32020).
-
-    Proxies route by that header.
-    """
+    """Refuse what `require` refuses, and over HTTP an Mcp-Name header, by which proxies route, that does not name the
+    task (-32020)."""
     require(ctx)
     headers = getattr(ctx.request, "headers", None)  # the HTTP request; None on stdio
     if headers is not None and decode_header_value(headers.get(MCP_NAME_HEADER)) != task_id:
@@ -71,8 +61,8 @@ def check(ctx: Request, task_id: str) -> None:
 
 
 def can_ask(ctx: Request) -> bool:
-    """Return whether this client can show its user a form. (`elicitation: {}`, as of all clients
-    before 2025-11-25, means the form mode.)"""
+    """Return whether this client can show its user a form. (`elicitation: {}`, as of all clients before 2025-11-25,
+    means the form mode.)"""
     capabilities = ctx.session.client_capabilities
     asking = capabilities.elicitation if capabilities is not None else None
     return asking is not None and (asking.form is not None or asking.url is None)

@@ -48,11 +48,8 @@ ANSWER = "input"  # the one field of the form
 
 
 class TaskView:
-    """Makes tasks of the jobs of one server.
-
-    `result` makes a tool's result of an envelope, for the client of this name. `show` says how `exec` shows output by default:
-    max_bytes, tail_lines and raw of jobs/starting/answer.py. `secrets` are masked.
-    """
+    """Makes tasks of the jobs of one server. `result` makes a tool's result of an envelope, for the client of this
+    name. `show` says how `exec` shows output by default. `secrets` are masked."""
 
     def __init__(
         self,
@@ -65,8 +62,7 @@ class TaskView:
         self._secrets = secrets
 
     def of(self, ctx: Context, job: JobDir, *, asks: bool, client: str | None = None) -> dict[str, object]:
-        """Return a DetailedTask as JSON for the client of this name. `asks`: it can put a question to
-        its user."""
+        """Return a DetailedTask as JSON for the client of this name. `asks`: it can put a question to its user."""
         inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
             last = ends.last_line(output)
@@ -171,8 +167,7 @@ def _message(inspection: Inspection, job: JobDir, status: str, last: str | None,
 
 
 def _sendable(words: str) -> str:
-    """Return the text without lone surrogates, which would end the SDK's writer: a name may not
-    be UTF-8."""
+    """Return the text without lone surrogates, which would end the SDK's writer: a name may not be UTF-8."""
     return words.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -185,8 +180,7 @@ def _updated_at(inspection: Inspection, output_s: float | None) -> str:
 
 
 def _ttl_ms(ctx: Context, inspection: Inspection) -> int:
-    """Return the time to live, from creation: `gc` counts from the end of a job, and deletes no
-    running one."""
+    """Return the time to live, from creation: `gc` counts from the end of a job, and deletes no running one."""
     retention = duration_ms(ctx.config.get("gc", "older_than"), "gc.older_than")
     return _age_ms(inspection) + retention
 

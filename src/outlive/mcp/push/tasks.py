@@ -22,7 +22,7 @@ an isolation wall is between the caller and the job. `task_view` says what a tas
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import cached_property, partial
@@ -39,6 +39,7 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY, InMemorySubscriptionBus, ListenHandler
 
 from outlive import limits
+from outlive.answers.permission import is_pending
 from outlive.core.ids import is_id
 from outlive.core.members import object_of
 from outlive.core.records import CONTROL, READ
@@ -50,7 +51,7 @@ from outlive.mcp import threads
 from outlive.mcp.caller import CallerOf, Request, client_of
 from outlive.mcp.introduction import TASKS
 from outlive.mcp.push import elicitation, follow
-from outlive.mcp.push.task_requests import can_ask, check, is_pending, is_task, require, wakes
+from outlive.mcp.push.task_requests import can_ask, check, is_task, require, wakes
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, is_unapproved, questions
 from outlive.mcp.push.waits import WAIT, Wait, Waits, is_wait, job_of
 from outlive.mcp.tools.call import Calls
@@ -85,14 +86,13 @@ def install(
     *,
     result: Callable[[dict[str, object], str | None], types.CallToolResult],
     caller_of: CallerOf,
-    tools: Collection[str] = (EXEC,),
 ) -> None:
     """Add the extension to a server.
 
     This comes last, since it wraps the handlers of tools/call and subscriptions/listen. `result`
-    makes a tool's result of an envelope for the client of this name; `tools` are the tools that start a job.
+    makes a tool's result of an envelope for the client of this name.
     """
-    tasks = Tasks(calls, waits, result, caller_of, tools)
+    tasks = Tasks(calls, waits, result, caller_of)
     server.extensions[TASKS] = tasks.settings()
     for binding in tasks.methods():
         server.add_request_handler(binding.method, binding.params_type, binding.handler)
@@ -115,12 +115,10 @@ class Tasks(Extension):
         waits: Waits,
         result: Callable[[dict[str, object], str | None], types.CallToolResult],
         caller_of: CallerOf,
-        tools: Collection[str],
     ) -> None:
         self._calls = calls
         self._waits = waits
         self._caller_of = caller_of
-        self._tools = frozenset(tools)
         self._result = result
         self._answering: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()  # by task, while it is answered
 
@@ -143,11 +141,13 @@ class Tasks(Extension):
         answer = await call_next(ctx)
         started = answer.structured_content if isinstance(answer, types.CallToolResult) else None
         if isinstance(started, dict) and WAIT in started:
-            return {"resultType": "task", **self._of_wait(ctx, self._known(ctx, started[WAIT]))}
-        if params.name not in self._tools:
-            return answer
+            begun = self._waits.get(started[WAIT], self._caller_of(ctx))
+            assert begun is not None
+            return {"resultType": "task", **self._of_wait(ctx, begun)}
         alone = self._calls.tools.exec_alone
-        if not isinstance(started, dict) or not is_task(ctx, params.arguments or {}, started, exec_alone=alone):
+        if params.name != EXEC or not isinstance(started, dict):
+            return answer
+        if not is_task(ctx, params.arguments or {}, started, exec_alone=alone):
             return answer
         task = self._of(self._context(ctx), started["job_id"], ctx)
         if "result" in task:  # it has ended since
@@ -165,8 +165,8 @@ class Tasks(Extension):
         return self._of(self._context(ctx), params.task_id, ctx) if wait is None else self._of_wait(ctx, wait)
 
     async def cancel(self, ctx: Request, params: TaskParams) -> HandlerResult:
-        """Kill the job in the caller's name, but for a call of `wait`, which is ended alone. The answer
-        does not wait for the end, which may take the grace."""
+        """Kill the job in the caller's name, but for a call of `wait`, which is ended alone. The answer does not wait
+        for the end."""
         check(ctx, params.task_id)
         wait = self._waits.get(params.task_id, self._caller_of(ctx))
         if wait is not None:
@@ -213,8 +213,7 @@ class Tasks(Extension):
     # --- notifications ---
 
     def listening(self, others: Listen) -> Listen:
-        """Return the handler of subscriptions/listen. `others` serves all but tasks, on the same
-        stream."""
+        """Return the handler of subscriptions/listen. `others` serves all but tasks, on the same stream."""
 
         async def listen(ctx: Request, params: types.SubscriptionsListenRequestParams) -> HandlerResult:
             wanted = _task_ids(params)
@@ -273,11 +272,6 @@ class Tasks(Extension):
 
     # --- the call that waits, and the job ---
 
-    def _known(self, ctx: Request, task_id: str) -> Wait:
-        wait = self._waits.get(task_id, self._caller_of(ctx))
-        assert wait is not None  # it was begun by this request
-        return wait
-
     def _of_wait(self, ctx: Request, wait: Wait) -> dict[str, object]:
         task = wait.shown()
         if wait.answer is None:
@@ -329,8 +323,7 @@ async def _notify(ctx: Request, task: dict[str, object]) -> None:
 
 
 class _Acknowledging:
-    """A session that adds the tasks to the acknowledgement, which `ListenHandler` sends first on
-    a stream."""
+    """A session that adds the tasks to the acknowledgement, which `ListenHandler` sends first on a stream."""
 
     def __init__(self, session: ServerSession, task_ids: list[str], then: Callable[[], None]) -> None:
         self._session = session
@@ -374,12 +367,9 @@ def _task_ids(params: types.SubscriptionsListenRequestParams) -> list[str]:
 
 
 def _typed(response: object) -> str | None:
-    """Return what to type for a response to a form: a line, "" for the end of input, None for
-    nothing.
-
-    The name of the value does not count: the specification's own example answers under another name
-    than the form asks for. Errors: -32602.
-    """
+    """Return what to type for a response to a form: a line, "" for the end of input, None for nothing. The name of the
+    value does not count: the specification's own example answers under another one than the form asks for. Errors:
+    -32602."""
     action = response.get("action") if isinstance(response, dict) else None
     if action in ("decline", "cancel"):
         return "" if action == "decline" else None
@@ -399,8 +389,7 @@ async def _type(about: Context, job: JobDir, response: object) -> None:
 
 
 async def _doing(work: Callable[[], object], *, unless: str) -> None:
-    """Run what may block. The error code `unless` means that nothing was left to do. Errors:
-    -32603."""
+    """Run what may block. The error code `unless` means that nothing was left to do. Errors: -32603."""
     try:
         await threads.run(work)
     except OutliveError as error:

@@ -38,7 +38,7 @@ class Wait:
         self.id = ""
         self.answer: dict[str, object] | None = None
         self.over = anyio.Event()
-        self.ctx: Context | None = None  # of the call, once it has begun
+        self.ctx: Context | None = None  # of the call
         self._scope = anyio.CancelScope()
         self._created_at = self._updated_at = timestamp()
 
@@ -47,6 +47,9 @@ class Wait:
             self.answer = await call(self)
         self._updated_at = timestamp()
         self.over.set()
+
+    def begin(self, ctx: Context) -> None:
+        self.ctx = ctx
 
     def cancel(self) -> None:
         self._scope.cancel()
@@ -117,7 +120,6 @@ class Waits:
 
 
 def job_of(task_id: str) -> str:
-    """Return the id of the job of a task."""
     return task_id.partition(_MARK)[0]
 
 

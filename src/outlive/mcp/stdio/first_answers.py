@@ -65,11 +65,9 @@ class FirstAnswers:
     def to(
         self, line: bytes, *, waiting: bool = False, has_jobs: Callable[[str | None], bool] | None = None
     ) -> bytes | None:
-        """Return the answer to a message, b"" where none is due, None if the SDK has to answer.
-
-        `waiting`: an earlier message waits, which a notification may be about. `has_jobs(client)`
-        tells whether a client of this name may have jobs; it may take its time.
-        """
+        """Return the answer to a message, b"" where none is due, None if the SDK has to answer. `waiting`: an earlier
+        message waits, which a notification may be about. `has_jobs(client)` tells whether a client of this name may
+        have jobs; it may take its time."""
         self._has_jobs = has_jobs
         if isinstance(line, TooLong):
             return _error(id_in(line), malformed.INVALID_REQUEST, TOO_LONG)
@@ -235,8 +233,7 @@ def _is_capabilities(capabilities: object) -> bool:
 
 
 def decoded(line: bytes) -> Any:
-    """Return the content of a line. What is no UTF-8 in it, and half a character, is replaced. Errors:
-    ValueError."""
+    """Return the content of a line. What is no UTF-8 in it, and half a character, is replaced. Errors: ValueError."""
     try:
         try:
             return fastjson.loads(line)
@@ -260,8 +257,8 @@ def refusal(line: bytes, message: str) -> bytes:
 
 
 def id_in(line: TooLong) -> int | str | None:
-    """Return the id of a request of which the beginning and the end are known; None if neither
-    has it. Some clients write it first, some last."""
+    """Return the id of a request of which the beginning and the end are known; None if neither has it. Some clients
+    write it first, some last."""
     text, string = line.decode("utf-8", "replace"), r'"(?:[^"\\]|\\.)*"'
     number = rf'"id"\s*:\s*(-?\d+|{string})'
     others = rf'(?:"(?:jsonrpc|method)"\s*:\s*{string}\s*,\s*)*'

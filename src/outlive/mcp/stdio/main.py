@@ -22,8 +22,7 @@ _GONE = (
 
 
 def main(values: dict[str, Any], options: GlobalOptions) -> int:
-    """Serve until the client closes stdin, and return 0. `values` are the arguments of the verb,
-    `options` the global ones. Errors: invalid_argument, config_error, io_error."""
+    """Serve until the client closes stdin, and return 0. Errors: invalid_argument, config_error, io_error."""
     names = ("channel", "isolate", "answers")
     settings = Settings(offered(values["tools"]), options.root, **{name: values[name] for name in names})
     configuration = config.load(os.environ, options.config)
@@ -49,7 +48,6 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
 
 
 def _serve_rest(session: Session) -> None:
-    """Let the SDK serve the connection from here on, until the client closes it."""
     session.prepare()
     gc.disable()  # the imports make half a million objects and keep them: collecting in between costs 50 ms
     try:

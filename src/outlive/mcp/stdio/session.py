@@ -69,11 +69,9 @@ class Session:
         self.front = first_answers.FirstAnswers(about, self._tools)
 
     def serve_first(self) -> bool:
-        """Answer until the SDK is needed, and return whether it is; else the client is gone.
-
-        What the SDK has to answer waits until everything else that came with it is answered:
-        Claude Code lists resources right before it lists tools.
-        """
+        """Answer until the SDK is needed, and return whether it is; else the client is gone. What the SDK has to answer
+        waits until everything else that came with it is answered: Claude Code lists resources right before it lists
+        tools."""
         waiting: list[bytes] = []
         while True:
             lines, self.wire.lines = self.wire.lines, []
@@ -101,8 +99,7 @@ class Session:
             self.wire.read()
 
     def _answered_slowly(self, lines: list[bytes]) -> list[bytes]:
-        """Answer with a look at the jobs, and return the lines from the first line that the SDK has to
-        answer."""
+        """Answer with a look at the jobs, and return the lines from the first one that the SDK has to answer."""
         for number, line in enumerate(lines):
             answer = self.front.to(line, has_jobs=self._has_jobs)
             if answer is None:
@@ -111,8 +108,7 @@ class Session:
         return []
 
     def _quiet_ms(self) -> int | None:
-        """Return how long the client has to be silent before other things are done; None: until
-        its first request."""
+        """Return how long the client has to be silent before other things are done; None: until its first request."""
         if self.front.listed:
             return 0
         return _QUIET_MS if self.front.replay else None
@@ -144,8 +140,7 @@ class Session:
         return listing.tools(verbs.load(offer.RUN), process, offers, self.config, audience)
 
     def _has_jobs(self, client: str | None) -> bool:
-        """Return whether this client may have a job to list. It has one if that is not quickly
-        found out."""
+        """Return whether this client may have a job to list. It has one if that is not quickly found out."""
 
         caller = on_stdio(client, os.environ, isolate=self.settings.isolate)
         try:

@@ -44,11 +44,9 @@ _CANCELLED = "notifications/cancelled"
 async def streams(
     wire: Wire, front: FirstAnswers, sent_answer: Callable[[int | str], None]
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], MemoryObjectSendStream[SessionMessage]]]:
-    """Yield the streams that the SDK's server reads messages from and writes them to.
-
-    The server first gets `front.replay`, whose requests are answered already. `sent_answer` is
-    called with the id of each request whose answer has been written.
-    """
+    """Yield the streams that the SDK's server reads messages from and writes them to. It first gets `front.replay`,
+    whose requests are answered already. `sent_answer` is called with the id of each request whose answer has been
+    written."""
     received_to, received = anyio.create_memory_object_stream["Received"]()
     sent, sent_from = anyio.create_memory_object_stream[SessionMessage]()
     requests = _Requests()
@@ -59,11 +57,8 @@ async def streams(
 
 
 class _Requests:
-    """The requests that the SDK has and whose answers are not written yet, by id.
-
-    The SDK would take any number of them: a client that sends ten thousand and reads no answer would
-    cost half a gigabyte.
-    """
+    """The requests that the SDK has and whose answers are not written yet, by id. The SDK would take any number of
+    them: a client that sends ten thousand and reads no answer would cost half a gigabyte."""
 
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()

@@ -38,11 +38,8 @@ class Wire:
 
     @classmethod
     def of_stdio(cls) -> Wire:
-        """Return the connection on stdin and stdout.
-
-        From here on fd 0 is /dev/null and fd 1 is stderr, so that nothing else in this process
-        reads what the client sends, or writes between our answers.
-        """
+        """Return the connection on stdin and stdout. From here on fd 0 is /dev/null and fd 1 is stderr, so that nothing
+        else in this process reads what the client sends, or writes between our answers."""
         wire = cls(*(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE_FD) for fd in (0, 1)))
         null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         os.dup2(null, 0)
@@ -85,8 +82,7 @@ class Wire:
         self._begun, self._begun_bytes = [], 0
 
     def write_some(self, data: memoryview) -> int:
-        """Write what can be written without waiting, and return how many bytes that is. Errors:
-        OSError."""
+        """Write what can be written without waiting, and return how many bytes that is. Errors: OSError."""
         done = 0
         while done < len(data) and _is_ready(self.outgoing, select.POLLOUT, 0):
             try:

@@ -1,39 +1,29 @@
-"""Check what a client sent against the declaration of the verb; nothing unchecked reaches an
-action.
-
-Names may be in snake_case, in camelCase or with hyphens. Numbers and booleans may be strings. null
-counts as absent. Errors: invalid_argument, in words of ours. Message and `details.field` name the
-argument as the caller wrote it.
-"""
+"""Check what a client sent against the declaration of the verb; nothing unchecked reaches an action. Names may be in
+snake_case, in camelCase or with hyphens; null counts as absent. Errors: invalid_argument, in words of ours, which name
+the argument as the caller wrote it."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from outlive.errors import OutliveError, invalid
 from outlive.mcp.tools import values
 from outlive.mcp.tools.offer import accepted, default_of
 from outlive.verbs import meaning
-from outlive.verbs.spec import Arg, Verb, check_texts
+from outlive.verbs.spec import Verb, check_texts
 from outlive.verbs.spelling import MCP, spelled
 
 
 def fold(name: str) -> str:
-    """Return what all spellings of a name have in common: sinceseq for since_seq, sinceSeq and
-    since-seq."""
+    """Return what all spellings of a name have in common: sinceseq for since_seq, sinceSeq and since-seq."""
     return name.replace("_", "").replace("-", "").lower()
 
 
 class Reader:
-    """Reads the arguments of one verb, which messages call `shown`: `exec`, `process log`.
-
-    `defaults` by name over MCP, in the units of the action, replace the declared ones. `elsewhere`
-    maps the fold of a name to the calls that take it.
-    """
+    """Reads the arguments of one verb, which messages call `shown`: `exec`, `process log`. `defaults` by name over MCP,
+    in the units of the action, replace the declared ones. `elsewhere` maps the fold of a name to the calls that take
+    it."""
 
     def __init__(
         self,
@@ -53,19 +43,15 @@ class Reader:
         for arg in (*self._args.values(), *self.verb.args):  # two may share a parameter: the one over MCP counts
             self._fallbacks.setdefault(arg.name, self._defaults.get(arg.mcp, default_of(arg)))
         self._mutable = [name for name, value in self._fallbacks.items() if isinstance(value, (list, dict))]
-        self._model: type[BaseModel] | None = (
-            None  # made when needed: that takes a millisecond, and most verbs are never called
-        )
 
     def read(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return every argument of the action by its parameter, with defaults. Errors:
-        invalid_argument."""
+        """Return every argument of the action by its parameter, with defaults. Errors: invalid_argument."""
         sent = self._named(given)
         try:
             # Before pydantic, which has words of its own for half a character; and after it what it
             # made: an array or object may have been sent as the text of one
             self._check_texts(sent)
-            checked = self._checked(sent)
+            checked = {name: values.checked(arg, sent[name]) for name, arg in self._args.items() if name in sent}
             self._check_texts({name: value for name, value in checked.items() if value is not sent[name]})
             missing = [name for name, arg in self._args.items() if arg.required and name not in checked]
             if missing:
@@ -84,7 +70,6 @@ class Reader:
         return {self._names[fold(name)].name: name for name in given if fold(name) in self._names}
 
     def _named(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return the values by the declared names of their arguments."""
         unknown = [name for name, value in given.items() if value is not None and fold(name) not in self._names]
         if unknown:
             raise self._unknown(unknown)
@@ -99,22 +84,6 @@ class Reader:
                 raise invalid(name, f"{both} mean the same argument and have different values", hint="Send one.")
             sent[arg.mcp], spelled[arg.mcp] = value, name
         return sent
-
-    def _checked(self, sent: dict[str, object]) -> dict[str, object]:
-        model = self._model = self._model or _model_of(self._args)
-        try:
-            read = model.model_validate(sent)
-        except ValidationError as error:
-            raise self._wrong(error, sent) from None  # pydantic's text would repeat the value, which may be a secret
-        return {name: getattr(read, _FIELD + name) for name in sent}
-
-    def _wrong(self, error: ValidationError, sent: dict[str, object]) -> OutliveError:
-        first = error.errors(include_url=False, include_input=False)[0]
-        arg = self._args[str(first["loc"][0])]
-        bounds = first.get("ctx", {})
-        if "ge" in bounds or "le" in bounds:
-            return values.out_of_bounds(arg, sent[arg.mcp], bounds)
-        return values.wrong_kind(arg, sent[arg.mcp])
 
     def _missing(self, name: str) -> OutliveError:
         hint = "`process` action=list shows the jobs." if name == "job_id" else values.example(self._args[name])
@@ -145,18 +114,7 @@ class Reader:
 
 
 def _of_several(said: str, count: int) -> str:
-    """Return advice about one argument as it is said of `count`."""
     return said if count == 1 else said.replace("Leave it out", "Leave them out").replace("It belongs", "They belong")
 
 
 _MOST_UNKNOWN = 10  # named in an error
-_FIELD = "arg_"  # before names, which may be those of methods of BaseModel: json, schema, copy
-
-
-def _model_of(args: Mapping[str, Arg]) -> type[BaseModel]:
-    fields: dict[str, Any] = {
-        _FIELD + name: (values.annotation(arg), Field(default=None, alias=name)) for name, arg in args.items()
-    }
-    config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
-    model: type[BaseModel] = create_model("Arguments", __config__=config, **fields)
-    return model

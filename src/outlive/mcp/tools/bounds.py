@@ -28,8 +28,8 @@ class LongestCalls:
 def clamp(
     verb: Verb, args: dict[str, object], longest_ms: Callable[[], int]
 ) -> tuple[dict[str, object], dict[str, int]]:
-    """Return the arguments with the waiting time cut to what the client allows, and what the answer
-    says about the cut. `longest_ms` is asked for what is longer than MCP_CALL_MS alone."""
+    """Return the arguments with the waiting time cut to what the client allows, and what the answer says about the cut.
+    `longest_ms` is asked for what is longer than MCP_CALL_MS alone."""
     name = waiting_argument(verb, args)
     if name is None:
         return args, {}
@@ -48,15 +48,15 @@ def clamp(
 
 
 def without_limit(verb: Verb, args: dict[str, object], written: Mapping[str, str]) -> dict[str, object]:
-    """Return the arguments of a call for which nobody waits: it lasts until it has an answer, unless
-    its caller gave it a time, as one of `written`."""
+    """Return the arguments of a call for which nobody waits: it lasts until it has an answer, unless its caller gave it
+    a time, as one of `written`."""
     name = waiting_argument(verb, args)
     return args if name is None or name in written else {**args, name: limits.MAX_DURATION_MS}
 
 
 def waiting_argument(verb: Verb, args: Mapping[str, object]) -> str | None:
-    """Return the parameter that bounds the duration of the call. `timeout_ms` of a verb that
-    starts jobs is the job's."""
+    """Return the parameter that bounds the duration of the call. `timeout_ms` of a verb that starts jobs is the
+    job's."""
     if verb.name in ("poll", "wait"):
         return "timeout_ms" if "timeout_ms" in args else None
     if verb.name in WRITING:  # first the job reads it, then it reacts

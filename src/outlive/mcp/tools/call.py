@@ -1,10 +1,9 @@
-"""Run a tool call: find the verb, check the arguments, return the envelope. Nothing here knows
-JSON-RPC."""
+"""Run a tool call: find the verb, check the arguments, return the envelope. Nothing here knows JSON-RPC."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -81,22 +80,19 @@ class Tools:
         }
 
     def read(self, tool: str, given: Mapping[str, object], *, handle: bool = False) -> tuple[Verb, dict[str, object]]:
-        """Return the verb of a call and its arguments. `handle`: the caller can follow a job
-        without the process tool.
-
-        Errors: invalid_argument.
-        """
+        """Return the verb of a call and its arguments. `handle`: the caller can follow a job without the process tool.
+        Errors: invalid_argument."""
         if tool == EXEC:
             return self.run, self._without_limit(self._read_exec(given, handle), given)
         name = self._action(given.get("action"))
         rest = {key: value for key, value in given.items() if key != "action"}
         if name == "spawn":
-            return self.run, self._without_limit(self._in_background(self._exec.read(rest)), rest)
+            return self.run, self._without_limit({**self._exec.read(rest), "background": True}, rest)
         return self.process[name], self._readers[name].read(rest)
 
     def waits(self, tool: str, given: Mapping[str, object]) -> str | None:
-        """Return the name of the verb of a call that waits for conditions, as `wait` and `exec` with
-        `until` do; None for others, and for what cannot be read."""
+        """Return the name of the verb of a call that waits for conditions, as `wait` and `exec` with `until` do; None
+        for others, and for what cannot be read."""
         try:
             verb, args = self.read(tool, given, handle=True)
         except OutliveError:
@@ -109,13 +105,11 @@ class Tools:
         return (self._exec if name == "spawn" else self._readers[name]).written(given)
 
     def detail(self, given: Mapping[str, object]) -> str:
-        """Return the size of the answer that a call asks for. Values that a call refuses count as
-        the default."""
+        """Return the size of the answer that a call asks for. Values that a call refuses count as the default."""
         asked = next((value for name, value in given.items() if fold(name) == DETAIL.mcp), None)
         return FULL if str(asked).lower() == FULL else BRIEF
 
     def shown_by_default(self) -> Wanted:
-        """Return how `exec` shows output by default."""
         return StartCall.taken_from(self._exec.read({"command": ""})).wanted
 
     def _read_exec(self, given: Mapping[str, object], handle: bool) -> dict[str, object]:
@@ -125,22 +119,15 @@ class Tools:
         args = self._exec.read({key: value for key, value in given.items() if fold(key) not in ignored})
         if handle:
             return args
-        return {**args, **self._known({"wait": True, "background": False, "yield_ms": limits.MAX_DURATION_MS})}
-
-    def _in_background(self, args: dict[str, object]) -> dict[str, object]:
-        return {**args, **self._known({"background": True})}
+        return {**args, "wait": True, "background": False, "yield_ms": limits.MAX_DURATION_MS}
 
     def _without_limit(self, args: dict[str, object], given: Mapping[str, object]) -> dict[str, object]:
-        """Return the arguments with no time limit for a job in the background, which is usually a
-        server, unless the call or the configuration sets one."""
+        """Return the arguments with no time limit for a job in the background, usually a server, unless the call or the
+        configuration sets one."""
         sent = {name: value for name, value in given.items() if value is not None}
         if not args.get("background") or self._limited or "timeout_ms" in self._exec.written(sent):
             return args
-        return {**args, **self._known({"timeout_ms": 0})}
-
-    def _known(self, args: dict[str, object]) -> dict[str, object]:
-        names = {arg.name for arg in self.run.args}
-        return {name: value for name, value in args.items() if name in names}
+        return {**args, "timeout_ms": 0}
 
     def _action(self, given: object) -> str:
         if given is None:
@@ -158,15 +145,13 @@ class Tools:
 
     def _advice(self, given: str, wanted: str) -> str:
         """Return what to send instead of an unknown action; all names only if they are asked for."""
-        known = [*self.process, RUN] if EXEC in self.offers else self._allowed()
+        rights = Rights(level=self.level)
+        allowed = [action for action, verb in self.process.items() if rights.allows(verb.right)]
+        known = [*self.process, RUN] if EXEC in self.offers else allowed
         near = RUN if wanted == EXEC else meaning.verb(given[:60], known)
         if near == RUN and EXEC in self.offers:
             return "Use the tool exec; process spawn starts a job in the background."
         return f"Did you mean {near}?" if near else 'action="help" lists the actions.'
-
-    def _allowed(self) -> list[str]:
-        rights = Rights(level=self.level)
-        return [action for action, verb in self.process.items() if rights.allows(verb.right)]
 
     def _owners_of_arguments(self) -> dict[str, list[str]]:
         """Return the calls that take an argument, by the fold of its name."""
@@ -185,8 +170,8 @@ def shown_as(tool: str, verb: Verb) -> str:
 
 
 class Calls:
-    """Runs the calls of one server. It opens the store at the first call, so that a bad root is
-    an answer, and does not end the server."""
+    """Runs the calls of one server. It opens the store at the first call: a bad root is an answer, and does not end the
+    server."""
 
     def __init__(
         self,
@@ -199,8 +184,8 @@ class Calls:
         directory: Callable[[Mapping[str, str]], str | None] = job_directory,
         host: Host | None = None,
     ) -> None:
-        """`directory(environment)` is where a job runs that names none, None if it must name one. `host`: the
-        process of the only client."""
+        """`directory(environment)` is where a job runs that names none, None if it must name one. `host`: the process
+        of the only client."""
         self.tools = tools
         self._config = config
         self._environment = environment
@@ -228,8 +213,7 @@ class Calls:
         *,
         handle: bool = False,
     ) -> dict[str, object]:
-        """Return the full envelope of a call. Errors: OutliveError, and any exception of a faulty
-        action."""
+        """Return the full envelope of a call. Errors: OutliveError, and any exception of a faulty action."""
         around = around or Around()
         verb, args = self.tools.read(tool, given, handle=handle)
         report: dict[str, int] = {}
@@ -260,22 +244,19 @@ class Calls:
     async def go_on(
         self, tool: str, given: Mapping[str, object], caller: Caller, job_id: str, said: Given | None, by: str
     ) -> dict[str, object]:
-        """Return the full envelope of a call that made a job and asked the client's user about it.
-        `said`: the user's answer. Errors: OutliveError."""
+        """Return the full envelope of a call that made a job and asked the client's user about it. `said`: the user's
+        answer. Errors: OutliveError."""
         verb, args = self.tools.read(tool, given)
         args, report = clamp(verb, args, partial(self._longest.of, caller.program))
         ctx = self._context(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
         ctx.verb, ctx.detail = verb.name, self.tools.detail(given)
         call = StartCall.taken_from(args)
-        try:
+        with _worded(verb):
             result = await threads.run(partial(_gone_on, ctx, call, job_id, said, by))
-        except OutliveError as error:
-            raise spelled(error, MCP, verb.args) from error.__cause__
         return answer(verb.type, {**result.to_dict(), **report})
 
     async def decide(self, caller: Caller, job_id: str, said: Given, by: str) -> None:
-        """Take the answer of the client's user about a job that waits for approval. Errors:
-        OutliveError."""
+        """Take the answer of the client's user about a job that waits for approval. Errors: OutliveError."""
         ctx = self._context(caller, await self._environment.get(), EXEC_RIGHT, "an approval")
         ctx.verb = RUN
         await threads.run(partial(approval.take_and_start, ctx, job_id, said, by))
@@ -313,7 +294,6 @@ class Calls:
         self._unsent[request] = sent
 
     def sent(self, request: int | str) -> None:
-        """Take note that the answer to a request has been sent."""
         then = self._unsent.pop(request, None)
         if then is not None:
             then(True)
@@ -340,15 +320,14 @@ class Calls:
         self, verb: Verb, ctx: Context, args: dict[str, object], alongside: Alongside | None, written: Mapping[str, str]
     ) -> Answer:
         try:
-            async with nullcontext() if alongside is None else alongside(verb, ctx, args):
-                result: Answer = await threads.run(
-                    partial(verb.run, ctx, **args), caller=ctx.owner, cancelled=partial(notices.leave, ctx)
-                )
+            with _worded(verb, written):
+                async with nullcontext() if alongside is None else alongside(verb, ctx, args):
+                    result: Answer = await threads.run(
+                        partial(verb.run, ctx, **args), caller=ctx.owner, cancelled=partial(notices.leave, ctx)
+                    )
             return result
-        except OutliveError as error:
-            raise spelled(error, MCP, verb.args, written) from error.__cause__
-        except OSError as error:
-            raise from_os(f"answering {verb.name}", error, on="store") from error
+        except OutliveError:
+            raise
         except Exception as error:
             if ctx.job_id is None:
                 raise
@@ -361,24 +340,18 @@ class Calls:
             ) from error
 
     async def show(self, name: str, caller: Caller, **given: object) -> dict[str, object]:
-        """Return the envelope of a verb that only reads, for other uses than tool calls. Errors:
-        OutliveError."""
+        """Return the envelope of a verb that only reads, for other uses than tool calls. Errors: OutliveError."""
         verb = verbs_module.load(name)
         if name not in self._readers:
             self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self._config))
         args = self._readers[name].read(given)
         args.pop("detail", None)
-        try:
+        with _worded(verb):
             result: Answer = await threads.run(partial(verb.run, self.observer(caller), **args), caller=caller.owner)
-            return answer(verb.type, result.to_dict())
-        except OutliveError as error:
-            raise spelled(error, MCP, verb.args) from error.__cause__
-        except OSError as error:
-            raise from_os(f"answering {name}", error, on="store") from error
+        return answer(verb.type, result.to_dict())
 
     def observer(self, caller: Caller) -> Context:
-        """Return a context that only reads and moves no read position. Errors: store_unsafe,
-        io_error."""
+        """Return a context that only reads and moves no read position. Errors: store_unsafe, io_error."""
         ctx = self.context(caller, READ, "this")
         ctx.client = None
         return ctx
@@ -394,8 +367,8 @@ class Calls:
             self._store = None
 
     def _context(self, caller: Caller, env: dict[str, str], right: str, doing: str) -> Context:
-        """Return a context. No request touches a job without one, so this is the one place that
-        checks the rights of a caller."""
+        """Return a context. No request touches a job without one: this is the one place that checks the rights of a
+        caller."""
         rights = caller.rights.within(self.tools.level)
         rights.require(right, doing)
         if self._store is not None and not self._store.is_in_place():  # deleted or replaced meanwhile
@@ -440,9 +413,20 @@ class Calls:
             self._inboxes.popitem()[1].close()
 
 
+@contextmanager
+def _worded(verb: Verb, written: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Raise what a verb raises in the words of MCP. `written`: how the caller spelled the arguments, by parameter."""
+    try:
+        yield
+    except OutliveError as error:
+        raise spelled(error, MCP, verb.args, written) from error.__cause__
+    except OSError as error:
+        raise from_os(f"answering {verb.name}", error, on="store") from error
+
+
 def _gone_on(ctx: Context, call: StartCall, job_id: str, said: Given | None, by: str) -> Started:
-    """Take the answer of the client's user, if there is one, and answer as the call that made the
-    job. Errors: job_not_found, invalid_state for a job that was never asked about."""
+    """Take the answer of the client's user, if there is one, and answer as the call that made the job. Errors:
+    job_not_found, invalid_state for a job that was never asked about."""
     with lookup.open_by_id(ctx, job_id) as job:
         approval.go_on(ctx, job, said, by, call.deadline)
         return call.answer(ctx, job, None)

@@ -35,8 +35,8 @@ class Audience(NamedTuple):
 def tools(
     run: Verb, process: Mapping[str, Verb], offers: Collection[str], config: Config, audience: Audience | None = None
 ) -> list[dict[str, object]]:
-    """Return the tools among `offers`: exec, which is the verb `run`, and process, which is the
-    verbs `process` by their actions."""
+    """Return the tools among `offers`: exec, which is the verb `run`, and process, the verbs `process` by their
+    actions."""
     audience = audience or Audience()
     offered: list[dict[str, object]] = []
     of_answers = {"outputSchema": schemas.of_answer()} if audience.output_schema else {}
@@ -85,6 +85,6 @@ def _annotations(*, open_world: bool, reads: bool = False) -> dict[str, bool]:
 
 
 def _meta(search: str) -> dict[str, object]:
-    """Return what Claude Code reads of a tool and shows to no model: what its tool search looks
-    in, and how long a result may be."""
+    """Return what Claude Code reads of a tool and shows to no model: what its tool search looks in, and how long a
+    result may be."""
     return {"anthropic/searchHint": search, "anthropic/maxResultSizeChars": _MOST_CHARS}

@@ -1,8 +1,5 @@
-"""Which tools, actions and arguments a server offers, and the defaults in force.
-
-Nothing here, in `schemas` and in `listing` needs the SDK or pydantic: the list of tools is made
-before either is imported.
-"""
+"""Which tools, actions and arguments a server offers, and the defaults in force. Nothing here, in `schemas` and in
+`listing` needs the SDK or pydantic: the list of tools is made before either is imported."""
 
 from __future__ import annotations
 
@@ -41,14 +38,12 @@ def process_verbs() -> dict[str, Verb]:
 
 
 def accepted(verb: Verb) -> list[Arg]:
-    """Return the arguments that the verb takes over MCP."""
     return [arg for arg in verb.args if arg.mcp]
 
 
 def listed(verb: Verb, config: Config, limited: Collection[str] = ()) -> list[Arg]:
-    """Return the arguments that the schema shows to a model: those that are not hidden, and of
-    which the configuration makes use. `limited`: the sections of it in which the client has a limit
-    of its own."""
+    """Return the arguments that the schema shows to a model: those that are not hidden, and of which the configuration
+    makes use. `limited`: the sections of it in which the client has a limit of its own."""
     shown = [arg for arg in accepted(verb) if not arg.hidden]
     useful = [arg for arg in shown if arg.section is None or arg.section in limited or config.uses(arg.section)]
     possible = [arg for arg in shown if arg.name in _OFFERED_WHERE_POSSIBLE and arg not in useful]
@@ -58,8 +53,8 @@ def listed(verb: Verb, config: Config, limited: Collection[str] = ()) -> list[Ar
 
 
 def default_of(arg: Arg) -> object:
-    """Return the declared default in the unit of the action: durations are declared in seconds
-    or ms, and passed in ms."""
+    """Return the declared default in the unit of the action: durations are declared in seconds or ms, and passed in
+    ms."""
     if arg.kind == spec.SECONDS and arg.mcp_default is not None:
         return round(arg.mcp_default * 1000)
     return arg.mcp_default
@@ -87,5 +82,4 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, object]:
 
 
 def shell_of(config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words that run a shell string."""
     return tuple(config.get("shell", "unix") or shells.for_models(env))

@@ -112,8 +112,7 @@ def _shared(users: list[tuple[str, Arg, str]], actions: int) -> dict[str, object
 
 
 def of_argument(arg: Arg, text: str, defaults: Mapping[str, object], *, bare: bool = False) -> dict[str, object]:
-    """Return the schema of one argument. `bare` leaves out the default: several share it, or
-    another tool tells it."""
+    """Return the schema of one argument. `bare` leaves out the default: several share it, or another tool tells it."""
     default = defaults.get(arg.mcp, default_of(arg))
     if default and not bare and "default" not in text:
         text = f"{text} (default {_written(arg, default)})".lstrip()
@@ -157,8 +156,7 @@ def _object(properties: Mapping[str, object], required: list[str]) -> dict[str, 
 
 
 def of_answer() -> dict[str, object]:
-    """Return the output schema of both tools: the fields that programs need most. `outlive
-    schema` has all."""
+    """Return the output schema of both tools: the fields that programs need most. `outlive schema` has all."""
     properties: dict[str, object] = {
         "ok": {"type": "boolean"},
         "job_id": {"type": "string"},

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from outlive import limits
 from outlive.core.nearest import nearest
@@ -34,6 +35,17 @@ _WANTED = {
     spec.OBJECT: "an object",
     spec.WORDS: "a shell string, or an array of strings (an argument vector)",
 }
+_LAX = ConfigDict(coerce_numbers_to_str=True)
+_TEXT: TypeAdapter[str] = TypeAdapter(str, config=_LAX)
+_TYPES: dict[str, TypeAdapter[Any]] = {
+    spec.RUN: TypeAdapter(str | None, config=_LAX),
+    spec.INT: TypeAdapter(int),
+    spec.FLOAT: TypeAdapter(Annotated[float, Field(allow_inf_nan=False)]),
+    spec.BOOL: TypeAdapter(bool),
+    spec.STRS: TypeAdapter(list[str], config=_LAX),
+    spec.ITEMS: TypeAdapter(list[str | dict[str, object]], config=_LAX),
+    spec.OBJECT: TypeAdapter(dict[str, object], config=_LAX),
+}
 _DURATIONS = (spec.MS, spec.SECONDS)
 _EXAMPLES = {
     **dict.fromkeys(_DURATIONS, "A string with a unit is taken as well: 500ms, 5s, 30m."),
@@ -52,38 +64,19 @@ _EXAMPLES_OF = {
 }
 
 
-def annotation(arg: Arg) -> Any:
-    """Return the pydantic type of an argument."""
-    type_ = _annotated(arg)
-    return Annotated[type_, AfterValidator(lambda value: _chosen(arg, value))] if arg.choices else type_
+def checked(arg: Arg, value: object) -> object:
+    """Return the value of an argument as its kind. Errors: invalid_argument."""
+    convert = _CONVERTERS.get(arg.kind)
+    converted = convert(arg, value) if convert else _typed(arg, value, value)
+    return _chosen(arg, converted) if arg.choices else converted
 
 
-def _annotated(arg: Arg) -> object:
-    if arg.kind in (spec.MS, spec.SECONDS):
-        return Annotated[int, PlainValidator(lambda value: _milliseconds(arg, value))]
-    if arg.kind == spec.BYTES:
-        return Annotated[int, PlainValidator(lambda value: _bytes(arg, value))]
-    if arg.kind in (spec.INT, spec.FLOAT):
-        number = int if arg.kind == spec.INT else float
-        least = arg.minimum if arg.minimum is not None else -_LARGEST
-        most = arg.maximum if arg.maximum is not None else _LARGEST
-        bounds = Field(ge=least, le=most, allow_inf_nan=False) if number is float else Field(ge=least, le=most)
-        return Annotated[number, bounds, BeforeValidator(lambda value: _no_boolean(arg, value))]
-    if arg.kind == spec.BOOL:
-        return bool
-    if arg.kind == spec.RUN:
-        return Annotated[str | None, BeforeValidator(_run)]
-    if arg.kind == spec.STRS:
-        return Annotated[list[str], BeforeValidator(_listed)]
-    if arg.kind == spec.ITEMS:
-        return Annotated[list[str | dict[str, object]], BeforeValidator(_items)]
-    if arg.kind == spec.ENV:
-        return Annotated[dict[str, str], PlainValidator(lambda value: _variables(arg, value))]
-    if arg.kind == spec.OBJECT:
-        return Annotated[dict[str, object], BeforeValidator(lambda value: _decoded(value, dict))]
-    if arg.kind == spec.WORDS:
-        return Annotated[object, PlainValidator(lambda value: _words(arg, value))]
-    return str
+def _typed(arg: Arg, value: object, decoded: object) -> Any:
+    """Return what pydantic makes of what was decoded from a value."""
+    try:
+        return _TYPES.get(arg.kind, _TEXT).validate_python(decoded)
+    except ValidationError:
+        raise wrong_kind(arg, value) from None  # pydantic's text would repeat the value, which may be a secret
 
 
 # --- errors --------------------------------------------------------------------------------------------------------
@@ -103,11 +96,10 @@ def example(arg: Arg) -> str | None:
     return form if "{" not in form else f"For example {form.format(argument(arg.name))}."
 
 
-def out_of_bounds(arg: Arg, value: object, bounds: dict[str, object]) -> OutliveError:
-    word, bound = ("least", bounds["ge"]) if "ge" in bounds else ("most", bounds["le"])
-    limit = f"{bound:,}".removesuffix(".0")
-    message = f"{argument(arg.name)} must be at {word} {limit}, got {_short(value)}"
-    return invalid(arg.name, message, hint=spec.zero_means(arg) if word == "least" else None)
+def out_of_bounds(arg: Arg, value: object, *, least: float | None = None, most: float = 0) -> OutliveError:
+    bound = f"most {most:,}" if least is None else f"least {least:,}"
+    message = f"{argument(arg.name)} must be at {bound.removesuffix('.0')}, got {_short(value)}"
+    return invalid(arg.name, message, hint=None if least is None else spec.zero_means(arg))
 
 
 def unit_of(arg: Arg) -> str | None:
@@ -134,20 +126,28 @@ def _chosen(arg: Arg, value: object) -> object:
     raise invalid(arg.name, f"{argument(arg.name)} must be one of {known}; got {_short(value)}", hint=hint)
 
 
-def _run(value: object) -> object:
+def _run(arg: Arg, value: object) -> object:
     """Return what true and false, also as texts, mean for a run: the one before, and none."""
-    text = str(value).lower()
-    return {"true": "previous", "false": None}.get(text, value) if isinstance(value, (bool, str)) else value
+    text = str(value).lower() if isinstance(value, (bool, str)) else ""
+    if text in ("true", "false"):
+        return "previous" if text == "true" else None
+    return _typed(arg, value, value)
 
 
-def _no_boolean(arg: Arg, value: object) -> object:
+def _number(arg: Arg, value: object) -> object:
     if isinstance(value, bool):  # for Python, true is the number 1
         raise wrong_kind(arg, value)
-    return value
+    number = _typed(arg, value, value)
+    least = -_LARGEST if arg.minimum is None else arg.minimum
+    most = _LARGEST if arg.maximum is None else arg.maximum
+    if number < least:
+        raise out_of_bounds(arg, value, least=least)
+    if number > most:
+        raise out_of_bounds(arg, value, most=most)
+    return number
 
 
 def _milliseconds(arg: Arg, value: object) -> int:
-    """Return whole milliseconds for a number, or for a string with or without a unit."""
     unit = 1 if arg.kind == spec.MS else 1000
     if isinstance(value, str):
         try:
@@ -161,11 +161,11 @@ def _milliseconds(arg: Arg, value: object) -> int:
     else:
         raise wrong_kind(arg, value)
     if arg.minimum is not None and ms < arg.minimum * unit:
-        raise out_of_bounds(arg, value, {"ge": arg.minimum})
+        raise out_of_bounds(arg, value, least=arg.minimum)
     if ms < 0:
-        raise out_of_bounds(arg, value, {"ge": 0})
+        raise out_of_bounds(arg, value, least=0)
     if arg.maximum is not None and ms > arg.maximum * unit:
-        raise out_of_bounds(arg, value, {"le": arg.maximum})
+        raise out_of_bounds(arg, value, most=arg.maximum)
     if ms > limits.MAX_DURATION_MS:
         raise invalid(arg.name, f"{argument(arg.name)} is longer than ten years: {_short(value)}")
     # A duration rounded down to 0 would mean "no timeout"
@@ -173,7 +173,6 @@ def _milliseconds(arg: Arg, value: object) -> int:
 
 
 def _bytes(arg: Arg, value: object) -> int:
-    """Return whole bytes for a number, or for a string with or without a unit."""
     if isinstance(value, str):
         try:
             return byte_count(value, arg.mcp)
@@ -190,8 +189,7 @@ def _bytes(arg: Arg, value: object) -> int:
 
 
 def _decoded(value: object, kind: type) -> object:
-    """Return the array or object in a string of JSON, as some clients send it; else the value
-    itself."""
+    """Return the array or object in a string of JSON, as some clients send it; else the value itself."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             decoded = json.loads(value)
@@ -202,14 +200,16 @@ def _decoded(value: object, kind: type) -> object:
     return value
 
 
-def _listed(value: object) -> object:
+def _listed(arg: Arg, value: object) -> object:
+    """Return an array, also for one of its items alone."""
     decoded = _decoded(value, list)
-    return [decoded] if isinstance(decoded, (str, int, float)) and not isinstance(decoded, bool) else decoded
+    alone = (str, dict) if arg.kind == spec.ITEMS else (str, int, float)
+    is_alone = isinstance(decoded, alone) and not isinstance(decoded, bool)
+    return _typed(arg, value, [decoded] if is_alone else decoded)
 
 
-def _items(value: object) -> object:
-    decoded = _decoded(value, list)
-    return [decoded] if isinstance(decoded, (str, dict)) else decoded
+def _object(arg: Arg, value: object) -> object:
+    return _typed(arg, value, _decoded(value, dict))
 
 
 def _variables(arg: Arg, value: object) -> dict[str, str]:
@@ -232,9 +232,23 @@ def _variable(arg: Arg, name: str, value: object) -> str:
 
 
 def _words(arg: Arg, value: object) -> str | list[str]:
-    """Return the value as given: a string for the shell, or an argument vector, even of one
-    word."""
+    """Return the value as given: a string for the shell, or an argument vector, even of one word."""
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise wrong_kind(arg, value)
     return value if isinstance(value, str) else words
+
+
+_CONVERTERS: dict[str, Callable[[Arg, object], object]] = {
+    spec.RUN: _run,
+    spec.INT: _number,
+    spec.FLOAT: _number,
+    spec.MS: _milliseconds,
+    spec.SECONDS: _milliseconds,
+    spec.BYTES: _bytes,
+    spec.STRS: _listed,
+    spec.ITEMS: _listed,
+    spec.ENV: _variables,
+    spec.OBJECT: _object,
+    spec.WORDS: _words,
+}

@@ -43,15 +43,14 @@ def render(
 
 
 def _facts(members: Members | None) -> list[str]:
-    """Return the members that are not output as JSON."""
     if members is None:
         return []
     return [_json({name: value for name, value in members.items() if name not in _OUTPUT})]
 
 
 def _one_line(text: str) -> str:
-    """Return a line of ours without line breaks, and with every character visible: a message or a
-    name of a job may have anything in it."""
+    """Return a line of ours without line breaks, and with every character visible: a message or a name of a job may
+    have anything in it."""
     return visible(" ".join(text.rstrip("\n").split("\n")))
 
 
@@ -81,7 +80,7 @@ def _run(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 def _with_output(answer: Members, process: bool, lines: list[str], nothing: str) -> tuple[str, list[str]]:
     """Return the output behind the state, `lines`, the hint and what is left out."""
-    output = str(answer.get("output") or "").rstrip("\r\n")
+    output = sentences.output(answer)
     about = [*sentences.sandbox(answer), *sentences.previous(answer, process), *wording.lines(answer)]
     words = [sentences.state_line(answer, process), *about, *lines]
     words += [*sentences.left_behind(answer, process), *sentences.hint(answer)]
@@ -99,8 +98,7 @@ def _poll(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 
 def _wait(answer: Members, process: bool) -> tuple[str, list[str]]:
-    lines = []
-    lines += sentences.came_true(answer)
+    lines = sentences.came_true(answer)
     if answer.get("timed_out"):
         advice = "." if answer.get("state") == "created" else "; the job goes on."
         lines.append(f"Not yet, after {sentences.duration_of(answer, 'waited_ms')}{advice}")
@@ -114,8 +112,8 @@ def _wait(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 
 def _other(job: Members) -> list[str]:
-    """Return the lines about a job that was waited for as well: its name, its state, and the end of
-    its output behind bars."""
+    """Return the lines about a job that was waited for as well: its name, its state, and the end of its output behind
+    bars."""
     about = f"job {job.get('short_id') or job.get('job_id')}"
     about += f" ({sentences.command_line(job['name'])})" if job.get("name") else ""
     last = str(job.get("last_lines") or "").splitlines()
@@ -362,7 +360,6 @@ def _size(answer: Members) -> str:
 
 
 def _plain(answer: Members, _process: bool) -> tuple[str, list[str]]:
-    """Return the text of a type that has no function of its own."""
     rest = {
         key: value
         for key, value in answer.items()

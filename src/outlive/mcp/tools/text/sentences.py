@@ -1,10 +1,10 @@
-"""The sentences that answers are made of: how a job ended, its state, what was left out,
-durations."""
+"""The sentences that answers are made of: how a job ended, its state, what was left out, durations."""
 
 from __future__ import annotations
 
 import json
 
+from outlive.answers.permission import is_pending
 from outlive.core.ids import short_id
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, one_line, visible
@@ -22,11 +22,6 @@ def entry(job: Members) -> str:
     return f"{command_line(job.get('command'))} ({short_state(job)})"
 
 
-def ended(answer: Members) -> str:
-    """Return how a finished job ended, as a sentence with a full stop."""
-    return ending(answer).rstrip(".") + "."
-
-
 def output(answer: Members) -> str:
     return str(answer.get("output") or "").rstrip("\r\n")
 
@@ -41,11 +36,7 @@ def state_line(answer: Members, process: bool) -> str:
     if state == "running":
         return _running(answer, process)
     if state == "created" and answer.get("approval"):
-        waits = (
-            "waits for the user's approval"
-            if object_of(answer, "approval").get("state") == "pending"
-            else "is about to start"
-        )
+        waits = "waits for the user's approval" if is_pending(answer) else "is about to start"
         return f"Job {answer.get('job_id')} {waits}; nothing has run yet."
     if state == "created":
         return f"Job {answer.get('job_id')} is created, not started. process action=start starts it."
@@ -55,7 +46,6 @@ def state_line(answer: Members, process: bool) -> str:
 
 
 def sandbox(answer: Members) -> list[str]:
-    """Return the line about the sandbox of a job."""
     its = object_of(answer, "sandbox")
     if not its:
         return []
@@ -82,7 +72,6 @@ def _running(answer: Members, process: bool) -> str:
 
 
 def ending(answer: Members) -> str:
-    """Return how a job ended, as a sentence."""
     reason, signal, message = text_of(answer, "reason"), answer.get("signal"), answer.get("message")
     how = signal or (None if answer.get("exit_code") is None else f"exit code {answer['exit_code']}")
     with_signal = f" ({how})" if how else ""
@@ -121,7 +110,7 @@ def short_state(job: Members) -> str:
         hidden = not job.get("exit_code") and any(code not in (0, _PIPE_CLOSED) for code in codes)
         told = f" (stages: {', '.join(map(str, codes))})" if hidden else ""
         return f"exited {job.get('exit_code')}{told}"
-    if state == "created" and object_of(job, "approval").get("state") == "pending":
+    if is_pending(job):
         return "created (waits for approval)"
     return f"{state} {job['signal']}" if state == "killed" and job.get("signal") else state
 
@@ -145,12 +134,10 @@ def gap(answer: Members, process: bool) -> list[str]:
 
 
 def _job(answer: Members) -> str:
-    """Return the job of an answer as a call names it."""
     return short_id(str(answer.get("job_id")))
 
 
 def size(body: str) -> list[str]:
-    """Return the line about how much follows: a client may cut it."""
     if len(body) < _LONG_CHARS:
         return []
     lines = body.count("\n") + 1
@@ -177,7 +164,6 @@ def compared(answer: Members) -> list[str]:
 
 
 def masked(answer: Members) -> list[str]:
-    """Return the line about variables whose values are masked."""
     names = [one.removesuffix("=***") for one in texts_of(answer, "env_vars") if one.endswith("=***")]
     if not names:
         return []
@@ -238,7 +224,6 @@ def clamped(answer: Members) -> list[str]:
 
 
 def secrets(answer: Members) -> list[str]:
-    """Return the line about secrets that are masked in this answer."""
     count = number_of(answer, "masked_secrets")
     if not count:
         return []
@@ -288,16 +273,13 @@ def without_process(hint: str) -> str:
     return hint.replace("; kill ends it,", ",").replace("; kill ends them,", ",")
 
 
-def is_exit(fired: object) -> bool:
-    return fired == "exit" or (isinstance(fired, dict) and fired.get("condition") == "exit")
-
-
 def came_true(answer: Members) -> list[str]:
     """Return the line about the condition that came true, unless the state line tells it."""
     fired = object_of(answer, "fired")
-    if not fired or is_exit(fired) or (fired.get("condition") == "input" and answer.get("waiting_for_input")):
+    name = fired.get("condition")
+    if not fired or name == "exit" or (name == "input" and answer.get("waiting_for_input")):
         return []
-    if fired.get("condition") == "idle_ms" and tells_silence(answer):
+    if name == "idle_ms" and tells_silence(answer):
         return []
     line = condition(fired)
     if fired.get("earlier"):
@@ -306,7 +288,6 @@ def came_true(answer: Members) -> list[str]:
 
 
 def condition(fired: Members) -> str:
-    """Return the condition that came true, as a sentence."""
     name = fired.get("condition")
     if name in ("regex", "fail_regex"):
         what = "The output matched" if name == "regex" else "The output matched what was to be a failure:"
