@@ -6,7 +6,6 @@ import time
 
 from outlive.hosts import engines
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import deleted
 from outlive.jobs.processes import survivors
 from outlive.store.inspection import completion, engine_record, inspect
 from outlive.store.inspection.inspect import Inspection
@@ -47,14 +46,12 @@ def _look_after(ctx: Context, job: JobDir, inspection: Inspection, *, by_supervi
         not inspection.state.finished or inspection.supervised or not ctx.store.is_marked_live(job.job_id)
     ):
         return
-    if by_supervisor:
-        from outlive.jobs.starting import adopting  # late: 6 ms, and few supervisors are killed with their guardian
+    from outlive.jobs.starting import adopting  # late: 6 ms, and few supervisors are killed with their guardian
 
+    if by_supervisor:
         adopting.adopt(ctx, job, inspection, asked=asked)
     else:
-        from outlive.store.inspection import unseen_end  # late: 2 ms, as rare
-
-        unseen_end.complete_end(ctx.store, job, inspection.state)
+        adopting.complete_end(ctx, job, inspection)
 
 
 def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
@@ -74,6 +71,8 @@ def require_in_place(job: JobDir) -> None:
     the lock may be gone before the directory is."""
     for _ in range(_DELETED_TRIES):
         if not job.is_in_place():
+            from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, and few jobs are removed meanwhile
+
             raise deleted.meanwhile(job)
         if job.has_lock():
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from typing import Any
 
 from outlive import fastjson, limits
@@ -139,6 +138,8 @@ def _require_readable(script: bytes, wrapper: list[str]) -> None:
 def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
     if given is None:
         return ctx.shell
+    import shutil  # late: 1.3 ms of a start, and few calls name a shell
+
     if len(given) > limits.MAX_SHELL_CHARS:  # shlex takes quadratic time, in which a server answers no call
         raise invalid("shell", f"the shell wrapper is longer than {limits.MAX_SHELL_CHARS:,} characters")
     try:

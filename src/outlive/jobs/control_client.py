@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from contextlib import closing
+from typing import Any
 
 from outlive import fastjson, limits
 from outlive.errors import OutliveError
@@ -21,11 +22,11 @@ _FAR_S = 25.0
 _CHECK = "Check with poll what arrived before you repeat it."
 
 
-class Awaited(NamedTuple):
+class Awaited:
     """Wait until one of `fds` is readable, or until `deadline` (time.monotonic seconds; None: no limit)."""
 
-    fds: tuple[int, ...]
-    deadline: float | None
+    def __init__(self, fds: tuple[int, ...], deadline: float | None) -> None:
+        self.fds, self.deadline = fds, deadline
 
     def left_s(self) -> float | None:
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
@@ -167,9 +168,8 @@ def ask(
     happened without an answer. Errors: io_error, and those that the supervisor answers.
     """
     _running_again(job)
-    control = ControlClient(job, output=False)
-    deadline = time.monotonic() + wait_s + control.patience_s
-    try:
+    with closing(ControlClient(job, output=False)) as control:
+        deadline = time.monotonic() + wait_s + control.patience_s
         asked = control.request(request, files)
         answer = control.answer(deadline) if asked else None
         if answer is None and asked and not control.connected and changes:
@@ -178,8 +178,6 @@ def ask(
                 f"the job's supervisor was killed during the {request['op']}; {changes}",
                 hint=_CHECK,
             )
-    finally:
-        control.close()
     if answer is None:
         raise unanswered(job, changes if asked else "")
     if not answer["ok"]:

@@ -35,8 +35,6 @@ class Plan:
     """What is to be started: the definition, the variables on top of the inherited environment, the
     input, and a script that is to be stored."""
 
-    __slots__ = ("__weakref__", "definition", "hint", "overrides", "script", "stdin_data", "stdin_fd")
-
     def __init__(
         self,
         definition: Definition,

@@ -20,8 +20,6 @@ from outlive.jobs.diagnosis import elsewhere, use
 from outlive.jobs.diagnosis import losses as losses_module
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
-from outlive.jobs.permission import facts
-from outlive.jobs.pipelines import stages
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import KEYBOARD, JobDir
@@ -73,6 +71,8 @@ def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None
     pending; None if none was asked for."""
     if inspection.definition.approval is None:
         return None
+    from outlive.jobs.permission import facts  # late: 0.4 ms of a `status`, and few jobs are asked about
+
     return facts.of_approval(job, inspection.definition)
 
 
@@ -142,7 +142,7 @@ def how_ended(inspection: Inspection, job: JobDir) -> HowEnded | None:
     if not state.finished:
         return None
     return HowEnded(
-        exit_code=state.exit_code, signal=state.signal, reason=state.reason, stages=stages.codes(inspection, job)
+        exit_code=state.exit_code, signal=state.signal, reason=state.reason, stages=stages_of(inspection, job)
     )
 
 
@@ -155,13 +155,23 @@ def outcome(inspection: Inspection, job: JobDir) -> Outcome | None:
         exit_code=state.exit_code,
         signal=state.signal,
         reason=state.reason,
-        stages=stages.codes(inspection, job),
+        stages=stages_of(inspection, job),
         finished_at=state.finished_at,
         duration_ms=state.duration_ms,
         errno=state.errno,
         usage=None if state.usage is None else used(inspection).to_dict(),
         ended_by=state.ending.by if state.ending and state.reason == state.ending.cause else None,
     )
+
+
+def stages_of(inspection: Inspection, job: JobDir) -> list[int] | None:
+    """Return the exit code of each stage of the pipeline that a job ended with; None where they are not known."""
+    definition = inspection.definition
+    if definition.shell is None or "|" not in definition.command[0]:
+        return None
+    from outlive.jobs.pipelines import stages  # late: 0.4 ms of each `status`, and most commands are no pipelines
+
+    return stages.codes(inspection, job)
 
 
 def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun | None:

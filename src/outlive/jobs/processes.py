@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.core.records import OwnGroup
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 from outlive.system import process, tree
-from outlive.system.job_group import JobGroup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.system.job_group import JobGroup
 
 
 def stopped_supervisor(inspection: Inspection) -> int | None:
@@ -55,12 +59,18 @@ def known_to_kernel(inspection: Inspection, job: JobDir) -> list[tree.Member]:
         below = tree.below(supervisor.pid)
         if any(one.pid == supervisor.pid for one in tree.supervisors_of(job.job_id, lock)):  # it has let go else
             known.update((member.pid, member) for member in below if not tree.is_sink(member.pid))
-    group = None if inspection.state.job_group is None else JobGroup.of(inspection.state.job_group)
+    group = None if inspection.state.job_group is None else group_of(inspection.state.job_group)
     for pid in () if group is None else group.pids():
         fields = process.stat_fields(pid)
         if fields is not None and fields[0] not in (b"Z", b"X") and not tree.is_ours(pid):
             known.setdefault(pid, tree.Member(pid, int(fields[19])))
     return [known[pid] for pid in sorted(known)]
+
+
+def group_of(recorded: OwnGroup) -> JobGroup | None:
+    from outlive.system.job_group import JobGroup  # late: 0.5 ms of a `status`, and few jobs have one
+
+    return JobGroup.of(recorded)
 
 
 def survivors(inspection: Inspection, job: JobDir) -> list[tree.Member]:

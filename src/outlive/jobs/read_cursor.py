@@ -107,7 +107,6 @@ def reported(ctx: Context, job: JobDir) -> dict[str, int]:
 
 
 def mark_reported(ctx: Context, job: JobDir, condition: str, position: int) -> None:
-    """Remember that a condition was reported."""
     if _session(ctx) is None:
         return
     # Two calls of the session may report at the same time
@@ -148,7 +147,6 @@ def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, st
 
 
 def _read_before(job: JobDir, position: int) -> str:
-    """Return the sentence about output that an earlier session has read."""
     with Output(job) as output:
         lines = lines_of(job, output, None, text_of(output, None))
         try:

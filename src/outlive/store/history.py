@@ -298,7 +298,6 @@ def read(
 
 
 def has(job: JobDir, kind: str) -> bool:
-    """Return whether there is an event of this type."""
     return bool(read(job, kinds=(kind,))[0])
 
 

@@ -256,7 +256,6 @@ class Inbox:
     # --- the entries ---
 
     def add(self, job_id: str, *, watched: bool) -> None:
-        """Add a job that is being started."""
         self.pending.add(job_id)
         self._write(job_id, Progress(watched=watched, call=UNDER_WAY))
 
@@ -309,7 +308,6 @@ class Inbox:
         return None
 
     def forget(self, job_id: str) -> None:
-        """Delete the entry of a job."""
         self.killed.discard(job_id)
         self.inspected.pop(job_id, None)
         self.pending.discard(job_id)

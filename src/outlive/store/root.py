@@ -138,7 +138,6 @@ class Store:
             self.mark_live(f"{job_id}{_LEFT}")
 
     def mark_live(self, job_id: str) -> None:
-        """List the job among those that may run."""
         for _ in range(2):
             try:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -230,7 +230,6 @@ class Port(_OnPort):
 
 
 def has_own_network(inspection: Inspection) -> bool:
-    """Return whether the job's sandbox has a network of its own."""
     sandbox = inspection.definition.sandbox
     return sandbox is not None and sandbox.network != "open"
 

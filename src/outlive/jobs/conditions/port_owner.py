@@ -66,7 +66,6 @@ class PortOwner:
         return owner
 
     def not_listening(self) -> None:
-        """Note that no process listens."""
         self._known = self._since = self.held = None
 
     def _note(self, owner: Owner) -> None:

@@ -26,8 +26,6 @@ _FULL = (
 
 
 class Silence(NamedTuple):
-    """The facts about a job that is silent."""
-
     names: Sequence[str]  # from the command down to the process in the foreground
     doing: str  # what that process does: a constant of system/foreground.py
     silent_ms: int

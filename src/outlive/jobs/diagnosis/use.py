@@ -10,7 +10,6 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process_use, tree
-from outlive.system.job_group import JobGroup
 
 CGROUP, SAMPLED = "cgroup", "sampled"
 
@@ -88,7 +87,7 @@ def _of_group(inspection: Inspection, figures: Figures) -> Figures | None:
     """Return the figures with those of the job's own control group; None if it does not have them all."""
     if inspection.state.job_group is None:
         return None
-    group = JobGroup.of(inspection.state.job_group)
+    group = processes.group_of(inspection.state.job_group)
     if group is None:
         return None
     times, peak, memory = group.times_us(), group.peak_bytes(), group.memory_bytes()

@@ -54,7 +54,12 @@ def version(place: Place) -> Finding:
     if not old:
         return ok(f"every server of this installation runs what is on disk, {__version__}{told}", **facts)
     facts["servers"] = [
-        {"pid": server.pid, "started_at": timestamp(server.since), "command": _text(server.words)} for server in old
+        {
+            "pid": server.pid,
+            "started_at": timestamp(server.since),
+            "command": b" ".join(server.words).decode("utf-8", "replace"),
+        }
+        for server in old
     ]
     which = ", ".join(f"{server.pid} (started at {timestamp(server.since)})" for server in old[:3])
     more = f" and {len(old) - 3} others" if len(old) > 3 else ""
@@ -87,7 +92,6 @@ class _Server(NamedTuple):
 
 
 def _servers() -> Iterator[_Server]:
-    """Yield this user's servers."""
     for pid in own_pids():
         words = words_of(pid)
         started = process.start_time(pid)
@@ -132,10 +136,6 @@ def words_of(pid: int) -> list[bytes]:
             return file.read().split(b"\0")[:-1]
     except OSError:
         return []
-
-
-def _text(words: list[bytes]) -> str:
-    return b" ".join(words).decode("utf-8", "replace")
 
 
 def _wall_clock(started: int) -> float:

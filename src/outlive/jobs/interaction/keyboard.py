@@ -35,7 +35,6 @@ class Keyboard:
 
     @property
     def is_held(self) -> bool:
-        """Whether this process still holds it."""
         return self._fd == -1 or (self._fd >= 0 and os.fstat(self._fd).st_nlink > 0)
 
     def release(self) -> None:

@@ -64,9 +64,7 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
     try:
         given = _answer(ctx, job, None)
         if given is not None and given.state == approval.APPROVED:
-            sock = pending.start(ctx, job, plan)
-            if sock is not None:
-                sock.close()
+            pending.start_unheard(ctx, job, plan)
         elif job.is_in_place():
             pending.settle(ctx, job)
     finally:
@@ -117,13 +115,11 @@ def take_and_start(ctx: Context, job_id: str, given: Given, by: str) -> None:
 def _require_own(ctx: Context, job: JobDir) -> None:
     """Raise invalid_state unless the caller made the job, and its approval was asked for."""
     inspection = adoption.inspect_and_adopt(ctx, job)
-    if inspection.definition.approval is None or not _is_own(ctx, inspection.definition):
+    definition = inspection.definition
+    is_own = definition.owner == ctx.owner and ownership.is_own(ctx, definition)
+    if definition.approval is None or not is_own:
         raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
     ctx.job_id = job.job_id
-
-
-def _is_own(ctx: Context, definition: Definition) -> bool:
-    return definition.owner == ctx.owner and ownership.is_own(ctx, definition)
 
 
 def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None, *, by: str) -> None:
@@ -238,6 +234,4 @@ def _have_started(ctx: Context, job: JobDir) -> None:
         if state is None or state.state != "created":
             return
         pause((), time.monotonic() + 0.02)
-    sock = pending.start(ctx, job)
-    if sock is not None:
-        sock.close()
+    pending.start_unheard(ctx, job)

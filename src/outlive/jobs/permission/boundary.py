@@ -87,7 +87,6 @@ def _homes(ctx: Context) -> list[str]:
 
 
 def _secret(ctx: Context) -> list[str]:
-    """Return what of ours is hidden."""
     ours = [ctx.store.path, os.path.dirname(default_path(ctx.env)), *([ctx.config.path] if ctx.config.path else [])]
     ours += [os.path.join(ctx.env[name], "outlive") for name in _XDG if ctx.env.get(name)]
     return [path for path in ours if os.path.isabs(path) and path.strip("/")]
@@ -147,7 +146,6 @@ def require_usable(ctx: Context, definition: Definition) -> None:
 
 
 def inherited(definition: Definition, environment: dict[str, str]) -> dict[str, str]:
-    """Return the variables that a job inherits."""
     sandbox = definition.sandbox
     return environment if sandbox is None else shown.filtered(environment, sandbox.environment)
 

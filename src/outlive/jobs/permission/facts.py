@@ -49,7 +49,6 @@ def of(definition: Definition) -> list[Fact]:
 
 
 def shown(definition: Definition) -> list[dict[str, object]]:
-    """Return the facts as answers have them."""
     return [fact._asdict() for fact in of(definition)]
 
 
@@ -62,7 +61,6 @@ def of_approval(job: JobDir, definition: Definition) -> dict[str, object]:
 
 
 def text(definition: Definition) -> str:
-    """Return the facts as lines."""
     return "\n".join(f"{fact.label}: {fact.value}" for fact in of(definition))
 
 

@@ -46,6 +46,11 @@ def adopt(ctx: Context, job: JobDir, inspection: Inspection, *, asked: bool = Fa
         locks.close()
 
 
+def complete_end(ctx: Context, job: JobDir, inspection: Inspection) -> None:
+    """Complete the end of a job whose supervisor and guardian died when its outcome was visible."""
+    unseen_end.complete_end(ctx.store, job, inspection.state)
+
+
 def _give_to_adopter(ctx: Context, job: JobDir, inspection: Inspection, locks: Locks, *, bare: bool) -> None:
     """Hand the job to a new supervisor. `bare`: without what is to be reported of it and when it
     is to end, which may have ended the ones before. Errors: OSError."""

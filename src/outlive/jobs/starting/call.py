@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from outlive import limits
@@ -52,7 +53,7 @@ class StartCall:
     def __init__(self, asked: Asked) -> None:
         self.began = time.monotonic()
         if asked.until:
-            from outlive.jobs.conditions.of_start import Until  # late: 6 ms, and few starts name a condition
+            from outlive.jobs.conditions.job_wait import Until  # late: 6 ms, and few starts name a condition
 
             self.until: Until | None = Until(asked.until, stop_at_prompts=not asked.wait)
         else:
@@ -154,10 +155,10 @@ class StartCall:
             made = self._answer_on_condition(ctx, job)
             made.hint = sentences(hint, made.hint)
             return made
-        control = ControlClient(job, output=False, sock=sock)
         looks = [self.began + after for after in _LOOKS_S]
         asks: str | None = None
-        try:
+        # Closed after the answer is made: a supervisor that is heard does not sync the directory that is read here
+        with closing(ControlClient(job, output=False, sock=sock)) as control:
             while True:
                 inspection = adoption.inspect_and_adopt(ctx, job)
                 if inspection.state.finished or (self.deadline is not None and time.monotonic() >= self.deadline):
@@ -173,8 +174,6 @@ class StartCall:
                         break
                 control.pause(min([self.deadline, *looks[:1]]) if self.deadline is not None else None)
             made = answer.made(ctx, inspection, job, began=self.began, wanted=self.wanted)
-        finally:
-            control.close()  # not before: a supervisor that is heard does not sync the directory that is read here
         made.hint = sentences(hint, asks or made.hint)
         return made
 

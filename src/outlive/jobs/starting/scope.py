@@ -1,4 +1,4 @@
-"""A transient systemd scope for a job, from which its supervisor is launched. Imported only for jobs that get one."""
+"""A transient systemd scope for a job, from which its supervisor is launched."""
 
 from __future__ import annotations
 

@@ -30,8 +30,6 @@ class Last:
     """What `.collected` says. `at`: when the other bounds than the share were last enforced, 0 if
     never. `measured_at` 0: never."""
 
-    __slots__ = ("at", "cut_short", "is_new", "measured_at", "took_ms", "used_bytes")
-
     def __init__(self, fd: int) -> None:
         """Errors: OSError."""
         data = os.pread(fd, 200, 0)

@@ -63,7 +63,6 @@ class OrderWriter:
         return self._stream
 
     def end(self, sizes: list[int]) -> int:
-        """Return the length of the merged stream."""
         return self._start + max(0, sizes[self._stream] - self._offset) if self._stream >= 0 else 0
 
     def close(self) -> None:
@@ -160,7 +159,7 @@ class Output:
 
     def read(self, start: int, stop: int) -> bytes:
         """Return the merged bytes of [start, stop), each in its place: missing bytes are zeros."""
-        return b"".join(data for _, _, data in self._sure(lambda: self._pieces(start, min(stop, self.end), None)))
+        return b"".join(data for _, _, data in self.placed(start, stop))
 
     def shown_stream(self, stream: int, start: int, stop: int) -> bytes:
         """Return bytes [start, stop) of one stream's own log, without missing bytes."""

@@ -49,7 +49,6 @@ class Scanner:
 
     @property
     def end(self) -> int:
-        """The length of the log now."""
         return os.fstat(self._fd).st_size if self._fd >= 0 else 0
 
     @property
