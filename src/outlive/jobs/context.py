@@ -25,13 +25,6 @@ class Context:
     which keeps the wall. `rights` bound what the caller may do, and in which directory; None: all.
     """
 
-    __slots__ = (
-        *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
-        *("cwd", "env", "launcher", "job_id", "awaited", "flags", "detail"),
-        *("token", "verb", "decision", "warnings", "later", "ceiling", "asks", "titles", "progress", "sent", "_shell"),
-        *("ended_sessions", "of_others", "left"),
-    )
-
     def __init__(
         self,
         store: Store,
