@@ -28,7 +28,7 @@ types:  ## check the types
 test:  ## the default tier of the tests
 	$(BIN)/python -m pytest -q
 
-slow:  ## the slow tier: load, soak, benchmarks, conformance, other clients, full matrices
+slow:  ## the slow tier: load, random kills, benchmarks, conformance, other clients, full matrices
 	$(BIN)/python -m pytest -q $(SLOW)
 
 coverage:  ## the default tier again, and which lines of the code it ran

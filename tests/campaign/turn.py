@@ -17,7 +17,7 @@ from campaign.tally import Tally
 from campaign.victims import CONTINUE, KILL, STOP, Held
 from outlive.store.job_dir import LOGS, STATE
 from outlive.system import fault_points
-from support.cli import Text, one_object
+from support.cli import answer_of
 from support.mounts import fill
 from support.wait import until
 
@@ -136,8 +136,7 @@ class Turn:
         with self.lane.spawned(self.files, "write", self.told.job, "--data", data.decode()) as process:
             if act is not None:
                 self._do(act)
-            stdout, stderr = process.communicate(timeout=BOUND_S)
-        answer = one_object(Text(process.returncode, stdout.decode(), stderr.decode()))
+            answer = answer_of(process)
         self.told.written.append(_written(data, answer))
 
     def _closed(self) -> bool:

@@ -11,11 +11,6 @@ from support import trees
 from support.cli import Cli, Jobs, Text, one_object
 from support.wait import until
 
-
-def _files_with(text: str, place: Path) -> list[Path]:
-    return [path for path, content in trees.contents(place).items() if text.encode() in content]
-
-
 # --- create --------------------------------------------------------------------------------------------------------
 
 
@@ -49,7 +44,7 @@ def test_create_refuses_a_masked_value_and_names_the_way_out(cli: Cli, jobs: Job
     error = cli.error("create", "--env", "TOKEN=hunter2", "--mask", "TOKEN", "true", code="invalid_argument")
     assert "--env-file" in error["hint"]
     assert jobs.all() == []
-    assert _files_with("hunter2", place) == []
+    assert trees.holding("hunter2", place) == []
 
 
 # --- start ---------------------------------------------------------------------------------------------------------
@@ -139,7 +134,7 @@ def test_a_masked_variable_must_be_given_again(cli: Cli, jobs: Jobs, root: Path)
     assert len(jobs.all()) == 1
     new = cli.ok("restart", old["job_id"], "--env", "TOKEN=hunter22")
     assert (new["output"], new["env_vars"]) == ("8\n", ["TOKEN=***"])
-    assert _files_with("hunter2", root) == []
+    assert trees.holding("hunter2", root) == []
     cli.error("restart", new["job_id"], code="invalid_argument")
 
 

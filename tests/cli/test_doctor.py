@@ -51,23 +51,17 @@ def test_a_sound_place_is_healthy_and_every_check_is_told_once(cli: Cli, root: P
         ],
     ),
 )
-def test_the_root_is_told_with_where_it_comes_from(
+def test_a_root_that_does_not_exist_yet_is_in_order_and_told_with_where_it_comes_from(
     cli: Cli, words: list[str], env: dict[str, str | None], source: str
 ) -> None:
-    root = _checks(cli.ok("doctor", *words, env=env))["root"]
+    answer = cli.ok("doctor", *words, env=env)
+    found = _checks(answer)
+    root = found["root"]
     assert root["details"]["source"] == source
     assert "does not exist yet" in root["found"]
     assert not Path(root["details"]["path"]).exists(), "to look creates nothing"
-
-
-def test_a_root_that_does_not_exist_yet_is_in_order(cli: Cli, root: Path) -> None:
-    answer = cli.ok("doctor")
-    found = _checks(answer)
-    assert answer["healthy"]
-    assert not root.exists()
-    for name in ("root", "jobs", "supervision"):
-        assert found[name]["status"] == "ok", name
-    assert "free_bytes" in found["space"]["details"]
+    assert answer["healthy"] and "free_bytes" in found["space"]["details"]
+    assert [found[name]["status"] for name in ("root", "jobs", "supervision")] == ["ok"] * 3, "it is in order"
 
 
 def test_a_root_that_cannot_be_made_is_a_finding(cli: Cli, place: Path) -> None:
@@ -123,18 +117,23 @@ def test_few_open_files_are_warned_of(cli: Cli) -> None:
     assert (found["status"], found["details"]) == ("warn", {"soft": 64, "hard": 64})
 
 
-def test_the_jobs_are_counted(cli: Cli) -> None:
+def test_the_jobs_are_counted_and_without_tokens_nobody_can_take_any(cli: Cli) -> None:
     cli.ok("run", "--wait", "head -c 100000 /dev/zero")
     cli.ok("run", "--wait", "true")
-    found = _checks(cli.ok("doctor"))["jobs"]["details"]
-    assert found["jobs"] == 2
-    assert found["bytes"] > 100_000
+    found = _checks(cli.ok("doctor"))
+    assert found["jobs"]["details"]["jobs"] == 2
+    assert found["jobs"]["details"]["bytes"] > 100_000
+    assert (found["serving"]["status"], found["serving"]["details"]["tokens"]) == ("ok", 0)
 
 
 @pytest.mark.fault("F12")
 def test_a_supervisor_that_does_not_answer_is_told_and_a_sound_one_is_not(cli: Cli) -> None:
     sound = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
-    assert _checks(cli.ok("doctor"))["supervision"] == {
+    seen = _checks(cli.ok("doctor"))
+    for name, key in (("holdfast", "guardians"), ("outrunner", "supervisors")):  # as ps shows them
+        assert f"`{name}`" in seen["processes"]["found"]
+        assert seen["processes"]["details"][key] >= 1
+    assert seen["supervision"] == {
         "name": "supervision",
         "status": "ok",
         "found": "1 of this root running, each with a supervisor that answers",
@@ -203,15 +202,6 @@ def test_a_supervisor_of_another_version_is_named_and_needs_nothing(cli: Cli) ->
     assert "another version" in found["found"]
     for job in cli.ok("list", "--all")["jobs"]:
         cli.ok("kill", job["job_id"], "--grace-ms", "0")
-
-
-def test_the_processes_are_named_as_ps_shows_them(cli: Cli) -> None:
-    job = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
-    found = _checks(cli.ok("doctor"))["processes"]
-    for name, key in (("holdfast", "guardians"), ("outrunner", "supervisors")):
-        assert f"`{name}`" in found["found"]
-        assert found["details"][key] >= 1
-    cli.ok("kill", job, "--grace-ms", "0")
 
 
 WITHOUT = """
@@ -375,9 +365,3 @@ def test_tokens_on_a_machine_with_other_users_need_a_server_that_proves_itself(c
         here.kill()
         here.wait()
         os.close(root)
-
-
-def test_without_tokens_nobody_can_take_any(cli: Cli) -> None:
-    cli.ok("run", "--wait", "true")
-    found = _checks(cli.ok("doctor"))["serving"]
-    assert (found["status"], found["details"]["tokens"]) == ("ok", 0)

@@ -293,10 +293,6 @@ def test_a_read_only_root_can_be_read_though_an_end_is_still_to_be_told(cli: Cli
 # --- configuration -------------------------------------------------------------------------------------------------
 
 
-def _config(place: Path, text: str) -> Path:
-    return configured(place, text)
-
-
 @pytest.mark.parametrize(
     ("text", "near"),
     first(
@@ -314,7 +310,7 @@ def _config(place: Path, text: str) -> Path:
 def test_a_wrong_configuration_is_an_error_that_names_the_nearest_and_nothing_runs(
     cli: Cli, place: Path, work: Path, text: str, near: str
 ) -> None:
-    path = _config(place, text)
+    path = configured(place, text)
     error = cli.error("run", "touch ran", code="config_error", status=1)
     assert near in error.get("hint", "")
     assert str(path) in error["message"]
@@ -322,7 +318,7 @@ def test_a_wrong_configuration_is_an_error_that_names_the_nearest_and_nothing_ru
 
 
 def test_the_shell_of_the_configuration_runs_shell_strings_and_the_flag_goes_before_it(cli: Cli, place: Path) -> None:
-    path = _config(place, "[shell]\nunix = ['bash', '-c']\n")
+    path = configured(place, "[shell]\nunix = ['bash', '-c']\n")
     command = "echo ${BASH_VERSION:+bash}"
     assert cli.ok("run", command)["output"] == "bash\n"
     assert cli.ok("run", "--shell-wrapper", "sh -c", command)["output"] == "\n"
@@ -344,10 +340,6 @@ def test_an_unknown_variable_of_ours_is_an_error_that_names_the_nearest(cli: Cli
 # --- secrets -------------------------------------------------------------------------------------------------------
 
 
-def _files_with(text: str, place: Path) -> list[Path]:
-    return [path for path, content in trees.contents(place).items() if text.encode() in content]
-
-
 def _arguments_with(text: str) -> list[int]:
     """The processes that name it in their command line. This one's own pid is never among them."""
     return [pid for pid in processes.all_pids() if text.encode() in processes._read(pid, "cmdline")]
@@ -364,12 +356,12 @@ def test_a_masked_value_is_nowhere_on_disk_and_in_no_command_line(
     assert cli.ok("poll", job)["output"] == f"{len(SECRET)}\n"  # it did get it
     assert SECRET not in json.dumps([answer, cli.ok("status", job), cli.ok("list"), cli.ok("poll", job)])
     assert _arguments_with(SECRET) == []
-    assert _files_with(SECRET, place) == []
+    assert trees.holding(SECRET, place) == []
     (place / "work" / "go").touch()
     cli.ok("wait", job)
     until((place / "work" / "told").exists)
     until(lambda: not processes.of(place))
-    assert _files_with(SECRET, place) == []
+    assert trees.holding(SECRET, place) == []
     assert SECRET not in json.dumps(cli.ok("status", job))
 
 
@@ -381,7 +373,7 @@ def test_a_value_from_an_env_file_is_not_copied_into_the_root(cli: Cli, jobs: Jo
     cli.ok("wait", created, "--until", "output")
     assert cli.ok("poll", created)["output"] == f"{len(SECRET)}\n"
     assert SECRET not in json.dumps([answer, cli.ok("status", created)])
-    assert _files_with(SECRET, root) == []
+    assert trees.holding(SECRET, root) == []
     assert _arguments_with(SECRET) == []
     jobs.end()
 
@@ -391,7 +383,7 @@ def test_the_callers_environment_is_not_copied_into_the_root(cli: Cli, jobs: Job
     words = ["run", "--snapshot-after", "0", "--notify-command", "true", "echo up; sleep 60"]
     job = cli.ok(*words, env={"API_KEY": SECRET})["job_id"]
     cli.ok("wait", job, "--until", "output")
-    assert _files_with(SECRET, root) == []
+    assert trees.holding(SECRET, root) == []
     jobs.end()
 
 

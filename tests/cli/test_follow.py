@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from pathlib import Path
 
 import pytest
 
+from support import pair
 from support.cli import Cli, Jobs
 from support.commands import GATE, in_order
 from support.terminal import CTRL_C, Terminal
@@ -105,17 +104,10 @@ def test_a_supervisor_that_dies_does_not_end_the_following(cli: Cli, work: Path)
     with cli.spawn("log", "-f", job) as call:
         assert call.stdout
         assert call.stdout.readline() == b"one\n"
-        os.kill(_supervisor(cli, job), signal.SIGKILL)
+        pair.end(pair.supervisor(job))
         (work / "go").touch()
         assert call.stdout.read() == b"two\n"
         assert call.wait(60) == 0
-
-
-def _supervisor(cli: Cli, job: str) -> int:
-    import json
-
-    found: int = json.loads((cli.root / job / "state.json").read_text())["supervisor"]["pid"]
-    return found
 
 
 def test_on_a_terminal_stderr_is_red_and_the_end_is_said(cli: Cli) -> None:

@@ -100,28 +100,6 @@ def test_a_client_gets_an_entry_that_starts_the_server_on_the_same_root(
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "outlive", done.stderr
 
 
-@pytest.mark.parametrize("client", ONE_OF_EACH_SHAPE)
-def test_a_second_time_changes_nothing_and_says_so(client: str, cli: Cli, home: Path) -> None:
-    path = file_of(client, home)
-    with_others(client, path)
-    cli.ok("install", client)
-    before, backup = path.read_bytes(), path.with_name(path.name + ".before-outlive")
-    backup.unlink()
-    again = cli.ok("install", client)
-    assert (again["change"], again["written"], again["backup"]) == ("none", False, None)
-    assert path.read_bytes() == before
-    assert not backup.exists()
-
-
-@pytest.mark.parametrize("client", ONE_OF_EACH_SHAPE)
-def test_a_file_that_install_made_has_no_original_to_keep(client: str, cli: Cli, home: Path) -> None:
-    path = file_of(client, home)
-    assert cli.ok("install", client)["backup"] is None
-    gone = cli.ok("uninstall", client)
-    assert (gone["change"], gone["backup"]) == ("removed", None)
-    assert [one.name for one in path.parent.iterdir() if one.is_file()] == [path.name]
-
-
 @pytest.mark.parametrize("client", ALL)
 def test_what_was_there_stays_and_uninstall_brings_it_back(client: str, cli: Cli, home: Path) -> None:
     path = file_of(client, home)
@@ -399,11 +377,17 @@ def test_arguments_root_and_configuration_are_passed_on(cli: Cli, place: Path) -
 
 
 @pytest.mark.parametrize("client", ONE_OF_EACH_SHAPE)
-def test_installing_again_keeps_the_arguments_and_variables_of_the_entry(client: str, cli: Cli, home: Path) -> None:
+def test_installing_again_changes_nothing_and_keeps_the_arguments_and_variables_of_the_entry(
+    client: str, cli: Cli, home: Path
+) -> None:
     path = file_of(client, home)
-    cli.ok("install", client, "--arg=--isolate", "--arg=--tools", "--arg=exec")
+    with_others(client, path)
+    Path(cli.ok("install", client, "--arg=--isolate", "--arg=--tools", "--arg=exec")["backup"]).unlink()
+    before = path.read_bytes()
     again = cli.ok("install", client)
-    assert again["change"] == "none"
+    assert (again["change"], again["written"], again["backup"]) == ("none", False, None)
+    assert path.read_bytes() == before
+    assert [one.name for one in path.parent.iterdir() if one.is_file()] == [path.name], "no copy is made"
     words = registry.words_of(again["entry"])
     assert words and words[-4:] == ["mcp", "--isolate", "--tools", "exec"]
     path.write_text(path.read_text().replace("OUTLIVE_ROOT", "SSH_AUTH_SOCK"))
@@ -651,12 +635,17 @@ def test_a_survey_tells_of_every_client_and_scope() -> None:
 
 
 @pytest.mark.parametrize("client", ONE_OF_EACH_SHAPE)
-def test_a_survey_finds_what_install_wrote(client: str, cli: Cli, home: Path) -> None:
-    cli.ok("install", client, "--name", "jobs")
+def test_a_survey_finds_what_install_wrote_into_a_file_that_has_no_original_to_keep(
+    client: str, cli: Cli, home: Path
+) -> None:
+    path = file_of(client, home)
+    assert cli.ok("install", client, "--name", "jobs")["backup"] is None
     one = found(client)
     assert (one["configured"], one["name"], one["executable"], one["problem"]) == (True, "jobs", True, None)
     assert one["command"][1:] == ["mcp"]
-    cli.ok("uninstall", client, "--name", "jobs")
+    gone = cli.ok("uninstall", client, "--name", "jobs")
+    assert (gone["change"], gone["backup"]) == ("removed", None)
+    assert [one.name for one in path.parent.iterdir() if one.is_file()] == [path.name]
     assert (found(client)["configured"], found(client)["present"]) == (False, True)
 
 

@@ -17,7 +17,7 @@ import pytest
 from outlive import limits
 from outlive.policy import lexer
 from outlive.system import fds, scripts
-from support import trees
+from support import pair, trees
 from support.cli import Cli, configured
 from support.mcp_client import McpSession
 from support.tiers import MODERN_FIRST
@@ -307,21 +307,17 @@ def test_a_supervisor_does_not_keep_the_script(cli: Cli, work: Path) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "--shell-wrapper", "bash -c", "--script", str(put(work, text)))[
         "job_id"
     ]
-    supervisor = until(lambda: (cli.ok("status", job)["pid"] or 0) and supervisor_of(cli, job), what="its supervisor")
+    supervisor = pair.supervisor(job)
+    until(lambda: cli.ok("status", job)["pid"], what="its command")
     assert not [link for link in Path(f"/proc/{supervisor}/fd").iterdir() if "memfd:script" in os.readlink(link)]
     other = cli.ok("run", "--snapshot-after", "0", "kill -STOP $$")["job_id"]
-    assert resident_bytes(supervisor) - resident_bytes(supervisor_of(cli, other)) < limits.MAX_SCRIPT_BYTES
+    assert resident_bytes(supervisor) - resident_bytes(pair.supervisor(other)) < limits.MAX_SCRIPT_BYTES
     for one in (job, other):
         cli.ok("kill", one)
 
 
 def resident_bytes(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
-
-
-def supervisor_of(cli: Cli, job: str) -> int:
-    state = json.loads((cli.root / job / "state.json").read_text())
-    return int(state["supervisor"]["pid"])
 
 
 # --- the policy ---------------------------------------------------------------------------------------------------

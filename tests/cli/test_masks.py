@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.masks import Mask
 from outlive.supervisor.output.masking import Masking
-from support import trees
+from support import pair, trees
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.mcp_client import McpSession
@@ -107,11 +106,7 @@ def test_both_faces_and_a_terminal_mask_the_same(cli: Cli, mcp_session: McpSessi
 def test_output_is_masked_after_its_supervisors_were_killed(cli: Cli, work: Path, both: bool, jobs: Jobs) -> None:
     job = cli.ok("run", *GIVEN, "--snapshot-after", "0", f"echo one $KEY; {GATE}; echo two $KEY")["job_id"]
     until(lambda: cli.ok("poll", job)["output"] == "one ********\n", what="the first line")
-    pid = cli.ok("status", job)["pid"]
-    supervisor = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    guardian = int(Path(f"/proc/{supervisor}/stat").read_text().rpartition(")")[2].split()[1])
-    for one in (guardian, supervisor) if both else (supervisor,):
-        os.kill(one, signal.SIGKILL)
+    pair.end(*([pair.guardian(job)] if both else []), pair.supervisor(job))
     until(lambda: cli.ok("status", job)["state"] == "running", what="a look after which it is supervised again")
     (work / "go").touch()
     cli.ok("wait", job)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support import processes
+from support import pair, processes
 from support.cli import Cli, Jobs
 from support.jobs import background
 from support.preloaded import OUTLIVE
@@ -246,7 +246,7 @@ def test_a_sink_set_right_after_the_end_is_not_told_that_end(cli: Cli, root: Pat
         os.kill(supervisor, signal.SIGCONT)
     answer = json.loads(setting.communicate(timeout=60)[0])
     assert "hint" in answer, answer
-    until(lambda: not cli.ok("status", job)["supervised"], what="its supervisor ends")
+    pair.until_free(root, job)
     assert list(work.iterdir()) == []
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 
 import pytest
 
-from support.cli import Cli, environment
+from support.cli import Cli
 from support.pair import until_free
-from support.preloaded import OUTLIVE
+from support.terminal import Terminal
 
 # C1 as UTF-8, DEL, bidirectional controls, a line separator, a format character beyond 16 bits
 ODD = "a\x9b31m\x9d0;t\x9c\x7f\u202eb\u2066c\u2028d\U000e0041 h\xe4\xdf \u4e2d \U0001f600"
@@ -20,19 +18,9 @@ NEVER = [char.encode() for char in "\x9b\x9c\x9d\x7f\u202e\u2066\u2028\U000e0041
 
 def _on_terminal(*words: str) -> bytes:
     """What a call prints to a terminal."""
-    master, slave = os.openpty()
-    with subprocess.Popen([*OUTLIVE, *words], stdin=slave, stdout=slave, stderr=slave, env=environment()) as process:
-        os.close(slave)
-        seen = b""
-        while True:
-            try:
-                piece = os.read(master, 65_536)
-            except OSError:  # EIO: the call has ended
-                break
-            seen += piece
-    os.close(master)
-    assert process.returncode in (0, 1), seen
-    return seen.replace(b"\r\n", b"\n")
+    with Terminal(*words) as terminal:
+        assert terminal.status() in (0, 1)
+        return terminal.seen.replace(b"\r\n", b"\n")
 
 
 @pytest.mark.parametrize("words", [("status",), ("log",), ("events",), ("events", "--follow")])

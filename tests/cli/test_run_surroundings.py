@@ -1,9 +1,9 @@
-"""What a command of `run` is born with: program, directory, environment, input, files, signals."""
+"""What a command of `run` is born with: program, directory, environment, input. For files, signals, limits:
+durability/test_inherited.py."""
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,6 @@ from support.preloaded import OUTLIVE
 from support.tiers import first
 
 REAL = pytest.mark.real_start  # what a start inherits
-
-
-KEEPERS = {248, 249}  # read ends of the job's own pipes, which keep them alive when every supervisor is gone
 
 
 # --- Python --------------------------------------------------------------------------------------------------------
@@ -228,75 +225,6 @@ def test_arguments_longer_than_the_kernel_takes_leave_an_error_or_a_failed_job(c
     words = ["x" * 60_000] * 30  # for us it just fits; for the command it does with what we add
     answer = cli.run("run", "true", *words)
     assert answer["state"] == "exited" if answer["ok"] else answer["error"]["code"] == "launch_failed"
-
-
-# --- what the command is born with ---------------------------------------------------------------------------------
-
-
-@pytest.mark.fault("F43")
-@REAL
-def test_the_command_has_its_three_streams_the_keepers_and_no_other_file(cli: Cli) -> None:
-    read_end, write_end = os.pipe()
-    with cli.spawn("run", "ls", "/proc/self/fd", pass_fds=[read_end, write_end]) as call:
-        stdout, _ = call.communicate(timeout=60)
-    os.close(read_end)
-    os.close(write_end)
-    listed = {int(word) for word in one_object(Text(0, stdout.decode(), ""))["output"].split()}
-    assert listed - {3} == {0, 1, 2} | KEEPERS  # 3: the listing's own
-
-
-@pytest.mark.fault("F42")
-@REAL
-def test_a_caller_that_blocks_and_ignores_signals_does_not_pass_that_on(cli: Cli) -> None:
-    def deaf() -> None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGQUIT):
-            signal.signal(number, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD, signal.SIGUSR1})
-
-    with cli.spawn("run", "cat", "/proc/self/status", preexec_fn=deaf) as call:
-        stdout, _ = call.communicate(timeout=60)
-    found = one_object(Text(0, stdout.decode(), ""))
-    status = dict(line.split(":\t", 1) for line in found["output"].splitlines() if ":\t" in line)
-    glibc_own = 1 << 31 | 1 << 32  # signals 32 and 33, which posix_spawn(3) leaves ignored and no program can send
-    found_set = {name: int(status[name], 16) & ~glibc_own for name in ("SigBlk", "SigIgn", "SigCgt")}
-    assert found_set == {"SigBlk": 0, "SigIgn": 0, "SigCgt": 0}
-    assert (found["state"], found["exit_code"]) == ("exited", 0)
-
-
-@pytest.mark.fault("F54")
-@pytest.mark.parametrize("mask", [0o022, 0o077, 0o000])
-@REAL
-def test_the_callers_umask_is_the_commands_while_our_files_stay_private(
-    cli: Cli, work: Path, root: Path, mask: int
-) -> None:
-    with cli.spawn("run", "umask; touch made", preexec_fn=lambda: os.umask(mask)) as call:
-        stdout, _ = call.communicate(timeout=60)
-    found = one_object(Text(0, stdout.decode(), ""))
-    assert found["output"] == f"{mask:04o}\n"
-    assert (work / "made").stat().st_mode & 0o777 == 0o666 & ~mask
-    assert (root / found["job_id"]).stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.fault("F50", "S25")
-@REAL
-def test_the_command_leads_a_session_of_its_own_without_a_terminal(cli: Cli) -> None:
-    code = "import os; print(os.getpid() == os.getsid(0) == os.getpgid(0)); os.open('/dev/tty', os.O_RDWR)"
-    found = cli.ok("run", *python(code))
-    assert found["snapshot"]["stdout_tail"] == "True\n"
-    assert "ENXIO" in found["output"] or "No such device" in found["output"]
-
-
-@pytest.mark.fault("F62")
-@REAL
-def test_the_callers_limits_are_the_commands(cli: Cli) -> None:
-    import resource
-
-    def few() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
-
-    with cli.spawn("run", "ulimit -n", preexec_fn=few) as call:
-        stdout, _ = call.communicate(timeout=60)
-    assert one_object(Text(0, stdout.decode(), ""))["output"] == "100\n"
 
 
 # --- odd surroundings ----------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ import pytest
 
 from support.cli import Cli, environment
 from support.mcp_client import McpSession
+from support.notified import wait_for_end
 from support.preloaded import OUTLIVE
-from support.wait import until
 
 SESSION = "3f2a9c1e-0000-4000-8000-000000000001"
 NAMED = {"CLAUDE_CODE_SESSION_ID": SESSION}
@@ -50,7 +50,7 @@ def ended(cli: Cli, work: Path, then: str, *words: str) -> str:
     """Start a job of the session, which ends after its start was answered; return its id when it has ended."""
     job: str = cli.ok("run", "--snapshot-after", "0", *words, "sh", "-c", GO + then, env=NAMED, cwd=work)["job_id"]
     (work / "go").touch()
-    until(lambda: cli.ok("status", job)["state"] != "running", what="the end of the job")
+    wait_for_end(cli, job)
     (work / "go").unlink()
     return job
 
@@ -98,7 +98,7 @@ def test_codex_and_gemini_cli_are_told_at_a_prompt_and_go_on_at_a_stop(
     def told(event: str) -> dict[str, Any]:
         begun = session.ok("exec", command=f"{GO}exit 3", background=True, workdir=str(work))
         (work / "go").touch()
-        until(lambda: cli.ok("status", begun["job_id"])["state"] != "running", what="the end of the job")
+        wait_for_end(cli, begun["job_id"])
         (work / "go").unlink()
         answer = hook(event, "of-codex", window, host, cwd=str(work))
         assert hook(event, "of-codex", window, host, cwd=str(work)) == {}
@@ -129,7 +129,7 @@ def test_a_job_that_still_runs_is_no_news_and_one_that_ends_later_is(cli: Cli, w
     job = cli.ok("run", "--snapshot-after", "0", "sh", "-c", GO + "echo gone", env=NAMED, cwd=work)["job_id"]
     assert hook("UserPromptSubmit") == {}
     (work / "go").touch()
-    until(lambda: cli.ok("status", job)["state"] != "running", what="the end of the job")
+    wait_for_end(cli, job)
     assert "exited with code 0; last line: gone" in added(hook("UserPromptSubmit"))
 
 
@@ -159,7 +159,7 @@ def test_a_hook_and_the_server_of_the_session_read_one_book(
         begun = session.ok("exec", command=GO + then, background=True, workdir=str(work))
         assert (begun["state"], begun.get("notices")) == ("running", None)
         (work / "go").touch()
-        until(lambda: cli.ok("status", begun["job_id"])["state"] != "running", what="the end of the job")
+        wait_for_end(cli, begun["job_id"])
         (work / "go").unlink()
 
     job("echo told by the hook; exit 2")
@@ -181,7 +181,7 @@ def test_a_window_is_told_under_its_new_session_name_too_and_another_window_is_n
     session = mcp_connect(client_name="claude-code", args=("--answers=both",), env=NAMED, cwd=work)
     begun = session.ok("exec", command=GO + "echo after clear; exit 2", background=True, workdir=str(work))
     (work / "go").touch()
-    until(lambda: cli.ok("status", begun["job_id"])["state"] != "running", what="the end of the job")
+    wait_for_end(cli, begun["job_id"])
     assert hook("UserPromptSubmit", "after-clear", OTHER_WINDOW, cwd=str(work)) == {}
     assert "exited with code 2; last line: after clear" in added(hook("UserPromptSubmit", "after-clear", cwd=str(work)))
     assert hook("Stop", "after-clear", cwd=str(work)) == {}
@@ -204,7 +204,7 @@ def test_what_a_closed_window_was_not_told_is_told_to_the_next_in_that_directory
     subprocess.run(words, input=asked, env=env, cwd=work, capture_output=True, text=True, check=True)
     (job,) = (one["job_id"] for one in cli.ok("list", "--all")["jobs"])
     (work / "go").touch()
-    until(lambda: cli.ok("status", job)["state"] != "running", what="the end of the job")
+    wait_for_end(cli, job)
     assert hook("UserPromptSubmit", "next", cwd=str(work / "elsewhere")) == {}
     assert "exited with code 5; last line: left" in added(hook("UserPromptSubmit", "next", cwd=str(work)))
     assert hook("UserPromptSubmit", "next", cwd=str(work)) == {}

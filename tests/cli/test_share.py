@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -238,31 +236,6 @@ def test_a_running_job_is_never_deleted_for_the_share(
     assert job_ids(root) == {recent, running}
     assert old not in job_ids(root)
     jobs.end()
-
-
-def test_two_processes_at_once_delete_each_job_once(cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = [_ended(cli, root, days * DAY_S, 0.25) for days in (5, 4, 3, 2)]
-    monkeypatch.setattr(due, "share", lambda _root, percent: MIB // 2 if percent else None)
-    (root / COLLECTED).unlink(missing_ok=True)
-    begin = threading.Barrier(2)
-    counts: list[int] = []
-
-    def one() -> None:
-        store = Store.existing(str(root))
-        begin.wait()
-        counts.append(automatic.collect(store, SHARE))
-        store.close()
-
-    threads = [threading.Thread(target=one) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    gone = set(made) - job_ids(root)
-    assert sum(counts) == len(gone) > 0
-    assert gone == set(made[: len(gone)]), "the oldest ones"
-    lines = [json.loads(line)["job_id"] for line in (root / ".deleted").read_bytes().splitlines()]
-    assert sorted(lines) == sorted(gone)
 
 
 def test_over_mcp_a_job_whose_end_its_client_does_not_know_is_kept_longest(

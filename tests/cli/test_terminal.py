@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import select
 import shutil
 import signal
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from outlive.system import pty
 from support import pair, trees
-from support.cli import Cli, configured, environment
+from support.cli import Cli, configured
 from support.jobs import job_ids
 from support.preloaded import OUTLIVE
+from support.terminal import Terminal
 from support.wait import until
 
 BASH = ("--shell-wrapper", "bash --norc -c")
@@ -53,11 +49,6 @@ def quits(cli: Cli, job: str) -> None:
     """At the key that ends it."""
     cli.ok("send-keys", job, "q")
     assert ended(cli, job)["exit_code"] == 0
-
-
-def supervisor(cli: Cli, job: str) -> int:
-    found: int = json.loads((cli.root / job / "state.json").read_text())["supervisor"]["pid"]
-    return found
 
 
 def needs(program: str) -> str:
@@ -143,7 +134,7 @@ def test_a_supervisor_killed_between_lines_of_input_loses_nothing(cli: Cli) -> N
     job = found["job_id"]
     for number in range(1, 41):
         if number == 10:  # the guardian goes on; were that killed too, the terminal would be hung up
-            os.kill(supervisor(cli, job), signal.SIGKILL)
+            os.kill(pair.supervisor(job), signal.SIGKILL)
             until(lambda: cli.ok("status", job).get("adopted"), what="a takeover")
         cli.ok("write", job, "--data", f"{number}\n")
     found = ended(cli, job)
@@ -160,7 +151,7 @@ def test_what_a_terminal_prints_survives_its_supervisor_whole(cli: Cli, work: Pa
     )
     job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", sys.executable, "-c", count)["job_id"]
     until(lambda: (cli.root / job / "stdout.log").stat().st_size > 4_000, what="some lines")
-    os.kill(supervisor(cli, job), signal.SIGKILL)
+    os.kill(pair.supervisor(job), signal.SIGKILL)
     (work / "stop").touch()
     found = ended(cli, job)
     assert (found["exit_code"], found["reason"]) == (9, "exit")
@@ -417,84 +408,32 @@ def test_ten_megabytes_for_a_program_that_reads_nothing_are_bounded(
 # --- attach ----------------------------------------------------------------------------------------------------------
 
 
-class Person:
-    """A person at a terminal, with `outlive attach` or another verb."""
-
-    def __init__(
-        self,
-        job: str,
-        *flags: str,
-        cols: int = 90,
-        rows: int = 25,
-        through: tuple[str, ...] = (),
-        verb: str = "attach",
-    ) -> None:
-        self.master, slave = pty.open_pair(cols, rows)
-        self.seen = b""
-        self.process = subprocess.Popen(
-            [*through, *OUTLIVE, verb, job, *flags],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=environment(None),
-            start_new_session=True,
-        )
-        os.close(slave)
-
-    def sees(self, text: bytes) -> None:
-        until(lambda: text in self.read(), what=f"{text!r} on the person's terminal")
-
-    def read(self) -> bytes:
-        while select.select([self.master], [], [], 0)[0]:
-            try:
-                self.seen += os.read(self.master, 65536)
-            except OSError:
-                break
-        return self.seen
-
-    def types(self, keys: bytes) -> None:
-        os.write(self.master, keys)
-
-    def leaves(self) -> int:
-        until(lambda: (self.read() or True) and self.process.poll() is not None, what="the end of attach")
-        self.read()  # what it wrote last, between that read and that look
-        return self.process.returncode
-
-
-@contextlib.contextmanager
-def person(job: str, *flags: str, **how: Any) -> Iterator[Person]:
-    user = Person(job, *flags, **how)
-    try:
-        yield user
-    finally:
-        if user.process.poll() is None:
-            user.process.kill()
-        user.process.wait()
-        os.close(user.master)
+def person(job: str, *flags: str, cols: int = 90, rows: int = 25, through: tuple[str, ...] = ()) -> Terminal:
+    """A person at a terminal, with `outlive attach`."""
+    return Terminal("attach", job, *flags, cols=cols, rows=rows, program=(*through, *OUTLIVE))
 
 
 def test_a_person_and_a_model_share_one_terminal(cli: Cli) -> None:
     job = start(cli, "--", "bash", "--norc", "-i")["job_id"]
     with person(job) as one, person(job, "--read-only") as two:
-        one.sees(b"Ctrl-] d")
-        two.sees(b"watching")
-        one.types(b"stty size; echo from-the-pers''on\r")
-        one.sees(b"from-the-person")
-        two.sees(b"from-the-person")
+        one.until("Ctrl-] d")
+        two.until("watching")
+        one.type(b"stty size; echo from-the-pers''on\r")
+        one.until("from-the-person")
+        two.until("from-the-person")
         sees(cli, job, "25 90")  # its size is the person's
         cli.ok("send-keys", job, "--literal", "echo from-the-mod''el", "Enter")
-        one.sees(b"from-the-model")
-        two.types(b"echo ne''ver\r")
-        pty.set_size(one.master, 70, 20)
-        os.kill(one.process.pid, signal.SIGWINCH)
+        one.until("from-the-model")
+        two.type(b"echo ne''ver\r")
+        one.resize(70, 20)
         until(lambda: cli.ok("screen", job)["cols"] == 70, what="the size that follows")
-        one.types(b"\x1dd")
-        assert one.leaves() == 0
+        one.type(b"\x1dd")
+        assert one.status() == 0
         assert b"goes on" in one.seen
         assert (cli.ok("screen", job)["cols"], cli.ok("status", job)["state"]) == (120, "running")
         assert "never" not in screen(cli, job)
         cli.ok("send-keys", job, "--literal", "exit 3", "Enter")
-        assert two.leaves() == 0
+        assert two.status() == 0
         assert b"exited with code 3" in two.seen
     assert ended(cli, job)["exit_code"] == 3
 
@@ -502,9 +441,9 @@ def test_a_person_and_a_model_share_one_terminal(cli: Cli) -> None:
 def test_a_size_is_followed_also_without_a_signal(cli: Cli) -> None:
     """The kernel signals only the foreground process group of a terminal, and attach may be in another one."""
     job = start(cli, "--", "bash", "--norc", "-i")["job_id"]
-    with person(job) as one:
-        one.sees(b"Ctrl-] d")
-        pty.set_size(one.master, 70, 20)
+    with person(job, through=("setsid", "-w")) as one:
+        one.until("Ctrl-] d")
+        one.resize(70, 20)
         until(lambda: cli.ok("screen", job)["cols"] == 70, what="the size that follows")
     cli.ok("kill", job, "--grace-ms", "0")
 
@@ -512,30 +451,29 @@ def test_a_size_is_followed_also_without_a_signal(cli: Cli) -> None:
 def test_one_person_holds_the_keyboard_and_another_takes_it(cli: Cli) -> None:
     job = start(cli, "--", "bash", "--norc", "-i")["job_id"]
     with person(job) as one:
-        one.sees(b"attached to")
+        one.until("attached to")
         held = cli.ok("status", job)["keyboard"]
         assert held["held_by"].endswith("(outlive attach)")
         assert "type nothing" in cli.ok("screen", job)["hint"]
         with person(job, cols=70, rows=20) as two:
-            two.sees(b"(outlive attach) types; Ctrl-] k takes the keyboard")
-            two.types(b"echo nev''er\r")
-            two.types(b"\x1dk")
-            two.sees(b"the keyboard is yours")
-            one.sees(b"(outlive attach) types; Ctrl-] k takes the keyboard")
+            two.until("(outlive attach) types; Ctrl-] k takes the keyboard")
+            two.type(b"echo nev''er\r")
+            two.type(b"\x1dk")
+            two.until("the keyboard is yours")
+            one.until("(outlive attach) types; Ctrl-] k takes the keyboard")
             assert cli.ok("screen", job)["cols"] == 70
-            one.types(b"echo too-la''te\r")
-            two.types(b"echo ye''s\r")
+            one.type(b"echo too-la''te\r")
+            two.type(b"echo ye''s\r")
             sees(cli, job, "yes")
             assert cli.ok("status", job)["keyboard"] != held
-            two.types(b"\x1dd")
-            assert two.leaves() == 0
+            two.type(b"\x1dd")
+            assert two.status() == 0
         assert "keyboard" not in cli.ok("status", job)
-        one.types(b"echo fr''ee\r")  # the keyboard is free: the first key takes it
+        one.type(b"echo fr''ee\r")  # the keyboard is free: the first key takes it
         sees(cli, job, "free")
         shown = screen(cli, job)
         assert "never" not in shown and "too-late" not in shown
-        one.process.kill()  # its keyboard ends with it
-        one.process.wait()
+        one.kill()  # its keyboard ends with it
         until(lambda: "keyboard" not in cli.ok("status", job), what="the keyboard that is free")
     cli.ok("kill", job)
 
@@ -543,14 +481,14 @@ def test_one_person_holds_the_keyboard_and_another_takes_it(cli: Cli) -> None:
 def test_a_model_is_told_that_a_person_holds_the_keyboard(cli: Cli) -> None:
     job = start(cli, "--", "cat")["job_id"]
     with person(job) as typist:
-        typist.sees(b"attached to")
+        typist.until("attached to")
         for action in ("status", "screen", "poll"):
             found = cli.ok(action, job)
             assert found["keyboard"]["held_by"].endswith("(outlive attach)")
             assert "type nothing" in found["hint"]
         assert "holds the keyboard" in cli.ok("write", job, "--data", "x\n")["warnings"][0]
-        typist.types(b"\x1dd")
-        assert typist.leaves() == 0
+        typist.type(b"\x1dd")
+        assert typist.status() == 0
     assert "warnings" not in cli.ok("write", job, "--data", "x\n")
     cli.ok("kill", job)
 
@@ -561,14 +499,14 @@ def test_what_a_job_prints_asks_nothing_of_the_terminal_of_a_person(cli: Cli, wo
     )
     job = start(cli, *BASH, "read -rs; cat asks; read -rs; cat asks")["job_id"]
     with person(job) as user:
-        user.sees(b"Ctrl-] d")
-        user.types(b"\r")  # shown as it comes
-        user.sees(b"all of it")
+        user.until("Ctrl-] d")
+        user.type(b"\r")  # shown as it comes
+        user.until("all of it")
         waits(cli, job)
     with person(job) as other:  # painted, and then shown as it comes
-        other.sees(b"all of it")
-        other.types(b"\r")
-        assert other.leaves() == 0
+        other.until("all of it")
+        other.type(b"\r")
+        assert other.status() == 0
     for seen in (user.seen, other.seen):
         assert b"\x1b]2;the title\x07" in seen
         assert b"\x1b[32m" in seen
@@ -580,18 +518,18 @@ def test_attach_works_in_a_directory_that_was_deleted(cli: Cli, work: Path) -> N
     gone = work / "gone"
     gone.mkdir()
     with person(job, through=("sh", "-c", 'cd "$0" && rmdir "$0" && exec "$@"', str(gone))) as user:
-        user.sees(b"Ctrl-] d")
-        user.types(b"\x1dd")
-        assert user.leaves() == 0
+        user.until("Ctrl-] d")
+        user.type(b"\x1dd")
+        assert user.status() == 0
     cli.ok("remove", job)
 
 
 def test_a_password_that_a_person_types_is_nowhere_on_disk(cli: Cli) -> None:
     job = start(cli, *BASH, 'read -rs -p "Password: " word; echo; echo "${#word} characters"')["job_id"]
     with person(job) as user:
-        user.sees(b"Password:")
-        user.types(b"Pa55word-of-a-person\r")
-        assert user.leaves() == 0
+        user.until("Password:")
+        user.type(b"Pa55word-of-a-person\r")
+        assert user.status() == 0
         assert b"20 characters" in user.seen
     stored = b"".join(trees.contents(cli.root / job).values())
     assert b"Pa55word" not in stored
@@ -601,7 +539,7 @@ def test_attach_needs_terminals_on_both_sides(cli: Cli) -> None:
     job = cli.ok("run", "--stdin", "open", "--snapshot-after", "0", "--", "cat")["job_id"]
     cli.error("attach", job, code="invalid_argument")
     with person(job) as user:
-        assert user.leaves() == 1
+        assert user.status() == 1
         assert b"runs without a terminal" in user.seen
     cli.ok("kill", job)
 
@@ -621,23 +559,23 @@ def test_attach_shows_a_job_that_waits_and_takes_the_answer(cli: Cli, work: Path
         for name in ("later", "never\x1b[8m", "now")
     )
     with person(later) as user:
-        user.sees(b"made-later")
-        user.types(b"\r")
-        user.sees(b"still waits")
-        assert user.leaves() == 0
+        user.until("made-later")
+        user.type(b"\r")
+        user.until("still waits")
+        assert user.status() == 0
     with person(never) as user:
-        user.sees(b"Run it?")
+        user.until("Run it?")
         assert b"\x1b[8m" not in user.seen
-        user.types(b"n\r")
-        user.sees(b"Reason")
-        user.types(b"not today\r")
-        user.sees(b"denied]")
-        assert user.leaves() == 0
+        user.type(b"n\r")
+        user.until("Reason")
+        user.type(b"not today\r")
+        user.until("denied]")
+        assert user.status() == 0
     with person(now) as user:
-        user.sees(b"Run it?")
-        user.types(b"y\r")
-        user.sees(b"approved]")
-        assert user.leaves() == 0
+        user.until("Run it?")
+        user.type(b"y\r")
+        user.until("approved]")
+        assert user.status() == 0
     assert cli.ok("wait", now)["exit_code"] == 0
     assert cli.ok("status", later)["approval"]["state"] == "pending"
     denied = cli.ok("status", never)
@@ -649,25 +587,25 @@ def test_attach_shows_a_job_that_waits_and_takes_the_answer(cli: Cli, work: Path
 def test_approve_at_a_terminal_shows_what_runs_and_asks_once_more(cli: Cli, work: Path) -> None:
     options = ("--snapshot-after", "0", "--env", "LD_PRELOAD=/ws/x.so")
     job = cli.ok("run", *options, "touch", "made", "\x1b[8mhidden\nDirectory: /safe")["job_id"]
-    with person(job, verb="approve") as user:
-        user.sees(b"Run it? [y/N]")
+    with Terminal("approve", job, cols=90, rows=25) as user:
+        user.until("Run it? [y/N]")
         assert b"Command: touch made $'\\e[8mhidden\\nDirectory: /safe'\r\n" in user.seen
         assert b"Variable: LD_PRELOAD=/ws/x.so\r\n" in user.seen
-        user.types(b"\r")
-        user.sees(b"still waits")
-        assert user.leaves() == 1
+        user.type(b"\r")
+        user.until("still waits")
+        assert user.status() == 1
     assert cli.ok("status", job)["approval"]["state"] == "pending"
-    with person(job, verb="approve") as user:
-        user.sees(b"Run it? [y/N]")
-        user.types(b"y\r")
-        assert user.leaves() == 0
+    with Terminal("approve", job, cols=90, rows=25) as user:
+        user.until("Run it? [y/N]")
+        user.type(b"y\r")
+        assert user.status() == 0
     assert cli.ok("wait", job)["state"] in ("exited", "failed")  # the library does not exist
     forging = cli.ok("run", *options, "touch", f"{'x' * 75}  Directory: /safe")["job_id"]
-    with person(forging, verb="approve") as user:
-        user.sees(b"Run it? [y/N]")
+    with Terminal("approve", forging, cols=90, rows=25) as user:
+        user.until("Run it? [y/N]")
         assert b"\n    | " in user.seen and user.seen.count(b"\n  Directory: ") == 1
-        user.types(b"\r")
-        assert user.leaves() == 1
+        user.type(b"\r")
+        assert user.status() == 1
     other = cli.ok("run", *options, "touch", "made")["job_id"]
     assert "  Variable: LD_PRELOAD=/ws/x.so" in cli.text("status", other, "--human").stdout
     cli.ok("deny", other)
@@ -677,11 +615,11 @@ def test_approve_at_a_terminal_shows_what_runs_and_asks_once_more(cli: Cli, work
 def test_a_job_with_a_terminal_goes_on_in_the_terminal_that_approved_it(cli: Cli, work: Path) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "--pty", "head", "-n", "1")["job_id"]
     with person(job) as user:
-        user.sees(b"Run it?")
-        user.types(b"y\r")
-        user.sees(b"detaches")
-        user.types(b"typed\r")
-        assert user.leaves() == 0
+        user.until("Run it?")
+        user.type(b"y\r")
+        user.until("detaches")
+        user.type(b"typed\r")
+        assert user.status() == 0
     assert "typed" in cli.ok("log", job)["output"]
 
 

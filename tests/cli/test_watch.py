@@ -14,7 +14,7 @@ from outlive import limits
 from support import pair
 from support.cli import Cli, Jobs
 from support.commands import PUT, in_order, python
-from support.jobs import background
+from support.jobs import background, recorded
 from support.tiers import first
 from support.wait import until
 
@@ -22,11 +22,6 @@ from support.wait import until
 def hits(cli: Cli, job: str, kind: str = "watch_hit") -> list[dict[str, Any]]:
     found = cli.ok("events", job, "--limit", "0")["events"]
     return [event for event in found if event["type"] == kind]
-
-
-def recorded(cli: Cli, job: str, kind: str = "watch_hit") -> bool:
-    """Whether the history has such an event, for a test that waits for it: a look starts no process."""
-    return f'"type":"{kind}"'.encode() in (cli.root / job / "events.ndjson").read_bytes()
 
 
 def over(cli: Cli, job: str) -> None:
@@ -80,7 +75,7 @@ def test_a_line_that_comes_in_pieces_is_one_line(cli: Cli) -> None:
 
 def test_a_prompt_without_newline_is_told_once(cli: Cli, work: Path) -> None:
     job = background(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.1; done; echo yes")
-    until(lambda: recorded(cli, job), what="the prompt")
+    until(lambda: recorded(cli.root, job, "watch_hit"), what="the prompt")
     (work / "go").touch()
     over(cli, job)
     assert [(event["line"].strip(), event["seq"]) for event in hits(cli, job)] == [("continue?", 0)]
@@ -89,7 +84,7 @@ def test_a_prompt_without_newline_is_told_once(cli: Cli, work: Path) -> None:
 def test_a_progress_line_that_never_rests_is_told_of_while_it_goes_on(cli: Cli, work: Path) -> None:
     script = "printf '\\rERROR 1'; until [ -e go ]; do printf '\\rstep'; sleep 0.05; done; printf '\\r\\nERROR 2\\r\\n'"
     job = background(cli, "--watch", "ERROR", "--watch", "^$", script)
-    until(lambda: recorded(cli, job), what="the hit in a line that goes on")
+    until(lambda: recorded(cli.root, job, "watch_hit"), what="the hit in a line that goes on")
     (work / "go").touch()
     over(cli, job)
     merged = cli.ok("log", job, "--since-seq", "0", "--raw")["output"]
@@ -102,7 +97,7 @@ def test_a_prompt_that_is_told_once_costs_the_job_no_supervisor(cli: Cli, work: 
     job = background(
         cli, "--watch-once", "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.1; done"
     )
-    until(lambda: recorded(cli, job), what="the prompt")
+    until(lambda: recorded(cli.root, job, "watch_hit"), what="the prompt")
     (work / "go").touch()
     over(cli, job)
     assert [event["type"] for event in cli.ok("events", job)["events"] if event["type"] != "started"] == [
@@ -115,7 +110,7 @@ def test_a_watch_that_is_done_ends_no_other(cli: Cli, work: Path) -> None:
     watches = ({"pattern": "ready", "once": True}, {"pattern": "later", "stream": "stdout"})
     flags = [word for watch in watches for word in ("--watch", json.dumps(watch))]
     job = background(cli, *flags, "echo before >&2; echo ready; until [ -e go ]; do sleep 0.1; done; echo later")
-    until(lambda: recorded(cli, job), what="the first hit")
+    until(lambda: recorded(cli.root, job, "watch_hit"), what="the first hit")
     (work / "go").touch()
     over(cli, job)
     assert [event["line"] for event in hits(cli, job)] == ["ready", "later"]
@@ -399,16 +394,16 @@ def test_a_successor_looks_for_what_was_set_later(cli: Cli, work: Path) -> None:
     cli.ok("notify", "set", job, "--watch", "new", "--remove-watch", "old")
     pair.end(pair.supervisor(job))
     (work / "go").touch()
-    until(lambda: recorded(cli, job), what="the hit")
+    until(lambda: recorded(cli.root, job, "watch_hit"), what="the hit")
     assert [(event["watch"], event["line"]) for event in hits(cli, job)] == [("w2", "new")]
     cli.ok("kill", job)
 
 
 def test_a_takeover_before_any_whole_line_tells_of_no_prompt_twice(cli: Cli, work: Path) -> None:
     job = background(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.1; done; echo yes")
-    until(lambda: recorded(cli, job), what="the prompt")
+    until(lambda: recorded(cli.root, job, "watch_hit"), what="the prompt")
     pair.end(pair.supervisor(job))
-    until(lambda: recorded(cli, job, "adopted"), what="the guardian took over")
+    until(lambda: recorded(cli.root, job, "adopted"), what="the guardian took over")
     (work / "go").touch()
     over(cli, job)
     assert [event["line"] for event in hits(cli, job)] == ["continue? "]
@@ -425,7 +420,7 @@ def test_a_job_that_is_adopted_where_re2_is_missing_goes_on_and_says_that_it_wat
     (place / "site" / "sitecustomize.py").write_text(f"import sys; sys.path.insert(0, {str(place / 'missing')!r})")
     pair.end_both(pair.supervisor(job))
     cli.ok("status", job, env={"PYTHONPATH": str(place / "site")})
-    until(lambda: recorded(cli, job, "watch_failed"), what="what the adopter says")
+    until(lambda: recorded(cli.root, job, "watch_failed"), what="what the adopter says")
     (work / "go").touch()
     over(cli, job)
     (failed,) = hits(cli, job, "watch_failed")
@@ -441,10 +436,10 @@ def test_a_takeover_looks_for_what_was_set_last(cli: Cli, work: Path) -> None:
         "old",
         "echo old 1; until [ -e go ]; do sleep 0.1; done; echo old 2; echo new; until [ -e end ]; do sleep 0.1; done",
     )
-    until(lambda: recorded(cli, job), what="the first hit")
+    until(lambda: recorded(cli.root, job, "watch_hit"), what="the first hit")
     cli.ok("notify", "set", job, "--remove-watch", "w1", "--watch", "new", "--watch-once")
     pair.end(pair.supervisor(job))
-    until(lambda: recorded(cli, job, "adopted"), what="the guardian took over")
+    until(lambda: recorded(cli.root, job, "adopted"), what="the guardian took over")
     (work / "go").touch()
     until(lambda: len(hits(cli, job)) > 1, what="the hit of the watch that was set later")
     (work / "end").touch()
@@ -463,7 +458,7 @@ def test_a_takeover_does_not_tell_what_was_suppressed_before(cli: Cli, root: Pat
     for name in (".watched", ".delivered"):
         until(lambda name=name: int((root / job / name).read_text().split()[0]) == size, what="all of it was searched")
     pair.end(pair.supervisor(job))
-    until(lambda: recorded(cli, job, "adopted"), what="the guardian took over")
+    until(lambda: recorded(cli.root, job, "adopted"), what="the guardian took over")
     (work / "go").touch()
     over(cli, job)
     assert len(hits(cli, job)) == limits.HITS_A_MINUTE

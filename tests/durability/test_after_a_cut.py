@@ -12,26 +12,20 @@ from outlive.store import atomic_file
 from outlive.system import tree
 from support import pair, processes
 from support.cli import Cli
+from support.jobs import rewrite, settled
 from support.tiers import first
 
 OTHER_BOOT = "00000000-1111-2222-3333-444444444444"
 LEFT = {"empty": b"", "zeros": bytes(900), "torn": b'{"format":1,"state":"run'}
 
 
-def _finished(cli: Cli, root: Path, *words: str) -> str:
-    job: str = cli.ok("run", *words)["job_id"]
-    pair.until_free(root, job)
-    return job
-
-
 def _cut_off(cli: Cli, root: Path, *words: str) -> str:
     """A job that ran when the machine went down: of another boot, and none of its processes is there."""
     words = words if "--until" in words else ("--snapshot-after", "0", *words)
     job: str = cli.ok("run", *words)["job_id"]
-    pair.end(pair.guardian(job), pair.supervisor(job))
+    pair.end_pair(job)
     pair.end(*[member.pid for member in tree.with_cookie(job)])
-    mark = root / ".live" / job
-    mark.write_bytes(atomic_file.dump(atomic_file.load(mark.read_bytes()) | {"boot_id": OTHER_BOOT}))
+    rewrite(root / ".live" / job, boot_id=OTHER_BOOT)
     return job
 
 
@@ -60,9 +54,7 @@ def test_a_job_that_a_cut_left_nothing_of_but_its_definition_is_not_said_never_t
     (root / ".live" / job).write_bytes(b"")
     (root / job / "events.ndjson").unlink()
     meta = root / job / "meta.json"
-    definition = atomic_file.load(meta.read_bytes())
-    definition["machine"]["boot_id"] = OTHER_BOOT
-    meta.write_bytes(atomic_file.dump(definition))
+    rewrite(meta, machine={**atomic_file.load(meta.read_bytes())["machine"], "boot_id": OTHER_BOOT})
     found = cli.ok("status", job)
     assert (found["state"], found["reason"]) == ("failed", "reboot")
     assert "may have run" in found["message"]
@@ -71,7 +63,7 @@ def test_a_job_that_a_cut_left_nothing_of_but_its_definition_is_not_said_never_t
 @pytest.mark.fault("D03", "F19")
 @pytest.mark.parametrize("left", first(1, LEFT))
 def test_the_history_has_the_exit_code_of_a_job_whose_state_a_cut_took(cli: Cli, root: Path, left: str) -> None:
-    job = _finished(cli, root, "echo kept; exit 3")
+    job = settled(cli, "echo kept; exit 3")
     (root / job / "state.json").write_bytes(LEFT[left])
     found = cli.ok("status", job)
     assert (found["state"], found["reason"], found["exit_code"]) == ("exited", "exit", 3)
@@ -86,11 +78,9 @@ def test_the_history_has_the_exit_code_of_a_job_whose_state_a_cut_took(cli: Cli,
 @pytest.mark.fault("D03")
 def test_the_history_counts_before_an_older_state(cli: Cli, root: Path) -> None:
     """A sync of the history may be the last thing before a cut; the rename of the state was not committed."""
-    job = _finished(cli, root, "exit 3")
-    path = root / job / "state.json"
-    old = atomic_file.load(path.read_bytes())
-    old |= {"state": "running", "phase": "running", "exit_code": None, "reason": None, "boot_id": OTHER_BOOT}
-    path.write_bytes(atomic_file.dump(old))
+    job = settled(cli, "exit 3")
+    old = {"state": "running", "phase": "running", "exit_code": None, "reason": None, "boot_id": OTHER_BOOT}
+    rewrite(root / job / "state.json", **old)
     found = cli.ok("status", job)
     assert (found["state"], found["reason"], found["exit_code"]) == ("exited", "exit", 3)
 
@@ -128,7 +118,7 @@ def test_gc_deletes_a_job_that_cannot_be_read_by_the_age_of_its_directory(cli: C
 
 def test_gc_keeps_a_job_that_cannot_be_read_while_a_process_of_it_lives(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "sleep", "600")["job_id"]
-    pair.end(pair.guardian(job), pair.supervisor(job))
+    pair.end_pair(job)
     for name in ("state.json", "meta.json", "events.ndjson"):
         (root / job / name).write_bytes(b"")
     (root / ".live" / job).write_bytes(b"")

@@ -6,13 +6,12 @@ import contextlib
 import errno
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -24,31 +23,26 @@ from outlive.launch import fork_server_client
 from outlive.store.root import Store
 from outlive.system import fault_points, fds, tree
 from support import pair
-from support.cli import Cli, Text, one_object
+from support.cli import Cli, Text, answer_of, one_object
+from support.counting import CODE, check_known_or_lost
 from support.jobs import job_ids
 from support.mcp_client import RawMcp
 from support.systemd import Standin
 from support.tiers import first, only
 from support.wait import until
 
-CODE, LINES = 7, 40
+LINES = 40
 ANSWER_S = 120  # of a server on a busy machine; one that has died is known at once
-KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
 # Its first act tells that it runs. It counts on both streams, and ends when it may.
 COUNT = "i=0; while [ $i -lt {lines} ]; do i=$((i+1)); echo out $i; echo err $i >&2; done"
 COMMAND = f"echo run >> ran; {COUNT.format(lines=LINES)}; until [ -e go ]; do sleep 0.1; done; echo last; exit {CODE}"
 SINKS = {"notify_file": "told-file", "notify_command": "echo told >> told-command"}
+SINK_FLAGS = [word for name, value in SINKS.items() for word in (f"--{name.replace('_', '-')}", value)]
 FACES = ("cli", "mcp")
 # Whose death leaves a job that never ran, and never will. All others leave a whole one.
 NEVER_RAN = {
-    "make_directory",
-    "make_files",
-    "make_meta",
-    "make_live",
-    "make_visible",
-    "send_request",
-    "send_guardian",
-    "fork_server_asked",
+    *("make_directory", "make_files", "make_meta", "make_live", "make_visible"),
+    *("send_request", "send_guardian", "fork_server_asked"),
 }
 # The caller's own process: it dies, and answers nothing.
 CALLER = {"make", "send"}
@@ -73,6 +67,11 @@ def crashed(work: Path) -> list[str]:
     return report.read_text(encoding="utf-8").split() if report.exists() else []
 
 
+def kinds(root: Path, job: str) -> list[str]:
+    """Return what the history has."""
+    return [json.loads(line)["type"] for line in (root / job / "events.ndjson").read_bytes().splitlines()]
+
+
 def runs(work: Path) -> int:
     return (work / "ran").read_text(encoding="utf-8").count("run") if (work / "ran").exists() else 0
 
@@ -80,18 +79,15 @@ def runs(work: Path) -> int:
 # --- how a job is started ------------------------------------------------------------------------------------------
 
 
-class Started(NamedTuple):
-    """What the caller was told; None: it died, or its server did."""
-
-    answer: dict[str, Any] | None
+Told = dict[str, Any] | None  # what the caller was told; None: it died, or its server did
 
 
-def by_cli(cli: Cli, env: dict[str, str | None], *words: str) -> Started:
+def by_cli(cli: Cli, env: dict[str, str | None], *words: str) -> Told:
     with cli.spawn(*words, env=env) as call:
         stdout, stderr = call.communicate(timeout=60)
     if call.returncode == -signal.SIGKILL:
-        return Started(None)
-    return Started(one_object(Text(call.returncode, stdout.decode(), stderr.decode())))
+        return None
+    return one_object(Text(call.returncode, stdout.decode(), stderr.decode()))
 
 
 def told_to_guardian(env: dict[str, str | None]) -> dict[str, str]:
@@ -99,13 +95,12 @@ def told_to_guardian(env: dict[str, str | None]) -> dict[str, str]:
     return {"stdin": "open"} if env[fault_points.VARIABLE] == "guardian_told" else {}
 
 
-def run_by_cli(cli: Cli, env: dict[str, str | None]) -> Started:
-    flags = [word for name, value in SINKS.items() for word in (f"--{name.replace('_', '-')}", value)]
-    flags += [word for name, value in told_to_guardian(env).items() for word in (f"--{name}", value)]
-    return by_cli(cli, env, "run", "--wait", *flags, COMMAND)
+def run_by_cli(cli: Cli, env: dict[str, str | None]) -> Told:
+    flags = [word for name, value in told_to_guardian(env).items() for word in (f"--{name}", value)]
+    return by_cli(cli, env, "run", "--wait", *SINK_FLAGS, *flags, COMMAND)
 
 
-def run_by_mcp(raw_mcp: Callable[..., RawMcp], env: dict[str, str | None]) -> Started:
+def run_by_mcp(raw_mcp: Callable[..., RawMcp], env: dict[str, str | None]) -> Told:
     server = raw_mcp(env=env)
     request = server.begin_call("exec", command=COMMAND, yield_ms=50_000, **SINKS, **told_to_guardian(env))
     while server.read_one(ANSWER_S):
@@ -113,12 +108,12 @@ def run_by_mcp(raw_mcp: Callable[..., RawMcp], env: dict[str, str | None]) -> St
             break
     if server.process.poll() is not None or not server._answers:
         assert server.wait() == -signal.SIGKILL
-        return Started(None)
-    return Started(server.tool_answer(request).result)
+        return None
+    return server.tool_answer(request).result
 
 
 @pytest.fixture
-def run(cli: Cli, raw_mcp: Callable[..., RawMcp], face: str) -> Callable[[dict[str, str | None]], Started]:
+def run(cli: Cli, raw_mcp: Callable[..., RawMcp], face: str) -> Callable[[dict[str, str | None]], Told]:
     """`run(env)` starts COMMAND and waits for its end, as a person's script does, or a model."""
     return (lambda env: run_by_cli(cli, env)) if face == "cli" else (lambda env: run_by_mcp(raw_mcp, env))
 
@@ -165,7 +160,7 @@ def check_whole(
         lines = [json.loads(line) for line in (work / "told-file").read_text(encoding="utf-8").splitlines()]
         assert {(line["job_id"], line["exit_code"]) for line in lines} == {(job, ended["exit_code"])}
         assert "told" in (work / "told-command").read_text(encoding="utf-8")
-    history = [json.loads(line)["type"] for line in (root / job / "events.ndjson").read_bytes().splitlines()]
+    history = kinds(root, job)
     assert history.count("finished") == 1, history
     (listed,) = cli.ok("list", "--all")["jobs"]
     assert (listed["state"], listed["exit_code"]) == (ended["state"], ended["exit_code"])
@@ -206,10 +201,10 @@ BY_DEFAULT = {
     only(lambda way: way[0] in BY_DEFAULT and (way[1] == "cli" or family(way[0]) == "fork_server"), WAYS),
 )
 def test_a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing(
-    cli: Cli, run: Callable[..., Started], root: Path, work: Path, point: str, face: str
+    cli: Cli, run: Callable[..., Told], root: Path, work: Path, point: str, face: str
 ) -> None:
     (work / "go").touch()
-    answer = run(at(point, work)).answer
+    answer = run(at(point, work))
     until(lambda: crashed(work), what=f"a death at {point}")
     assert set(crashed(work)) == {point}
     of_caller = family(point) in CALLER and not (face == "mcp" and point == "send_guardian")
@@ -229,8 +224,8 @@ def test_a_death_on_the_way_into_a_scope_leaves_all_of_the_job_or_nothing(
 ) -> None:
     (work / "go").touch()
     systemd = Standin(place / "standin")
-    flags = ("--systemd-scope", "--notify-file", "told-file", "--notify-command", SINKS["notify_command"])
-    answer = by_cli(cli, at(point, work) | systemd.env, "run", "--wait", *flags, COMMAND).answer
+    words = ("run", "--wait", "--systemd-scope", *SINK_FLAGS, COMMAND)
+    answer = by_cli(cli, at(point, work) | systemd.env, *words)
     until(lambda: crashed(work), what=f"a death at {point}")
     assert (crashed(work), systemd.called) == ([point], True)
     assert (answer is None) == (point == "scope_entered")
@@ -248,7 +243,7 @@ def test_a_death_between_a_command_line_and_its_pair_costs_no_job_and_runs_none_
 ) -> None:
     """It was given the job already: whether anybody took it decides, not how the one between ended."""
     (work / "go").touch()
-    answer = run_by_cli(cli, at(point, work)).answer
+    answer = run_by_cli(cli, at(point, work))
     assert crashed(work) == [point]
     assert answer is not None and (answer["state"], answer["exit_code"]) == ("exited", CODE)
     check_whole(cli, root, work)
@@ -269,7 +264,7 @@ def test_a_supervisor_that_dies_before_the_command_runs_is_replaced_and_the_comm
 def test_a_start_of_a_created_job_that_dies_can_be_done_again(cli: Cli, root: Path, work: Path) -> None:
     (work / "go").touch()
     job = cli.ok("create", COMMAND)["job_id"]
-    assert by_cli(cli, at("start_taken", work), "start", job).answer is None
+    assert by_cli(cli, at("start_taken", work), "start", job) is None
     assert crashed(work) == ["start_taken"]
     assert (cli.ok("status", job)["state"], runs(work)) == ("created", 0)
     assert cli.ok("start", job, "--wait")["exit_code"] == CODE
@@ -280,9 +275,9 @@ def test_a_start_of_a_created_job_that_dies_can_be_done_again(cli: Cli, root: Pa
 def test_bytes_of_a_terminal_between_two_pipes_are_not_lost(cli: Cli, work: Path, root: Path) -> None:
     (work / "go").touch()
     started = by_cli(cli, at("output_relayed", work), "run", "--wait", "--pty", COMMAND)
-    assert started.answer is not None and started.answer["exit_code"] == CODE
+    assert started is not None and started["exit_code"] == CODE
     assert crashed(work) == ["output_relayed"]
-    job = started.answer["job_id"]
+    job = started["job_id"]
     pair.until_free(root, job)
     log = (root / job / "stdout.log").read_text(encoding="utf-8").splitlines()
     expected = [f"{word} {n}" for n in range(1, LINES + 1) for word in ("out", "err")] + ["last"]
@@ -292,7 +287,7 @@ def test_bytes_of_a_terminal_between_two_pipes_are_not_lost(cli: Cli, work: Path
 
 def test_a_successor_that_has_moved_output_is_in_the_history(cli: Cli, root: Path, work: Path) -> None:
     job = start_and_lose(cli, work, "output_moved", "guardian:output_moved")
-    history = [json.loads(line)["type"] for line in (root / job / "events.ndjson").read_bytes().splitlines()]
+    history = kinds(root, job)
     assert history[:2] == ["started", "adopted"]
     (work / "go").touch()
     cli.ok("wait", job, "--timeout-ms", "50s")
@@ -302,8 +297,8 @@ def test_data_that_a_job_has_taken_is_not_given_to_it_again(cli: Cli, work: Path
     data = "".join(f"line {n}\n" for n in range(11_000))  # more than a pipe holds
     flags = ("--stdin", "open", "--stdin-data", data, "--snapshot-after", "0")
     started = by_cli(cli, at("input_moved", work), "run", *flags, f"head -c {len(data)} | cksum")
-    assert started.answer is not None
-    job = started.answer["job_id"]
+    assert started is not None
+    job = started["job_id"]
     expected = subprocess.run(["cksum"], input=data.encode(), capture_output=True, check=True).stdout.decode()
     ended = cli.ok("wait", job, "--timeout-ms", "50s")
     assert crashed(work) == ["input_moved"]
@@ -317,10 +312,10 @@ FLOOD = "import sys; sys.stdout.write(''.join('line %06d\\n' % n for n in range(
 def test_a_gap_that_somebody_died_over_is_what_its_record_says(cli: Cli, root: Path, work: Path, point: str) -> None:
     words = ("run", "--wait", "--quota-bytes", "64K", "--", sys.executable, "-c", FLOOD)
     started = by_cli(cli, at(point, work), *words)
-    assert started.answer is not None
+    assert started is not None
     assert crashed(work) == [point]
-    job = started.answer["job_id"]
-    assert (started.answer["state"], started.answer["exit_code"]) == ("exited", 0)
+    job = started["job_id"]
+    assert (started["state"], started["exit_code"]) == ("exited", 0)
     (gap,) = cli.ok("status", job)["gaps"]
     wanted = "".join(f"line {n:06d}\n" for n in range(60_000)).encode()
     log = (root / job / "stdout.log").read_bytes()
@@ -337,8 +332,8 @@ def test_a_gap_that_somebody_died_over_is_what_its_record_says(cli: Cli, root: P
 def test_an_end_that_was_asked_for_comes_though_whoever_was_at_it_dies(cli: Cli, work: Path, point: str) -> None:
     stubborn = "trap '' TERM; echo run >> ran; echo ready; while :; do sleep 0.05; done"
     started = by_cli(cli, at(point, work), "run", "--snapshot-after", "0", stubborn)
-    assert started.answer is not None
-    job = started.answer["job_id"]
+    assert started is not None
+    job = started["job_id"]
     cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
     cli.ok("kill", job, "--grace-ms", "700", "--wait-ms", "0")
     ended = cli.ok("wait", job, "--timeout-ms", "50s")
@@ -350,14 +345,6 @@ def test_an_end_that_was_asked_for_comes_though_whoever_was_at_it_dies(cli: Cli,
 # --- a second death ------------------------------------------------------------------------------------------------
 
 
-def check_known(ended: dict[str, Any]) -> None:
-    """The command has no parent of ours any more: the kernel tells the code from 6.15 on, else it is lost, and said so."""
-    told = (ended["state"], ended["reason"], ended["exit_code"])
-    assert told in (("exited", "exit", CODE), ("failed", "lost", None)), told
-    if KERNEL >= (6, 15):
-        assert told[0] == "exited", f"this kernel ({os.uname().release}) keeps the code"
-
-
 def check_adopted(cli: Cli, root: Path, work: Path) -> None:
     """It runs without a supervisor: the next reader finds it, and the end is known or said to be lost."""
     (job,) = job_ids(root)
@@ -365,20 +352,19 @@ def check_adopted(cli: Cli, root: Path, work: Path) -> None:
     assert pair.is_supervised(root, job)
     (work / "go").touch()
     ended = cli.ok("wait", job, "--timeout-ms", "50s")
-    check_known(ended)
+    check_known_or_lost(ended)
     check_whole(cli, root, work, code=None)
 
 
 def start_and_lose(cli: Cli, work: Path, *deaths: str) -> str:
     """A job whose command runs and whose processes died at these points."""
-    flags = [word for name, value in SINKS.items() for word in (f"--{name.replace('_', '-')}", value)]
-    started = by_cli(cli, at(",".join(deaths), work), "run", "--snapshot-after", "0", *flags, COMMAND)
-    assert started.answer is not None and started.answer["ok"], started.answer
+    started = by_cli(cli, at(",".join(deaths), work), "run", "--snapshot-after", "0", *SINK_FLAGS, COMMAND)
+    assert started is not None and started["ok"], started
     # The caller may be fast enough to find both dead before it answers, and to start others that die as well
     until(lambda: len(crashed(work)) >= len(deaths), what=f"deaths at {deaths}")
     assert crashed(work)[: len(deaths)] == list(deaths)
     until(lambda: runs(work), what="the command's first act")
-    job: str = started.answer["job_id"]
+    job: str = started["job_id"]
     until(lambda: lost_both(cli.root, job), what="the end of its processes")
     return job
 
@@ -410,9 +396,9 @@ def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path,
     (work / "go").touch()
     seen = point if point not in ("end_written", "end_reaped") else "takeover_recorded"  # its outcome is there already
     started = run_by_cli(cli, at(f"{point},{fault_points.SUCCESSOR}{seen}", work))
-    assert started.answer is not None
+    assert started is not None
     (job,) = job_ids(root)
-    assert (started.answer["state"], started.answer["exit_code"]) == ("exited", CODE)
+    assert (started["state"], started["exit_code"]) == ("exited", CODE)
     # The caller that waits may be fast enough to find both dead, and to start a third that dies as well
     until(lambda: len(crashed(work)) >= 2, what="the end of both")
     assert crashed(work)[:2] == [point, fault_points.SUCCESSOR + seen]
@@ -425,8 +411,8 @@ def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path,
 def test_an_end_that_both_saw_and_neither_wrote_is_lost_and_told_so(cli: Cli, root: Path, work: Path) -> None:
     (work / "go").touch()
     started = run_by_cli(cli, at(f"end_moved,{fault_points.SUCCESSOR}end_moved", work))
-    assert started.answer is not None
-    told = (started.answer["state"], started.answer["reason"], started.answer["exit_code"])
+    assert started is not None
+    told = (started["state"], started["reason"], started["exit_code"])
     assert told == ("failed", "lost", None), "no code is made up"
     check_whole(cli, root, work, code=None)
 
@@ -439,8 +425,7 @@ def test_a_start_is_not_told_before_the_guardian_has_made_it_anew(cli: Cli, root
         until(lambda: len(crashed(work)) == 2, what="a guardian that stands still where it starts anew")
         guardian = pair.supervisor_now(next(iter(job_ids(root))))
         os.kill(guardian, signal.SIGKILL)
-        stdout, stderr = call.communicate(timeout=60)
-    answer = one_object(Text(call.returncode, stdout.decode(), stderr.decode()))
+        answer = answer_of(call)
     assert (answer["error"]["code"], answer["error"]["retryable"]) == ("launch_failed", True)
     assert not runs(work) and not job_ids(root)
 
@@ -458,7 +443,7 @@ def test_an_adoption_may_be_killed_at_any_point(
     job = start_and_lose(cli, work, first, second)
     (work / "crashes").unlink()
     if face == "cli":
-        answer = by_cli(cli, at(point, work), "status", job).answer
+        answer = by_cli(cli, at(point, work), "status", job)
     else:
         server = raw_mcp(env=at(point, work))
         request = server.begin_call("process", action="status", job_id=job)
@@ -489,7 +474,7 @@ def test_a_command_may_end_while_its_adopter_is_on_its_way(cli: Cli, root: Path,
     job = start_and_lose(cli, work, first, "guardian:takeover_seen")
     with reader(root, LateLauncher(root / job, work / "go")) as ctx, lookup.open_job(ctx, job) as found:
         assert adoption.inspect_and_adopt(ctx, found).supervised
-    check_known(cli.ok("wait", job, "--timeout-ms", "50s"))
+    check_known_or_lost(cli.ok("wait", job, "--timeout-ms", "50s"))
     check_whole(cli, root, work, code=None)
 
 
@@ -518,38 +503,26 @@ def reader(root: Path, launcher: fork_server_client.Launcher) -> Iterator[Contex
     store = Store.open(str(root), {})
     settings = config.load({"XDG_CONFIG_HOME": "/nonexistent"}, None)
     with contextlib.closing(launcher), contextlib.closing(store):
-        yield Context(
-            store,
-            settings,
-            face="cli",
-            owner="cli",
-            client=None,
-            cwd=None,
-            env={},
-            launcher=launcher,
-            shell_words=("sh", "-c"),
-        )
+        who: dict[str, Any] = {"face": "cli", "owner": "cli", "client": None, "cwd": None, "env": {}}
+        yield Context(store, settings, launcher=launcher, shell_words=("sh", "-c"), **who)
 
 
 @pytest.mark.parametrize("point", only(lambda point: point != "lost_locked", points("lost")))
 def test_a_reader_that_dies_over_a_lost_job_leaves_it_to_the_next(cli: Cli, root: Path, work: Path, point: str) -> None:
     job = start_and_lose(cli, work, "output_moved", "guardian:takeover_seen")
-    os.kill(json.loads((root / job / "state.json").read_bytes())["pid"], signal.SIGKILL)
-    until(lambda: not cli_sees_command(root / job), what="the end of the command")
+    pid = json.loads((root / job / "state.json").read_bytes())["pid"]
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not os.path.exists(f"/proc/{pid}"), what="the end of the command")
     (work / "crashes").unlink()
-    assert by_cli(cli, at(point, work), "status", job).answer is None
+    assert by_cli(cli, at(point, work), "status", job) is None
     assert crashed(work) == [point]
     for _ in range(2):
         found = cli.ok("status", job)
         assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "lost", None)
     pair.until_free(root, job)
-    history = [json.loads(line)["type"] for line in (root / job / "events.ndjson").read_bytes().splitlines()]
+    history = kinds(root, job)
     assert history.count("finished") == 1, history
     assert runs(work) == 1
-
-
-def cli_sees_command(job: Path) -> bool:
-    return os.path.exists(f"/proc/{json.loads((job / 'state.json').read_bytes())['pid']}")
 
 
 @pytest.mark.fault("F25")
@@ -566,7 +539,7 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
     job = cli.ok("run", "--wait", "echo kept")["job_id"]
     pair.until_free(root, job)
     words = ("gc", "--older-than", "0s") if verb == "gc" else ("remove", job)
-    assert by_cli(cli, at(point, work), *words).answer is None
+    assert by_cli(cli, at(point, work), *words) is None
     assert crashed(work) == [point]
     error = cli.error("status", job, code="job_not_found")
     assert error.get("details", {}).get("bound") == ("older_than" if verb == "gc" else None)
@@ -576,12 +549,8 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
 
 
 def test_every_point_is_reached_by_a_test() -> None:
-    alone = {
-        "start_taken",
-        "output_relayed",
-        "input_moved",
-        *points("free", "approve", "host", "mirror"),
-    }  # see test_pairs.py, test_approval.py, hosts/test_host_starts.py
+    # See test_pairs.py, test_approval.py, hosts/test_host_starts.py
+    alone = {"start_taken", "output_relayed", "input_moved", *points("free", "approve", "host", "mirror")}
     tested = {*EVERYWHERE, *alone, *points("pair", "scope", "gap", "kill", "takeover", "adopt", "lost", "delete")}
     assert tested == set(fault_points.POINTS)
 

@@ -208,8 +208,7 @@ def test_a_guardian_takes_over_though_a_log_is_gone(cli: Cli) -> None:
     job = _Job(cli)
     _delete(job.log)
     _delete(job.log.with_name("stderr.log"))
-    pair.end(pair.supervisor(job.id))
-    pair.supervisor(job.id)  # the takeover
+    pair.take_over(job.id)
     ended = job.end()
     assert ended["exit_code"] == 3
     tail = cli.ok("tail", job.id, "--tail-lines", str(LINES))

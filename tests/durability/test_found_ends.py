@@ -20,20 +20,10 @@ from support import pair, processes, trees
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.counting import Counting
+from support.jobs import make_running
 from support.mcp_client import RawMcp
 from support.tiers import only
 from support.wait import until
-
-
-def _make_running(root: Path, job: str, **changes: Any) -> None:
-    """Rewrite a finished job's record as that of one whose supervisors vanished while it ran."""
-    path = root / job / "state.json"
-    pair.until_free(root, job)
-    found = atomic_file.load(path.read_bytes())
-    found |= {"state": "running", "phase": "running", "exit_code": None, "reason": None}
-    found |= {"finished_at": None, "duration_ms": None} | changes
-    path.write_bytes(atomic_file.dump(found))
-    pair.forget_end(root, job)
 
 
 def _gone(root: Path, job: str) -> dict[str, Any]:
@@ -47,7 +37,7 @@ def test_after_a_reboot_a_job_that_ran_has_failed_for_that_reason(cli: Cli, root
     job = cli.ok("run", "echo kept")["job_id"]
     other = "00000000-1111-2222-3333-444444444444"
     identity = {**process.identity(os.getpid()).to_dict(), "boot_id": other}  # another process has its pid now
-    _make_running(root, job, boot_id=other, identity=identity, pid=os.getpid())
+    make_running(root, job, boot_id=other, identity=identity, pid=os.getpid())
     for _ in range(2):
         found = cli.ok("status", job)
         assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "reboot", None)
@@ -94,7 +84,7 @@ def test_an_end_found_by_a_reader_is_notified_once(cli: Cli, root: Path, work: P
     sink = work / "ends"
     job = cli.ok("run", "--notify-file", str(sink), "true")["job_id"]
     until(sink.exists, what="the first notification")
-    _make_running(root, job, **_gone(root, job))
+    make_running(root, job, **_gone(root, job))
     sink.unlink()
     (root / job / "completion_event.json").unlink()
     words = ("list", "--all") if verb == "list" else (verb, job)
@@ -115,7 +105,7 @@ def test_an_end_found_by_a_reader_is_notified_once(cli: Cli, root: Path, work: P
 def test_the_end_of_a_job_that_lost_both_is_notified_once(cli: Cli, work: Path) -> None:
     sink = work / "ends"
     counting = Counting.start(cli, work, "c", "--notify-file", str(sink))
-    pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
+    pair.end_pair(counting.job)
     _at_once(cli, [("status", counting.job)] * 4)
     counting.end()
     pair.until_free(cli.root, counting.job)
@@ -182,7 +172,7 @@ def test_hits_in_the_last_output_are_delivered_though_no_supervisor_saw_the_end(
     pair.until_free(root, job)
     for path in (work / "hits", root / job / DELIVERED, root / job / "notification_events.ndjson"):
         path.unlink()
-    _make_running(root, job, **_gone(root, job))
+    make_running(root, job, **_gone(root, job))
     assert cli.ok("status", job)["reason"] == "lost"
     hits = until(lambda: (work / "hits").exists() and (work / "hits").read_text().splitlines()[1:], what="the hits")
     assert [json.loads(line)["line"] for line in (work / "hits").read_text().splitlines()] == ["hit one", "hit two"], (

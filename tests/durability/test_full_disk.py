@@ -118,8 +118,7 @@ def test_a_guardian_that_takes_over_on_a_full_disk_writes_the_outcome(
     cli: Cli, small: Path, work: Path, place: Path
 ) -> None:
     job = _gated(cli, small)
-    pair.end(pair.supervisor(job))
-    pair.supervisor(job)  # the takeover
+    pair.take_over(job)
     (work / "go").touch()
     assert processes.wait_gone(place, 60) == {}
     assert _state(small, job)["exit_code"] == 3

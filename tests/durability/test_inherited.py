@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from support import pair, processes
-from support.cli import Cli, Text, environment, one_object
+from support.cli import Cli, answer_of, environment
 from support.mcp_client import RawMcp, server_command
 from support.preloaded import OUTLIVE
 from support.wait import until
@@ -84,7 +84,7 @@ def test_a_command_line_passes_on_umask_limits_and_directory_and_nothing_else(cl
         timeout=60,
         check=False,
     )
-    found = one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode()))
+    found = answer_of(done)
     _checked(found["output"], work)
 
 
@@ -128,8 +128,7 @@ def test_a_job_of_somebody_at_a_terminal_has_none_and_does_not_hear_it_close(cli
         preexec_fn=at_the_terminal,  # noqa: PLW1509 - there is one thread
     ) as call:
         os.close(slave)
-        stdout, _ = call.communicate(timeout=60)
-    job = one_object(Text(call.returncode, stdout.decode(), ""))
+        job = answer_of(call)
     os.close(master)  # the window is closed: the kernel hangs up
     assert processes.is_alive(job["pid"])
     (work / "go").touch()
@@ -209,5 +208,5 @@ def test_a_command_line_that_is_process_1_tells_the_end_of_its_job(contained: Ca
         timeout=60,
         check=False,
     )
-    found: dict[str, Any] = one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode()))
+    found: dict[str, Any] = answer_of(done)
     assert (found["exit_code"], found["output"]) == (6, "out\n")

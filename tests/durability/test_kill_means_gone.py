@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support import processes
-from support.cli import Cli, Text, one_object
+from support.cli import Cli, answer_of
 from support.tiers import first
 from support.wait import until
 
@@ -37,8 +37,7 @@ def test_a_kill_at_the_instant_of_the_end_gives_one_end_and_the_same_for_ever(
         job_id = cli.ok(*words)["job_id"]
         with cli.spawn("kill", job_id, "--grace-ms", grace) as call:
             go.touch()
-            stdout, _ = call.communicate(timeout=60)
-        killed = one_object(Text(call.returncode, stdout.decode(), ""))
+            killed = answer_of(call)
         assert killed["survivors"] == []
         found = cli.ok("status", job_id)
         seen.add(
@@ -76,14 +75,10 @@ def test_a_stopped_tree_of_term_ignorers_in_sessions_of_their_own_is_gone(cli: C
         return [int(word) for word in path.read_text(encoding="utf-8").split()] if path.exists() else []
 
     until(lambda: len(pids()) == 4, what="all four")
-    until(lambda: all(_state(pid) == "T" for pid in pids()), what="that all are stopped")
+    until(lambda: all(processes.state(pid) == "T" for pid in pids()), what="that all are stopped")
     killed = cli.ok("kill", job["job_id"], "--grace-ms", "200")
     assert (killed["state"], killed["survivors"]) == ("killed", [])
     assert not [pid for pid in pids() if processes.is_alive(pid)]
-
-
-def _state(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0].decode()
 
 
 @pytest.mark.fault("F36")

@@ -5,23 +5,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from support import pair, processes
-from support.cli import Cli, Jobs, Text, one_object
-from support.counting import CODE, Counting, counter
+from support.cli import Cli, Jobs, answer_of
+from support.counting import CODE, Counting, check_known_or_lost, counter
 from support.jobs import job_ids
 from support.mcp_client import RawMcp
 from support.tiers import first
 from support.wait import until
-
-KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
 
 # --- the supervisor and its guardian -------------------------------------------------------------------------------
 
@@ -58,18 +54,18 @@ def test_the_supervisor_may_be_killed_after_its_guardian(cli: Cli, work: Path) -
     pair.end(pair.supervisor(counting.job))
     assert cli.ok("status", counting.job)["state"] == "running"  # this look starts a new supervisor
     counting.grows()
-    _check_known_or_lost(counting.end())
+    check_known_or_lost(counting.end())
     counting.check_whole()
 
 
 @pytest.mark.fault("F03")
 def test_both_killed_at_once_cost_no_line_once_a_reader_looked(cli: Cli, work: Path) -> None:
     counting = Counting.start(cli, work)
-    pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
+    pair.end_pair(counting.job)
     assert cli.ok("status", counting.job)["state"] == "running"
     counting.grows()
     assert pair.supervisor(counting.job)
-    _check_known_or_lost(counting.end())
+    check_known_or_lost(counting.end())
     counting.check_whole()
 
 
@@ -78,7 +74,7 @@ def test_both_killed_before_anybody_looks_leave_the_output_until_then_and_no_inv
     cli: Cli, work: Path
 ) -> None:
     counting = Counting.start(cli, work)
-    pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
+    pair.end_pair(counting.job)
     kept = counting.stdout.read_bytes()
     counting.stop()
     count = counting.count()
@@ -100,7 +96,7 @@ def test_one_supervisor_after_the_other_may_be_killed(cli: Cli, work: Path) -> N
         assert cli.ok("status", counting.job)["state"] == "running"
         pair.supervisor(counting.job)  # a new supervisor
         counting.grows()
-    _check_known_or_lost(counting.end())
+    check_known_or_lost(counting.end())
     counting.check_whole()
 
 
@@ -108,14 +104,12 @@ def test_an_adopter_s_guardian_learns_the_code_as_the_adopter_does(cli: Cli, wor
     found = []
     for name, kills in (("adopter", 0), ("guardian", 1)):
         counting = Counting.start(cli, work, name)
-        pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
+        pair.end_pair(counting.job)
         assert cli.ok("status", counting.job)["state"] == "running"
         pair.supervisor(counting.job)  # the adopter
         for _ in range(kills):
             guardian = pair.guardian(counting.job)
-            pair.end(pair.supervisor(counting.job))
-            pair.supervisor(counting.job)  # its guardian took over
-            assert pair.supervisor(counting.job) == guardian
+            assert pair.take_over(counting.job) == guardian
         counting.grows()
         ended = counting.end()
         found.append((ended["state"], ended["exit_code"], ended["reason"]))
@@ -128,17 +122,8 @@ def test_a_wait_goes_on_when_the_supervisor_it_listens_to_is_killed(cli: Cli, wo
         pair.end(pair.supervisor(counting.job))
         counting.grows()
         counting.stop()
-        stdout, _ = waiting.communicate(timeout=60)
-    found = one_object(Text(waiting.returncode, stdout.decode(), ""))
+        found = answer_of(waiting)
     assert (found["state"], found["exit_code"]) == ("exited", CODE)
-
-
-def _check_known_or_lost(ended: dict[str, Any]) -> None:
-    """The command has no parent of ours any more: the kernel tells the code from 6.15 on, else it is lost, and said so."""
-    told = (ended["state"], ended["reason"], ended["exit_code"])
-    assert told in (("exited", "exit", CODE), ("failed", "lost", None)), told
-    if KERNEL >= (6, 15):
-        assert told[0] == "exited", f"this kernel ({os.uname().release}) keeps the code"
 
 
 def test_a_supervisor_killed_while_it_lingers_loses_nothing_of_what_is_left_behind(
@@ -169,7 +154,7 @@ def test_what_a_job_left_behind_can_be_ended_when_both_were_killed(
     cli: Cli, jobs: Jobs, place: Path, verb: str
 ) -> None:
     job = cli.ok("run", "(sleep 60 &) ; echo hi")["job_id"]
-    pair.end(pair.guardian(job), pair.supervisor(job))
+    pair.end_pair(job)
     found = cli.ok(verb, job)
     if verb == "kill":
         assert (found["survivors"], found["state"], found["exit_code"]) == ([], "exited", 0)
@@ -238,8 +223,7 @@ def test_a_supervisor_killed_while_it_starts_never_runs_a_command_twice_and_neve
             with contextlib.suppress(ProcessLookupError, FileNotFoundError):
                 until(lambda state=state, call=call: state.exists() or call.poll() is not None, what="state.json")
                 os.kill(json.loads(state.read_bytes())["supervisor"]["pid"], signal.SIGKILL)
-            stdout, _ = call.communicate(timeout=60)
-        answer = one_object(Text(call.returncode, stdout.decode(), ""))
+            answer = answer_of(call)
         if not answer["ok"]:
             assert answer["error"]["code"] == "launch_failed"
             assert not mark.exists(), f"turn {turn}: the caller was told that nothing ran"

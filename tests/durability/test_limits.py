@@ -182,7 +182,7 @@ def test_a_supervisor_that_dies_on_the_way_costs_no_limit(cli: Cli, point: str) 
 def test_the_group_of_a_lost_job_is_removed_by_the_reader_that_finds_it_lost(cli: Cli) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "--resource", "processes=5", "--", "sleep", "60")["job_id"]
     command = cli.ok("status", job)["pid"]
-    pair.end(pair.guardian(job), pair.supervisor(job))
+    pair.end_pair(job)
     os.kill(command, signal.SIGKILL)
     until(lambda: not processes.is_alive(command), what="the command's end")
     assert in_groups(job)

@@ -17,7 +17,7 @@ from outlive.core.records import State
 from outlive.supervisor.ending import oom_verdict
 from outlive.system import cgroup, oom, process, systemd
 from support import pair
-from support.cli import Cli, Text, one_object
+from support.cli import Cli, answer_of
 from support.control_groups import MemoryGroups, memory_groups
 from support.preloaded import OUTLIVE
 from support.systemd import Standin
@@ -146,7 +146,7 @@ def test_of_many_in_one_group_nobody_is_said_to_have_been_ended_for_memory_who_w
 ) -> None:
     words = [*OUTLIVE, "run", "--snapshot-after", "0", "sleep 60; exit 1"]
     done = groups.run("shared", *words)
-    job = one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode()))
+    job = answer_of(done)
     assert groups.run("shared", sys.executable, "-c", EATER).returncode == -9
     os.kill(job["pid"], 9)
     found = cli.ok("wait", job["job_id"])
@@ -160,7 +160,7 @@ def test_the_command_of_many_in_one_group_that_the_kernel_ended_is_named_by_its_
     cli: Cli, groups: MemoryGroups
 ) -> None:
     done = groups.run("shared", *OUTLIVE, "run", "--wait", "--", sys.executable, "-c", EATER)
-    found = one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode()))
+    found = answer_of(done)
     assert (found["state"], found["signal"]) == ("killed", "SIGKILL")
     readable = os.access("/dev/kmsg", os.R_OK) and process.is_first_namespace()
     assert found["reason"] == ("oom" if readable else "signal")
@@ -219,8 +219,7 @@ def test_a_guardian_that_takes_over_is_spared_too_and_starts_nothing_that_is(cli
         )
     finally:
         oom.set_score(before, os.getpid())
-    pair.end(pair.supervisor(job["job_id"]))
-    pair.supervisor(job["job_id"])  # the takeover
+    pair.take_over(job["job_id"])
     assert oom.score(pair.supervisor(job["job_id"])) == _permitted(before + 200)
     cli.ok("kill", job["job_id"], "--grace-ms", "0")
     until(lambda: Path("told").exists() and Path("told").read_text(encoding="utf-8").strip(), what="the notification")

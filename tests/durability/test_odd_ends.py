@@ -26,7 +26,7 @@ from support.wait import until
 @pytest.mark.parametrize("verb", ["kill", "remove"])
 def test_an_adopted_command_without_its_cookie_can_be_ended(cli: Cli, jobs: Jobs, verb: str) -> None:
     started = cli.ok("run", "--snapshot-after", "0", "--", "env", "-i", "/bin/sleep", "77")
-    pair.end(pair.guardian(started["job_id"]), pair.supervisor(started["job_id"]))
+    pair.end_pair(started["job_id"])
     assert cli.ok("status", started["job_id"])["state"] == "running"
     cli.ok(verb, started["job_id"], "--grace-ms", "1000")
     assert not processes.is_alive(started["pid"])
@@ -35,7 +35,7 @@ def test_an_adopted_command_without_its_cookie_can_be_ended(cli: Cli, jobs: Jobs
 
 def test_a_command_that_ends_while_it_is_adopted_is_not_waited_for_for_ever(cli: Cli) -> None:
     started = cli.ok("run", "--snapshot-after", "0", "--", "sleep", "77")
-    pair.end(pair.guardian(started["job_id"]), pair.supervisor(started["job_id"]))
+    pair.end_pair(started["job_id"])
     os.kill(started["pid"], signal.SIGSTOP)  # alive for each look, and ended before an adopter opens it
     call = cli.spawn("status", started["job_id"])
     os.kill(started["pid"], signal.SIGKILL)
@@ -75,8 +75,7 @@ def test_what_was_given_as_stdin_arrives_though_the_supervisor_is_killed_in_betw
     data = "0123456789" * 13_000  # more than a pipe holds
     job = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", "--stdin-data", data,
                  "until [ -e go ]; do sleep 0.1; done; head -c 130000 | cksum")["job_id"]  # fmt: skip
-    pair.end(pair.supervisor(job))
-    pair.supervisor(job)  # the takeover
+    pair.take_over(job)
     Path("go").touch()
     expected = subprocess.run(["cksum"], input=data.encode(), capture_output=True, check=True).stdout.decode()
     assert cli.ok("wait", job, "--timeout-ms", "50s")["output"] == expected

@@ -15,7 +15,7 @@ from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.far.starting import context
 from outlive.jobs.definition import Plan
-from outlive.jobs.starting.call import StartCall
+from outlive.jobs.starting.call import Asked, StartCall
 from outlive.launch import systemd_scope
 from outlive.store.root import Store
 from support import pair, processes
@@ -172,7 +172,7 @@ def test_an_interrupt_before_the_pid_of_its_scope_is_known_leaves_nothing(
         )
         plan = Plan(definition, {})
         with pytest.raises(KeyboardInterrupt):
-            StartCall(yield_ms=0).run(ctx, plan)
+            StartCall(Asked(yield_ms=0)).run(ctx, plan)
     assert job_ids(root) == set() and os.listdir(root / ".live") == []
 
 

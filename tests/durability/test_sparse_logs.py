@@ -62,8 +62,7 @@ def test_a_takeover_goes_on_where_the_output_ended(cli: Cli, root: Path, work: P
     job = cli.ok("run", "--snapshot-after", "0", "echo early; until [ -e go ]; do sleep 0.1; done; echo late")["job_id"]
     cli.ok("wait", job, "--until", "output")
     os.truncate(root / job / "stdout.log", TERABYTE)
-    pair.end(pair.supervisor(job))
-    pair.supervisor(job)
+    pair.take_over(job)
     (work / "go").touch()
     cli.ok("wait", job)
     _check(cli, job, "early\nlate\n")

@@ -14,25 +14,21 @@ from typing import Any
 
 import pytest
 
-from outlive.store import atomic_file
 from outlive.store.inspection import adoptions
 from outlive.store.job_dir import LOGS
 from support import pair, processes
 from support.cli import Cli
+from support.jobs import rewrite
 from support.mcp_client import McpSession
 from support.tiers import MODERN_FIRST, first, only
 from support.wait import until
 
 
-def _rewrite(path: Path, **changes: Any) -> None:
-    path.write_bytes(atomic_file.dump(atomic_file.load(path.read_bytes()) | changes))
-
-
 def _orphan(cli: Cli, root: Path, *words: str, **changes: Any) -> str:
     """A running job whose supervisors are dead, and whose definition is another one now."""
     job: str = cli.ok("run", "--snapshot-after", "0", *words, "sleep", "600")["job_id"]
-    pair.end(pair.guardian(job), pair.supervisor(job))
-    _rewrite(root / job / "meta.json", **changes)
+    pair.end_pair(job)
+    rewrite(root / job / "meta.json", **changes)
     return job
 
 
@@ -232,7 +228,7 @@ def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Pat
     pair.until_free(root, job)
     changes = dict(RECORDS[name])
     file = changes.pop("file")
-    _rewrite(root / job / file, **changes)
+    rewrite(root / job / file, **changes)
     (listed,) = cli.ok("list", "--all")["jobs"]
     assert listed["damage"].startswith(file)
     for verb in LOOKS:

@@ -27,9 +27,9 @@ from outlive.supervisor.event_loop import EventLoop
 from outlive.system import process
 from outlive.system.tree import Member
 from support import pair, processes
-from support.cli import Cli, Jobs, Text, one_object
+from support.cli import Cli, Jobs, answer_of
 from support.commands import GATE
-from support.jobs import job_ids
+from support.jobs import job_ids, make_running, rewrite
 from support.mcp_client import RawMcp
 from support.tiers import first, only
 from support.wait import until
@@ -45,26 +45,29 @@ def test_a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it
     started = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", f"echo up; {GATE}; echo on; cat; exit 3")
     job_id = started["job_id"]
     cli.ok("wait", job_id, "--until", "output", "--timeout-ms", "50s")
-    supervisor = pair.supervisor(job_id)
-    os.kill(supervisor, signal.SIGSTOP)
-    until(lambda: pair.is_stopped(supervisor), what="the stop")
-    for verb in ("status", "poll"):
-        said = cli.ok(verb, job_id)
-        assert (said["state"], said["supervisor"], said["supervisor_pid"]) == ("running", "unresponsive", supervisor)
-        assert f"kill -CONT {supervisor}" in said["hint"]
-    assert said["output"] == "up\n"
-    (entry,) = cli.ok("list")["jobs"]
-    assert (entry["supervisor"], entry["supervisor_pid"]) == ("unresponsive", supervisor)
-    assert f"kill -CONT {supervisor}" in cli.text("list", "--human").stdout
-    error = cli.error("write", job_id, "--data", "x", "--timeout-ms", "60s", code="io_error")
-    assert error["retryable"] and "did not answer within 5 s" in error["message"], "one limit, and nothing was written"
-    assert f"kill -CONT {supervisor}" in error["hint"]
-    (work / "go").touch()
-    found = cli.ok("wait", job_id, "--timeout-ms", "100")
-    assert (found["state"], found["timed_out"], found["supervisor"]) == ("running", True, "unresponsive")
-    assert f"kill -CONT {supervisor}" in found["hint"]
-    assert pair.supervisor(job_id) == supervisor, "no process took its place"
-    os.kill(supervisor, signal.SIGCONT)
+    with pair.stopped(job_id) as supervisor:
+        for verb in ("status", "poll"):
+            said = cli.ok(verb, job_id)
+            assert (said["state"], said["supervisor"], said["supervisor_pid"]) == (
+                "running",
+                "unresponsive",
+                supervisor,
+            )
+            assert f"kill -CONT {supervisor}" in said["hint"]
+        assert said["output"] == "up\n"
+        (entry,) = cli.ok("list")["jobs"]
+        assert (entry["supervisor"], entry["supervisor_pid"]) == ("unresponsive", supervisor)
+        assert f"kill -CONT {supervisor}" in cli.text("list", "--human").stdout
+        error = cli.error("write", job_id, "--data", "x", "--timeout-ms", "60s", code="io_error")
+        assert error["retryable"] and "did not answer within 5 s" in error["message"], (
+            "one limit, and nothing was written"
+        )
+        assert f"kill -CONT {supervisor}" in error["hint"]
+        (work / "go").touch()
+        found = cli.ok("wait", job_id, "--timeout-ms", "100")
+        assert (found["state"], found["timed_out"], found["supervisor"]) == ("running", True, "unresponsive")
+        assert f"kill -CONT {supervisor}" in found["hint"]
+        assert pair.supervisor(job_id) == supervisor, "no process took its place"
     cli.ok("write", job_id, "--data", "y\n", "--eof")
     ended = cli.ok("wait", job_id, "--timeout-ms", "50s")
     assert (ended["exit_code"], ended["output"]) == (3, "up\non\ny\n")
@@ -76,14 +79,16 @@ def test_a_model_is_told_of_a_stopped_supervisor_and_what_to_do(raw_mcp: Callabl
     server = raw_mcp()
     job_id = server.call("exec", command="sleep 60", background=True)["job_id"]
     assert "supervisor" not in server.call("process", action="status", job_id=job_id).result
-    supervisor = pair.supervisor(job_id)
-    os.kill(supervisor, signal.SIGSTOP)
-    until(lambda: pair.is_stopped(supervisor), what="the stop")
-    for asked in ({"action": "status"}, {"action": "poll"}, {"action": "wait", "timeout_ms": 10}, {"action": "list"}):
-        about = {} if asked["action"] == "list" else {"job_id": job_id}
-        answer = server.tool_answer(server.begin_call("process", **asked, **about))
-        assert f"kill -CONT {supervisor}" in answer.text, asked
-    os.kill(supervisor, signal.SIGCONT)
+    with pair.stopped(job_id) as supervisor:
+        for asked in (
+            {"action": "status"},
+            {"action": "poll"},
+            {"action": "wait", "timeout_ms": 10},
+            {"action": "list"},
+        ):
+            about = {} if asked["action"] == "list" else {"job_id": job_id}
+            answer = server.call("process", **asked, **about)
+            assert f"kill -CONT {supervisor}" in answer.text, asked
     server.call("process", action="remove", job_id=job_id)
 
 
@@ -94,8 +99,8 @@ def test_a_stopped_process_that_has_the_pid_of_a_supervisor_is_none(cli: Cli, ro
         os.kill(other.pid, signal.SIGSTOP)
         until(lambda: pair.is_stopped(other.pid), what="the stop")
         path = root / job_id / "state.json"
-        state = atomic_file.load(path.read_bytes())
-        path.write_bytes(atomic_file.dump(state | {"supervisor": {**state["supervisor"], "pid": other.pid}}))
+        supervisor = atomic_file.load(path.read_bytes())["supervisor"]
+        rewrite(path, supervisor={**supervisor, "pid": other.pid})
         assert "supervisor" not in cli.ok("status", job_id)
         other.kill()
     (work / "go").touch()
@@ -105,12 +110,10 @@ def test_a_stopped_process_that_has_the_pid_of_a_supervisor_is_none(cli: Cli, ro
 @pytest.mark.fault("F12")
 def test_a_kill_past_a_stopped_supervisor_ends_the_job_and_says_how_its_end_gets_written(cli: Cli) -> None:
     job_id = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
-    supervisor = pair.supervisor(job_id)
-    os.kill(supervisor, signal.SIGSTOP)
-    found = cli.ok("kill", job_id)
-    assert (found["state"], found["survivors"]) == ("running", [])
-    assert f"kill -CONT {supervisor}" in found["hint"]
-    os.kill(supervisor, signal.SIGCONT)
+    with pair.stopped(job_id) as supervisor:
+        found = cli.ok("kill", job_id)
+        assert (found["state"], found["survivors"]) == ("running", [])
+        assert f"kill -CONT {supervisor}" in found["hint"]
     found = cli.ok("wait", job_id)
     assert (found["state"], found["signal"]) == ("killed", "SIGTERM")
 
@@ -126,15 +129,6 @@ def stranger() -> Any:
         found.kill()
 
 
-def _said_to_run(root: Path, job_id: str, **changes: Any) -> None:
-    path = root / job_id / "state.json"
-    pair.until_free(root, job_id)
-    found = atomic_file.load(path.read_bytes())
-    found |= {"state": "running", "phase": "running", "exit_code": None, "reason": None, "finished_at": None}
-    path.write_bytes(atomic_file.dump(found | {"duration_ms": None} | changes))
-    pair.forget_end(root, job_id)
-
-
 @pytest.mark.fault("F10", "F35", "S05")
 @pytest.mark.parametrize(
     ("verb", "changed"),
@@ -148,7 +142,7 @@ def test_a_pid_that_is_somebody_elses_now_is_never_signalled(
 ) -> None:
     job_id = cli.ok("run", "--wait", "true")["job_id"]
     identity = {**process.identity(stranger.pid).to_dict(), changed: "another" if changed == "boot_id" else 1}
-    _said_to_run(root, job_id, pid=stranger.pid, identity=identity, boot_id=identity["boot_id"])
+    make_running(root, job_id, pid=stranger.pid, identity=identity, boot_id=identity["boot_id"])
     found = cli.ok("status", job_id)
     assert (found["state"], found["exit_code"]) == ("failed", None)
     assert found["reason"] == ("reboot" if changed == "boot_id" else "lost")
@@ -203,8 +197,7 @@ def test_a_kill_of_a_job_that_is_being_started_ends_it(cli: Cli, root: Path, tim
         with cli.spawn("run", "--snapshot-after", "0", "sleep 60") as call:
             (job_id,) = until(lambda before=before: job_ids(root) - before, what="the job's directory")
             killed = cli.ok("kill", job_id, "--grace-ms", "0")
-            stdout, _ = call.communicate(timeout=60)
-        assert one_object(Text(call.returncode, stdout.decode(), ""))["ok"]
+            assert answer_of(call)["ok"]
         assert (killed["state"], killed["survivors"]) == ("killed", [])
         assert cli.ok("status", job_id)["state"] == "killed"
 
@@ -279,7 +272,7 @@ def test_a_process_that_cannot_be_made_is_an_error_and_nothing_is_half_started(
         timeout=60,
         check=False,
     )
-    error = one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode()))["error"]
+    error = answer_of(done)["error"]
     assert (error["code"], error["details"]["errno"], error["retryable"]) == ("launch_failed", name, True)
     assert job_ids(root) == set()
     assert not [path for path in root.rglob("*") if path.is_file() and path.parent.name == ".live"]
@@ -295,8 +288,7 @@ def test_too_few_open_files_are_an_error_or_enough_and_nothing_is_half_started(
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
     with cli.spawn("run", "--wait", "echo run >> ran; exit 3", preexec_fn=few) as call:
-        stdout, stderr = call.communicate(timeout=60)
-    found = one_object(Text(call.returncode, stdout.decode(), stderr.decode()))
+        found = answer_of(call)
     if found["ok"] and found["state"] == "exited":
         assert (found["exit_code"], (work / "ran").read_text(encoding="utf-8")) == (3, "run\n")
         return

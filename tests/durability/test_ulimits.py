@@ -14,7 +14,7 @@ import pytest
 
 import outlive
 from support import pair
-from support.cli import Cli, Text, one_object
+from support.cli import Cli, answer_of
 from support.jobs import job_ids
 from support.mounts import Mounts
 
@@ -26,8 +26,7 @@ def limited(cli: Cli, kind: int, most: int, *words: str) -> dict[str, Any]:
     """The answer of a call below a limit of what started it."""
     env = {"PYTHONDONTWRITEBYTECODE": "1"}  # Python 3.11 may leave half of a .pyc beyond the limit
     with cli.spawn(*words, env=env, preexec_fn=lambda: resource.setrlimit(kind, (most, most))) as call:
-        stdout, stderr = call.communicate(timeout=60)
-    return one_object(Text(call.returncode, stdout.decode(), stderr.decode()))
+        return answer_of(call)
 
 
 @pytest.mark.fault("F58")
@@ -91,6 +90,6 @@ def test_processes_that_a_user_may_not_start_are_named_with_the_limit(tmp_path: 
             user=65_534, group=65_534, extra_groups=[], cwd=home, stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
             env={"PATH": "/usr/bin:/bin", "HOME": home, "PYTHONPATH": code}, check=False,
         )  # fmt: skip
-    error = one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode()))["error"]
+    error = answer_of(done)["error"]
     assert (error["code"], error["details"]["errno"], error["retryable"]) == ("launch_failed", "EAGAIN", True)
     assert "(`ulimit -u`: 1; a container may allow fewer)" in error["hint"]

@@ -64,8 +64,7 @@ def test_a_supervisor_that_is_killed_on_a_read_only_disk_has_a_successor_that_te
     job = cli.ok(*words, "run", "--snapshot-after", "0", f"echo early; {GATE}; echo late; exit 7")["job_id"]
     cli.ok(*words, "wait", job, "--until", "output")
     _make_read_only(root)
-    pair.end(pair.supervisor(job))
-    pair.supervisor(job)
+    pair.take_over(job)
     assert cli.ok(*words, "status", job)["state"] == "running"
     (work / "go").touch()
     found = cli.ok(*words, "wait", job)
@@ -102,8 +101,7 @@ def test_an_end_that_a_disk_refuses_is_told_and_written_when_the_disk_takes_it(
     assert "not on disk (Input/output error)" in cli.ok("status", job)["damage"]
     state = root / job / "state.json"
     assert atomic_file.load(state.read_bytes())["state"] == "running"
-    pair.end(pair.supervisor(job))
-    pair.supervisor(job)  # the takeover
+    pair.take_over(job)
     found = cli.ok("wait", job)
     assert (found["exit_code"], "damage" in found) == (7, True)
     (place / "broken").unlink()

@@ -33,13 +33,6 @@ NOTE = 200  # room for the line that says what is left out; whether it counts is
 ENVELOPE = 4_000  # what the rest of an answer may take besides `output`
 
 
-def _supervisor(job: str) -> int:
-    for name in os.listdir("/proc"):
-        if name.isdigit() and any(f"outrunner {job}" in word for word in processes.command_line(int(name))):
-            return int(name)
-    raise AssertionError(f"no process supervises {job}")
-
-
 def _peak_kb(pid: int) -> int:
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
     assert found, f"no VmHWM of {pid}"
@@ -76,7 +69,7 @@ wait_for("end")
 def test_200_mb_are_stored_completely_with_flat_memory_and_answers_stay_small(cli: Cli, root: Path, work: Path) -> None:
     job = cli.ok("run", "--snapshot-after", "0", *python(FLOOD))["job_id"]
     log = root / job / "stdout.log"
-    supervisor = _supervisor(job)
+    supervisor = pair.supervisor(job)
     until(lambda: log.stat().st_size >= MANY // 4 * len(LINE), timeout=60, what="a quarter of the output")
     text = cli.text("poll", job).stdout  # while it pours
     assert len(text) < BUDGET + ENVELOPE

@@ -11,6 +11,7 @@ import pytest
 from outlive import config, limits, verbs
 from outlive.mcp.tools.call import Tools
 from outlive.mcp.tools.offer import process_verbs
+from support import pair
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import McpSession
@@ -59,7 +60,7 @@ def test_a_long_list_is_shown_page_by_page(shared_session: McpSession, cli: Cli,
 
 def test_long_events_show_the_newest_and_lead_from_the_first_to_the_last(shared_session: McpSession, cli: Cli) -> None:
     job = shared_session.ok("exec", command="seq 20; exit 1", watch=["[0-9]"])["job_id"]
-    until(lambda: not cli.ok("status", job)["supervised"], what="the search is over")
+    pair.until_free(cli.root, job)
     every = cli.ok("events", job)["events"]
 
     def page(**more: Any) -> dict[str, Any]:

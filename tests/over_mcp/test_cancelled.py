@@ -163,20 +163,6 @@ def test_exec_alone_keeps_the_job_where_the_configuration_says_so(mcp_connect: C
     assert until(lambda: notices(alone, "exec"), what="the notice") == [(job, "unanswered", "running")]
 
 
-@MODERN_FIRST
-def test_a_server_of_the_same_session_tells_what_the_one_before_left(
-    mcp_connect: Connect, cli: Cli, root: Path
-) -> None:
-    session = {"CLAUDE_CODE_SESSION_ID": "one"}
-    first = mcp_connect(env=session)
-    _, job = begin(first, root, "exec sleep 60")
-    first.kill()
-    until(lambda: not Path(f"/proc/{first.pid}/exe").exists(), what="the end of the server")
-    second = mcp_connect(env=session)
-    assert notices(second) == [(job, "unanswered", "running")]
-    assert notices(second) == []
-
-
 @pytest.mark.parametrize("on_cancel", ["keep", "kill"])
 def test_a_dropped_request_over_http_is_a_cancelled_call(
     serve: Callable[..., Served], cli: Cli, root: Path, on_cancel: str

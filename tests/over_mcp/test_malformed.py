@@ -25,6 +25,10 @@ MALFORMED: dict[str, tuple[str, Any, int, str]] = {
     "a-batch": ('[{"jsonrpc":"2.0","id":76,"method":"ping"}]', None, -32600, "Batches are not taken"),
     "an-empty-batch": ("[]", None, -32600, "Batches are not taken"),
     "a-text": ('"ping"', None, -32600, "no message of JSON-RPC"),
+    "a-number": ("7", None, -32600, "no message of JSON-RPC"),
+    "null": ("null", None, -32600, "no message of JSON-RPC"),
+    "an-empty-object": ("{}", None, -32600, '"jsonrpc" has to be'),
+    "a-long-line": ("x" * 1_000_000, None, -32700, "no JSON"),
     "no-json": ("ping", None, -32700, "no JSON"),
     "no-text": ("\udcff\udcfe", None, -32700, "no JSON"),
     "what-is-nested-too-deeply": ("[" * 100_000 + "]" * 100_000, None, -32700, "no JSON"),
@@ -49,8 +53,14 @@ def server(raw_mcp: Callable[..., RawMcp], fresh: bool) -> RawMcp:
     return server
 
 
+@pytest.mark.fault("S24")
 @FRESH
 def test_each_is_answered_with_its_code_and_the_next_message_works(server: RawMcp, fresh: bool) -> None:
+    for line in UNANSWERED.values():
+        server.send_bytes(line.encode("utf-8", "surrogateescape") + b"\n")
+    assert server.request("ping") == {}
+    assert not server.is_answered(900), "no answer is due to it"
+    assert not server.is_answered(None)
     for name, (line, number, code, said) in MALFORMED.items():
         server.send_bytes(line.encode("utf-8", "surrogateescape") + b"\n")
         with pytest.raises(McpRefusal) as caught:
@@ -58,20 +68,8 @@ def test_each_is_answered_with_its_code_and_the_next_message_works(server: RawMc
         assert caught.value.code == code, name
         assert said in str(caught.value), name
         assert server.request("ping") == {}, name
-
-
-@FRESH
-def test_what_no_answer_is_due_to_gets_none(server: RawMcp, fresh: bool) -> None:
-    for line in UNANSWERED.values():
-        server.send_bytes(line.encode("utf-8", "surrogateescape") + b"\n")
-    assert server.request("ping") == {}
-    assert not server.is_answered(900)
-    assert not server.is_answered(None)
-
-
-@FRESH
-def test_an_unknown_method_is_not_found(server: RawMcp, fresh: bool) -> None:
     with pytest.raises(McpRefusal) as caught:
         server.request("no/such")
     assert caught.value.code == -32601
     assert server.request("ping") == {}
+    assert server.call("exec", command="echo still here")["output"] == "still here\n"

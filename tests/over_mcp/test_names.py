@@ -11,8 +11,8 @@ from support import pair
 from support.cli import Cli, configured, environment
 from support.commands import GATE
 from support.mcp_client import RawMcp
+from support.notified import wait_for_end
 from support.preloaded import OUTLIVE
-from support.wait import until
 
 # A bidirectional override, Braille's blank, a space of no width, Hangul's filler, selectors, look-alike spaces, a tag
 HIDDEN = "\u202e\u2800\u200b\u3164\ufe0f\U000e0101\u00a0\u2003\u3000\U000e0041"
@@ -68,7 +68,7 @@ def test_no_notice_hides_a_character_from_a_model(raw_mcp: Any, cli: Cli, work: 
     job = raw.call("exec", **given)["job_id"]
     raw.call("process", action="notify_set", job_id=job, watch=watch)
     (work / "go").touch()
-    until(lambda: cli.ok("status", job)["state"] == "exited", what="its end")
+    wait_for_end(cli, job)
     check("notices", of_json(shown(raw, "process", action="list", state="created")))
     check("a status", shown(raw, "process", action="status", job_id=job))
     check("events", shown(raw, "process", action="events", job_id=job))
@@ -114,7 +114,7 @@ def test_what_a_hook_tells_hides_no_character(cli: Cli, work: Path) -> None:
     session = {"CLAUDE_CODE_SESSION_ID": "3f2a9c1e-0000-4000-8000-00000000000a"}
     job = cli.ok("run", "--snapshot-after", "0", "--title", NAME, "sh", "-c", f"{GATE}; exit 3", env=session)["job_id"]
     (work / "go").touch()
-    until(lambda: cli.ok("status", job)["state"] != "running", what="its end")
+    wait_for_end(cli, job)
     event = {"session_id": session["CLAUDE_CODE_SESSION_ID"], "hook_event_name": "UserPromptSubmit", "cwd": "/"}
     done = subprocess.run(
         [*OUTLIVE, "hook", "claude-code"],

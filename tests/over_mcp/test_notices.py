@@ -12,6 +12,7 @@ import pytest
 from support import pair, processes
 from support.cli import Cli
 from support.commands import GATE
+from support.jobs import recorded
 from support.mcp_client import McpSession, RawMcp
 from support.notified import in_history, wait_for_end
 from support.tasks_client import Created, TasksClient, get
@@ -86,7 +87,7 @@ def test_two_servers_of_one_session_tell_a_hit_once(mcp_connect: Connect, cli: C
     command = "for i in 1 2; do echo hit $i; until [ -e go$i ]; do sleep 0.1; done; done"
     job = start(one, command, watch=["hit"], workdir=str(work))
     for number in (1, 2):
-        until(lambda number=number: len(cli.ok("events", job)["events"]) > number, what="the hit")
+        until(lambda number=number: recorded(cli.root, job, "watch_hit", number), what="the hit")
         assert [notice["event"] for notice in told(one) + told(other)] == ["watch_hit"]
         (work / f"go{number}").touch()
 
@@ -161,7 +162,7 @@ def test_a_hit_is_told_though_the_end_is_known(mcp_session: McpSession, cli: Cli
 def test_hits_that_were_too_many_are_told_as_a_number(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "for i in $(seq 100); do echo ERROR $i; done; exit 1", watch=["ERROR"])
     wait_for_end(cli, job)
-    until(lambda: not cli.ok("status", job)["supervised"], what="the search is over")
+    pair.until_free(cli.root, job)
     hits = [notice for notice in told(mcp_session) if notice["event"] == "watch_hit"]
     assert [(notice["hits"], notice["last_line"]) for notice in hits] == [(100, "ERROR 100")]
 
@@ -219,7 +220,7 @@ def test_a_hit_is_told_while_the_job_runs(mcp_session: McpSession, cli: Cli, wor
                 watch=["^ERROR"], workdir=str(work))  # fmt: skip
     assert told(mcp_session) == []
     (work / "go").touch()
-    until(lambda: [e for e in cli.ok("events", job)["events"] if e["type"] == "watch_hit"][1:], what="both hits")
+    until(lambda: recorded(cli.root, job, "watch_hit", 2), what="both hits")
     (notice,) = told(mcp_session)
     assert (notice["event"], notice["state"], notice["watch"], notice["pattern"]) == (
         "watch_hit",
@@ -256,7 +257,7 @@ def test_the_end_that_a_wait_beside_this_call_will_tell_is_no_news(
     )
     until(lambda: progress, what="the wait")
     (work / "one").touch()
-    until(lambda: cli.ok("status", first)["state"] == "exited", what="the end of the first")
+    wait_for_end(cli, first)
     assert told(mcp_session) == [], "the wait will tell it"
     (work / "two").touch()
     assert {job["state"] for job in both.result(50)["jobs"]} == {"exited"}
@@ -272,7 +273,7 @@ def test_the_end_that_a_wait_beside_this_call_will_tell_is_no_news(
 
 def test_a_hit_the_client_has_read_is_no_news(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "echo ERROR 1; exec sleep 60", watch=["ERROR"])
-    until(lambda: cli.ok("events", job)["events"][1:], what="the hit")
+    until(lambda: recorded(cli.root, job, "watch_hit"), what="the hit")
     assert "notices" not in mcp_session.ok("process", action="poll", job_id=job)
     assert told(mcp_session) == []
     cli.ok("kill", job)
@@ -306,7 +307,7 @@ def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli, work: Path) 
     first = mcp_connect()
     job = start(first, "echo ERROR seen; until [ -e go ]; do sleep 0.1; done; echo over; exit 5", watch=["ERROR"],
                 workdir=str(work))  # fmt: skip
-    until(lambda: cli.ok("events", job)["events"][1:], what="the hit")
+    until(lambda: recorded(cli.root, job, "watch_hit"), what="the hit")
     assert [notice["event"] for notice in told(first)] == ["watch_hit"]
     assert told(first) == []  # the client has asked since: the server knows that it was told
     first.kill()
@@ -396,25 +397,6 @@ def test_conditions_over_mcp(mcp_session: McpSession, cli: Cli, until_: Any) -> 
     cli.ok("kill", job)
 
 
-@MODERN_FIRST
-def test_a_watch_works_in_a_job_of_a_server_whose_supervisor_was_killed(
-    mcp_session: McpSession, cli: Cli, work: Path
-) -> None:
-    job = start(mcp_session, "until [ -e go ]; do sleep 0.1; done; echo ERROR late", watch=["^ERR"], workdir=str(work))
-    pair.end(pair.supervisor(job))
-    until(lambda: cli.ok("status", job).get("adopted"), what="a takeover")  # else the hit is before it in the output
-    (work / "go").touch()
-    wait_for_end(cli, job)
-    found = until(
-        lambda: (
-            [e["type"] for e in cli.ok("events", job)["events"] if e["type"] == "finished"]
-            and cli.ok("events", job)["events"]
-        ),
-        what="the end",
-    )
-    assert [event["type"] for event in found] == ["started", "adopted", "watch_hit", "finished"]
-
-
 def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, work: Path, cli: Cli) -> None:
     with McpSession(log=place / "mcp.log", extensions=[TasksClient()]) as session:
         known, news = (
@@ -462,6 +444,6 @@ def test_a_hit_that_is_found_after_the_end_is_told_too(mcp_session: McpSession, 
 
     until(all_told, what="the last hit")
     assert [notice["event"] for notice in found].count("finished") == 1
-    until(lambda: not cli.ok("status", job)["supervised"], what="the search is over")
+    pair.until_free(cli.root, job)
     told(mcp_session)
     assert told(mcp_session) == []

@@ -20,6 +20,7 @@ from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp
 from support.tiers import MODERN_FIRST, ONE_ERA
+from support.tools import background
 from support.wait import until
 
 Connect = Callable[..., McpSession]
@@ -30,11 +31,6 @@ NOT_THERE = types.INVALID_PARAMS
 @pytest.fixture
 def mcp_session(shared_session: McpSession) -> McpSession:
     return shared_session
-
-
-def _background(session: McpSession, command: Any, **more: Any) -> str:
-    job: str = session.ok("exec", command=command, background=True, **more)["job_id"]
-    return job
 
 
 def _read(session: McpSession, uri: str) -> types.TextResourceContents:
@@ -104,7 +100,7 @@ def test_the_list_has_the_jobs_of_this_client_running_ones_first(
 ) -> None:
     session = mcp_session
     assert session.ask(lambda client: client.list_resources()).resources == []
-    running = _background(session, GATE, title="the gate")
+    running = background(session, GATE, title="the gate")
     ended = session.ok("exec", command="exit 3")["job_id"]
     other = mcp_connect(client_name="somebody-else")
     assert other.ask(lambda client: client.list_resources()).resources == []
@@ -140,7 +136,7 @@ def test_a_job_is_named_as_in_a_call(mcp_session: McpSession, named: Callable[[s
 
 
 def test_output_reads_from_a_position_and_moves_no_read_position(mcp_session: McpSession, work: Path) -> None:
-    job = _background(mcp_session, f"echo one; {GATE}; echo two")
+    job = background(mcp_session, f"echo one; {GATE}; echo two")
     until(lambda: _read(mcp_session, f"job://{job}/output").text == "one\n", what="the first line")
     first = _read(mcp_session, f"job://{job}/output")
     assert first.mime_type == "text/plain"
@@ -150,7 +146,7 @@ def test_output_reads_from_a_position_and_moves_no_read_position(mcp_session: Mc
     rest = _read(mcp_session, f"job://{job}/output?since_seq=4")
     assert rest.text == "two\n"
     assert rest.meta == {"since_seq": 4, "next_seq": 8, "truncated": False, "state": "exited"}
-    fresh = _background(mcp_session, "until [ -e on ]; do sleep 0.1; done; echo new")
+    fresh = background(mcp_session, "until [ -e on ]; do sleep 0.1; done; echo new")
     (work / "on").touch()
     until(lambda: _read(mcp_session, f"job://{fresh}/output").text == "new\n", what="its output")
     assert mcp_session.ok("process", action="poll", job_id=fresh)["output"] == "new\n"
@@ -218,7 +214,7 @@ def test_what_is_not_there_is_refused_as_the_protocol_has_it(mcp_session: McpSes
 
 
 def test_a_subscriber_is_told_of_output_of_the_end_and_then_costs_nothing(mcp_session: McpSession, work: Path) -> None:
-    job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.1; done")
+    job = background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.1; done")
     status, output = f"job://{job}", f"job://{job}/output"
     with mcp_session.subscribed(status, output):
         (work / "go").touch()
@@ -237,7 +233,7 @@ def test_a_subscriber_is_told_of_output_of_the_end_and_then_costs_nothing(mcp_se
 
 def test_a_subscriber_of_events_is_told_of_a_watch_that_is_hit(mcp_session: McpSession, work: Path) -> None:
     command = f"{GATE}; echo calm; echo needle; until [ -e on ]; do sleep 0.1; done"
-    job = _background(mcp_session, command, watch=["needle"])
+    job = background(mcp_session, command, watch=["needle"])
     uri = f"job://{job}/events"
     with mcp_session.subscribed(uri):
         until(lambda: _is_followed(mcp_session, job), what="the job followed")
@@ -261,7 +257,7 @@ def test_a_subscription_to_a_finished_job_gives_one_update(mcp_session: McpSessi
 
 @MODERN_FIRST
 def test_who_subscribes_no_longer_frees_everything(mcp_session: McpSession, work: Path) -> None:
-    jobs = [_background(mcp_session, GATE) for _ in range(3)]
+    jobs = [background(mcp_session, GATE) for _ in range(3)]
     for _ in range(3):
         with mcp_session.subscribed(*(f"job://{job}{part}" for job in jobs for part in ("", "/output"))):
             until(lambda: all(_is_followed(mcp_session, job) for job in jobs), what="jobs that are followed")
@@ -271,7 +267,7 @@ def test_who_subscribes_no_longer_frees_everything(mcp_session: McpSession, work
 
 @ONE_ERA
 def test_two_streams_share_what_they_follow(mcp_session: McpSession, work: Path) -> None:
-    job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.1; done")
+    job = background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.1; done")
     uri = f"job://{job}/output"
     with mcp_session.subscribed(uri):
         until(lambda: _connections(job) == 1, what="the job followed")
@@ -306,7 +302,7 @@ def test_an_unknown_job_cannot_be_subscribed_to(raw_mcp: Callable[..., RawMcp], 
 @MODERN_FIRST
 def test_a_flood_of_output_is_a_trickle_of_updates(mcp_session: McpSession, work: Path) -> None:
     code = "import os, time\nfor n in range(2000):\n    os.write(1, b'x' * 999 + b'\\n'); time.sleep(0.001)"
-    job = _background(mcp_session, ["sh", "-c", f'{GATE}; exec "$@"', "sh", sys.executable, "-c", code])
+    job = background(mcp_session, ["sh", "-c", f'{GATE}; exec "$@"', "sh", sys.executable, "-c", code])
     uri = f"job://{job}/output"
     with mcp_session.subscribed(uri):
         (work / "go").touch()
@@ -318,7 +314,7 @@ def test_a_flood_of_output_is_a_trickle_of_updates(mcp_session: McpSession, work
 
 
 def test_a_killed_supervisor_costs_no_update(mcp_session: McpSession, work: Path) -> None:
-    job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.1; done; exit 5")
+    job = background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.1; done; exit 5")
     status, output = f"job://{job}", f"job://{job}/output"
     with mcp_session.subscribed(status, output):
         until(lambda: _is_followed(mcp_session, job), what="the job followed")
@@ -333,7 +329,7 @@ def test_a_killed_supervisor_costs_no_update(mcp_session: McpSession, work: Path
 
 @ONE_ERA
 def test_a_job_whose_both_supervisors_were_killed_gets_a_new_one(mcp_session: McpSession, work: Path) -> None:
-    job = _background(mcp_session, f"{GATE}; echo out")
+    job = background(mcp_session, f"{GATE}; echo out")
     uri = f"job://{job}/output"
     with mcp_session.subscribed(uri):
         until(lambda: _is_followed(mcp_session, job), what="the job followed")
@@ -348,7 +344,7 @@ def test_a_job_whose_both_supervisors_were_killed_gets_a_new_one(mcp_session: Mc
 
 
 def test_a_job_that_is_removed_gives_a_last_update(mcp_session: McpSession, cli: Cli) -> None:
-    job = _background(mcp_session, "sleep 1000")
+    job = background(mcp_session, "sleep 1000")
     uri = f"job://{job}"
     with mcp_session.subscribed(uri):
         until(lambda: _is_followed(mcp_session, job), what="the job followed")
@@ -362,7 +358,7 @@ def test_a_job_that_is_removed_gives_a_last_update(mcp_session: McpSession, cli:
 @MODERN_FIRST
 def test_a_client_that_goes_away_leaves_no_connection_to_a_job(mcp_connect: Connect, cli: Cli, work: Path) -> None:
     session = mcp_connect()
-    job = _background(session, GATE)
+    job = background(session, GATE)
     subscribed = session.subscribed(*(f"job://{job}{part}" for part in ("", "/output", "/events")))
     with contextlib.suppress(MCPError), subscribed:
         until(lambda: _is_followed(session, job) and _connections(job), what="a connection to the supervisor")

@@ -238,7 +238,7 @@ def test_a_lost_outcome_is_completed_with_all_output_up_to_then(session: McpSess
 @ONE_ERA
 def test_a_job_that_cannot_be_read_is_a_failed_task(session: McpSession, cli: Cli, root: Path) -> None:
     job = cli.ok("run", "--wait", "--", "true")["job_id"]
-    until(lambda: not cli.ok("status", job)["supervised"], what="the end of the supervisor, which writes the state")
+    pair.until_free(root, job)  # which writes the state
     (root / job / "events.ndjson").unlink()  # which would know the end
     (root / job / STATE).write_text("{ rubbish", encoding="utf-8")
     found = get(session, job)

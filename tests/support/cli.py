@@ -152,6 +152,15 @@ def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, st
     return found
 
 
+def answer_of(call: subprocess.CompletedProcess[bytes] | subprocess.Popen[bytes]) -> dict[str, Any]:
+    """The one JSON object of a call that is over, or whose end is waited for."""
+    if isinstance(call, subprocess.Popen):
+        stdout, stderr = call.communicate(timeout=60)
+    else:
+        stdout, stderr = call.stdout, call.stderr
+    return one_object(Text(call.returncode, stdout.decode(), (stderr or b"").decode()))
+
+
 def one_object(text: Text) -> dict[str, Any]:
     """The one JSON object of stdout; AssertionError if there is more, less or something that is not JSON."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -73,6 +75,14 @@ class Counting:
         assert len(merged) == 2 * count
         assert "".join(line for line in merged if line.startswith("out")).encode() == out
         assert "".join(line for line in merged if line.startswith("err")).encode() == err
+
+
+def check_known_or_lost(ended: dict[str, Any]) -> None:
+    """Of a command that has no parent of ours any more the kernel tells the code from 6.15 on, else it is lost, and said so."""
+    told = (ended["state"], ended["reason"], ended["exit_code"])
+    assert told in (("exited", "exit", CODE), ("failed", "lost", None)), told
+    if tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2]) >= (6, 15):
+        assert told[0] == "exited", f"this kernel ({os.uname().release}) keeps the code"
 
 
 def merged_output(cli: Cli, job: str) -> str:

@@ -6,9 +6,11 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 from ulid import ULID
 
+from outlive.store import atomic_file
 from support import pair
 from support.cli import Cli
 
@@ -18,6 +20,19 @@ UNASKED = {"OUTLIVE_GC_AUTOMATIC": "false"}  # no job deletes others at its end
 
 def job_ids(root: Path) -> set[str]:
     return {name for name in os.listdir(root) if not name.startswith(".")} if root.exists() else set()
+
+
+def rewrite(path: Path, **changes: Any) -> None:
+    """Change members of a record."""
+    path.write_bytes(atomic_file.dump(atomic_file.load(path.read_bytes()) | changes))
+
+
+def make_running(root: Path, job: str, **changes: Any) -> None:
+    """Rewrite a finished job's record as that of one whose supervisors vanished while it ran."""
+    pair.until_free(root, job)
+    ended = dict.fromkeys(("exit_code", "reason", "finished_at", "duration_ms"))
+    rewrite(root / job / "state.json", **{"state": "running", "phase": "running", **ended, **changes})
+    pair.forget_end(root, job)
 
 
 def background(cli: Cli, *words: str) -> str:
@@ -57,3 +72,9 @@ def made_older(root: Path, job: str, seconds_ago: float) -> str:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(then))
     path.write_text(json.dumps(state | {"job_id": old, "finished_at": stamp}), encoding="utf-8")
     return old
+
+
+def recorded(root: Path, job: str, kind: str, count: int = 1) -> bool:
+    """Whether the history of a job has so many events of a kind, for a test that waits for them: a look starts no
+    process."""
+    return (root / job / "events.ndjson").read_bytes().count(f'"type":"{kind}"'.encode()) >= count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 from outlive.launch import fork_server_client
@@ -74,6 +75,29 @@ def forget_end(root: Path, job: str) -> None:
 
 def is_stopped(pid: int) -> bool:
     return processes.state(pid) == "T"
+
+
+@contextlib.contextmanager
+def stopped(job: str) -> Iterator[int]:
+    """Stop the supervisor of a job, whose pid is the value, and continue it in the end."""
+    pid = supervisor(job)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        until(lambda: is_stopped(pid), what="the stop")
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def end_pair(job: str) -> None:
+    """End the guardian and the supervisor of a job that runs."""
+    end(guardian(job), supervisor(job))
+
+
+def take_over(job: str) -> int:
+    """End the supervisor of a job, and return the one that takes its place."""
+    end(supervisor(job))
+    return supervisor(job)
 
 
 def end_both(supervisor: int) -> None:

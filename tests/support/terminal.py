@@ -53,11 +53,14 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
+        self.kill()
         os.close(self._slave)
         os.close(self._master)
+
+    def kill(self) -> None:
+        """End the program at once."""
+        self._process.kill()  # nothing, if it was waited for
+        self._process.wait()
 
     def resize(self, cols: int, rows: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))

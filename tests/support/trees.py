@@ -28,6 +28,11 @@ def contents(place: Path) -> dict[Path, bytes]:
     return {path: data for path, data in _looked_at(place, content).items() if data is not None}
 
 
+def holding(text: str, place: Path) -> list[Path]:
+    """Return the files below a place that have a text in them."""
+    return [path for path, content in contents(place).items() if text.encode() in content]
+
+
 def _looked_at(place: Path, look: Callable[[Path], T]) -> dict[Path, T]:
     """Walk until no name vanishes between listing and look: what a vanished name was renamed to may have been looked at
     before, with its old content."""

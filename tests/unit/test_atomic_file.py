@@ -57,27 +57,28 @@ def test_a_record_is_read_as_it_was_written() -> None:
     assert atomic_file.load(atomic_file.dump(RECORD)) == RECORD
 
 
-@pytest.mark.parametrize("bit", [0x01, 0x04, 0x40])
-def test_a_changed_bit_anywhere_in_a_record_is_found(bit: int) -> None:
+def test_a_changed_bit_anywhere_in_a_record_is_found() -> None:
     """But for the name of the member itself: a record without it is valid."""
-    whole = atomic_file.dump(RECORD)
-    name = whole.rindex(b"checksum")
-    for at in [*range(name - 1), *range(name + 9, len(whole) - 1)]:
-        changed = bytearray(whole)
-        changed[at] ^= bit
-        with pytest.raises(atomic_file.Damaged):
-            atomic_file.load(bytes(changed))
+    for bit in [0x01, 0x04, 0x40]:
+        whole = atomic_file.dump(RECORD)
+        name = whole.rindex(b"checksum")
+        for at in [*range(name - 1), *range(name + 9, len(whole) - 1)]:
+            changed = bytearray(whole)
+            changed[at] ^= bit
+            with pytest.raises(atomic_file.Damaged):
+                atomic_file.load(bytes(changed))
 
 
-@pytest.mark.parametrize("layout", [{"indent": 2}, {"ensure_ascii": False}, {"sort_keys": True}, {}])
-def test_a_record_of_another_layout_has_the_checksum_of_ours(layout: dict[str, Any]) -> None:
-    sealed = json.loads(atomic_file.dump(RECORD))
-    told = json.dumps(sealed, **layout).encode()
-    if not layout.get("sort_keys"):  # the order of the members is part of what is summed up
-        assert atomic_file.load(told) == atomic_file.load(told + b"\n") == RECORD
-    sealed["command"] = ["rm"]
-    with pytest.raises(atomic_file.Damaged, match="checksum"):
-        atomic_file.load(json.dumps(sealed, **layout).encode())
+def test_a_record_of_another_layout_has_the_checksum_of_ours() -> None:
+    layouts: list[dict[str, Any]] = [{"indent": 2}, {"ensure_ascii": False}, {"sort_keys": True}, {}]
+    for layout in layouts:
+        sealed = json.loads(atomic_file.dump(RECORD))
+        told = json.dumps(sealed, **layout).encode()
+        if not layout.get("sort_keys"):  # the order of the members is part of what is summed up
+            assert atomic_file.load(told) == atomic_file.load(told + b"\n") == RECORD
+        sealed["command"] = ["rm"]
+        with pytest.raises(atomic_file.Damaged, match="checksum"):
+            atomic_file.load(json.dumps(sealed, **layout).encode())
 
 
 def test_a_record_without_a_checksum_is_valid() -> None:

@@ -194,9 +194,9 @@ class TestNothingHurts:
         args = [2**31 - 1, *[ctypes.addressof(ones)] * 3, 0, 0]
         assert len(blocked_reads._select_set(blocked_reads._Thread(where, 0, 0, args))) == blocked_reads._MOST_FDS + 1
 
-    @pytest.mark.parametrize("line", [b"", b"running", b"-1 0x0 0x0", b"0 0x0"])
-    def test_lines_without_a_system_call(self, line: bytes) -> None:
-        assert blocked_reads._decode("", 0, line.split()) is None
+    def test_lines_without_a_system_call(self) -> None:
+        for line in [b"", b"running", b"-1 0x0 0x0", b"0 0x0"]:
+            assert blocked_reads._decode("", 0, line.split()) is None
 
 
 @pytest.mark.parametrize("name", ["read", "poll"])

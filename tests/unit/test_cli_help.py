@@ -66,9 +66,8 @@ def test_the_usage_line_shows_what_is_required_and_where_the_command_goes() -> N
     assert help_.of_verb(WAIT, 100).startswith("usage: outlive wait --x TEXT JOB…\n")
 
 
-@pytest.mark.parametrize(
-    ("flag", "said"),
-    [
+def test_an_option_tells_its_value_bounds_default_and_unit() -> None:
+    rows: list[tuple[str, str]] = [
         ("--timeout DURATION", "End the job after this long. Default: 90000 ms (90s)."),
         ("--grace-ms DURATION", "Time to end. 0 to 1500 ms."),
         ("--tail-lines N", "Lines of output. 1 to 1000. Default: 50."),
@@ -76,10 +75,9 @@ def test_the_usage_line_shows_what_is_required_and_where_the_command_goes() -> N
         ("--match regex|contains", "How to match. Default: contains."),
         ("--wait ", "Answer when it ended."),
         ("--env NAME=VALUE", "A variable. May be repeated."),
-    ],
-)
-def test_an_option_tells_its_value_bounds_default_and_unit(flag: str, said: str) -> None:
-    assert line_of(help_.of_verb(RUN, 100), flag) == f"{flag.strip()} {said}"
+    ]
+    for flag, said in rows:
+        assert line_of(help_.of_verb(RUN, 100), flag) == f"{flag.strip()} {said}"
 
 
 def test_what_is_hidden_or_not_offered_is_not_shown() -> None:
@@ -97,10 +95,10 @@ def test_durations_are_explained_where_there_are_any() -> None:
     assert "milliseconds" not in help_.of_verb(WAIT, 100)
 
 
-@pytest.mark.parametrize("width", [60, 80, 100])
-def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    for text in (help_.of_verb(RUN, width), help_.overview([RUN, WAIT, ODD, MCP], width)):
-        assert [line for line in text.splitlines() if len(line) > width] == []
+def test_no_line_is_wider_than_the_terminal() -> None:
+    for width in [60, 80, 100]:
+        for text in (help_.of_verb(RUN, width), help_.overview([RUN, WAIT, ODD, MCP], width)):
+            assert [line for line in text.splitlines() if len(line) > width] == []
 
 
 @pytest.mark.parametrize(("columns", "width"), [("72", 72), ("10", 40), ("500", 100), ("wide", 100), ("", 100)])

@@ -51,18 +51,16 @@ def test_a_list_is_a_table_with_one_line_a_job() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("fields", "result"),
-    [
+def test_a_timeout_looks_like_a_timeout_and_a_code_like_a_code() -> None:
+    rows: list[tuple[dict[str, Any], str]] = [
         ({"exit_code": 3}, "3"),
         ({"state": "killed", "exit_code": None, "reason": "signal", "signal": "SIGSEGV"}, "SIGSEGV"),
         ({"state": "killed", "exit_code": None, "reason": "timeout", "signal": "SIGTERM"}, "timeout"),
         ({"state": "exited", "exit_code": 143, "reason": "timeout"}, "timeout"),
         ({"state": "failed", "exit_code": None, "reason": "lost"}, "lost"),
-    ],
-)
-def test_a_timeout_looks_like_a_timeout_and_a_code_like_a_code(fields: dict[str, Any], result: str) -> None:
-    assert human.answer(listed(job(**fields)), STYLE).splitlines()[1].split()[2] == result
+    ]
+    for fields, result in rows:
+        assert human.answer(listed(job(**fields)), STYLE).splitlines()[1].split()[2] == result
 
 
 def test_a_list_that_is_empty_or_was_cut_says_so() -> None:
@@ -102,9 +100,8 @@ def test_only_a_terminal_gets_colours_and_no_color_is_respected(
 
 
 @pytest.mark.fault("F70")
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_no_control_character_reaches_the_terminal() -> None:
+    rows: list[str] = [
         human.answer(listed(job(name=EVIL, tags=[EVIL], state="x" + EVIL, reason=EVIL, short_id=EVIL)), STYLE),
         shown("status", job_id=EVIL, state=EVIL, reason=EVIL, name=EVIL, command=[EVIL, EVIL], tags=[EVIL]),
         shown("status", job_id=EVIL, state="failed", message=EVIL, name=EVIL, command=[EVIL]),
@@ -127,10 +124,9 @@ def test_only_a_terminal_gets_colours_and_no_color_is_respected(
             name=EVIL, path=EVIL, backup=EVIL, fragment=EVIL, own_command=EVIL, hint=EVIL,
         ),
         human.error({"message": EVIL, "hint": EVIL}),
-    ],
-)  # fmt: skip
-def test_no_control_character_reaches_the_terminal(text: str) -> None:
-    assert not CONTROL.search(text)
+    ]  # fmt: skip
+    for text in rows:
+        assert not CONTROL.search(text)
 
 
 def test_a_name_with_a_line_break_stays_in_its_row() -> None:
@@ -221,9 +217,8 @@ def client_change(type_: str = "install", **changes: Any) -> str:
     return shown(type_, **{**found, "backup": None, **more, **changes})
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
+def test_a_change_of_a_clients_configuration_is_a_sentence() -> None:
+    rows: list[tuple[str, str]] = [
         (client_change(), "Added to /h/c.toml (server outlive).\n"),
         (client_change(change="updated", backup="/b"), "Updated in /h/c.toml (server outlive).\nAs it was before the first change: /b\n"),
         (client_change(written=False), "outlive would be added to /h/c.toml; nothing was written.\n\n[x]\ny = 1\n"),
@@ -235,10 +230,9 @@ def client_change(type_: str = "install", **changes: Any) -> str:
         (client_change("uninstall", change="removed"), "Removed from /h/c.toml (server outlive).\n"),
         (client_change("uninstall", change="none", written=False), "Nothing to do in /h/c.toml (server outlive).\n"),
         (client_change("uninstall", change="removed", written=False), "outlive would be removed from /h/c.toml; nothing was written.\n"),
-    ],
-)  # fmt: skip
-def test_a_change_of_a_clients_configuration_is_a_sentence(text: str, wanted: str) -> None:
-    assert text == wanted
+    ]  # fmt: skip
+    for text, wanted in rows:
+        assert text == wanted
 
 
 def about(**fields: Any) -> list[str]:
@@ -246,9 +240,8 @@ def about(**fields: Any) -> list[str]:
     return shown("status", **{"job_id": "01JQ0000000000000000ABCDEF", "state": "running", **fields}).splitlines()
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
+def test_how_a_job_is_doing_is_said_in_one_line() -> None:
+    rows: list[tuple[dict[str, Any], str]] = [
         ({"elapsed_ms": 200_000}, "running for 3 min 20 s"),
         ({"elapsed_ms": 90_000, "idle_ms": 12_000}, "running for 1 min 30 s, silent for 12 s"),
         ({"elapsed_ms": 1_000, "waiting_for_input": True}, "running for 1 s, waits for input"),
@@ -267,10 +260,9 @@ def about(**fields: Any) -> list[str]:
         ({"state": "killed", "reason": "signal", "signal": "SIGSEGV"}, "killed: SIGSEGV"),
         ({"state": "exited", "reason": "kill", "exit_code": 9}, "exited: kill (code 9)"),
         ({"state": "failed", "reason": "lost", "message": "its supervisor died"}, "failed: its supervisor died"),
-    ],
-)
-def test_how_a_job_is_doing_is_said_in_one_line(fields: dict[str, Any], said: str) -> None:
-    assert about(**fields)[1] == said
+    ]
+    for fields, said in rows:
+        assert about(**fields)[1] == said
 
 
 def test_a_person_sees_first_what_it_is_how_it_does_and_the_last_lines() -> None:

@@ -91,9 +91,8 @@ def shown(value: Any) -> str | None:
 # --- what is read --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("verb", "argv", "read_as"),
-    [
+def test_words_are_read_as_the_arguments_that_they_mean() -> None:
+    rows: list[tuple[Verb, list[str], dict[str, Any]]] = [
         # The first word of the command ends our options
         (RUN, ["--wait", "make", "--wait", "--timeout", "5", "--root", "/x", "-v", "--help"],
          {"command": ["make", "--wait", "--timeout", "5", "--root", "/x", "-v", "--help"], "wait": True, "timeout_ms": 0}),
@@ -135,12 +134,10 @@ def shown(value: Any) -> str | None:
         (RUN, ["--cwd", "../b", "x"], {"cwd": "/b"}),
         (RUN, ["--cwd", "/x/y/", "x"], {"cwd": "/x/y"}),
         (RUN, ["--cwd", "~", "x"], {"cwd": "/here/~"}),
-    ],
-    ids=shown,
-)  # fmt: skip
-def test_words_are_read_as_the_arguments_that_they_mean(verb: Verb, argv: list[str], read_as: dict[str, Any]) -> None:
-    found = read(verb, *argv)
-    assert {name: found[name] for name in read_as} == read_as
+    ]  # fmt: skip
+    for verb, argv, read_as in rows:
+        found = read(verb, *argv)
+        assert {name: found[name] for name in read_as} == read_as
 
 
 def test_a_global_option_behind_the_first_word_of_the_command_is_not_ours() -> None:
@@ -169,9 +166,8 @@ def test_where_the_directory_is_gone_only_absolute_paths_work() -> None:
 # --- what is refused -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("verb", "argv", "field"),
-    [
+def test_what_is_wrong_is_refused_and_named() -> None:
+    rows: list[tuple[Verb, list[str], str]] = [
         *((RUN, argv, "command") for argv in ([], ["--"], ["--wait"], ["--wait", "--"])),
         (STATUS, ["01ABCD", "01ABCE"], "01ABCE"),
         (LIST, ["running"], "running"),
@@ -188,37 +184,32 @@ def test_where_the_directory_is_gone_only_absolute_paths_work() -> None:
         (RUN, ["--cwd", "", "x"], "cwd"),  # it would mean here
         # Nothing is abbreviated
         *((RUN, [typed, "5", "x"], typed) for typed in ("--time", "--ti", "-w", "-q", "---", "-v5", "-vx", "--v")),
-    ],
-    ids=lambda value: shown(value[-3:] if len(str(value)) < 99 else ["long"]) if isinstance(value, list) else None,
-)  # fmt: skip
-def test_what_is_wrong_is_refused_and_named(verb: Verb, argv: list[str], field: str) -> None:
-    error = refused(verb, *argv)
-    assert error.details == {"field": field}
-    assert ("empty command" in error.message) == (field == "command")
+    ]  # fmt: skip
+    for verb, argv, field in rows:
+        error = refused(verb, *argv)
+        assert error.details == {"field": field}
+        assert ("empty command" in error.message) == (field == "command")
 
 
-@pytest.mark.parametrize("text", ["-1", "soon", "", "5 parsecs", "99999999d"])
-def test_a_bad_duration_names_the_flag_and_the_argument(text: str) -> None:
-    error = refused(RUN, f"--timeout={text}", "x")
-    assert "--timeout" in error.message
-    assert error.details == {"field": "timeout_ms"}
+def test_a_bad_duration_names_the_flag_and_the_argument() -> None:
+    for text in ["-1", "soon", "", "5 parsecs", "99999999d"]:
+        error = refused(RUN, f"--timeout={text}", "x")
+        assert "--timeout" in error.message
+        assert error.details == {"field": "timeout_ms"}
 
 
-@pytest.mark.parametrize(
-    ("verb", "argv", "field", "meant"),
-    [
+def test_what_is_nearest_to_a_mistake_is_named() -> None:
+    rows: list[tuple[Verb, list[str], str, str]] = [
         (RUN, ["--tiemout", "x"], "--tiemout", "--timeout"),
         (RUN, ["--snapshot", "x"], "--snapshot", "--snapshot-after"),
         (RUN, ["--snapshot_afte=7", "x"], "--snapshot_afte", "--snapshot-after"),
         (RUN, ["--rooot=/x", "x"], "--rooot", "--root"),
         (LIST, ["--state", "runing"], "state", "running"),
         (load("install"), ["claude-code", "--dry-run"], "--dry-run", "--print"),
-    ],
-    ids=shown,
-)
-def test_what_is_nearest_to_a_mistake_is_named(verb: Verb, argv: list[str], field: str, meant: str) -> None:
-    error = refused(verb, *argv)
-    assert (error.hint, error.details) == (f"Did you mean {meant}?", {"field": field})
+    ]
+    for verb, argv, field, meant in rows:
+        error = refused(verb, *argv)
+        assert (error.hint, error.details) == (f"Did you mean {meant}?", {"field": field})
 
 
 def test_a_hidden_option_is_not_suggested() -> None:
@@ -234,59 +225,48 @@ def test_an_option_like_nothing_we_know_points_to_the_help_and_to_the_two_dashes
 # --- verbs and global options --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "name", "left"),
-    [
+def test_a_verb_of_two_words_is_written_with_a_space_a_hyphen_or_an_underscore() -> None:
+    rows: list[tuple[list[str], str, list[str]]] = [
         (["notify", "set", "J"], "notify set", ["J"]),
         (["notify_set", "J"], "notify set", ["J"]),
         (["notify-set", "J"], "notify set", ["J"]),
         (["tag", "set"], "tag set", []),
         (["list", "set"], "list", ["set"]),
         (["exec", "x"], "run", ["x"]),
-    ],
-    ids=shown,
-)
-def test_a_verb_of_two_words_is_written_with_a_space_a_hyphen_or_an_underscore(
-    words: list[str], name: str, left: list[str]
-) -> None:
-    assert parse.verb_name(words) == (name, left)
+    ]
+    for words, name, left in rows:
+        assert parse.verb_name(words) == (name, left)
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
+def test_what_is_no_verb_is_refused_and_the_nearest_named() -> None:
+    rows: list[tuple[list[str], str]] = [
         *(([typed], f"Did you mean {meant}?") for typed, meant in (("lst", "list"), ("stats", "status"), ("tag", "tag set"), ("mpc", "mcp"))),
         (["xyzzy", "x"], "outlive run xyzzy"),  # it may be a command
         ([], ""),
-    ],
-    ids=shown,
-)  # fmt: skip
-def test_what_is_no_verb_is_refused_and_the_nearest_named(words: list[str], hint: str) -> None:
-    with pytest.raises(OutliveError) as caught:
-        parse.verb_name(words)
-    assert hint in str(caught.value.hint)
-    assert caught.value.usage
-    if hint.startswith("Did"):
-        assert (caught.value.hint, caught.value.details) == (hint, {"field": "verb"})
+    ]  # fmt: skip
+    for words, hint in rows:
+        with pytest.raises(OutliveError) as caught:
+            parse.verb_name(words)
+        assert hint in str(caught.value.hint)
+        assert caught.value.usage
+        if hint.startswith("Did"):
+            assert (caught.value.hint, caught.value.details) == (hint, {"field": "verb"})
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
+def test_global_options_stand_before_or_after_the_verb() -> None:
+    rows: list[list[str]] = [
         ["--root", "/x", "-v", "--human", "status", "J"],
         ["status", "--root", "/x", "-v", "--human", "J"],
         ["status", "J", "--human", "--root=/x", "--verbose"],
         ["--root=/x", "status", "-v", "J", "--human"],
         ["--root", "/a", "-v", "--human", "status", "J", "--root", "/x"],  # the last counts
-    ],
-    ids=shown,
-)
-def test_global_options_stand_before_or_after_the_verb(argv: list[str]) -> None:
-    options = GlobalOptions()
-    name, words = parse.verb_name(parse.leading(argv, options, "/here"))
-    assert name == "status"
-    assert parse.arguments(STATUS, words, options, "/here") == {"job": "J"}
-    assert vars(options) == {**vars(GlobalOptions()), "root": "/x", "verbose": 1, "human": True}
+    ]
+    for argv in rows:
+        options = GlobalOptions()
+        name, words = parse.verb_name(parse.leading(argv, options, "/here"))
+        assert name == "status"
+        assert parse.arguments(STATUS, words, options, "/here") == {"job": "J"}
+        assert vars(options) == {**vars(GlobalOptions()), "root": "/x", "verbose": 1, "human": True}
 
 
 def test_the_root_and_the_configuration_become_absolute() -> None:
@@ -294,9 +274,10 @@ def test_the_root_and_the_configuration_become_absolute() -> None:
     assert (options.root, options.config) == ("/here/r", "/here/c.toml")
 
 
-@pytest.mark.parametrize(("words", "count"), [(["-v"], 1), (["-vv"], 2), (["-v", "-v", "--verbose"], 3)])
-def test_verbosity_counts(words: list[str], count: int) -> None:
-    assert options_of(STATUS, "J", *words).verbose == count
+def test_verbosity_counts() -> None:
+    rows: list[tuple[list[str], int]] = [(["-v"], 1), (["-vv"], 2), (["-v", "-v", "--verbose"], 3)]
+    for words, count in rows:
+        assert options_of(STATUS, "J", *words).verbose == count
 
 
 def test_an_option_of_a_verb_in_front_of_it_says_where_it_belongs() -> None:

@@ -93,9 +93,8 @@ def test_a_home_that_is_no_absolute_path_is_that_of_the_password_database(
     assert base_directories.home(env) == "/nonexistent"
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "section", "key", "value"),
-    [
+def test_a_variable_is_read_as_its_key_wants_it() -> None:
+    rows: list[tuple[str, str, str, str, Any]] = [
         ("OUTLIVE_SHELL_UNIX", "bash -lc 'a b'", "shell", "unix", ["bash", "-lc", "a b"]),
         ("OUTLIVE_EXEC_TIMEOUT_SEC", "1.5", "exec", "timeout_sec", 1.5),
         ("OUTLIVE_EXEC_NOTIFY_ON_EXIT", "no", "exec", "notify_on_exit", False),
@@ -103,35 +102,35 @@ def test_a_home_that_is_no_absolute_path_is_that_of_the_password_database(
         ("OUTLIVE_EXEC_NOTIFY_ON_EXIT_EMPTY_SUCCESS", "TRUE", "exec", "notify_on_exit_empty_success", True),
         ("OUTLIVE_GC_OLDER_THAN", "7d", "gc", "older_than", "7d"),
         ("OUTLIVE_GC_MAX_JOBS", "0", "gc", "max_jobs", 0),
-    ],
-)
-def test_a_variable_is_read_as_its_key_wants_it(name: str, text: str, section: str, key: str, value: Any) -> None:
-    assert load(**{name: text}).get(section, key) == value
+    ]
+    for name, text, section, key, value in rows:
+        assert load(**{name: text}).get(section, key) == value
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["OUTLIVE_ROOT", "OUTLIVE_JOB_ID", "OUTLIVE_SHELL", "OUTLIVE_EVENT_PATH", "OUTLIVE_EVENT_TYPE", "OUTLIVE_LOG"],
-)
-def test_variables_of_a_job_are_no_configuration(name: str) -> None:
-    found, usual = load(**{name: "anything"}), load()
-    assert (found._values, found.path) == (usual._values, usual.path)
+def test_variables_of_a_job_are_no_configuration() -> None:
+    rows: list[str] = [
+        "OUTLIVE_ROOT",
+        "OUTLIVE_JOB_ID",
+        "OUTLIVE_SHELL",
+        "OUTLIVE_EVENT_PATH",
+        "OUTLIVE_EVENT_TYPE",
+        "OUTLIVE_LOG",
+    ]
+    for name in rows:
+        found, usual = load(**{name: "anything"}), load()
+        assert (found._values, found.path) == (usual._values, usual.path)
 
 
-@pytest.mark.parametrize(
-    ("text", "variables", "said", "nearest"),
-    [
+def test_what_is_unknown_is_named_with_the_nearest() -> None:
+    rows: list[tuple[str | None, dict[str, str], str, str]] = [
+        (None, {"OUTLIVE_EXEC_TIMEOUT_SECS": "5"}, "", "OUTLIVE_EXEC_TIMEOUT_SEC"),  # without a file
         ("[exec]\nbackgroundms = 5\n", {}, "backgroundms", "background_ms"),
         ("[exce]\n", {}, "", "exec"),
-        (None, {"OUTLIVE_EXEC_TIMEOUT_SECS": "5"}, "", "OUTLIVE_EXEC_TIMEOUT_SEC"),
-    ],
-)
-def test_what_is_unknown_is_named_with_the_nearest(
-    text: str | None, variables: dict[str, str], said: str, nearest: str
-) -> None:
-    error = refused(text, **variables)
-    assert said in error.message
-    assert nearest in str(error.hint)
+    ]
+    for text, variables, said, nearest in rows:
+        error = refused(text, **variables)
+        assert said in error.message
+        assert nearest in str(error.hint)
 
 
 def test_an_unknown_key_near_nothing_lists_what_there_is() -> None:
@@ -155,25 +154,21 @@ def test_a_value_that_makes_no_sense_and_what_is_no_toml_is_refused_and_its_file
     assert str(place / "home") in refused(text).message
 
 
-@pytest.mark.parametrize(
-    "variable",
-    [
+def test_a_variable_of_the_wrong_kind_is_refused_and_named() -> None:
+    rows: list[dict[str, str]] = [
         {"OUTLIVE_EXEC_BACKGROUND_MS": "soon"}, {"OUTLIVE_EXEC_BACKGROUND_MS": ""},
         {"OUTLIVE_EXEC_BACKGROUND_MS": "-1"}, {"OUTLIVE_EXEC_TIMEOUT_SEC": "nan"},
         {"OUTLIVE_EXEC_NOTIFY_ON_EXIT": "maybe"}, {"OUTLIVE_SHELL_UNIX": ""},
         {"OUTLIVE_SHELL_UNIX": "sh 'unfinished"}, {"OUTLIVE_GC_OLDER_THAN": "30"},
-    ],
-    ids=lambda variable: "=".join(*variable.items()),
-)  # fmt: skip
-def test_a_variable_of_the_wrong_kind_is_refused_and_named(variable: dict[str, str]) -> None:
-    (name,) = variable
-    assert name in refused(**variable).message
+    ]  # fmt: skip
+    for variable in rows:
+        (name,) = variable
+        assert name in refused(**variable).message
 
 
 # A parameter called `place` would replace the fixture of that name, and the file would be the user's own.
-@pytest.mark.parametrize(
-    ("text", "where"),
-    [
+def test_a_mistake_in_the_file_is_told_with_line_and_column() -> None:
+    rows: list[tuple[str, str]] = [
         ("[exec]\na b\n", "line 2, column 3"),
         ("[exec]\nbackground_ms = [1,\n", "line 3, column 1"),
         ("# one\n[gc]\n  max_jobs = -1\n", "line 3, column 3"),
@@ -181,10 +176,9 @@ def test_a_variable_of_the_wrong_kind_is_refused_and_named(variable: dict[str, s
         ("[gc]\n[exce]\n", "line 2, column 1"),
         ("exec.timeout_sec = 'x'\n", "line 1, column 1"),
         ('[exec]\n"timeout_sec" = true\n', "line 2, column 1"),
-    ],
-)
-def test_a_mistake_in_the_file_is_told_with_line_and_column(text: str, where: str) -> None:
-    assert refused(text).message.startswith(f"{config.default_path(os.environ)}, {where}: ")
+    ]
+    for text, where in rows:
+        assert refused(text).message.startswith(f"{config.default_path(os.environ)}, {where}: ")
 
 
 def test_the_variables_of_openclaw_are_defaults() -> None:

@@ -57,14 +57,14 @@ def test_a_silent_job_is_told_what_it_does_and_what_to_do() -> None:
         assert told == f"Silent for 40 s; in the foreground: {words}"
 
 
-@pytest.mark.parametrize(("ms", "shown"), [(5_000, "5 s"), (119_999, "119 s"), (600_000, "10 min"), (9_000_000, "2 h")])
-def test_the_silence_is_told_in_units_that_people_use(ms: int, shown: str) -> None:
-    assert silence.sentence(Silence(["x"], foreground.TIMER, silent_ms=ms)).startswith(f"Silent for {shown};")
+def test_the_silence_is_told_in_units_that_people_use() -> None:
+    rows: list[tuple[int, str]] = [(5_000, "5 s"), (119_999, "119 s"), (600_000, "10 min"), (9_000_000, "2 h")]
+    for ms, shown in rows:
+        assert silence.sentence(Silence(["x"], foreground.TIMER, silent_ms=ms)).startswith(f"Silent for {shown};")
 
 
-@pytest.mark.parametrize(
-    ("last", "begins"),
-    [
+def test_a_job_that_gave_up_is_told_why_where_its_output_shows_it() -> None:
+    rows: list[tuple[str, str | None]] = [
         ("0 upgraded, 1 newly installed.\nDo you want to continue? [Y/n] Abort.\n", "It asked a question and met the end of its input: its stdin"),
         ("Generating public/private rsa key pair.\nEnter file in which to save the key (/root/.ssh/id_rsa): ", "It asked a question"),
         ("/root/.ssh/id_rsa already exists.\nOverwrite (y/n)? ", "It asked a question"),
@@ -79,18 +79,16 @@ def test_the_silence_is_told_in_units_that_people_use(ms: int, shown: str) -> No
         ("json: unexpected end of input\n", None),
         ("E: Unable to locate package sl\n", None),
         ("", None),
-    ],
-)  # fmt: skip
-def test_a_job_that_gave_up_is_told_why_where_its_output_shows_it(last: str, begins: str | None) -> None:
-    told = failure.sentence("closed", last)
-    assert told is None if begins is None else str(told).startswith(begins)
-    if begins and begins.startswith("It asked"):
-        assert "stdin_data ends there" in str(failure.sentence("data", last))
+    ]  # fmt: skip
+    for last, begins in rows:
+        told = failure.sentence("closed", last)
+        assert told is None if begins is None else str(told).startswith(begins)
+        if begins and begins.startswith("It asked"):
+            assert "stdin_data ends there" in str(failure.sentence("data", last))
 
 
-@pytest.mark.parametrize(
-    ("last", "command"),
-    [
+def test_a_job_that_a_sandbox_keeps_from_a_repository_is_told_what_lets_it() -> None:
+    rows: list[tuple[str, str]] = [
         ("fatal: Unable to create '/ws/.git/index.lock': Read-only file system\n", "make"),
         ("error: could not lock config file .git/config: Read-only file system\n", "make"),
         ("error: cannot open '.git/FETCH_HEAD': Read-only file system\n", "make"),
@@ -104,17 +102,15 @@ def test_a_job_that_gave_up_is_told_why_where_its_output_shows_it(last: str, beg
         ("fatal: could not create directory '/ws/.git/modules/sub'\n", "make"),
         ("error: remote unpack failed: unable to create temporary object directory\nTo .\n", "git push . HEAD:x"),
         ("", "git -C sub stash push -m x"),
-    ],
-)
-def test_a_job_that_a_sandbox_keeps_from_a_repository_is_told_what_lets_it(last: str, command: str) -> None:
-    told = 'The sandbox keeps .git read-only; git = "write" lets a job change it.'
-    assert sandboxed.cause(WORKSPACE, last, command) == told
-    assert '"workspace-write"' in str(sandboxed.cause(Sandbox(mode="read-only"), last, command))
+    ]
+    for last, command in rows:
+        told = 'The sandbox keeps .git read-only; git = "write" lets a job change it.'
+        assert sandboxed.cause(WORKSPACE, last, command) == told
+        assert '"workspace-write"' in str(sandboxed.cause(Sandbox(mode="read-only"), last, command))
 
 
-@pytest.mark.parametrize(
-    ("last", "command"),
-    [
+def test_other_failures_are_not_put_down_to_a_repository() -> None:
+    rows: list[tuple[str, str]] = [
         ("touch: cannot touch '/usr/there': Read-only file system\n", "git status; touch /usr/there"),
         ("error: failed to open: target/.cargo-lock: Read-only file system\n", "cargo build"),
         ("cannot open 'yarn.lock': Read-only file system\n", "git status; yarn"),
@@ -122,10 +118,9 @@ def test_a_job_that_a_sandbox_keeps_from_a_repository_is_told_what_lets_it(last:
         ("No stash entries found.\n", "git stash pop"),
         ("fatal: not a git repository (or any of the parent directories): .git\n", "git status"),
         ("", "git diff --quiet"),
-    ],
-)
-def test_other_failures_are_not_put_down_to_a_repository(last: str, command: str) -> None:
-    assert ".git read-only" not in str(sandboxed.cause(WORKSPACE, last, command))
+    ]
+    for last, command in rows:
+        assert ".git read-only" not in str(sandboxed.cause(WORKSPACE, last, command))
 
 
 WORKSPACE = Sandbox(mode="workspace-write", network="loopback", roots=["/ws"], home="/home/ada", hide=["/ws/.keys"])
@@ -169,20 +164,18 @@ def test_with_an_open_network_a_failed_connection_is_not_the_sandbox() -> None:
     assert sandboxed.cause(opened, "curl: (6) Could not resolve host: example.org\n", "curl") is None
 
 
-@pytest.mark.parametrize(
-    ("command", "top"),
-    [
+def test_a_place_that_is_gone_with_the_sandbox_is_told_of() -> None:
+    rows: list[tuple[str, str | None]] = [
         ("make > /tmp/log", "/tmp"), ("cp a ~/kept", "/home/ada"), ('cp a "$HOME/kept"', "/home/ada"),
         ("cp a /home/ada/kept", "/home/ada"), ("tar xf a -C /var/tmp/x", "/var/tmp"),
         ("make > /dev/shm/x", "/dev/shm"), ("cd /tmp && make > log", "/tmp"), ("cd '/tmp'; make", "/tmp"),
         ("ls /tmp", None), ("make > /ws/log", None), ("make > log", None), ("ls ~/", None),
         ("echo /srv/tmp/x a~/b", None),
-    ],
-)  # fmt: skip
-def test_a_place_that_is_gone_with_the_sandbox_is_told_of(command: str, top: str | None) -> None:
-    told = sandboxed.gone(WORKSPACE, command)
-    ends = "empty when it starts, gone when it ends. What is to stay belongs below /ws."
-    assert told == (top and f"{top} is the sandbox's own: {ends}")
+    ]  # fmt: skip
+    for command, top in rows:
+        told = sandboxed.gone(WORKSPACE, command)
+        ends = "empty when it starts, gone when it ends. What is to stay belongs below /ws."
+        assert told == (top and f"{top} is the sandbox's own: {ends}")
 
 
 # --- what /proc tells -------------------------------------------------------------------------------------------------

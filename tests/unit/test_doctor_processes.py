@@ -7,15 +7,12 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from outlive.jobs.doctor import processes
 from outlive.system import process
 
 
-@pytest.mark.parametrize(
-    ("line", "known"),
-    [
+def test_a_server_is_known_by_its_command_line() -> None:
+    rows: list[tuple[str, bool]] = [
         ("/v/bin/python3 /v/bin/outlive mcp", True),
         ("/v/bin/python3 /v/bin/outlive --root /r mcp --isolate", True),
         ("/v/bin/python -I -m outlive serve --port 1", True),
@@ -23,10 +20,9 @@ from outlive.system import process
         ("/v/bin/python3 /v/bin/outlive list", False),
         ("vim outlived mcp", False),
         ("", False),
-    ],
-)
-def test_a_server_is_known_by_its_command_line(line: str, known: bool) -> None:
-    assert processes._is_server(os.fsencode(line).split()) is known
+    ]
+    for line, known in rows:
+        assert processes._is_server(os.fsencode(line).split()) is known
 
 
 def test_an_update_is_a_change_of_code_and_no_bytecode(tmp_path: Path) -> None:

@@ -54,9 +54,8 @@ def test_an_error_of_the_system_says_what_was_being_done() -> None:
     assert errors.from_os("starting", OSError(errno.E2BIG, ""), code="launch_failed").code == "launch_failed"
 
 
-@pytest.mark.parametrize(
-    ("on", "number", "said"),
-    [
+def test_advice_is_about_what_the_operation_was_on() -> None:
+    rows: list[tuple[errors.Object, int, str]] = [
         ("root", errno.EACCES, "job root"),
         ("root", errno.EROFS, "job root"),
         ("root", errno.ENOSPC, "outlive gc"),
@@ -67,11 +66,10 @@ def test_an_error_of_the_system_says_what_was_being_done() -> None:
         # A lock that is held is no limit of processes; another job root is of use only where it is about the root
         ("store", errno.EAGAIN, "None"),
         *((on, number, "None") for on in ("store", "process", "file") for number in (errno.EACCES, errno.EROFS)),
-    ],
-)
-def test_advice_is_about_what_the_operation_was_on(on: errors.Object, number: int, said: str) -> None:
-    hint = errors.from_os("working", OSError(number, "", "/x"), on=on).hint
-    assert hint is None if said == "None" else said in str(hint)
+    ]
+    for on, number, said in rows:
+        hint = errors.from_os("working", OSError(number, "", "/x"), on=on).hint
+        assert hint is None if said == "None" else said in str(hint)
 
 
 @pytest.mark.parametrize(
@@ -107,17 +105,15 @@ def test_every_code_is_one_lower_case_word() -> None:
 KNOWN = ["--timeout", "--snapshot-after", "status", "start", "--wait", "--mask", "--no-systemd"]
 
 
-@pytest.mark.parametrize(
-    ("word", "meant"),
-    [
+def test_the_nearest_known_name_is_found() -> None:
+    rows: list[tuple[str, str | None]] = [
         ("--timout", "--timeout"), ("--snapshot", "--snapshot-after"), ("statsu", "status"), ("sttus", "status"),
         ("--maks", "--mask"), ("", None), ("zzz", None), ("--colour", None),
         # Neither the contrary nor another short word is near
         ("--no-wait", None), ("--nowait", None), ("--ask", None), ("--systemd", None),
-    ],
-)  # fmt: skip
-def test_the_nearest_known_name_is_found(word: str, meant: str | None) -> None:
-    assert nearest(word, KNOWN) == meant
+    ]  # fmt: skip
+    for word, meant in rows:
+        assert nearest(word, KNOWN) == meant
 
 
 def test_an_error_that_has_no_number_is_not_given_one() -> None:

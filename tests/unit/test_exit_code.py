@@ -11,9 +11,8 @@ import pytest
 from outlive.jobs.diagnosis.exit_code import masked
 
 
-@pytest.mark.parametrize(
-    ("text", "first", "last"),
-    [
+def test_the_form_says_whose_code_it_is() -> None:
+    rows: list[tuple[str, str, str]] = [
         ("make test | tail -5", "`make`", "`tail`"),
         ("make test 2>&1 | tail -5", "`make`", "`tail`"),
         ("cd app && npm test 2>&1 | grep -v warn | head", "`npm`", "`head`"),
@@ -41,17 +40,15 @@ from outlive.jobs.diagnosis.exit_code import masked
         ("make <(ls) | tail", "`make`", "`tail`"),
         ("make ${x:-y} | tail", "`make`", "`tail`"),
         ('pytest | tail -3; echo "exit: $?"', "`pytest`", "`echo`, and `$?` that of `tail`"),
-    ],
-)
-def test_the_form_says_whose_code_it_is(text: str, first: str, last: str) -> None:
-    found = masked(text)
-    assert found is not None
-    assert (found.first, found.last) == (first, last)
+    ]
+    for text, first, last in rows:
+        found = masked(text)
+        assert found is not None
+        assert (found.first, found.last) == (first, last)
 
 
-@pytest.mark.parametrize(
-    ("text", "first", "why"),
-    [
+def test_a_code_that_is_lost_inside_is_said_to_be() -> None:
+    rows: list[tuple[str, str, str]] = [
         ("make || true", "`make`", "`|| true` hides its code"),
         ("cd app; make || echo failed", "`make`", "`|| echo` hides its code"),
         ("make && make install || echo failed", "", "`|| echo` hides its code"),  # of any of the two
@@ -73,28 +70,25 @@ def test_the_form_says_whose_code_it_is(text: str, first: str, last: str) -> Non
         ("bash -lc 'make | tail'", "`make`", "`| tail` hides its code"),
         ('eval "make | tail"', "`make`", "`| tail` hides its code"),
         ("for i in a b; do make -C $i; done", "the rounds of its loop but the last", ""),
-    ],
-)
-def test_a_code_that_is_lost_inside_is_said_to_be(text: str, first: str, why: str) -> None:
-    found = masked(text)
-    assert found is not None
-    assert (found.first, found.last, found.why) == (first, "", why)
-    assert not found.is_doubtful
+    ]
+    for text, first, why in rows:
+        found = masked(text)
+        assert found is not None
+        assert (found.first, found.last, found.why) == (first, "", why)
+        assert not found.is_doubtful
 
 
-@pytest.mark.parametrize(
-    ("text", "first"),
-    [
+def test_a_code_that_few_ask_for_is_worth_a_word_if_the_output_reports_a_failure() -> None:
+    rows: list[tuple[str, str]] = [
         ("echo it is $(make)", "`make`"),
         ("export V=$(make)", "`make`"),
         ("while read l; do echo $l; done < <(make)", "`make`"),
         ("serve & sleep 1; curl localhost", "`serve`"),
-    ],
-)
-def test_a_code_that_few_ask_for_is_worth_a_word_if_the_output_reports_a_failure(text: str, first: str) -> None:
-    found = masked(text)
-    assert found is not None
-    assert (found.first, found.last, found.is_doubtful) == (first, "", True)
+    ]
+    for text, first in rows:
+        found = masked(text)
+        assert found is not None
+        assert (found.first, found.last, found.is_doubtful) == (first, "", True)
 
 
 HIDING_NOTHING = [

@@ -82,9 +82,8 @@ def test_items_come_to_and_go_from_a_list() -> None:
     assert document.value == {"inputs": [1]}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_was_added_and_taken_out_again_has_left_nothing_behind() -> None:
+    rows: list[str] = [
         '{\n  "a": 1\n}\n',
         '{\n\t"a": 1,\n\t"mcpServers": {\n\t\t"other": {}\n\t}\n}',
         '{"a": 1, "mcpServers": {"other": {}}}',
@@ -93,20 +92,18 @@ def test_items_come_to_and_go_from_a_list() -> None:
         '\ufeff{\n  "mcpServers": {\n    "other": 1 // last\n  }\n}\n',
         "{ mcpServers: { 'it''s'.length: 1 } }".replace("'it''s'.length", "'it\\'s'"),
         '{"mcpServers": {"other": [0x1F, +1, .5, Infinity]}}',
-    ],
-)
-def test_what_was_added_and_taken_out_again_has_left_nothing_behind(text: str) -> None:
-    servers = "mcpServers" in Document(text).value
-    added = put(text)
-    assert Document(added).get(PATH) == ENTRY
-    assert taken(taken(added), ("mcpServers",)) == text if not servers else taken(added) == text
-    assert ("\r\n" in text) == ("\r\n" in added)
-    assert added.replace("\r\n", "").count("\n") == 0 or "\r\n" not in text
+    ]
+    for text in rows:
+        servers = "mcpServers" in Document(text).value
+        added = put(text)
+        assert Document(added).get(PATH) == ENTRY
+        assert taken(taken(added), ("mcpServers",)) == text if not servers else taken(added) == text
+        assert ("\r\n" in text) == ("\r\n" in added)
+        assert added.replace("\r\n", "").count("\n") == 0 or "\r\n" not in text
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_where_there_was_nothing_there_is_one_member() -> None:
+    rows: list[tuple[str, str]] = [
         ("", '{\n  "mcpServers": {\n    "outlive": 1\n  }\n}\n'),
         (" \n", ' \n{\n  "mcpServers": {\n    "outlive": 1\n  }\n}\n'),
         ("{}", '{\n  "mcpServers": {\n    "outlive": 1\n  }\n}'),
@@ -115,10 +112,9 @@ def test_what_was_added_and_taken_out_again_has_left_nothing_behind(text: str) -
             '{\n  "mcpServers": {\n    // none yet\n  }\n}',
             '{\n  "mcpServers": {\n    "outlive": 1\n    // none yet\n  }\n}',
         ),
-    ],
-)
-def test_where_there_was_nothing_there_is_one_member(text: str, found: str) -> None:
-    assert put(text, 1) == found
+    ]
+    for text, found in rows:
+        assert put(text, 1) == found
 
 
 JSON_VALUES = st.recursive(
@@ -157,33 +153,31 @@ def test_no_text_is_read_as_json_that_is_none(text: str) -> None:
             return  # comments, commas, quotes: what JSON has not and other clients read
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "why"),
-    [
+def test_an_error_says_where_and_what() -> None:
+    rows: list[tuple[str, int, str]] = [
         ('{\n  "a": 1\n  "b": 2\n}', 3, "comma"), ('{\n  "a": {\n', 2, "never closed"),
         ('{\n  "a": tru\n}', 2, "not a value"), ('{"a" 1}', 1, "colon"), ('{"a": "x\n"}', 1, "never closed"),
         ("{}\n\n{}", 3, "follows"), ("{,}", 1, "name"), ("[" * 500, 1, "deep"),
         ("// only a comment", 1, "value is missing"),
-    ],
-)  # fmt: skip
-def test_an_error_says_where_and_what(text: str, line: int, why: str) -> None:
-    with pytest.raises(Unreadable) as caught:
+    ]  # fmt: skip
+    for text, line, why in rows:
+        with pytest.raises(Unreadable) as caught:
+            Document(text)
+        assert caught.value.line == line
+        assert why in caught.value.why
+
+
+def test_a_client_that_reads_no_comments_has_no_file_with_some() -> None:
+    for text in ["{} // x", '{"a": 1,}', "{'a': 1}", "{a: 1}"]:
         Document(text)
-    assert caught.value.line == line
-    assert why in caught.value.why
+        with pytest.raises(Unreadable):
+            Document(text, strict=True)
 
 
-@pytest.mark.parametrize("text", ["{} // x", '{"a": 1,}', "{'a': 1}", "{a: 1}"])
-def test_a_client_that_reads_no_comments_has_no_file_with_some(text: str) -> None:
-    Document(text)
-    with pytest.raises(Unreadable):
-        Document(text, strict=True)
-
-
-@pytest.mark.parametrize("text", ['{"mcpServers": []}', '{"mcpServers": "x"}', "[]", "1"])
-def test_what_is_no_object_gets_no_member(text: str) -> None:
-    with pytest.raises(Misfit):
-        put(text)
+def test_what_is_no_object_gets_no_member() -> None:
+    for text in ['{"mcpServers": []}', '{"mcpServers": "x"}', "[]", "1"]:
+        with pytest.raises(Misfit):
+            put(text)
 
 
 def test_of_a_name_that_is_there_twice_the_last_one_counts_and_both_go() -> None:

@@ -151,21 +151,19 @@ def test_a_modified_keypad_key_that_is_left_bare_follows_the_mode() -> None:
     assert doubtful("C-KP5", keypad=True)[0] == b"\x1bOu"
 
 
-@pytest.mark.parametrize(
-    ("chars", "data"),
-    [
+def test_ctrl_with_a_character() -> None:
+    rows: list[tuple[str, bytes]] = [
         ("abcdefghijklmnopqrstuvwxyz", bytes(range(1, 27))),
         ("ABCDEFGHIJKLMNOPQRSTUVWXYZ", bytes(range(1, 27))),
         ("@[\\]^_? `{|}~", b"\0\x1b\x1c\x1d\x1e\x1f\x7f\0\0\x1b\x1c\x1d\x1e"),
         ("2345678/-", b"\0\x1b\x1c\x1d\x1e\x1f\x7f\x1f\x1f"),
-    ],
-)
-def test_ctrl_with_a_character(chars: str, data: bytes) -> None:
-    for char, code in zip(chars, data, strict=True):
-        for prefix in ("C-", "c-", "Ctrl-", "ctrl+", "CONTROL-", "^", "C-C-"):
-            assert sent(prefix + char) == bytes([code])
-        for prefix in ("C-M-", "M-C-", "m-c-m-", "Alt+Ctrl+", "Meta-^", "^M-"):
-            assert sent(prefix + char) == b"\x1b" + bytes([code])
+    ]
+    for chars, data in rows:
+        for char, code in zip(chars, data, strict=True):
+            for prefix in ("C-", "c-", "Ctrl-", "ctrl+", "CONTROL-", "^", "C-C-"):
+                assert sent(prefix + char) == bytes([code])
+            for prefix in ("C-M-", "M-C-", "m-c-m-", "Alt+Ctrl+", "Meta-^", "^M-"):
+                assert sent(prefix + char) == b"\x1b" + bytes([code])
 
 
 def test_the_other_ascii_characters_have_no_ctrl() -> None:
@@ -173,14 +171,14 @@ def test_the_other_ascii_characters_have_no_ctrl() -> None:
         assert doubtful(f"C-{char}")[0] == char.encode()
 
 
-@pytest.mark.parametrize(
-    ("token", "data"),
-    [["S-a", b"A"], ["S-A", b"A"], ["s-é", "É".encode()], ["S-É", "É".encode()], ["Shift+z", b"Z"]]
-    + [["M-a", b"\x1ba"], ["M-A", b"\x1bA"], ["M-S-a", b"\x1bA"], ["S-M-a", b"\x1bA"], ["M-€", b"\x1b\xe2\x82\xac"]]
-    + [["M-1", b"\x1b1"], ["Option-b", b"\x1bb"], ["M--", b"\x1b-"], ["M-+", b"\x1b+"], ["M-^", b"\x1b^"]],
-)
-def test_shift_and_alt_with_a_character(token: str, data: bytes) -> None:
-    assert sent(token) == data
+def test_shift_and_alt_with_a_character() -> None:
+    rows: list[tuple[str, bytes]] = [
+        ("S-a", b"A"), ("S-A", b"A"), ("s-é", "É".encode()), ("S-É", "É".encode()), ("Shift+z", b"Z"), ("M-a", b"\x1ba"),
+        ("M-A", b"\x1bA"), ("M-S-a", b"\x1bA"), ("S-M-a", b"\x1bA"), ("M-€", b"\x1b\xe2\x82\xac"), ("M-1", b"\x1b1"),
+        ("Option-b", b"\x1bb"), ("M--", b"\x1b-"), ("M-+", b"\x1b+"), ("M-^", b"\x1b^"),
+    ]  # fmt: skip
+    for token, data in rows:
+        assert sent(token) == data
 
 
 @pytest.mark.parametrize("order", [*permutations(["C-", "m-", "Shift+"])])
@@ -224,24 +222,22 @@ def test_what_is_no_key_is_sent_as_it_is_and_said() -> None:
         assert doubtful(token) == (token.encode(), f'"{token}" is no key and was sent as text; {advice}')
 
 
-@pytest.mark.parametrize("token", ["C-", "M-", "S-", "C-M-", "m-", "Ctrl-", "Ctrl+", "Ctrl", "shift", "Ctrl+Shift"])
-def test_modifiers_alone_are_text(token: str) -> None:
-    assert doubtful(token) == (token.encode(), f'"{token}" is a modifier without a key and was sent as text')
+def test_modifiers_alone_are_text() -> None:
+    for token in ["C-", "M-", "S-", "C-M-", "m-", "Ctrl-", "Ctrl+", "Ctrl", "shift", "Ctrl+Shift"]:
+        assert doubtful(token) == (token.encode(), f'"{token}" is a modifier without a key and was sent as text')
 
 
-@pytest.mark.parametrize(
-    ("token", "text", "advice"),
-    [
+def test_text_is_sent_without_modifiers() -> None:
+    rows: list[tuple[str, str, str]] = [
         ("C-hello", "hello", "use literal for text"),
         (" M-C-hi there ", "hi there", "use literal for text"),
         ("C--x", "-x", "use literal for text"),
         ("Alt+Entr", "Entr", "did you mean Alt+Enter?"),
         ("M-^hello", "^hello", "use literal for text"),
-    ],
-)
-def test_text_is_sent_without_modifiers(token: str, text: str, advice: str) -> None:
-    said = f'"{token}" is no key; "{text}" was sent as text, without modifiers; {advice}'
-    assert doubtful(token) == (text.encode(), said)
+    ]
+    for token, text, advice in rows:
+        said = f'"{token}" is no key; "{text}" was sent as text, without modifiers; {advice}'
+        assert doubtful(token) == (text.encode(), said)
 
 
 def test_an_empty_token_is_ignored() -> None:
@@ -298,21 +294,18 @@ def test_every_byte_can_be_written(data: bytes) -> None:
     assert from_hex([f"\\x{byte:02X}" for byte in data]) == data
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
+def test_what_is_not_hexadecimal_is_refused() -> None:
+    rows: list[str] = [
         "123", "1g", "zz", "", " ", "0x", "\\x", "\\x1b\\x", "0x0x41", "1b\\x5b", "1b 5b4", "-1", "+1", "1_0", "1,2",
-        "１２",
-    ]
-    + ["\ud800", "0x 41"],
-)  # fmt: skip
-def test_what_is_not_hexadecimal_is_refused(item: str) -> None:
-    with pytest.raises(OutliveError) as caught:
-        from_hex(["41", item])
-    assert (caught.value.code, caught.value.details) == ("invalid_argument", {"field": "hex_"})
-    assert caught.value.hint
-    shown = item.replace("\ud800", "\\ud800")
-    assert caught.value.message == f'"{shown}" is not hexadecimal; nothing was sent'
+        "１２", "\ud800", "0x 41",
+    ]  # fmt: skip
+    for item in rows:
+        with pytest.raises(OutliveError) as caught:
+            from_hex(["41", item])
+        assert (caught.value.code, caught.value.details) == ("invalid_argument", {"field": "hex_"})
+        assert caught.value.hint
+        shown = item.replace("\ud800", "\\ud800")
+        assert caught.value.message == f'"{shown}" is not hexadecimal; nothing was sent'
 
 
 @given(TOKENS)

@@ -15,15 +15,15 @@ from outlive.jobs.pipelines import form, naming
 
 
 class TestTags:
-    @pytest.mark.parametrize("tag", ["a", "project.build", "A-1.b-2.c", "x" * limits.MAX_TAG_CHARS])
-    def test_a_tag_is_segments_joined_by_dots(self, tag: str) -> None:
-        assert labels.check_tags([tag]) == [tag]
+    def test_a_tag_is_segments_joined_by_dots(self) -> None:
+        for tag in ["a", "project.build", "A-1.b-2.c", "x" * limits.MAX_TAG_CHARS]:
+            assert labels.check_tags([tag]) == [tag]
 
-    @pytest.mark.parametrize("tag", ["", ".", "a.", ".a", "a..b", "a b", "a_b", "a.*", "ä", "a\n", "x" * 129])
-    def test_anything_else_is_refused(self, tag: str) -> None:
-        with pytest.raises(OutliveError) as caught:
-            labels.check_tags([tag])
-        assert caught.value.code == "invalid_tag"
+    def test_anything_else_is_refused(self) -> None:
+        for tag in ["", ".", "a.", ".a", "a..b", "a b", "a_b", "a.*", "ä", "a\n", "x" * 129]:
+            with pytest.raises(OutliveError) as caught:
+                labels.check_tags([tag])
+            assert caught.value.code == "invalid_tag"
 
     def test_a_repeated_tag_is_kept_once_in_its_first_place(self) -> None:
         assert labels.check_tags(["b", "a", "b"]) == ["b", "a"]
@@ -35,9 +35,8 @@ class TestTags:
             labels.check_tags([*most, "one-more"])
         assert caught.value.code == "invalid_tag"
 
-    @pytest.mark.parametrize(
-        ("pattern", "tag", "fits"),
-        [
+    def test_a_pattern_is_a_tag_or_everything_below_it(self) -> None:
+        rows: list[tuple[str, str, bool]] = [
             ("a", "a", True),
             ("a", "a.b", False),
             ("a.*", "a", True),
@@ -45,23 +44,21 @@ class TestTags:
             ("a.*", "a.b.c", True),
             ("a.*", "ab", False),
             ("a.b.*", "a.c", False),
-        ],
-    )
-    def test_a_pattern_is_a_tag_or_everything_below_it(self, pattern: str, tag: str, fits: bool) -> None:
-        assert labels.check_tag_pattern(pattern) == pattern
-        assert labels.tag_matches(pattern, ["other", tag]) is fits
+        ]
+        for pattern, tag, fits in rows:
+            assert labels.check_tag_pattern(pattern) == pattern
+            assert labels.tag_matches(pattern, ["other", tag]) is fits
 
-    @pytest.mark.parametrize("pattern", ["*", ".*", "a*", "a.*.b", "a.*.*", ""])
-    def test_a_star_stands_at_the_end_only(self, pattern: str) -> None:
-        with pytest.raises(OutliveError) as caught:
-            labels.check_tag_pattern(pattern)
-        assert caught.value.code == "invalid_tag"
+    def test_a_star_stands_at_the_end_only(self) -> None:
+        for pattern in ["*", ".*", "a*", "a.*.b", "a.*.*", ""]:
+            with pytest.raises(OutliveError) as caught:
+                labels.check_tag_pattern(pattern)
+            assert caught.value.code == "invalid_tag"
 
 
 class TestNames:
-    @pytest.mark.parametrize(
-        ("command", "name"),
-        [
+    def test_a_job_is_called_as_a_person_would_call_it(self) -> None:
+        rows: list[tuple[list[str], str]] = [
             (["npm", "run", "dev"], "npm run dev"),
             (["cd /tmp && cargo build --release x"], "cargo build"),
             (["set -e; export A=1\nnpm run build -- --watch"], "npm run build"),
@@ -83,10 +80,9 @@ class TestNames:
             (["cat <<E | grep a\na | b\nE"], "cat"),
             (["! make all"], "make all"),
             (["echo 'not closed"], "echo 'not closed"),
-        ],
-    )  # fmt: skip
-    def test_a_job_is_called_as_a_person_would_call_it(self, command: list[str], name: str) -> None:
-        assert naming.name_of(command) == name
+        ]  # fmt: skip
+        for command, name in rows:
+            assert naming.name_of(command) == name
 
     def test_a_long_name_keeps_both_ends(self) -> None:
         name = naming.name_of(["cat", "a" * 100 + ".log"])

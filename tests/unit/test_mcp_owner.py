@@ -16,9 +16,8 @@ from outlive.mcp.job_environment import JobEnvironment, job_directory, merged_pa
 PLUGIN = Path(__file__).resolve().parent.parent.parent / "plugins" / "outlive"
 
 
-@pytest.mark.parametrize(
-    ("name", "env", "owner"),
-    [
+def test_an_owner_is_client_and_session() -> None:
+    rows: list[tuple[str | None, dict[str, str], str]] = [
         (None, {}, "mcp"),
         ("", {"CLAUDE_PROJECT_DIR": ""}, "mcp"),
         ("claude-code", {}, "claude-code"),
@@ -26,28 +25,25 @@ PLUGIN = Path(__file__).resolve().parent.parent.parent / "plugins" / "outlive"
         ("a.b_c-D9", {}, "a.b_c-D9"),
         ("c", {"CODEX_SESSION_ID": "abc", "CLAUDE_CODE_SESSION_ID": "0f3e-11"}, "c/0f3e-11"),
         ("c", {"CODEX_SESSION_ID": "a b/../c"}, "c/c-c9f5a8"),
-    ],
-)
-def test_an_owner_is_client_and_session(name: str | None, env: dict[str, str], owner: str) -> None:
-    found = owner_of(name, env)
-    assert found.rpartition("-")[0] == "c/c" if owner.startswith("c/c-") else found == owner
+    ]
+    for name, env, owner in rows:
+        found = owner_of(name, env)
+        assert found.rpartition("-")[0] == "c/c" if owner.startswith("c/c-") else found == owner
 
 
-@pytest.mark.parametrize(
-    ("name", "begins"),
-    [
+def test_a_name_that_loses_characters_gets_a_hash_of_what_it_was() -> None:
+    rows: list[tuple[str, str]] = [
         ("Visual Studio Code", "Visual-Studio-Code-"),
         ("../../etc", "etc-"),
         ("x" * 500, "x" * 33 + "-"),
         ("我的客户端", "mcp-"),
         (" ", "mcp-"),
         ("\ud83d", "mcp-"),
-    ],
-)
-def test_a_name_that_loses_characters_gets_a_hash_of_what_it_was(name: str, begins: str) -> None:
-    found = owner_of(name, {})
-    assert found == owner_of(name, {})
-    assert (found[: len(begins)], len(found)) == (begins, len(begins) + 6)
+    ]
+    for name, begins in rows:
+        found = owner_of(name, {})
+        assert found == owner_of(name, {})
+        assert (found[: len(begins)], len(found)) == (begins, len(begins) + 6)
 
 
 def test_different_names_and_sessions_are_different_owners() -> None:
@@ -96,19 +92,17 @@ def test_a_directory_that_is_gone_is_known_by_its_path(place: Path) -> None:
     assert job_directory({}) == here
 
 
-@pytest.mark.parametrize(
-    ("login", "own", "merged"),
-    [
+def test_the_login_path_goes_first_and_loses_nothing() -> None:
+    rows: list[tuple[str, str, str]] = [
         ("/opt/bin:/usr/bin", "/usr/bin:/mine", "/opt/bin:/usr/bin:/mine"),
         ("/usr/bin", "/mine", "/usr/bin:/mine"),
         ("", ":/bin::", "/bin"),
         ("", "", os.defpath),
         # What an activated environment puts first stays first
         ("/opt/bin:/usr/bin:/bin", "/p/.venv/bin:/usr/bin:/bin:/mine", "/p/.venv/bin:/opt/bin:/usr/bin:/bin:/mine"),
-    ],
-)
-def test_the_login_path_goes_first_and_loses_nothing(login: str, own: str, merged: str) -> None:
-    assert merged_path(login, own) == merged
+    ]
+    for login, own, merged in rows:
+        assert merged_path(login, own) == merged
 
 
 def environment_of(place: Path, profile: str) -> dict[str, str]:

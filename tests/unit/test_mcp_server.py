@@ -1,10 +1,11 @@
-"""The server as a client sees it, with verbs that start nothing."""
+"""The server as a client of the SDK sees it, where a verb fails or a call crosses its cancellation."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,46 +14,42 @@ import jsonschema
 import pytest
 from mcp import Client, types
 
-from outlive import config, verbs
+from outlive import verbs
 from outlive.jobs.conditions import parse
+from outlive.jobs.context import Context
 from outlive.mcp import instructions, private_parts, server
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import process_verbs
 from outlive.system import shells
 from outlive.verbs.spec import INT
-from support.mcp_fakes import ID, OPEN, Recorder, fake_server, tools
+from support.calls import BOUND_S, CONFIG, calls_of, server_of
+from support.given import Given
 
-ERAS = ("legacy", "auto")  # the initialize handshake; 2026-07-28 with an envelope in each request
-BOUND_S = 20
+ID = "01JD0000000000000000ABCDEF"
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=("legacy", "auto"))  # the initialize handshake; 2026-07-28 with an envelope in each request
 def era(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    yield
-    while OPEN:
-        OPEN.pop().close()
-
-
-def with_client(fake: Any, era: str, talk: Any, name: str = "agent") -> Any:
+def with_client(calls: Calls, era: str, talk: Callable[[Any], Any]) -> Any:
     async def run() -> Any:
         with anyio.fail_after(BOUND_S):
-            info = types.Implementation(name=name, version="1")
-            async with Client(fake, mode=era, client_info=info) as client:
+            info = types.Implementation(name="agent", version="1")
+            async with Client(server_of(calls), mode=era, client_info=info) as client:
                 return await talk(client)
 
-    return anyio.run(run)
+    with contextlib.closing(calls):
+        return anyio.run(run)
 
 
-def call(
-    place: Path, era: str, tool: str, arguments: dict[str, Any], calls: Recorder | None = None, **options: Any
-) -> Any:
-    fake = fake_server(calls or Recorder(), str(place / "jobs"), **options)
-    return with_client(fake, era, lambda client: client.call_tool(tool, arguments))
+def call(calls: Calls, era: str, tool: str, **arguments: Any) -> Any:
+    return with_client(calls, era, lambda client: client.call_tool(tool, arguments))
+
+
+def answers(ctx: Context, **given: Any) -> Given:
+    return Given(job_id=ID, state="exited", exit_code=0, output="hello\n")
 
 
 def text_of(result: Any) -> str:
@@ -61,63 +58,63 @@ def text_of(result: Any) -> str:
 
 
 def test_an_answer_that_crosses_its_cancellation_counts_as_not_sent(
-    place: Path, era: str, monkeypatch: pytest.MonkeyPatch
+    root: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The SDK drops the answer to a request that was cancelled while its handler returned."""
     told: list[bool] = []
     monkeypatch.setattr(Calls, "notices", lambda *_: ([], told.append))
     monkeypatch.setattr(private_parts, "is_cancelled", lambda _: True)
-    call(place, era, "exec", {"command": "echo hello"})
+    call(calls_of(root, run=answers), era, "exec", command="echo hello")
     assert told == [False]
 
 
-def test_a_call_that_starts_nothing_looks_for_no_shell(place: Path, era: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_starts_nothing_looks_for_no_shell(root: Path, era: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    calls = Recorder()
-    fake = fake_server(calls, str(place / "jobs"))
+    seen: list[Context] = []
 
     def runs(folder: str) -> bool:
         looked.append(folder)
         return True
 
-    monkeypatch.setattr(shells, "_runs", runs)
+    def poll(ctx: Context, **given: Any) -> Given:
+        seen.append(ctx)
+        return answers(ctx)
 
     async def talk(client: Any) -> Any:
         await client.list_tools()  # names the shell to the model
         looked.clear()
         await client.call_tool("process", {"action": "poll", "job_id": "x"})
 
-    with_client(fake, era, talk)
+    monkeypatch.setattr(shells, "_runs", runs)
+    with_client(calls_of(root, poll=poll), era, talk)
     assert looked == []
-    assert calls.ctx is not None
-    assert calls.ctx.shell == ("bash", "-c") == calls.ctx.shell
+    assert seen[0].shell == ("bash", "-c") == seen[0].shell
     assert len(looked) == 1, "it is looked for once"
 
 
 @pytest.mark.fault("S24")
-def test_a_mistake_of_ours_is_an_answer_and_the_server_lives(place: Path, era: str, capsys: Any) -> None:
+def test_a_mistake_of_ours_is_an_answer_and_the_server_lives(root: Path, era: str, capsys: Any) -> None:
+    def fails(ctx: Context, **given: Any) -> Given:
+        raise RuntimeError("the disk is made of cheese")
+
+    def fails_late(ctx: Context, **given: Any) -> Given:
+        ctx.job_id = ID
+        raise RuntimeError("after the start")
+
     async def talk(client: Any) -> Any:
         broken = await client.call_tool("process", {"action": "clear", "job_id": "x"})
-        good = await client.call_tool("exec", {"command": "true"})
-        return broken, good
+        started = await client.call_tool("exec", {"command": "true"})
+        return broken, started, await client.call_tool("process", {"action": "status", "job_id": "x"})
 
-    broken, good = with_client(fake_server(Recorder(), str(place / "jobs")), era, talk)
+    broken, started, good = with_client(calls_of(root, clear=fails, run=fails_late, status=answers), era, talk)
     assert broken.is_error
     assert broken.structured_content["error"]["code"] == "internal_error"
     assert "made of cheese" in text_of(broken)
-    assert "Traceback" in capsys.readouterr().err
+    assert started.structured_content["error"]["details"] == {"job_id": ID}
+    assert ID in text_of(started)
+    said = capsys.readouterr().err
+    assert "Traceback" in said and "after the start" in said
     assert not good.is_error
-
-
-def test_a_mistake_after_the_start_names_the_job(
-    place: Path, era: str, capsys: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = Recorder()
-    monkeypatch.setattr(calls, "at_once", calls.fails_late)
-    found = call(place, era, "exec", {"command": "true"}, calls)
-    assert found.structured_content["error"]["details"] == {"job_id": ID}
-    assert ID in text_of(found)
-    assert "after the start" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -129,11 +126,11 @@ def test_a_mistake_after_the_start_names_the_job(
     ],
 )
 def test_a_clamped_wait_says_so_and_is_told_to_call_again_unless_it_was_woken(
-    place: Path, era: str, woken: dict[str, Any], advised: bool
+    root: Path, era: str, woken: dict[str, Any], advised: bool
 ) -> None:
-    calls = Recorder()
-    calls.answer = {"job_id": ID, "state": "running", "output": "", **woken}
-    found = call(place, era, "process", {"action": "poll", "job_id": "x", "timeout_ms": 90_000}, calls)
+    answer = Given(**{"job_id": ID, "state": "running", "output": "", **woken})
+    calls = calls_of(root, poll=lambda ctx, **given: answer)
+    found = call(calls, era, "process", action="poll", job_id="x", timeout_ms=90_000)
     assert (found.structured_content["requested_ms"], found.structured_content["effective_ms"]) == (90_000, 50_000)
     assert ("at most 50 s" in text_of(found)) is advised
 
@@ -141,12 +138,12 @@ def test_a_clamped_wait_says_so_and_is_told_to_call_again_unless_it_was_woken(
 # --- what is offered -----------------------------------------------------------------------------------------------
 
 
+REAL = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), CONFIG)
+
+
 def test_what_is_offered_is_small_and_portable() -> None:
-    """With the real verbs: every conversation pays for this."""
-    real = Tools(
-        verbs.load("run"), process_verbs(), ("exec", "process"), config.load({"XDG_CONFIG_HOME": "/nonexistent"})
-    )
-    listed = server.tool_list(real, config.load({"XDG_CONFIG_HOME": "/nonexistent"}))
+    """Every conversation pays for this."""
+    listed = server.tool_list(REAL, CONFIG)
     wire = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed], separators=(",", ":"))
     assert [tool.name for tool in listed] == ["exec", "process"]
     assert "$ref" not in wire
@@ -162,27 +159,23 @@ def test_what_is_offered_is_small_and_portable() -> None:
 
 
 def test_every_real_verb_can_be_read() -> None:
-    real = Tools(
-        verbs.load("run"), process_verbs(), ("exec", "process"), config.load({"XDG_CONFIG_HOME": "/nonexistent"})
-    )
-    for name, verb in real.process.items():
+    for name, verb in REAL.process.items():
         given = {arg.mcp: 80 if arg.kind == INT else "x" for arg in verb.args if arg.required and arg.mcp}
-        read, args = real.read("process", {"action": name, **given})
+        read, args = REAL.read("process", {"action": name, **given})
         assert read is verb
         assert args.pop("detail") == "brief"
         inspect.signature(verb.run).bind(None, **args)
-    verb, args = real.read("exec", {"command": "true"})
+    verb, args = REAL.read("exec", {"command": "true"})
     assert args.pop("detail") == "brief"
     inspect.signature(verb.run).bind(None, **args)
 
 
-def test_instructions_and_descriptions_stay_below_what_clients_cut(place: Path, era: str) -> None:
+def test_instructions_and_descriptions_stay_below_what_clients_cut(root: Path, era: str) -> None:
     async def talk(client: Any) -> Any:
         return client.instructions, (await client.list_tools()).tools
 
     for offers in (("exec", "process"), ("exec",)):
-        fake = fake_server(Recorder(), str(place / "jobs"), offers=offers)
-        instructions, listed = with_client(fake, era, talk)
+        instructions, listed = with_client(calls_of(root, *offers), era, talk)
         assert len("".join([instructions, *(tool.description for tool in listed)]).encode()) < 2_048
 
 
@@ -191,28 +184,5 @@ def test_the_conditions_that_the_instructions_show_are_some() -> None:
     assert [condition.name for condition in parse.parsed(shown)] == ["port", "fail_regex"]
 
 
-def test_no_prompts_are_offered_so_that_a_client_makes_no_tools_of_them(place: Path, era: str) -> None:
-    async def talk(client: Any) -> Any:
-        return client.server_capabilities
-
-    assert with_client(fake_server(Recorder(), str(place / "jobs")), era, talk).prompts is None
-
-
-def test_the_list_of_tools_is_private_because_it_depends_on_client_and_configuration(place: Path) -> None:
-    fake = fake_server(Recorder(), str(place / "jobs"))
-    assert with_client(fake, "2026-07-28", lambda client: client.list_tools()).cache_scope == "private"
-
-
-def test_schemas_say_what_is_required_and_what_is_the_default() -> None:
-    exec_tool, process_tool = server.tool_list(tools(Recorder()), config.load({"XDG_CONFIG_HOME": "/nonexistent"}))
-    assert exec_tool.input_schema["required"] == ["command"]
-    properties = exec_tool.input_schema["properties"]
-    assert properties["timeout"] == {"type": "number", "description": "End it after so long (default 1800)"}
-    assert properties["stdin"]["enum"] == ["open", "closed"]
-    assert "wait" not in properties
-    properties = process_tool.input_schema["properties"]
-    assert properties["action"]["enum"][:2] == ["poll", "log"]
-    assert "tag_set" in properties["action"]["enum"]
-    assert properties["tail_lines"]["description"].startswith("tail: Lines")
-    assert properties["since_seq"]["description"].startswith("poll: ")
-    assert properties["max_bytes"]["description"] == "poll: as in exec"
+def test_the_list_of_tools_is_private_because_it_depends_on_client_and_configuration(root: Path) -> None:
+    assert with_client(calls_of(root), "2026-07-28", lambda client: client.list_tools()).cache_scope == "private"

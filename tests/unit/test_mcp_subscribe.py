@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,17 +11,9 @@ from mcp import Client, MCPError, types
 
 from outlive import limits
 from outlive.mcp.push import follow
+from outlive.mcp.tools.call import Calls
+from support.calls import BOUND_S, server_of
 from support.cli import Cli
-from support.mcp_fakes import OPEN, Recorder, fake_server
-
-BOUND_S = 20
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    yield
-    while OPEN:
-        OPEN.pop().close()
 
 
 @pytest.fixture
@@ -36,16 +27,18 @@ def _subscribe(uri: str) -> Any:
     return types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri))
 
 
-def _with_client(root: Path, era: str, talk: Any) -> None:
+def _with_client(calls: Calls, era: str, talk: Any) -> None:
     async def run() -> None:
         with anyio.fail_after(BOUND_S):
-            async with Client(fake_server(Recorder(), str(root)), mode=era) as client:
+            async with Client(server_of(calls), mode=era) as client:
                 await talk(client)
 
     anyio.run(run)
 
 
-def test_more_resources_than_can_be_watched_are_refused(root: Path, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_resources_than_can_be_watched_are_refused(
+    calls: Calls, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "FOLLOWED_RESOURCES", 1)
 
     async def legacy(client: Any) -> None:
@@ -63,13 +56,13 @@ def test_more_resources_than_can_be_watched_are_refused(root: Path, job: str, mo
         async with client.listen(resource_subscriptions=[f"job://{job}"]) as stream:  # what it held was given back
             assert stream.honored.resource_subscriptions == [f"job://{job}"]
 
-    _with_client(root, "legacy", legacy)
-    _with_client(root, "auto", modern)
+    _with_client(calls, "legacy", legacy)
+    _with_client(calls, "auto", modern)
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
 def test_a_mistake_while_a_job_is_followed_ends_the_following_and_not_the_server(
-    root: Path, job: str, era: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    calls: Calls, job: str, era: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("the wire is made of cheese")
@@ -84,5 +77,5 @@ def test_a_mistake_while_a_job_is_followed_ends_the_following_and_not_the_server
                 pass
         assert (await client.read_resource(f"job://{job}")).contents
 
-    _with_client(root, era, talk)
+    _with_client(calls, era, talk)
     assert "made of cheese" in capsys.readouterr().err

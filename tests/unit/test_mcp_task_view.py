@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import pytest
-
 from outlive import config
 from outlive.core.records import Definition, State
 from outlive.mcp.push import task_view
@@ -39,9 +37,10 @@ def test_a_task_that_runs_for_longer_than_the_retention_is_not_taken_for_dead() 
     assert task_view._ttl_ms(SETTINGS, running) >= age_ms + 2 * DAY_MS - 1
 
 
-@pytest.mark.parametrize(("age_s", "wanted"), [(0, 1_000), (5, 1_000), (20, 2_000), (100_000, 5_000)])
-def test_an_older_task_is_asked_for_less_often_within_bounds(age_s: int, wanted: int) -> None:
-    assert task_view.poll_interval_ms(age_s * 1000) == wanted
+def test_an_older_task_is_asked_for_less_often_within_bounds() -> None:
+    rows: list[tuple[int, int]] = [(0, 1_000), (5, 1_000), (20, 2_000), (100_000, 5_000)]
+    for age_s, wanted in rows:
+        assert task_view.poll_interval_ms(age_s * 1000) == wanted
 
 
 def test_a_damaged_record_is_final_only_if_nobody_will_write_it_anew() -> None:
@@ -50,16 +49,14 @@ def test_a_damaged_record_is_final_only_if_nobody_will_write_it_anew() -> None:
     assert task_view._status(Inspection(Definition(), broken)) == "failed"
 
 
-@pytest.mark.parametrize(
-    ("state", "reason", "status"),
-    [
+def test_only_a_request_to_kill_cancels() -> None:
+    rows: list[tuple[str, str, str]] = [
         ("exited", "exit", "completed"),
         ("exited", "kill", "cancelled"),
         ("killed", "kill", "cancelled"),
         ("killed", "timeout", "completed"),
         ("killed", "signal", "completed"),
         ("failed", "reboot", "completed"),
-    ],
-)
-def test_only_a_request_to_kill_cancels(state: str, reason: str, status: str) -> None:
-    assert task_view._status(Inspection(Definition(), State(state=state, reason=reason))) == status
+    ]
+    for state, reason, status in rows:
+        assert task_view._status(Inspection(Definition(), State(state=state, reason=reason))) == status

@@ -19,9 +19,8 @@ def read(text: str) -> list[list[str]]:
     return [one.argv for one in found]
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
+def test_plain_words_and_simple_quotes_are_split() -> None:
+    rows: list[tuple[str, list[list[str]]]] = [
         ("git push", [["git", "push"]]),
         ("a && b || c; d | e\nf", [["a"], ["b"], ["c"], ["d"], ["e"], ["f"]]),
         ("a &&\n b", [["a"], ["b"]]),
@@ -34,10 +33,9 @@ def read(text: str) -> list[list[str]]:
         ("ls *.py", [["ls", "*.py"]]),
         ("printf %s ü", [["printf", "%s", "ü"]]),
         ("bash build.sh -c", [["bash", "build.sh", "-c"]]),
-    ],
-)
-def test_plain_words_and_simple_quotes_are_split(text: str, wanted: list[list[str]]) -> None:
-    assert read(text) == wanted
+    ]
+    for text, wanted in rows:
+        assert read(text) == wanted
 
 
 UNREAD = [
@@ -94,22 +92,18 @@ def test_the_everyday_use_of_such_a_program_is_known() -> None:
             assert found.unread is None, words
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["jobs -x id", "compgen -C id", "compgen -F f", "complete -C id x", "[ 'a[$(id)]' -eq 1 ]", "printf %d 'a[`id`]'",
-     "exit 'a[$(id)]'", "zstyle -e x y id", "zpty x id"],
-)  # fmt: skip
-def test_a_builtin_that_runs_what_is_in_its_words_is_unknown(text: str) -> None:
-    (found,) = lexer.commands([text], SH)
-    assert found.unread
+def test_a_builtin_that_runs_what_is_in_its_words_is_unknown() -> None:
+    rows: list[str] = ["jobs -x id", "compgen -C id", "compgen -F f", "complete -C id x", "[ 'a[$(id)]' -eq 1 ]", "printf %d 'a[`id`]'",
+     "exit 'a[$(id)]'", "zstyle -e x y id", "zpty x id"]  # fmt: skip
+    for text in rows:
+        (found,) = lexer.commands([text], SH)
+        assert found.unread
 
 
-@pytest.mark.parametrize(
-    "shell", [["python3", "-c"], ["bash"], ["bash", "-i", "-c"], ["bash", "x", "-c"], ["fish", "-c"]]
-)
-def test_a_string_for_another_shell_is_unknown(shell: list[str]) -> None:
-    (found,) = lexer.commands(["git push"], shell)
-    assert found.unread
+def test_a_string_for_another_shell_is_unknown() -> None:
+    for shell in [["python3", "-c"], ["bash"], ["bash", "-i", "-c"], ["bash", "x", "-c"], ["fish", "-c"]]:
+        (found,) = lexer.commands(["git push"], shell)
+        assert found.unread
 
 
 def test_a_word_for_names_of_files_is_marked_and_a_change_of_directory_too() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 KERNEL_ONLY = ""
 # Another Python may not have what is used of _ctypes, a system may forbid to open one's own memory
 WITHOUT_CALLS = "import ctypes, _ctypes; del _ctypes.call_cdeclfunction\n"
@@ -30,12 +28,12 @@ print(own[0].strip(), own[1].rstrip(b"\\0"), own[2].strip(b"\\0"), int(done.comm
 """
 
 
-@pytest.mark.parametrize("first", [KERNEL_ONLY, WITHOUT_CALLS, WITHOUT_MEMORY], ids=["usual", "ctypes", "no_memory"])
-def test_a_process_is_renamed_and_takes_orphans(first: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", first + PROGRAM], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.stdout == "b'holdfast' b'holdfast JOB' b'' True\n", done.stderr
+def test_a_process_is_renamed_and_takes_orphans() -> None:
+    for first in [KERNEL_ONLY, WITHOUT_CALLS, WITHOUT_MEMORY]:
+        done = subprocess.run(
+            [sys.executable, "-c", first + PROGRAM], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.stdout == "b'holdfast' b'holdfast JOB' b'' True\n", done.stderr
 
 
 def test_no_function_of_that_name_is_an_oserror() -> None:

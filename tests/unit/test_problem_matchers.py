@@ -135,9 +135,8 @@ def test_an_ending_without_a_newline_is_a_line_too() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("matcher", "said"),
-    [
+def test_a_wrong_matcher_is_refused_with_what_is_wrong() -> None:
+    rows: list[tuple[Any, str]] = [
         ("x", "a problem matcher is"),
         ({"owner": "a"}, "a problem matcher is"),
         ({"pattern": []}, "it has no pattern"),
@@ -153,12 +152,11 @@ def test_an_ending_without_a_newline_is_a_line_too() -> None:
         ({"pattern": [{"regexp": "("}]}, "not an RE2 pattern"),
         ({"pattern": [{"regexp": "x", "loop": True}, {"regexp": "y"}]}, "loop is true or false, and stands in the last"),
         ({"pattern": [{"regexp": "x" * 3_000}]}, "longer than 2,000 characters"),
-    ],
-)  # fmt: skip
-def test_a_wrong_matcher_is_refused_with_what_is_wrong(matcher: Any, said: str) -> None:
-    with pytest.raises(OutliveError) as caught:
-        checked(matcher, "m")
-    assert said in caught.value.message
+    ]  # fmt: skip
+    for matcher, said in rows:
+        with pytest.raises(OutliveError) as caught:
+            checked(matcher, "m")
+        assert said in caught.value.message
 
 
 def test_a_pattern_may_stand_alone_and_what_editors_need_is_taken() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-import pytest
-
 from outlive.core import quoted
 
 HIDING = [
@@ -25,9 +23,9 @@ def test_what_hides_is_visible_and_is_read_by_a_shell_as_the_same_text() -> None
     assert found.stdout.decode().split("\0") == [*HIDING, ""]
 
 
-@pytest.mark.parametrize("text", ["git push", "make -j 4", "ü ß 日本", "a\\nb", "x" + " " * 16 + "y"])
-def test_plain_text_is_shown_as_it_is(text: str) -> None:
-    assert quoted.quoted(text) == text
+def test_plain_text_is_shown_as_it_is() -> None:
+    for text in ["git push", "make -j 4", "ü ß 日本", "a\\nb", "x" + " " * 16 + "y"]:
+        assert quoted.quoted(text) == text
 
 
 def test_words_are_shown_as_a_shell_would_need_them() -> None:

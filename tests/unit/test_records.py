@@ -168,19 +168,17 @@ def test_records_in_a_record_are_written_and_read_with_it() -> None:
     assert Whole.misfit(written) is None
 
 
-@pytest.mark.parametrize(
-    ("content", "name"),
-    [
+def test_a_misfit_in_a_record_is_one_of_the_record_that_holds_it() -> None:
+    rows: list[tuple[dict[str, typing.Any], str]] = [
         ({"one": {"number": "1"}}, "one"),
         ({"one": []}, "one"),
         ({"many": None}, "many"),
         ({"many": [{}, {"note": 1}]}, "many"),
         ({"many": [1]}, "many"),
         ({"named": {"a": {"number": None}}}, "named"),
-    ],
-)
-def test_a_misfit_in_a_record_is_one_of_the_record_that_holds_it(content: dict[str, typing.Any], name: str) -> None:
-    assert Whole.misfit(content) == name
+    ]
+    for content, name in rows:
+        assert Whole.misfit(content) == name
 
 
 def test_a_part_of_an_answer_refuses_a_field_that_it_does_not_have() -> None:

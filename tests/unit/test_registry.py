@@ -6,17 +6,14 @@ import json
 import shlex
 from typing import Any
 
-import pytest
-
 from outlive.client_config import registry
 from outlive.client_config.registry import CLIENTS, Machine
 
 HERE = Machine("/home/me", {}, "/project")
 
 
-@pytest.mark.parametrize(
-    ("client", "users", "projects"),
-    [
+def test_a_file_is_where_the_client_looks() -> None:
+    rows: list[tuple[str, str, Any]] = [
         ("claude-code", ".claude.json", ".mcp.json"),
         ("claude-desktop", ".config/Claude/claude_desktop_config.json", None),
         ("cursor", ".cursor/mcp.json", ".cursor/mcp.json"),
@@ -26,50 +23,44 @@ HERE = Machine("/home/me", {}, "/project")
         ("openclaw", ".openclaw/openclaw.json", None),
         ("goose", ".config/goose/config.yaml", ...),
         ("zed", ".config/zed/settings.json", ...),
-    ],
-)
-def test_a_file_is_where_the_client_looks(client: str, users: str, projects: Any) -> None:
-    assert registry.file_of(CLIENTS[client], registry.USER, HERE) == f"/home/me/{users}"
-    if projects is not ...:
-        path = registry.file_of(CLIENTS[client], registry.PROJECT, HERE)
-        assert path == (f"/project/{projects}" if projects else None)
-        assert registry.file_of(CLIENTS[client], registry.PROJECT, Machine("/home/me", {}, None)) is None
+    ]
+    for client, users, projects in rows:
+        assert registry.file_of(CLIENTS[client], registry.USER, HERE) == f"/home/me/{users}"
+        if projects is not ...:
+            path = registry.file_of(CLIENTS[client], registry.PROJECT, HERE)
+            assert path == (f"/project/{projects}" if projects else None)
+            assert registry.file_of(CLIENTS[client], registry.PROJECT, Machine("/home/me", {}, None)) is None
 
 
-@pytest.mark.parametrize(
-    ("client", "env", "path"),
-    [
+def test_a_client_that_was_told_to_look_elsewhere_does() -> None:
+    rows: list[tuple[str, dict[str, str], str]] = [
         ("claude-code", {"CLAUDE_CONFIG_DIR": "/c"}, "/c/.claude.json"),
         ("claude-desktop", {"XDG_CONFIG_HOME": "/x"}, "/x/Claude/claude_desktop_config.json"),
         ("vscode", {"XDG_CONFIG_HOME": "/x"}, "/x/Code/User/mcp.json"),
         ("codex", {"CODEX_HOME": "/c"}, "/c/config.toml"),
         ("openclaw", {"OPENCLAW_STATE_DIR": "/o"}, "/o/openclaw.json"),
         ("openclaw", {"OPENCLAW_STATE_DIR": "/o", "OPENCLAW_CONFIG_PATH": "/p.json"}, "/p.json"),
-    ],
-)
-def test_a_client_that_was_told_to_look_elsewhere_does(client: str, env: dict[str, str], path: str) -> None:
-    assert registry.file_of(CLIENTS[client], registry.USER, Machine("/home/me", env, None)) == path
+    ]
+    for client, env, path in rows:
+        assert registry.file_of(CLIENTS[client], registry.USER, Machine("/home/me", env, None)) == path
 
 
-@pytest.mark.parametrize(
-    ("client", "entry"),
-    [
+def test_an_entry_has_the_words_of_its_client_and_is_read_again() -> None:
+    rows: list[tuple[str, dict[str, Any]]] = [
         ("opencode", {"type": "local", "command": ["/o", "mcp"], "environment": {"A": "1"}}),
         ("goose", {"type": "stdio", "name": "outlive", "cmd": "/o", "args": ["mcp"], "envs": {"A": "1"}}),
         ("zed", {"command": "/o", "args": ["mcp"], "env": {"A": "1"}}),
         ("vscode", {"type": "stdio", "command": "/o", "args": ["mcp"], "env": {"A": "1"}}),
-    ],
-)
-def test_an_entry_has_the_words_of_its_client_and_is_read_again(client: str, entry: dict[str, Any]) -> None:
-    made = registry.stdio_entry(CLIENTS[client], "outlive", "/o", ["mcp"], {"A": "1"})
-    assert made == entry
-    assert registry.words_of(made) == ["/o", "mcp"]
-    assert registry.environment_of(made) == {"A": "1"}
+    ]
+    for client, entry in rows:
+        made = registry.stdio_entry(CLIENTS[client], "outlive", "/o", ["mcp"], {"A": "1"})
+        assert made == entry
+        assert registry.words_of(made) == ["/o", "mcp"]
+        assert registry.environment_of(made) == {"A": "1"}
 
 
-@pytest.mark.parametrize(
-    ("client", "entry"),
-    [
+def test_over_http_a_token_is_named_and_never_written() -> None:
+    rows: list[tuple[str, dict[str, Any]]] = [
         ("claude-code", {"type": "http", "url": "U", "headers": {"Authorization": "Bearer ${T}"}}),
         ("cursor", {"url": "U", "headers": {"Authorization": "Bearer ${env:T}"}}),
         ("vscode", {"type": "http", "url": "U", "headers": {"Authorization": "Bearer ${input:outlive-token}"}}),
@@ -80,11 +71,10 @@ def test_an_entry_has_the_words_of_its_client_and_is_read_again(client: str, ent
         ("windsurf", {"serverUrl": "U", "headers": {"Authorization": "Bearer ${env:T}"}}),
         ("roo", {"type": "streamable-http", "url": "U", "headers": {"Authorization": "Bearer ${env:T}"}}),
         ("amp", {"url": "U", "headers": {"Authorization": "Bearer ${T}"}}),
-    ],
-)
-def test_over_http_a_token_is_named_and_never_written(client: str, entry: dict[str, Any]) -> None:
-    assert registry.http_entry(CLIENTS[client], "outlive", "U", "T") == entry
-    assert "T" not in json.dumps(registry.http_entry(CLIENTS[client], "outlive", "U", None)).replace("HTTP", "")
+    ]
+    for client, entry in rows:
+        assert registry.http_entry(CLIENTS[client], "outlive", "U", "T") == entry
+        assert "T" not in json.dumps(registry.http_entry(CLIENTS[client], "outlive", "U", None)).replace("HTTP", "")
 
 
 def test_what_a_user_keeps_in_an_entry_stays() -> None:
@@ -95,9 +85,8 @@ def test_what_a_user_keeps_in_an_entry_stays() -> None:
     assert registry.merged(None, new) == registry.merged("?", new) == new
 
 
-@pytest.mark.parametrize(
-    ("entry", "ours"),
-    [
+def test_one_of_ours_is_known_by_what_it_runs() -> None:
+    rows: list[tuple[Any, bool]] = [
         ({"command": "outlive", "args": ["mcp"]}, True),
         ({"command": "/x/y/outlive"}, True),
         ({"command": "C:\\x\\outlive.exe"}, True),
@@ -113,10 +102,9 @@ def test_what_a_user_keeps_in_an_entry_stays() -> None:
         ({"command": "npx", "args": ["outlived"]}, False),
         ({"args": 1}, False),
         ([], False),
-    ],
-)
-def test_one_of_ours_is_known_by_what_it_runs(entry: Any, ours: bool) -> None:
-    assert registry.is_ours(CLIENTS["cursor"], entry) is ours
+    ]
+    for entry, ours in rows:
+        assert registry.is_ours(CLIENTS["cursor"], entry) is ours
 
 
 def test_what_the_clients_own_command_would_be_given() -> None:

@@ -127,13 +127,13 @@ def test_lines_end_where_newlines_end(name: str, letters: str, cuts: list[int]) 
     ]
 
 
-@pytest.mark.parametrize("name", ["gbk", "iso2022_jp", "utf-16-le"])
-def test_far_behind_the_beginning_a_character_begins_behind_the_last_newline(name: str) -> None:
-    data = ("上海\n" * 70_000).encode(name)
-    output = stored((0, data))
-    for start in range(len(data) - 40, len(data)):
-        shown = text(output, name).of(start, len(data), final=True)
-        assert shown == ("上海\n" * 20)[len("上海\n" * 20) - len(shown) :]
+def test_far_behind_the_beginning_a_character_begins_behind_the_last_newline() -> None:
+    for name in ["gbk", "iso2022_jp", "utf-16-le"]:
+        data = ("上海\n" * 70_000).encode(name)
+        output = stored((0, data))
+        for start in range(len(data) - 40, len(data)):
+            shown = text(output, name).of(start, len(data), final=True)
+            assert shown == ("上海\n" * 20)[len("上海\n" * 20) - len(shown) :]
 
 
 @pytest.mark.parametrize("name", ["utf-16", "utf-32"])
@@ -164,9 +164,8 @@ def test_an_escape_sequence_that_is_not_complete_waits_for_its_rest() -> None:
     assert text(stored((0, b"50%\xe9\r")), "latin-1").shown(0, 5, None, more=True) == ("50%é", 1)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
+def test_what_is_no_encoding_is_refused_with_one_that_is() -> None:
+    rows: list[tuple[str, str]] = [
         ("latni1", "unknown encoding 'latni1'; did you mean 'latin-1'?"),
         ("nonsense", "unknown encoding 'nonsense'; known are latin-1, "),
         ("../x", "unknown encoding '../x'"),
@@ -178,13 +177,12 @@ def test_an_escape_sequence_that_is_not_complete_waits_for_its_rest() -> None:
         ("rot13", "'rot13' is no encoding of text"),
         ("idna", "'idna' is no encoding of text"),
         ("undefined", "'undefined' is no encoding of text"),
-    ],
-)
-def test_what_is_no_encoding_is_refused_with_one_that_is(name: str, said: str) -> None:
-    with pytest.raises(OutliveError, match="encoding") as caught:
-        asked(name)
-    assert caught.value.message.startswith(said)
-    assert len(caught.value.message) < 200
+    ]
+    for name, said in rows:
+        with pytest.raises(OutliveError, match="encoding") as caught:
+            asked(name)
+        assert caught.value.message.startswith(said)
+        assert len(caught.value.message) < 200
 
 
 @pytest.mark.filterwarnings("ignore:.*invalid escape sequence:DeprecationWarning")  # unicode_escape

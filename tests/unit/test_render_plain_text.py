@@ -76,10 +76,10 @@ def test_a_sequence_leaves_no_trace() -> None:
     assert texts == dict.fromkeys(TRACELESS, "before\nx")
 
 
-@pytest.mark.parametrize("broken", ["\x1b", "\x1b[", "\x1b[31", "\x1b]0;title", "\x1bPabc", "\x9b", "\x9d0;t", "\x1b("])
-def test_a_sequence_broken_off_takes_at_most_its_line_along(broken: str) -> None:
-    assert readable(f"a{broken}") == "a"
-    assert readable(f"a{broken}\nb") == "a\nb"
+def test_a_sequence_broken_off_takes_at_most_its_line_along() -> None:
+    for broken in ["\x1b", "\x1b[", "\x1b[31", "\x1b]0;title", "\x1bPabc", "\x9b", "\x9d0;t", "\x1b("]:
+        assert readable(f"a{broken}") == "a"
+        assert readable(f"a{broken}\nb") == "a\nb"
 
 
 def test_of_an_overlong_broken_string_only_the_introducer_goes() -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from hypothesis import given, strategies
 
 from outlive.far.source import Source
@@ -206,17 +205,17 @@ def test_places_of_masked_values_are_copied_with_the_output(tmp_path: Path) -> N
             assert ours.read(0, ours.end).count(b"************") == 50
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 1_000_000])
-def test_messages_are_whole_however_the_bytes_come(size: int) -> None:
+def test_messages_are_whole_however_the_bytes_come() -> None:
     """Those of a log come as several, as they come; their places tell where each belongs."""
-    messages = [(number % 9, number * 1_000, os.urandom(number % 50 + 1)) for number in range(200)]
-    data = b"".join(wire.message(*one) for one in messages)
-    parser = wire.Parser()
-    found: list[tuple[int, int, bytes]] = []
-    for at in range(0, len(data), size):
-        for kind, place, content in parser.feed(data[at : at + size]):
-            if found and kind <= wire.STDERR and found[-1][:2] == (kind, place - len(found[-1][2])):
-                _, place, before = found.pop()
-                content = before + bytes(content)
-            found.append((kind, place, bytes(content)))
-    assert found == messages
+    for size in [1, 2, 7, 1_000_000]:
+        messages = [(number % 9, number * 1_000, os.urandom(number % 50 + 1)) for number in range(200)]
+        data = b"".join(wire.message(*one) for one in messages)
+        parser = wire.Parser()
+        found: list[tuple[int, int, bytes]] = []
+        for at in range(0, len(data), size):
+            for kind, place, content in parser.feed(data[at : at + size]):
+                if found and kind <= wire.STDERR and found[-1][:2] == (kind, place - len(found[-1][2])):
+                    _, place, before = found.pop()
+                    content = before + bytes(content)
+                found.append((kind, place, bytes(content)))
+        assert found == messages

@@ -70,11 +70,11 @@ READ: dict[str, tuple[tuple[int, int, int], list[tuple[str, str | None, str | No
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", READ)
-def test_what_runners_write_is_read(name: str) -> None:
-    data = (SAMPLES / name).read_bytes()
-    assert (counts(data), failures(data)) == READ[name]
-    assert tally_of(data).notes == []
+def test_what_runners_write_is_read() -> None:
+    for name, expected in READ.items():
+        data = (SAMPLES / name).read_bytes()
+        assert (counts(data), failures(data)) == expected
+        assert tally_of(data).notes == []
 
 
 def test_what_fails_in_a_suite_outside_of_a_test_counts() -> None:
@@ -96,16 +96,14 @@ def test_a_package_of_go_that_cannot_be_built_fails_once() -> None:
     assert failures(data) == [("a/b (package)", "b_test.go:3", "undefined: x")]
 
 
-@pytest.mark.parametrize(
-    ("data", "note"),
-    [
+def test_a_report_that_was_cut_short_says_so() -> None:
+    rows: list[tuple[bytes, str]] = [
         (b'{"Action":"run","Package":"p","Test":"T"}\n', "1 of its tests had begun and did not end: T."),
         (b"1..3\nok 1\n", "1 of 3 planned tests ran."),
         (b'{"$report_type":"SessionStart"}\n', "It ends before the end of the tests."),
-    ],
-)
-def test_a_report_that_was_cut_short_says_so(data: bytes, note: str) -> None:
-    assert tally_of(data).notes == [note]
+    ]
+    for data, note in rows:
+        assert tally_of(data).notes == [note]
 
 
 def test_a_tap_report_that_bails_out_has_failed() -> None:
@@ -119,9 +117,8 @@ _LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE t [<!ENTITY a "ha"><!ENTITY b "&a;&
 <testsuite><testcase name="&b;"/></testsuite>"""
 
 
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
+def test_a_report_that_cannot_be_read_is_broken_for_a_reason() -> None:
+    rows: list[tuple[bytes, str]] = [
         (b"", "it is empty."),
         (b" \n", "it is empty."),
         (b"hello\n", "it is neither XML, JSON nor TAP."),
@@ -143,13 +140,11 @@ _LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE t [<!ENTITY a "ha"><!ENTITY b "&a;&
         (b'{"summary": {}, "tests": 3}', "its JSON is no report of pytest."),
         (b'{"summary": {"passed": 3}}', "it has no list of its tests."),
         (b"\n" * (limits.REPORT_ENTRIES + 1) + b"ok", f"it has more than {limits.REPORT_ENTRIES:,} entries."),
-    ],
-    ids=range(21),
-)  # fmt: skip
-def test_a_report_that_cannot_be_read_is_broken_for_a_reason(data: bytes, why: str) -> None:
-    with pytest.raises(Broken) as broken:
-        tally_of(data)
-    assert str(broken.value) == why
+    ]  # fmt: skip
+    for data, why in rows:
+        with pytest.raises(Broken) as broken:
+            tally_of(data)
+        assert str(broken.value) == why
 
 
 def test_texts_of_a_report_are_plain_and_short() -> None:

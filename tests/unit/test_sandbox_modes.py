@@ -18,9 +18,8 @@ def bounds(own: dict[str, str] | None = None, **settings: str) -> tuple[str, str
     return found.mode, found.network, found.most_mode, found.most_network
 
 
-@pytest.mark.parametrize(
-    ("own", "settings", "expected"),
-    [
+def test_the_stricter_of_configuration_and_token_holds() -> None:
+    rows: list[tuple[dict[str, str] | None, dict[str, str], tuple[str, str, str, str]]] = [
         (None, {}, ("off", "loopback", "off", "open")),
         (None, {"mode": "workspace-write"}, ("workspace-write", "loopback", "workspace-write", "loopback")),
         (None, {"ceiling": "read-only", "network": "none"}, ("read-only", "none", "read-only", "none")),
@@ -31,12 +30,9 @@ def bounds(own: dict[str, str] | None = None, **settings: str) -> tuple[str, str
         ({"mode": "workspace-write"}, {"network": "open"}, ("workspace-write", "open", "workspace-write", "open")),
         ({"mode": "workspace-write", "network": "open"}, {"mode": "read-only"}, ("read-only", "loopback", "read-only", "loopback")),
         ({"mode": "read-only", "network": "none"}, {"mode": "workspace-write"}, ("read-only", "none", "read-only", "none")),
-    ],
-)  # fmt: skip
-def test_the_stricter_of_configuration_and_token_holds(
-    own: dict[str, str] | None, settings: dict[str, str], expected: tuple[str, str, str, str]
-) -> None:
-    assert bounds(own, **settings) == expected
+    ]  # fmt: skip
+    for own, settings, expected in rows:
+        assert bounds(own, **settings) == expected
 
 
 def test_a_call_may_ask_for_less_and_not_for_more() -> None:
@@ -71,9 +67,8 @@ def test_every_jump_of_the_filter_stays_in_it_and_every_path_returns(machine: st
     assert code[-1][0] == 6  # a return
 
 
-@pytest.mark.parametrize(
-    ("own", "settings", "expected"),
-    [
+def test_git_is_written_where_both_ceilings_allow_it() -> None:
+    rows: list[tuple[dict[str, str] | None, dict[str, str], tuple[str, str]]] = [
         (None, {"mode": "workspace-write"}, ("read", "read")),
         (None, {"mode": "workspace-write", "git": "write"}, ("write", "write")),
         (None, {"mode": "workspace-write", "git_ceiling": "write"}, ("read", "write")),
@@ -81,13 +76,10 @@ def test_every_jump_of_the_filter_stays_in_it_and_every_path_returns(machine: st
         ({"mode": "workspace-write"}, {"git": "write"}, ("read", "read")),
         ({"mode": "workspace-write", "git": "write"}, {"mode": "workspace-write"}, ("read", "read")),
         ({"mode": "workspace-write", "git": "write"}, {"git_ceiling": "write"}, ("read", "write")),
-    ],
-)
-def test_git_is_written_where_both_ceilings_allow_it(
-    own: dict[str, str] | None, settings: dict[str, str], expected: tuple[str, str]
-) -> None:
-    found = modes.bounds(NONE | settings, own)
-    assert (found.git, found.most_git) == expected
+    ]
+    for own, settings, expected in rows:
+        found = modes.bounds(NONE | settings, own)
+        assert (found.git, found.most_git) == expected
 
 
 @pytest.mark.parametrize(

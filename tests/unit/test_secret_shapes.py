@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from outlive import verbs
 from outlive.mcp.masks import values
 from outlive.mcp.masks.masker import Masker
@@ -20,23 +18,28 @@ def shown(text: str, *secrets: Value, shapes: bool = True) -> str:
     return Masker(secrets, shapes=shapes).text(text)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_a_name_that_looks_secret() -> None:
+    rows: list[str] = [
         "GITHUB_TOKEN", "TOKEN", "npm_config__authToken", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "DB_PASSWD", "X_AUTH",
         "OPENAI_API_KEY", "SIGNING_KEY", "GOOGLE_CREDENTIALS", "SECRET_KEY_BASE", "MYSQL_PWD", "GITHUB_PAT",
-    ],
-)  # fmt: skip
-def test_a_name_that_looks_secret(name: str) -> None:
-    assert values.has_secret_name(name)
+    ]  # fmt: skip
+    for name in rows:
+        assert values.has_secret_name(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["PATH", "HOME", "GIT_AUTHOR_NAME", "XAUTHORITY", "MONKEY", "SSH_PUBLIC_KEY", "TOKENIZERS_PARALLELISM", "SORT_KEY"],
-)
-def test_a_name_that_does_not(name: str) -> None:
-    assert not values.has_secret_name(name)
+def test_a_name_that_does_not() -> None:
+    rows: list[str] = [
+        "PATH",
+        "HOME",
+        "GIT_AUTHOR_NAME",
+        "XAUTHORITY",
+        "MONKEY",
+        "SSH_PUBLIC_KEY",
+        "TOKENIZERS_PARALLELISM",
+        "SORT_KEY",
+    ]
+    for name in rows:
+        assert not values.has_secret_name(name)
 
 
 PLAIN_VALUES = [
@@ -51,9 +54,9 @@ def test_a_value_that_is_no_secret() -> None:
     assert [value for value in PLAIN_VALUES if values.is_secret(value) or values.of({"MY_TOKEN": value})] == []
 
 
-@pytest.mark.parametrize("value", [HEX, "hunter2-hunter2", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "correcthorse!"])
-def test_a_value_that_is_one(value: str) -> None:
-    assert values.of({"MY_TOKEN": value, "OTHER": value}) == {Value(value, "MY_TOKEN")}
+def test_a_value_that_is_one() -> None:
+    for value in [HEX, "hunter2-hunter2", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "correcthorse!"]:
+        assert values.of({"MY_TOKEN": value, "OTHER": value}) == {Value(value, "MY_TOKEN")}
 
 
 def test_of_a_url_the_password_is_secret_and_of_several_lines_each() -> None:
@@ -130,9 +133,8 @@ def test_a_value_is_masked_under_its_name_wherever_it_stands() -> None:
     assert masker.met == {inner.text, outer.text}
 
 
-@pytest.mark.parametrize(
-    ("text", "masked"),
-    [
+def test_half_of_a_value_at_the_edge_of_a_line_is_masked() -> None:
+    rows: list[tuple[str, str]] = [
         ("a line 0f9a3c77d1", "a line [masked: T]"),
         ("a line '0f9a3c77d1…'\nnext", "a line '[masked: T]…'\nnext"),
         ("77d1e84b20 end", "[masked: T] end"),
@@ -141,10 +143,9 @@ def test_a_value_is_masked_under_its_name_wherever_it_stands() -> None:
         ("0f9a3c77d1 is followed", "0f9a3c77d1 is followed"),
         ("a 0f9a3c77d1 [... 30 more characters] (× 2)\nb", "a [masked: T] [... 30 more characters] (× 2)\nb"),
         ("0f9a3c77d1e84b2 [... 1 more characters]", "[masked: T] [... 1 more characters]"),
-    ],
-)
-def test_half_of_a_value_at_the_edge_of_a_line_is_masked(text: str, masked: str) -> None:
-    assert shown(text, Value(HEX, "T")) == masked
+    ]
+    for text, masked in rows:
+        assert shown(text, Value(HEX, "T")) == masked
 
 
 def test_rows_of_a_screen_keep_their_numbers() -> None:
@@ -188,16 +189,13 @@ def test_only_places_are_exempt() -> None:
     assert exempt == {"cwd", "stdout_log_path", "stderr_log_path", "root"}
 
 
-@pytest.mark.parametrize(
-    ("text", "masked"),
-    [
+def test_a_text_that_is_made_to_take_long_is_masked_like_any_other() -> None:
+    rows: list[tuple[str, str]] = [
         ("sk-" * 10_000, "sk-" * 10_000),
         ("X_TOKEN=/aaaaaaaa" * 1_800, "X_TOKEN=/aaaaaaaa" * 1_800),
         (BEGIN * 1_000, BEGIN * 1_000),
         (f"{BEGIN}\nab==\n" * 1_000, "[masked: private key]\n" * 1_000),
         (HEX[:8] * 4_000, HEX[:8] * 3_999 + "[masked: T]"),
-    ],
-    ids=["keys", "paths", "first lines", "blocks", "beginnings"],
-)
-def test_a_text_that_is_made_to_take_long_is_masked_like_any_other(text: str, masked: str) -> None:
-    assert shown(text, Value(HEX, "T")) == masked
+    ]
+    for text, masked in rows:
+        assert shown(text, Value(HEX, "T")) == masked

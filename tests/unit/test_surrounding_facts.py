@@ -77,9 +77,8 @@ def test_this_process_is_in_some_group_of_its_own_kernel() -> None:
 # --- units ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("path", "kind", "name"),
-    [
+def test_the_path_of_a_group_tells_what_it_belongs_to() -> None:
+    rows: list[tuple[str, str, str]] = [
         ("/user.slice/user-1000.slice/session-3.scope", systemd.SESSION, "session-3.scope"),
         ("/user.slice/user-1000.slice/session-c2.scope", systemd.SESSION, "session-c2.scope"),
         ("/user.slice/user-1000.slice/user@1000.service/app.slice/app-a.scope", systemd.USER_UNIT, "app-a.scope"),
@@ -89,11 +88,10 @@ def test_this_process_is_in_some_group_of_its_own_kernel() -> None:
         ("/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope", systemd.CONTAINER, "cri-containerd-2.scope"),
         ("/user.slice/user-1000.slice/user@1000.service/app.slice/outlive-01J.scope", systemd.SCOPE, "outlive-01J.scope"),
         ("/", systemd.NONE, ""),
-    ],
-)  # fmt: skip
-def test_the_path_of_a_group_tells_what_it_belongs_to(path: str, kind: str, name: str) -> None:
-    found = systemd.unit_of(path)
-    assert (found.kind, found.name) == (kind, name)
+    ]  # fmt: skip
+    for path, kind, name in rows:
+        found = systemd.unit_of(path)
+        assert (found.kind, found.name) == (kind, name)
 
 
 def test_a_container_without_a_name_is_known_by_other_marks() -> None:
@@ -101,9 +99,8 @@ def test_a_container_without_a_name_is_known_by_other_marks() -> None:
 
 
 @pytest.mark.fault("F52")
-@pytest.mark.parametrize(
-    ("path", "kill_mode", "status"),
-    [
+def test_a_service_whose_restart_takes_the_jobs_along_is_named_with_the_way_out() -> None:
+    rows: list[tuple[str, str | None, str]] = [
         ("/system.slice/agents.service", "control-group", WARN),
         ("/system.slice/agents.service", "mixed", WARN),
         ("/system.slice/agents.service", None, WARN),
@@ -111,15 +108,12 @@ def test_a_container_without_a_name_is_known_by_other_marks() -> None:
         ("/system.slice/docker-0123.scope", None, WARN),
         ("/user.slice/user-1000.slice/user@1000.service/app.slice/outlive-01J.scope", None, OK),
         ("/", None, OK),
-    ],
-)
-def test_a_service_whose_restart_takes_the_jobs_along_is_named_with_the_way_out(
-    path: str, kill_mode: str | None, status: str
-) -> None:
-    found = systemd_checks.judged_service(systemd.unit_of(path), kill_mode)
-    assert found.status == status
-    if status == WARN and ".service" in path:
-        assert "KillMode=process" in str(found.advice) and "scope" in str(found.advice)
+    ]
+    for path, kill_mode, status in rows:
+        found = systemd_checks.judged_service(systemd.unit_of(path), kill_mode)
+        assert found.status == status
+        if status == WARN and ".service" in path:
+            assert "KillMode=process" in str(found.advice) and "scope" in str(found.advice)
 
 
 # --- logind --------------------------------------------------------------------------------------------------------
@@ -141,9 +135,8 @@ def test_drop_ins_go_before_the_file_and_one_hides_another_of_its_name(tmp_path:
     assert systemd.logind_settings((str(etc), str(lib)))["KillUserProcesses"] == "yes"
 
 
-@pytest.mark.parametrize(
-    ("settings", "user", "kills"),
-    [
+def test_whose_processes_a_logout_ends() -> None:
+    rows: list[tuple[dict[str, str], str, bool]] = [
         ({}, "ann", False),
         ({"KillUserProcesses": "yes"}, "ann", True),
         ({"KillUserProcesses": "yes"}, "root", False),
@@ -151,10 +144,9 @@ def test_drop_ins_go_before_the_file_and_one_hides_another_of_its_name(tmp_path:
         ({"KillUserProcesses": "yes", "KillOnlyUsers": "ben"}, "ann", False),
         ({"KillUserProcesses": "yes", "KillOnlyUsers": "ben ann"}, "ann", True),
         ({"KillUserProcesses": "no", "KillOnlyUsers": "ann"}, "ann", False),
-    ],
-)
-def test_whose_processes_a_logout_ends(settings: dict[str, str], user: str, kills: bool) -> None:
-    assert systemd.kills_processes_of(user, settings) is kills
+    ]
+    for settings, user, kills in rows:
+        assert systemd.kills_processes_of(user, settings) is kills
 
 
 @pytest.mark.fault("F51")

@@ -48,22 +48,20 @@ def taken(text: str) -> str:
     return document.text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_table_is_added_at_the_end_and_goes_without_a_trace() -> None:
+    rows: list[str] = [
         "",
         'model = "x"\n',
         "# only a comment\n",
         "[mcp_servers.a]\nx = 1\n[z]\ny = 1\n# end\n",
         "[mcp_servers]\n",
         '[[many]]\na = """\n[mcp_servers.outlive]\n"""\n',
-    ],
-)
-def test_a_table_is_added_at_the_end_and_goes_without_a_trace(text: str) -> None:
-    added = put(text)
-    assert added == text + ("\n" if text else "") + BLOCK
-    assert tomllib.loads(added)["mcp_servers"]["outlive"] == ENTRY
-    assert taken(added).rstrip("\n") == text.rstrip("\n")
+    ]
+    for text in rows:
+        added = put(text)
+        assert added == text + ("\n" if text else "") + BLOCK
+        assert tomllib.loads(added)["mcp_servers"]["outlive"] == ENTRY
+        assert taken(added).rstrip("\n") == text.rstrip("\n")
 
 
 def test_lines_end_as_the_others_do() -> None:
@@ -95,20 +93,18 @@ def test_a_value_that_is_new_in_a_table_leaves_all_others() -> None:
         assert comment in document.text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_table_written_in_another_way_is_changed_too() -> None:
+    rows: list[str] = [
         'mcp_servers = {other = {command = "a"}}\nx = 1 # keep me\n',
         'mcp_servers.other.command = "a"\nx = 1 # keep me\n',
         'x = 1 # keep me\n[mcp_servers]\nother = {command = "a"}\n',
         'x = 1 # keep me\n["mcp_servers"."other"]\ncommand = "a"\n',
-    ],
-)
-def test_a_table_written_in_another_way_is_changed_too(text: str) -> None:
-    added = put(text)
-    assert tomllib.loads(added) == {"x": 1, "mcp_servers": {"other": {"command": "a"}, "outlive": ENTRY}}
-    assert tomllib.loads(taken(added)) == {"x": 1, "mcp_servers": {"other": {"command": "a"}}}
-    assert "# keep me" in taken(added)
+    ]
+    for text in rows:
+        added = put(text)
+        assert tomllib.loads(added) == {"x": 1, "mcp_servers": {"other": {"command": "a"}, "outlive": ENTRY}}
+        assert tomllib.loads(taken(added)) == {"x": 1, "mcp_servers": {"other": {"command": "a"}}}
+        assert "# keep me" in taken(added)
 
 
 def test_a_name_that_needs_quotes_gets_them() -> None:
@@ -119,11 +115,12 @@ def test_a_name_that_needs_quotes_gets_them() -> None:
     assert document.text == ""
 
 
-@pytest.mark.parametrize(("text", "line"), [('a = 1\nb = "x\n', 2), ("[a]\n[a]\n", 2), ("x", 1)])
-def test_an_error_says_where(text: str, line: int) -> None:
-    with pytest.raises(Unreadable) as caught:
-        Document(text)
-    assert caught.value.line == line
+def test_an_error_says_where() -> None:
+    rows: list[tuple[str, int]] = [('a = 1\nb = "x\n', 2), ("[a]\n[a]\n", 2), ("x", 1)]
+    for text, line in rows:
+        with pytest.raises(Unreadable) as caught:
+            Document(text)
+        assert caught.value.line == line
 
 
 def test_what_is_no_table_gets_no_member() -> None:

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-from collections.abc import Iterator
-
 import pytest
 
 from outlive import limits
@@ -15,7 +10,6 @@ from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
 from support import pair
 from support.calls import ask
-from support.wait import until
 
 CALLER = Caller("tests", "tests", "tests")
 
@@ -23,18 +17,6 @@ CALLER = Caller("tests", "tests", "tests")
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CONTROL_S", 0.1)
-
-
-@contextlib.contextmanager
-def stopped(job: str) -> Iterator[int]:
-    """Stop the supervisor of a job, whose pid is the value, and continue it in the end."""
-    supervisor = pair.supervisor(job)
-    os.kill(supervisor, signal.SIGSTOP)
-    try:
-        until(lambda: pair.is_stopped(supervisor), what="the stop")
-        yield supervisor
-    finally:
-        os.kill(supervisor, signal.SIGCONT)
 
 
 def refused(calls: Calls, job: str, action: str, **given: object) -> OutliveError:
@@ -45,7 +27,7 @@ def refused(calls: Calls, job: str, action: str, **given: object) -> OutliveErro
 
 def test_data_for_a_stopped_supervisor_is_not_sent_and_may_be_sent_again(calls: Calls) -> None:
     job = ask(calls, CALLER, "exec", command="read line; echo got $line", stdin="open", yield_ms=0)["job_id"]
-    with stopped(job) as supervisor:
+    with pair.stopped(job) as supervisor:
         error = refused(calls, job, "write", data="x\n", timeout_ms=0, wait_ms=0)
         assert (error.code, error.retryable) == ("io_error", True)
         assert f"kill -CONT {supervisor}" in str(error.hint)
@@ -55,7 +37,7 @@ def test_data_for_a_stopped_supervisor_is_not_sent_and_may_be_sent_again(calls: 
 
 def test_a_kill_does_not_need_a_supervisor_that_answers(calls: Calls) -> None:
     job = ask(calls, CALLER, "exec", command="sleep 60", yield_ms=0)["job_id"]
-    with stopped(job) as supervisor:
+    with pair.stopped(job) as supervisor:
         found = ask(calls, CALLER, "process", action="kill", job_id=job)
         assert f"kill -CONT {supervisor}" in found["hint"]
     assert ask(calls, CALLER, "process", action="wait", job_id=job)["state"] == "killed"

@@ -29,30 +29,36 @@ class TestTimes:
         assert round(units.seconds_of(stamp) * 1000) == ms
         assert datetime.datetime.fromisoformat(stamp).utcoffset() == datetime.timedelta(0)
 
-    @pytest.mark.parametrize("text", ["", "yesterday", "2023-13-01T00:00:00.000Z"])
-    def test_what_is_no_time_stamp_is_refused(self, text: str) -> None:
-        with pytest.raises(ValueError):
-            units.seconds_of(text)
+    def test_what_is_no_time_stamp_is_refused(self) -> None:
+        for text in ["", "yesterday", "2023-13-01T00:00:00.000Z"]:
+            with pytest.raises(ValueError):
+                units.seconds_of(text)
 
 
 class TestDurations:
-    @pytest.mark.parametrize(
-        ("text", "ms"),
-        [("250", 250), ("250ms", 250), ("5s", 5_000), ("1.5s", 1_500), ("30m", 1_800_000), ("2 h", 7_200_000)]
-        + [("30d", 2_592_000_000), ("1w", 604_800_000), (" 0 ", 0), ("0.4", 0)],
-    )
-    def test_a_duration_is_a_number_with_a_unit_or_bare_milliseconds(self, text: str, ms: int) -> None:
-        assert units.duration_ms(text, "timeout") == ms
+    def test_a_duration_is_a_number_with_a_unit_or_bare_milliseconds(self) -> None:
+        rows: list[tuple[str, int]] = [
+            ("250", 250),
+            ("250ms", 250),
+            ("5s", 5_000),
+            ("1.5s", 1_500),
+            ("30m", 1_800_000),
+            ("2 h", 7_200_000),
+            ("30d", 2_592_000_000),
+            ("1w", 604_800_000),
+            (" 0 ", 0),
+            ("0.4", 0),
+        ]
+        for text, ms in rows:
+            assert units.duration_ms(text, "timeout") == ms
 
-    @pytest.mark.parametrize(
-        "text", ["", "s", "-1", "-1s", "1e3", "5 years", "1s1s", "5S", "nan", "inf", "0x10", "1,5s"]
-    )
-    def test_anything_else_is_refused_and_the_field_named(self, text: str) -> None:
-        with pytest.raises(OutliveError) as caught:
-            units.duration_ms(text, "timeout")
-        assert caught.value.code == "invalid_argument"
-        assert caught.value.details == {"field": "timeout"}
-        assert caught.value.hint
+    def test_anything_else_is_refused_and_the_field_named(self) -> None:
+        for text in ["", "s", "-1", "-1s", "1e3", "5 years", "1s1s", "5S", "nan", "inf", "0x10", "1,5s"]:
+            with pytest.raises(OutliveError) as caught:
+                units.duration_ms(text, "timeout")
+            assert caught.value.code == "invalid_argument"
+            assert caught.value.details == {"field": "timeout"}
+            assert caught.value.hint
 
     def test_a_unit_may_be_required(self) -> None:
         assert units.duration_ms("30d", "older_than", bare_unit=None) == 2_592_000_000

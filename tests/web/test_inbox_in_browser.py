@@ -107,6 +107,7 @@ def test_commands_are_approved_denied_with_a_reason_and_approved_for_always(
     page = tab.page
     until(lambda: page.locator(".question").count() == 4)
     assert "echo 'it is; 0'" in page.locator(".question dd").all_text_contents()
+    assert str(page.locator(".question .title").first.text_content()).endswith(("just now", " ago"))
     page.get_by_label("Why not job 0").fill("not today")
     page.get_by_label("Why not job 0").press("Enter")
     until(lambda: cli.ok("status", jobs[0])["approval"]["state"] == "denied")

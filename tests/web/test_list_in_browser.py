@@ -44,6 +44,10 @@ def test_columns_are_sorted_by_a_click_and_by_keys_and_stay_so(tab: Tab, ui: Ui,
     page.locator("#jobs").focus()
     page.keyboard.press("o")
     until(lambda: names(tab) == ["a", "b", "c"])
+    cli.ok("run", "--wait", "--title", "d", "seq 1 2000")
+    head.get_by_role("button", name="Output").click()
+    until(lambda: names(tab)[0] == "d")
+    assert page.locator(".row .size").first.text_content() == "8.9 kB"
 
 
 def test_words_filter_by_result_time_session_directory_and_tag(tab: Tab, cli: Cli, work: Path) -> None:

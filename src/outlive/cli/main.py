@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
 from outlive.cli import exit_status, parse, person, stdio
+from outlive.cli import help as help_
 from outlive.cli.call import ERROR, Call
+from outlive.cli.live.progress import ProgressLine
 from outlive.config import Config
 from outlive.core.ids import short_id
 from outlive.core.libraries import named
@@ -27,7 +29,6 @@ from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions, Verb
 
 if TYPE_CHECKING:
-    from outlive.cli.live.progress import ProgressLine
     from outlive.launch.from_cli import Launcher
 
 _T = TypeVar("_T")
@@ -113,7 +114,9 @@ def _verb(words: list[str], call: Call) -> int:
     if call.values.get("propagate"):
         parse.check_propagate(call.values, follow=follow)
     if verb.program:
-        return _program(verb, call)
+        program: Callable[[dict[str, Any], GlobalOptions], int] = named(PROGRAMS[verb.name])
+        _collect_again()
+        return program(call.values, call.options)
     if follow:
         return _follow(verb, call)
     detail: str = call.values.pop("detail", FULL)
@@ -206,9 +209,7 @@ def _progress(verb: Verb, call: Call, ctx: Context) -> ProgressLine | None:
     long = verb.name in _LONG or (verb.name == "list" and not call.values.get("limit"))
     if not long or call.values.get("follow") or not os.isatty(2) or call.env.get("TERM") == "dumb":
         return None
-    from outlive.cli.live import progress  # late: 0.4 ms of each call, for a person at a terminal
-
-    return progress.ProgressLine(ctx, verb.name)
+    return ProgressLine(ctx, verb.name)
 
 
 def _tell_who_approves(definition: Definition) -> bool:
@@ -239,12 +240,6 @@ def _open_store(verb: Verb, call: Call) -> Any:
     return Store.open(call.options.root, call.env)
 
 
-def _program(verb: Verb, call: Call) -> int:
-    run: Callable[[dict[str, Any], GlobalOptions], int] = named(PROGRAMS[verb.name])
-    _collect_again()
-    return run(call.values, call.options)
-
-
 def _collect_again() -> None:
     """Enable garbage collection again. Objects loaded so far stay for good and are not searched."""
     if not gc.isenabled():
@@ -258,8 +253,6 @@ def _version() -> int:
 
 
 def _help(about: Verb | str | None) -> int:
-    from outlive.cli import help as help_  # late: 0.9 ms of each call, and most ask for none
-
     stdio.text(help_.of(about))
     return ANSWERED
 

@@ -70,9 +70,8 @@ def _limits(resources: Mapping[str, object]) -> dict[str, str]:
     """Return the limit of each part that has one."""
     limits = {}
     for part, name in _LIMITS.items():
-        about = resources.get(name)
-        value = about.get("value") if isinstance(about, dict) else None
-        if value is not None:
+        value = object_of(resources, name).get("value")
+        if isinstance(value, (int, float)):
             shown = {"time": duration, "memory": size}.get(part, str)(value)
             limits[part] = f"limit {shown}"
     return limits

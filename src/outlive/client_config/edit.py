@@ -47,10 +47,10 @@ class Change:
                 self._document.set(self._path, wanted)
             else:
                 self._rewrite(wanted)
-            if registry.uses_input(self.client, self.name, wanted):
-                self._add_token_input()
-            else:
+            if not registry.uses_input(self.client, self.name, wanted):
                 self._drop_token_input()
+            elif not self._token_inputs():
+                self._document.append(("inputs",), registry.token_input(self.name))  # type: ignore[union-attr]  # VS Code has JSON
         self._check({**self._others(), self.name: wanted})
         if before != self._document.text:
             self.kind = ADDED if self.old is None else UPDATED
@@ -87,10 +87,6 @@ class Change:
         for key, value in wanted.items():
             if key not in self.old or self.old[key] != value:
                 self._document.set((*self._path, key), value)
-
-    def _add_token_input(self) -> None:
-        if not self._token_inputs():
-            self._document.append(("inputs",), registry.token_input(self.name))  # type: ignore[union-attr]  # VS Code has JSON
 
     def _drop_token_input(self) -> None:
         """Remove VS Code's input for our token, together with the entry that used it."""

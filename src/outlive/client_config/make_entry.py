@@ -22,6 +22,7 @@ _PASSED = (
     ("config", "OUTLIVE_CONFIG", "XDG_CONFIG_HOME", ".config"),
 )
 _ASK_S = 60
+_OWN_SERVER = "Leave --url out: the client then starts a server of its own on the same jobs."
 _TEMPORARY = (".cache", "tmp", "_npx")
 
 
@@ -37,14 +38,12 @@ def over_http(client: Client, name: str, url: str, token_env: str | None) -> dic
     if token_env is not None and not token_env.isidentifier():
         raise invalid("token_env", "--token-env is the name of a variable, not a token", usage=True)
     if token_env is not None and client.token is None:
-        hint = "Leave --url out: the client then starts a server of its own on the same jobs."
-        raise invalid(
-            "token_env", f"no entry of {client.title} can name a variable with a token", hint=hint, usage=True
-        )
+        message = f"no entry of {client.title} can name a variable with a token"
+        raise invalid("token_env", message, hint=_OWN_SERVER, usage=True)
     entry = registry.http_entry(client, name, url, token_env)
     if entry is None:
-        hint = "Leave --url out: the client then starts a server of its own on the same jobs."
-        raise invalid("url", f"the configuration of {client.title} has no servers over HTTP", hint=hint, usage=True)
+        message = f"the configuration of {client.title} has no servers over HTTP"
+        raise invalid("url", message, hint=_OWN_SERVER, usage=True)
     return entry
 
 

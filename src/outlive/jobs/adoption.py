@@ -20,10 +20,11 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
     Errors: job_not_found if the job's directory was deleted since it was opened.
     """
     inspection = inspect.inspect_job(ctx.store, job)
+    definition = inspection.definition
     if (
-        inspection.definition.approval is not None
+        definition.approval is not None
         and inspection.state.state == "created"
-        and not _is_handed_over(inspection, job)
+        and (definition.host is None or engine_record.read(job) is None)  # else an engine has it
     ):
         from outlive.jobs.permission import pending  # late: 4 ms of a `status`, and few jobs are asked about
 
@@ -51,13 +52,6 @@ def _look_after(ctx: Context, job: JobDir, inspection: Inspection, *, by_supervi
         adopting.adopt(ctx, job, inspection, asked=asked)
     else:
         adopting.complete_end(ctx, job, inspection)
-
-
-def _is_handed_over(inspection: Inspection, job: JobDir) -> bool:
-    """Return whether the engine of another host has the job."""
-    if inspection.definition.host is None:
-        return False
-    return engine_record.read(job) is not None
 
 
 def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:

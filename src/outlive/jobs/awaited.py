@@ -58,16 +58,16 @@ def _untold(ctx: Context) -> Iterator[str]:
 
 def _opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None:
     """Open the job if it is the caller's and in one of these states."""
-    is_person = ownership.session_of(ctx) is None
     try:
         job = lookup.open_known(ctx, job_id)
     except OutliveError:  # removed meanwhile
         return None
     try:
         inspection = adoption.inspect_and_adopt(ctx, job)
-        is_mine = (
-            _is_here(ctx, inspection.definition.cwd) if is_person else ownership.is_own(ctx, inspection.definition)
-        )
+        if ownership.session_of(ctx) is None:
+            is_mine = ctx.cwd is not None and os.path.realpath(inspection.definition.cwd) == os.path.realpath(ctx.cwd)
+        else:
+            is_mine = ownership.is_own(ctx, inspection.definition)
         is_pending = inspection.state.state == "created" and inspection.definition.approval is not None
         if is_mine and (is_pending or inspection.state.state in states):
             return job
@@ -75,7 +75,3 @@ def _opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None
         pass
     job.close()
     return None
-
-
-def _is_here(ctx: Context, cwd: str) -> bool:
-    return ctx.cwd is not None and os.path.realpath(cwd) == os.path.realpath(ctx.cwd)

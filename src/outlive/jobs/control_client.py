@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from typing import Any
 
 from outlive import fastjson, limits
@@ -24,11 +25,8 @@ _CHECK = "Check with poll what arrived before you repeat it."
 class Awaited:
     """Wait until one of `fds` is readable, or until `deadline` (time.monotonic seconds; None: no limit)."""
 
-    __slots__ = ("deadline", "fds")
-
     def __init__(self, fds: tuple[int, ...], deadline: float | None) -> None:
-        self.fds = fds
-        self.deadline = deadline
+        self.fds, self.deadline = fds, deadline
 
     def left_s(self) -> float | None:
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
@@ -54,7 +52,8 @@ class ControlClient:
             self._connect()
 
     def _connect(self) -> bool:
-        if self._is_far():
+        record = engine_record.read(self._job)
+        if record is not None and machine.is_other(record.machine):  # no Unix socket reaches another machine
             return False
         try:
             sock = self._job.connect(wait=False)
@@ -68,11 +67,6 @@ class ControlClient:
         self._sock = sock
         self._retry_s = 0.005
         return True
-
-    def _is_far(self) -> bool:
-        """Return whether the job's supervisor is on another machine, which no Unix socket reaches."""
-        record = engine_record.read(self._job)
-        return record is not None and machine.is_other(record.machine)
 
     def is_to_supervisor(self) -> bool:
         """Return False if the socket in the job's directory is another program's: the job may have put
@@ -104,7 +98,7 @@ class ControlClient:
                 fds.send(self._sock, _watch(output=True))
             fds.send(self._sock, fastjson.dumps(content).encode(), files)
         except OSError:
-            self._hang_up()
+            self.close()
             return False
         return True
 
@@ -151,21 +145,18 @@ class ControlClient:
             except OSError:
                 message = b""
             if not message:
-                self._hang_up()
+                self.close()
             elif message[:1] == b"{":
                 answer = _read(message)
                 if answer is None:  # a program of the job stands in the place of its supervisor
-                    self._hang_up()
+                    self.close()
                 else:
                     self._answers.append(answer)
 
-    def _hang_up(self) -> None:
+    def close(self) -> None:
         if self._sock is not None:
             self._sock.close()
             self._sock = None
-
-    def close(self) -> None:
-        self._hang_up()
 
 
 def ask(
@@ -177,9 +168,8 @@ def ask(
     happened without an answer. Errors: io_error, and those that the supervisor answers.
     """
     _running_again(job)
-    control = ControlClient(job, output=False)
-    deadline = time.monotonic() + wait_s + control.patience_s
-    try:
+    with closing(ControlClient(job, output=False)) as control:
+        deadline = time.monotonic() + wait_s + control.patience_s
         asked = control.request(request, files)
         answer = control.answer(deadline) if asked else None
         if answer is None and asked and not control.connected and changes:
@@ -188,8 +178,6 @@ def ask(
                 f"the job's supervisor was killed during the {request['op']}; {changes}",
                 hint=_CHECK,
             )
-    finally:
-        control.close()
     if answer is None:
         raise unanswered(job, changes if asked else "")
     if not answer["ok"]:

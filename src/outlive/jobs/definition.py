@@ -16,7 +16,7 @@ from outlive.core import resources
 from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.labels import check_tags
 from outlive.core.quoted import one_line
-from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox, Watch
+from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
 from outlive.hosts import engines
@@ -34,8 +34,6 @@ from outlive.system import machine
 class Plan:
     """What is to be started: the definition, the variables on top of the inherited environment, the
     input, and a script that is to be stored."""
-
-    __slots__ = ("__weakref__", "definition", "hint", "overrides", "script", "stdin_data", "stdin_fd")
 
     def __init__(
         self,
@@ -67,7 +65,8 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     env = check_env(args.get("env") or {})
     mask = _mask(args.get("mask") or ())
     env_files = [os.path.abspath(os.path.join(ctx.cwd or "/", path)) for path in args.get("env_file") or ()]
-    sandbox = _sandbox(ctx, host, cwd, args)
+    asks = ctx.config.uses("sandbox") or ctx.ceiling or args.get("sandbox") or args.get("network")
+    sandbox = boundary.of_call(ctx, host, cwd, args) if asks else None
     check = reading_in(sandbox)
     from_files = read_env_files(env_files, check)  # also for create: a file that cannot be read is found now
     if mask:
@@ -83,7 +82,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     stdin, data, stdin_fd, stdin_path = _stdin(ctx, args, check, start_now=start_now)
     tags = check_tags(list(args.get("tags") or ()))
     title = _title(args.get("title")) or _title((args.get("description") or "")[: limits.MAX_TITLE_CHARS])
-    watches = _watches(ctx, args)
+    watches = watch_spec.parsed(ctx, args, []) or None
     definition = Definition(
         job_id=job_id,
         command=words,
@@ -116,14 +115,16 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         resources=resources.parsed(args["resources"]) if args.get("resources") else None,
         sandbox=sandbox,
         elevated=bool(args.get("elevated")),
-        systemd_scope=host is None and _systemd_scope(ctx, args),
+        systemd_scope=host is None
+        and not args.get("no_systemd_scope")
+        and bool(args.get("systemd_scope") or ctx.config.get("exec", "systemd_scope")),
         host=None if host is None else host.name,
         machine=machine.here(),
         created_at=timestamp(),
         root=ctx.store.path,
     )
-    require_sinks(definition)
-    require_report(definition)
+    boundary.require_sinks(definition)
+    report_path.require(definition)
     if host is not None:
         definition = host.engine.planned(host, definition)
     unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.ceiling)
@@ -152,31 +153,11 @@ def directory_on(ctx: Context, host: Host | None, given: str | None) -> str:
     return directory.working_directory(ctx, given) if there is None else there
 
 
-def _sandbox(ctx: Context, host: Host | None, cwd: str, args: dict[str, object]) -> Sandbox | None:
-    """Return the sandbox as it is stored; None for a job without. Errors: denied,
-    invalid_argument, sandbox_unavailable."""
-    if not (ctx.config.uses("sandbox") or ctx.ceiling or args.get("sandbox") or args.get("network")):
-        return None
-    return boundary.of_call(ctx, host, cwd, args)
-
-
 def require_input(ctx: Context, definition: Definition) -> None:
     """Check that a caller over MCP writes into no job that may do more than its own jobs may, unless
     it is its own: that one was granted. Errors: denied, sandbox_unavailable."""
     if ctx.face == "mcp" and not ownership.is_own(ctx, definition) and (ctx.config.uses("sandbox") or ctx.ceiling):
         boundary.require(ctx, definition, "write into")
-
-
-def require_sinks(definition: Definition) -> None:
-    """Check that a sandboxed job may write the files of its notifications. Errors: denied."""
-    if definition.sandbox is not None and not definition.notification.is_empty:
-        boundary.require_sinks(definition)
-
-
-def require_report(definition: Definition) -> None:
-    """Check that the report of a job can be read once it has ended. Errors: invalid_argument."""
-    if definition.report is not None:
-        report_path.require(definition)
 
 
 def require_sandbox(ctx: Context, definition: Definition, doing: str) -> None:
@@ -223,12 +204,6 @@ def _warn_of_masks(ctx: Context, names: list[str], env: dict[str, str]) -> None:
         values = "value of {} is" if len(short) == 1 else "values of {} are"
         which = values.format(", ".join(short))
         ctx.warnings.append(f"The {which} too short to be masked in output (under {limits.MASKED_CHARS} characters).")
-
-
-def _systemd_scope(ctx: Context, args: dict[str, object]) -> bool:
-    if args.get("no_systemd_scope"):
-        return False
-    return bool(args.get("systemd_scope") or ctx.config.get("exec", "systemd_scope"))
 
 
 def _stdin(
@@ -296,13 +271,6 @@ def open_stdin(path: str, check: Callable[[int, str, str], None] | None) -> int:
         return fd
     except OSError as error:
         raise from_os(f"opening {path} for the job's stdin", error) from error
-
-
-def _watches(ctx: Context, args: dict[str, object]) -> list[Watch] | None:
-    """Return the watches of a job, None for a job without."""
-    if not args.get("watch") and args.get("watch_command") is None and args.get("watch_file") is None:
-        return None
-    return watch_spec.parsed(ctx, args, []) or None
 
 
 def _quota(ctx: Context, given: int | None) -> int:

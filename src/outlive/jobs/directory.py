@@ -55,7 +55,6 @@ def _deleted() -> tuple[str, str]:
 
 
 def _not_entered(path: str) -> str:
-    """Say which directory above `path` may not be entered."""
     names = path.split("/")
     above = ("/".join(names[:count]) or "/" for count in range(1, len(names)))
     closed = next((folder for folder in above if not os.access(folder, os.X_OK)), "a directory above it")

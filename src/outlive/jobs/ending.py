@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 
 from outlive import limits
 from outlive.core.ids import short_id
@@ -92,8 +93,7 @@ def end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *,
     """
     if ctx.inbox is not None:
         ctx.inbox.killed.add(job.job_id)
-    control = ControlClient(job, output=False)
-    try:
+    with closing(ControlClient(job, output=False)) as control:
         asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "removing": removing}
         deadline = time.monotonic() + control.patience_s
         while True:
@@ -121,8 +121,6 @@ def end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *,
                 return
             # Only the closed connection tells of a descendant that dies after the command
             control.pause(min(until, time.monotonic() + limits.SWEEP_INTERVAL_S))
-    finally:
-        control.close()
 
 
 def _directly(inspection: Inspection, job: JobDir, number: int, grace_ms: int) -> None:

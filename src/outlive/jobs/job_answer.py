@@ -22,7 +22,7 @@ from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.store.inspection.inspect import Inspection
-from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import KEYBOARD, JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process
 from outlive.system.waiting import checkpoint
@@ -63,10 +63,7 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
 
 def place(inspection: Inspection, job: JobDir) -> Place | None:
     """Return where a job is; None for a job on this machine."""
-    if not inspection.elsewhere:
-        return None
-
-    return elsewhere.place(inspection, job)
+    return elsewhere.place(inspection, job) if inspection.elsewhere else None
 
 
 def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None:
@@ -82,7 +79,8 @@ def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None
 def waiting(inspection: Inspection, output: Output) -> Prompt:
     """Return whether the job waits for input, and if so its prompt and, on a terminal, whether
     typing is shown; and which person holds the keyboard of its terminal."""
-    held = _keyboard(inspection, output) if inspection.definition.pty else None
+    has_keyboard = inspection.definition.pty and not inspection.state.finished and output.job.has(KEYBOARD)
+    held = keyboard.holder(output.job) if has_keyboard else None
     record = inspection.state.waiting
     # The supervisor clears the record, but a reader may be faster
     if (
@@ -97,13 +95,6 @@ def waiting(inspection: Inspection, output: Output) -> Prompt:
     # A program that reads key by key shows what is typed itself (an editor, a shell)
     echo = None if record.echo is None else record.echo or not record.canonical
     return Prompt(waiting_for_input=True, keyboard=held, prompt=prompt.text(inspection, output) or None, echo=echo)
-
-
-def _keyboard(inspection: Inspection, output: Output) -> dict[str, str] | None:
-    """Return which person holds the keyboard of a terminal; None if no person does."""
-    if inspection.state.finished or not output.job.has_keyboard():
-        return None
-    return keyboard.holder(output.job)
 
 
 def stopped(inspection: Inspection) -> Stopped | None:

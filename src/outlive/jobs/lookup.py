@@ -21,6 +21,7 @@ from outlive.jobs.context import Context
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import Store, not_found
+from outlive.system.fds import Closing
 
 _LOOKING = frozenset({"status", "poll", "log", "tail", "wait", "events", "screen"})
 _SEARCHED = 200  # jobs, for one that may be meant by a part of its name, of at least so many characters:
@@ -188,13 +189,12 @@ def outcome(ctx: Context, job_id: str) -> State | None:
         fd = atomic_file.open_regular(ctx.store.fd, f"{job_id}/{STATE}")
     except OSError:
         return None
-    try:
-        known = fastjson.loads(os.read(fd, limits.RECORD_BYTES))
-        state = State(state=known["state"], exit_code=known.get("exit_code"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    finally:
-        os.close(fd)
+    with Closing(fd):
+        try:
+            known = fastjson.loads(os.read(fd, limits.RECORD_BYTES))
+            state = State(state=known["state"], exit_code=known.get("exit_code"))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
     return state if state.finished else None
 
 
@@ -259,7 +259,6 @@ def _refuse_title(ctx: Context, text: str, verb: str, why: str) -> None:
 
 
 def _not_own(ctx: Context, text: str, job_id: str, definition: Definition) -> OutliveError:
-    """Return the error for a name that only another session's job has."""
     return OutliveError(
         "job_not_found",
         f"no job {text!r} of this session",
@@ -276,7 +275,6 @@ def _as_title(text: str) -> str:
 
 
 def _titled_jobs(ctx: Context, title: str) -> Iterator[tuple[str, Definition]]:
-    """Yield the jobs with this name, the newest first."""
     part = fastjson.dumps(title, ensure_ascii=True).encode()  # as atomic_file.dump writes it
     for job_id in islice(job_ids(ctx) if title else (), limits.TITLED_JOBS):
         known = definition(ctx.store, job_id) if _holds(ctx, job_id, (part,)) else None

@@ -16,12 +16,12 @@ from outlive.jobs.context import Context
 from outlive.render.sources import lines_of, text_of
 from outlive.store.job_dir import SEEN, JobDir
 from outlive.store.output.merged import Output
+from outlive.system.fds import Closing, names_in
 
 # The first line of a record is a position. Each further line is a condition, behind the length of
 # the output when it was reported
 _WIDTH = 32
 _MOST_BYTES = 1 << 18
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def _session(ctx: Context) -> str | None:
@@ -38,12 +38,8 @@ def _record(ctx: Context, job: JobDir) -> tuple[bytes, bool] | None:
     with suppress(OSError):
         return _content(job, session), True
     with suppress(OSError, OutliveError):
-        directory = os.open(SEEN, _DIRECTORY, dir_fd=job.fd)
-        try:
-            names = [name for name in os.listdir(directory) if ownership.follows(ctx, name)]
-            newest = max(names, key=lambda name: os.stat(name, dir_fd=directory).st_mtime_ns, default=None)
-        finally:
-            os.close(directory)
+        names = [name for name in names_in(job.fd, SEEN) if ownership.follows(ctx, name)]
+        newest = max(names, key=lambda name: os.stat(f"{SEEN}/{name}", dir_fd=job.fd).st_mtime_ns, default=None)
         if newest is not None and ownership.is_own(ctx, job.read_meta()):
             return _content(job, newest), False
     return None
@@ -98,12 +94,8 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -
         return
     if asks:
         mark_reported(ctx, job, "input", next_seq)
-    with suppress(OSError):
-        fd = _open(ctx, job)
-        try:
-            os.pwrite(fd, _first_line(next_seq), 0)  # one write of fixed width: old or new, never between
-        finally:
-            os.close(fd)
+    with suppress(OSError), Closing(_open(ctx, job)) as fd:
+        os.pwrite(fd, _first_line(next_seq), 0)  # one write of fixed width: old or new, never between
 
 
 def reported(ctx: Context, job: JobDir) -> dict[str, int]:
@@ -115,15 +107,11 @@ def reported(ctx: Context, job: JobDir) -> dict[str, int]:
 
 
 def mark_reported(ctx: Context, job: JobDir, condition: str, position: int) -> None:
-    """Remember that a condition was reported."""
     if _session(ctx) is None:
         return
-    with suppress(OSError):
-        fd = _open(ctx, job, os.O_APPEND)  # two calls of the session may report at the same time
-        try:
-            os.write(fd, f"{position} {condition}\n".encode("utf-8", "replace"))
-        finally:
-            os.close(fd)
+    # Two calls of the session may report at the same time
+    with suppress(OSError), Closing(_open(ctx, job, os.O_APPEND)) as fd:
+        os.write(fd, f"{position} {condition}\n".encode("utf-8", "replace"))
 
 
 def tell_once(ctx: Context, job: JobDir, what: str) -> bool:
@@ -159,7 +147,6 @@ def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, st
 
 
 def _read_before(job: JobDir, position: int) -> str:
-    """Return the sentence about output that an earlier session has read."""
     with Output(job) as output:
         lines = lines_of(job, output, None, text_of(output, None))
         try:

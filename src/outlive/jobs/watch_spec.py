@@ -70,10 +70,8 @@ def _asked(item: Any) -> dict[str, object]:
             members = None  # a pattern that begins with a brace
         if isinstance(members, dict) and "pattern" in members:
             return members
-    return {"pattern": item} if isinstance(item, str) else _snake(item)
-
-
-def _snake(item: dict[str, object]) -> dict[str, object]:
+    if isinstance(item, str):
+        return {"pattern": item}
     return {"match_type" if name == "matchType" else name: value for name, value in item.items() if value is not None}
 
 

@@ -36,8 +36,6 @@ class Hit(NamedTuple):
 
 
 class Matcher(NamedTuple):
-    """One matcher, checked."""
-
     strong: bool
     regexps: tuple[str, ...]
     loop: bool  # the last line may come again and again
@@ -71,8 +69,6 @@ class Matchers:
 
 
 class _Each:
-    """Many regular expressions of lines."""
-
     def __init__(self, regexps: Sequence[tuple[int, str]]) -> None:
         self._numbers = [number for number, _ in regexps]
         self._any = _compiled("|".join(f"(?:{one})" for _, one in regexps))
@@ -95,8 +91,6 @@ class _Each:
 
 
 class _Several:
-    """A matcher of several lines."""
-
     def __init__(self, matcher: Matcher) -> None:
         self._matcher = matcher
         self._first, *self._rest = map(_compiled, matcher.regexps)

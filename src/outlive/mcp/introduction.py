@@ -6,11 +6,12 @@ Nothing here needs the SDK: these are among the first answers (stdio/first_answe
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import outlive
 from outlive.mcp import instructions
+from outlive.mcp.tools.offer import EXEC, PROCESS
 
 NAME = "outlive"
 _OUR_PLUGIN = (".codex-plugin/plugin.json", "skills/outlive/SKILL.md")  # files of it
@@ -47,20 +48,13 @@ def in_plugin(env: Mapping[str, str]) -> bool:
 
 
 class Introduction:
-    """The words of one server. `exec_alone`, `process_alone`: it offers no other tool. `channel`: it adds
-    notifications/claude/channel. `workdir_required`: each job has to say where it runs."""
+    """The words of one server, which `offers` these tools. `channel`: it adds notifications/claude/channel.
+    `workdir_required`: each job has to say where it runs."""
 
-    def __init__(
-        self,
-        *,
-        exec_alone: bool = False,
-        process_alone: bool = False,
-        channel: bool = False,
-        workdir_required: bool = False,
-    ) -> None:
+    def __init__(self, offers: Collection[str], *, channel: bool = False, workdir_required: bool = False) -> None:
         self.server = {"name": NAME, "title": NAME, "version": outlive.__version__}
-        self.instructions = instructions.WITH_EXEC_ALONE if exec_alone else instructions.INSTRUCTIONS
-        if process_alone:
+        self.instructions = instructions.INSTRUCTIONS if PROCESS in offers else instructions.WITH_EXEC_ALONE
+        if EXEC not in offers:
             self.instructions = instructions.WITH_PROCESS_ALONE
         elif workdir_required:
             self.instructions += instructions.WITHOUT_DIRECTORY

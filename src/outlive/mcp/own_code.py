@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -78,8 +77,3 @@ def _hold() -> None:
         finally:
             os.close(fd)
         re2()  # an extension module cannot be held, only loaded
-
-
-def log_to_stderr(line: str) -> None:
-    sys.stderr.write(f"outlive mcp: {line}\n")
-    sys.stderr.flush()

@@ -137,7 +137,7 @@ class Handlers:
             masker=self._calls.secrets.masker(answer),
         )
         try:
-            few = _shown_chars(answer) < _LARGE_CHARS
+            few = sum(len(value) for value in answer.values() if isinstance(value, str)) < _LARGE_CHARS
             result = made() if few else await threads.run(partial(in_turn, made), caller=caller.owner)
         except BaseException:  # the call was cancelled
             if sent is not None:
@@ -292,11 +292,6 @@ def shows_views(ctx: Request) -> bool:
     return capabilities is not None and apps.is_declared({"extensions": capabilities.extensions})
 
 
-def _shown_chars(answer: Mapping[str, object]) -> int:
-    """Return how long the texts of an answer are, which is what its rendering costs."""
-    return sum(len(value) for value in answer.values() if isinstance(value, str))
-
-
 def _result(
     answer: Mapping[str, object],
     *,
@@ -355,12 +350,7 @@ def build(
     resources = Resources(calls, caller_of, lambda: handlers.view.document() if calls.tools.process else None)
     followers = subscriptions_module.Followers(calls)
     subscriptions = subscriptions_module.Subscriptions(followers, caller_of)
-    about = Introduction(
-        exec_alone=calls.tools.exec_alone,
-        process_alone=EXEC not in calls.tools.offers,
-        channel=channel,
-        workdir_required=workdir_required,
-    )
+    about = Introduction(calls.tools.offers, channel=channel, workdir_required=workdir_required)
     server = OutliveServer(
         about.server["name"],
         title=about.server["title"],

@@ -168,7 +168,6 @@ class _Walk:
             yield from self._below(fd, f"{path}{name}/", rest, depth)
 
     def _names(self, folder: int, pattern: str) -> list[str]:
-        """Return the names in a directory that match, in their order."""
         matches = pattern_of(translate(pattern)).match
         try:
             opened = os.open(".", os.O_RDONLY | os.O_DIRECTORY | _CLOSE, dir_fd=folder)

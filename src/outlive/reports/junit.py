@@ -114,8 +114,6 @@ class _Handler(ContentHandler):
 
 
 class _Test:
-    """The test that is read."""
-
     def __init__(self, attrs: Attributes) -> None:
         group, name = attrs.get("classname", ""), attrs.get("name", "")
         self.name = f"{group}::{name}" if group and name and not name.startswith(group) else name or group

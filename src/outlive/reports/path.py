@@ -14,7 +14,9 @@ _PARENT = ".."
 
 def require(definition: Definition) -> None:
     """Errors: invalid_argument for a report that could not be read when the job has ended."""
-    pattern, sandbox = definition.report or "", definition.sandbox
+    if definition.report is None:
+        return
+    pattern, sandbox = definition.report, definition.sandbox
     if not pattern.strip() or pattern.endswith("/"):
         raise invalid("report", "the report names no file", hint="Give a path or a glob, such as junit.xml.")
     if len(pattern) > limits.MAX_REPORT_CHARS:

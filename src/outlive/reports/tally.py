@@ -50,7 +50,6 @@ class Tally:
         self.failures.append(FailedTest(name=name, place=place or None, message=said or None))
 
     def add(self, other: Tally) -> None:
-        """Add what another report came to."""
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped

@@ -24,8 +24,6 @@ _SAID = re.compile(r"""\s*(?:error|message):\s*(?:\|-?\s*$|['"]?(.*?)['"]?\s*$)"
 
 
 class _Failed:
-    """A test that failed, with the lines below it."""
-
     def __init__(self, name: str) -> None:
         self.name = name
         self.lines: list[str] = []
@@ -57,7 +55,6 @@ class _Reader:
         self._levels: dict[int, bool] = {}
 
     def take(self, line: str) -> None:
-        """Take the next line."""
         if self._in_block and line[:1] in (" ", "\t"):
             self._in_block = line.strip() != _BLOCK_END
             self._keep(line)

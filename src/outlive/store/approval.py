@@ -16,6 +16,7 @@ from outlive.core.units import seconds_of, timestamp
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import JobDir
 from outlive.system import fds, locks
+from outlive.system.fds import Closing
 
 FILE = "approval.json"
 PENDING, APPROVED, DENIED, EXPIRED, WITHDRAWN = APPROVALS
@@ -39,6 +40,12 @@ def read(job: JobDir) -> Decision | None:
         # Spoilt by a program: nothing that was not approved may run
         return Decision(state=DENIED, reason=f"{FILE} cannot be read")
     return Decision.of(content)
+
+
+def read_or_expire(job: JobDir, definition: Definition) -> Decision | None:
+    """Return the answer; None while there is none and time for one. Errors: OSError."""
+    given = read(job)
+    return answer(job, EXPIRED)[0] if given is None and not seconds_left(definition) else given
 
 
 def is_approved(job: JobDir) -> bool:
@@ -81,11 +88,8 @@ def hold(job: JobDir) -> int:
 
 def is_held(job: JobDir) -> bool:
     """Return whether the process that made the job waits for the answer."""
-    fd = job.open_lock()
-    try:
+    with Closing(job.open_lock()) as fd:
         return locks.is_held(fd, ASKER_BYTE)
-    finally:
-        os.close(fd)
 
 
 def shown(job: JobDir, definition: Definition) -> dict[str, object]:

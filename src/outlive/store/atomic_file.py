@@ -10,7 +10,8 @@ import zlib
 from outlive import fastjson, limits
 from outlive.annotations import Any, Sequence
 from outlive.errors import OutliveError
-from outlive.system import fault_points
+from outlive.system import fault_points, fds
+from outlive.system.fds import Closing
 
 _counter = 0
 # A regular file ignores O_NONBLOCK
@@ -47,14 +48,10 @@ def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "", *, pr
     """
     temporary, fd = _temporary(dir_fd, name)
     try:
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(fd, view) :]
+        with Closing(fd):
+            fds.write_all(fd, data)
             if promised:
                 os.fdatasync(fd)
-        finally:
-            os.close(fd)
         fault_points.at(unrenamed)
         os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
     except BaseException:
@@ -86,11 +83,9 @@ def _temporary(dir_fd: int, name: str) -> tuple[str, int]:
 
 def reserve(dir_fd: int, name: str, size: int) -> None:
     """Create a file of `size` bytes that has its space on the disk already. Errors: OSError."""
-    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=dir_fd)
-    try:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    with Closing(os.open(name, flags, 0o600, dir_fd=dir_fd)) as fd:
         os.posix_fallocate(fd, 0, size)
-    finally:
-        os.close(fd)
 
 
 def write_reserved(dir_fd: int, reserved: str, name: str, data: bytes, unrenamed: str = "") -> None:
@@ -100,15 +95,12 @@ def write_reserved(dir_fd: int, reserved: str, name: str, data: bytes, unrenamed
     The file is synced before the rename: else a power cut could leave the new name with the zeros
     of the reserve.
     """
-    fd = open_regular(dir_fd, reserved, os.O_WRONLY)
-    try:
+    with Closing(open_regular(dir_fd, reserved, os.O_WRONLY)) as fd:
         written = os.pwrite(fd, data, 0)
         if written < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.ftruncate(fd, written)
         os.fdatasync(fd)
-    finally:
-        os.close(fd)
     fault_points.at(unrenamed)
     os.replace(reserved, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
@@ -156,14 +148,12 @@ def _opened(dir_fd: int, name: str, flags: int, mode: int) -> tuple[int, int]:
 def read(dir_fd: int, name: str, most: int = limits.RECORD_BYTES) -> bytes:
     """Return the content of a file. Errors: NotOurs, also for more than `most` bytes; OSError."""
     fd, size = _opened(dir_fd, name, os.O_RDONLY, 0)
-    try:
+    with Closing(fd):
         if size > most:
             raise NotOurs(f"{name} has {size:,} bytes, and none of ours more than {most:,}")
         data = os.read(fd, size + 1)
         # Else it is being written, or its file system gives less than it has
         return data if len(data) == size else _rest(fd, data, most)
-    finally:
-        os.close(fd)
 
 
 def _rest(fd: int, data: bytes, most: int) -> bytes:

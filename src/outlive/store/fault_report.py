@@ -16,6 +16,7 @@ from outlive.annotations import Any
 from outlive.core.units import timestamp
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import FAULT, JobDir
+from outlive.system.fds import DIRECTORY
 
 _FACTS = ("process", "at", "error")
 _TRACE_BYTES, _ERROR_CHARS = 32_768, 400
@@ -29,7 +30,7 @@ def write(job: JobDir, process: str, error: BaseException) -> None:
         facts = {
             "process": process,
             "at": timestamp(),
-            "error": _shown(error),
+            "error": " ".join(f"{type(error).__name__}: {error}".split())[:_ERROR_CHARS],
             "pid": os.getpid(),
             "outlive": __version__,
             "python": sys.version.replace("\n", " "),
@@ -47,7 +48,7 @@ def write_for(root: str, job_id: str, process: str, error: BaseException) -> Non
     there. Never raises."""
     path = os.path.join(root, job_id)
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = os.open(path, DIRECTORY)
     except OSError:
         return
     with JobDir(root, job_id, fd) as job:
@@ -88,11 +89,6 @@ def unrecorded(job: JobDir) -> list[dict[str, Any]]:
         for fault in read(job)
         if not any(old["process"] == fault["process"] and old["at"] >= fault["at"] for old in known)
     ]
-
-
-def _shown(error: BaseException) -> str:
-    """One line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())[:_ERROR_CHARS]
 
 
 def _trace(error: BaseException) -> bytes:

@@ -22,6 +22,7 @@ from outlive.core.records import State
 from outlive.core.units import timestamp
 from outlive.store.job_dir import EVENTS, JobDir
 from outlive.system import fds
+from outlive.system.fds import Closing
 
 Event = dict[str, Any]
 
@@ -272,7 +273,7 @@ def read(
         fd = job.open_file(EVENTS)
     except FileNotFoundError:
         return [], 0
-    try:
+    with Closing(fd):
         note = _note(fd)
         lines: list[bytes] = []
         if note is not None and offset < note["to_byte"]:
@@ -283,8 +284,6 @@ def read(
         # More than this was written by the job itself
         offset = max(offset, size - _READ_BYTES)
         data = os.pread(fd, max(0, size - offset), offset)
-    finally:
-        os.close(fd)
     whole = data.rfind(b"\n") + 1
     events = []
     for line in [*lines, *data[:whole].splitlines()]:
@@ -299,7 +298,6 @@ def read(
 
 
 def has(job: JobDir, kind: str) -> bool:
-    """Return whether there is an event of this type."""
     return bool(read(job, kinds=(kind,))[0])
 
 

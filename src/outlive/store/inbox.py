@@ -26,6 +26,7 @@ from outlive.core.labels import SESSION_VARIABLE
 from outlive.store import atomic_file
 from outlive.store.root import Store
 from outlive.system import locks
+from outlive.system.fds import DIRECTORY, Closing, names_in
 from outlive.system.host_process import Host
 
 PENDING = ".owed"
@@ -37,7 +38,6 @@ ANSWERED, UNDER_WAY, LEFT, FOLLOWED = range(4)
 _LIVE = "live"
 _BYTE = 0  # of a file, which is locked
 _ENTRY_BYTES = 32
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 _TRIES = 100  # another process has the inbox for some system calls
 _TRY_S = 0.002
 
@@ -128,9 +128,8 @@ class Inbox:
         self.inspected: dict[str, float] = {}  # when it was last seen whether a silent job lives
         self.pending: set[str] = set()  # the jobs of this session whose end it was not told, when that was last seen
         self.lost: set[str] = set()  # those of them whose root was deleted
-        self.waits: list[
-            list[str]
-        ] = []  # of each `wait` under way, the jobs whose ends it will tell; threads change it
+        # Of each `wait` under way, the jobs whose ends it will tell; threads change it
+        self.waits: list[list[str]] = []
 
     @classmethod
     def of(cls, store: Store, client: str, directory: str | None, session: str, host: Host | None = None) -> Inbox:
@@ -158,12 +157,8 @@ class Inbox:
 
     def host(self) -> Host | None:
         """Return the process of the client that started the session's server; None if that is not known."""
-        with suppress(OSError, ValueError):
-            fd = self._open(_LIVE, os.O_RDONLY)
-            try:
-                pid, start = map(int, os.pread(fd, _ENTRY_BYTES, 0).split())
-            finally:
-                os.close(fd)
+        with suppress(OSError, ValueError), Closing(self._open(_LIVE, os.O_RDONLY)) as fd:
+            pid, start = map(int, os.pread(fd, _ENTRY_BYTES, 0).split())
             return pid, start
         return None
 
@@ -172,10 +167,6 @@ class Inbox:
     def _open(self, name: str, flags: int = os.O_RDWR) -> int:
         """Open a file of the inbox. Errors: OSError."""
         return atomic_file.open_regular(self._store.fd, f"{self._place}/{name}", flags)
-
-    def _open_directory(self) -> int:
-        """Open the inbox. Errors: OSError, also for a link in its place."""
-        return os.open(self._place, _DIRECTORY, dir_fd=self._store.fd)
 
     def _hold(self) -> None:
         """Make the directory, and show that the session has a live connection. Calls in several threads
@@ -213,17 +204,15 @@ class Inbox:
     def ended(self) -> Iterator[None]:
         """Have the inbox of an ended session for this process alone. An empty one is deleted at the
         end. Errors: OSError if the session has a live connection, or the inbox is gone."""
-        os.close(self._open_directory())
+        os.close(os.open(self._place, DIRECTORY, dir_fd=self._store.fd))
         live = self._open(_LIVE, os.O_RDWR | os.O_CREAT)  # missing if a process was killed while it deleted the inbox
-        try:
+        with Closing(live):
             if not locks.take(live, _BYTE) or not os.fstat(live).st_nlink:
                 raise BlockingIOError(self._place)
             yield
             if not self.ids():
                 os.unlink(f"{self._place}/{_LIVE}", dir_fd=self._store.fd)
                 os.rmdir(self._place, dir_fd=self._store.fd)
-        finally:
-            os.close(live)
 
     def close(self) -> None:
         self._let_go()
@@ -267,7 +256,6 @@ class Inbox:
     # --- the entries ---
 
     def add(self, job_id: str, *, watched: bool) -> None:
-        """Add a job that is being started."""
         self.pending.add(job_id)
         self._write(job_id, Progress(watched=watched, call=UNDER_WAY))
 
@@ -280,47 +268,33 @@ class Inbox:
     def _write(self, job_id: str, progress: Progress) -> None:
         for _ in range(2):  # the directory may have been deleted
             self._hold()
-            with suppress(OSError):
-                fd = self._open(job_id, os.O_WRONLY | os.O_CREAT)
+            with suppress(OSError), Closing(self._open(job_id, os.O_WRONLY | os.O_CREAT)) as fd:
                 _write(fd, progress)
-                os.close(fd)
                 return
             self._let_go()
 
     def ids(self) -> list[str]:
         """Return the jobs with pending notices, oldest first."""
         try:
-            directory = self._open_directory()
+            ids = sorted(filter(is_id, names_in(self._store.fd, self._place)))
         except OSError:
             return []
-        try:
-            ids = sorted(filter(is_id, os.listdir(directory)))
-            self.pending = set(ids)
-            return ids
-        finally:
-            os.close(directory)
+        self.pending = set(ids)
+        return ids
 
     def progress(self, job_id: str) -> Progress | None:
         """Return what was told of a job; None if it has no entry here."""
-        with suppress(OSError):
-            fd = self._open(job_id, os.O_RDONLY)
-            try:
-                return _progress(fd)
-            finally:
-                os.close(fd)
+        with suppress(OSError), Closing(self._open(job_id, os.O_RDONLY)) as fd:
+            return _progress(fd)
         return None
 
     def set_call(self, job_id: str, call: int) -> None:
         """Note how the call stands that started a job."""
-        with suppress(OSError):
-            fd = self._open(job_id)
-            try:
-                progress = _progress(fd)
-                if progress.call != call:
-                    progress.call = call
-                    _write(fd, progress)
-            finally:
-                os.close(fd)
+        with suppress(OSError), Closing(self._open(job_id)) as fd:
+            progress = _progress(fd)
+            if progress.call != call:
+                progress.call = call
+                _write(fd, progress)
 
     def claim(self, job_id: str) -> Claim | None:
         """Return the right to tell of a job; None if another answer tells of it, or all was told."""
@@ -334,7 +308,6 @@ class Inbox:
         return None
 
     def forget(self, job_id: str) -> None:
-        """Delete the entry of a job."""
         self.killed.discard(job_id)
         self.inspected.pop(job_id, None)
         self.pending.discard(job_id)
@@ -359,13 +332,9 @@ def _write(fd: int, progress: Progress) -> None:
 
 def _names(store: Store) -> list[str]:
     try:
-        fd = os.open(PENDING, _DIRECTORY, dir_fd=store.fd)
+        return sorted(names_in(store.fd, PENDING))
     except OSError:
         return []
-    try:
-        return sorted(os.listdir(fd))
-    finally:
-        os.close(fd)
 
 
 def has_connection(store: Store, name: str) -> bool:
@@ -379,10 +348,8 @@ def _is_held(store: Store, name: str) -> bool:
         live = atomic_file.open_regular(store.fd, f"{PENDING}/{name}/{_LIVE}", os.O_RDONLY)
     except OSError:
         return False
-    try:
+    with Closing(live):
         return locks.is_shared(live, _BYTE)
-    finally:
-        os.close(live)
 
 
 def waiting_ids(store: Store) -> frozenset[str]:

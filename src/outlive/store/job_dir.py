@@ -16,7 +16,7 @@ from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.store import atomic_file
 from outlive.system import fault_points, fds, locks
-from outlive.system.fds import socket
+from outlive.system.fds import DIRECTORY, Closing, socket
 
 _R = TypeVar("_R", bound=Record)
 
@@ -79,7 +79,7 @@ class JobDir:
         """Open the directory of a job. Errors: job_not_found (also for a link in its place),
         io_error."""
         try:
-            fd = os.open(job_id, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=store.fd)
+            fd = os.open(job_id, DIRECTORY, dir_fd=store.fd)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise OutliveError("job_not_found", f"no job {job_id!r}: it was removed") from error
         except OSError as error:
@@ -116,15 +116,12 @@ class JobDir:
 
     def open_io(self) -> int:
         """Open the directory of the FIFOs and the control socket. Errors: OSError."""
-        return os.open(IO, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
+        return os.open(IO, DIRECTORY, dir_fd=self.fd)
 
     def connect(self, *, wait: bool = True) -> socket.socket:
         """Return a connection to the control socket of the job. Errors: as `fds.connected`."""
-        io = self.open_io()
-        try:
+        with Closing(self.open_io()) as io:
             return fds.connected(io, os.path.basename(CONTROL), wait=wait)
-        finally:
-            os.close(io)
 
     def _record(self, name: str) -> dict[str, Any]:
         """Return a record of the job. Errors: atomic_file.Damaged, FileNotFoundError, OSError,
@@ -151,29 +148,15 @@ class JobDir:
     def change_meta(self, change: Callable[[Definition], Definition]) -> Definition:
         """Replace the definition by `change(definition)` and return it. One writer at a time."""
         self.read_meta()  # first: fail before anything of a newer format is touched
-        lock = self.open_file(META_LOCK, os.O_RDWR | os.O_CREAT)
-        try:
+        with Closing(self.open_file(META_LOCK, os.O_RDWR | os.O_CREAT)) as lock:
             _lock_soon(lock)
             changed: Definition = change(self.read_meta())
             self.write_meta(changed)
             atomic_file.sync(self.fd)
-        finally:
-            os.close(lock)
         return changed
 
-    def has_masks(self) -> bool:
-        """Return whether values of masked variables are masked in this job's output."""
-        return self._has(MASKS[0])
-
-    def has_missing(self) -> bool:
-        """Return whether another program has cut out parts of the logs while the job ran."""
-        return self._has(MISSING)
-
-    def has_keyboard(self) -> bool:
-        """Return whether a person has ever held the keyboard of the terminal."""
-        return self._has(KEYBOARD)
-
-    def _has(self, name: str) -> bool:
+    def has(self, name: str) -> bool:
+        """Return whether there is anything of this name in the directory, as far as can be seen."""
         try:
             os.stat(name, dir_fd=self.fd, follow_symlinks=False)
         except OSError:
@@ -213,7 +196,7 @@ class JobDir:
     def _is_promised(self, state: State) -> bool:
         """Return whether a power cut must leave what state.json has now, or else `state`. It need
         not while the job runs (syncing.py)."""
-        return self._has(STATE) and (self._has_outcome or state.state == "created" or not self.is_marked())
+        return self.has(STATE) and (self._has_outcome or state.state == "created" or not self.is_marked())
 
     def is_marked(self) -> bool:
         """Return whether the mark of live jobs has a state of this job."""
@@ -232,11 +215,9 @@ class JobDir:
             return
         data = atomic_file.dump(State.replace(state, updated_at=timestamp()).to_dict())
         fault_points.at("start_unmarked")
-        try:
+        with Closing(fd):
             fds.write_all(fd, data.ljust(_MARK_BYTES))  # a guardian writes it over that of its supervisor
-        finally:
-            os.close(fd)
-        if self._has(STATE):  # `create` wrote one, which would count
+        if self.has(STATE):  # `create` wrote one, which would count
             self.write_state(state, promised=True)
 
     def marked_state(self) -> State | None:
@@ -293,11 +274,8 @@ class JobDir:
 
     def is_supervised(self) -> bool:
         """Return whether a supervisor, a guardian or a launcher holds the job now."""
-        fd = self.open_file(LOCK)
-        try:
+        with Closing(self.open_file(LOCK)) as fd:
             return locks.is_held(fd, SUPERVISOR_BYTE, BYTES)
-        finally:
-            os.close(fd)
 
     def has_unwritten_outcome(self) -> bool:
         """Return whether the supervisor has an outcome that it cannot write."""
@@ -305,10 +283,8 @@ class JobDir:
             fd = self.open_file(LOCK)
         except OSError:  # deleted just now
             return False
-        try:
+        with Closing(fd):
             return locks.is_held(fd, UNWRITTEN_BYTE)
-        finally:
-            os.close(fd)
 
     # --- what a running job is reached by ---
 
@@ -322,7 +298,7 @@ class JobDir:
 
     def make_logs(self) -> None:
         """Create the files of the output, unless the last of them is there. Errors: OSError."""
-        for name in () if self._has(LOGS[-1]) else (ORDER, *LOGS):
+        for name in () if self.has(LOGS[-1]) else (ORDER, *LOGS):
             os.close(self.open_file(name, os.O_WRONLY | os.O_CREAT))
 
     def remove_io(self) -> None:

@@ -25,17 +25,14 @@ class NewJob:
         try:
             fd = os.open(self.temporary, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=store.fd)
             self.dir = JobDir(store.path, job_id, fd)
-            self._make_files()
+            self.dir.make_io()
+            self.locks = Locks(self.dir, os.open(LOCK, NEW | os.O_RDWR, 0o600, dir_fd=fd))
+            fault_points.at("make_files")
         except BaseException:
             if fd >= 0:
                 os.close(fd)
             self._remove()
             raise
-
-    def _make_files(self) -> None:
-        self.dir.make_io()
-        self.locks = Locks(self.dir, os.open(LOCK, NEW | os.O_RDWR, 0o600, dir_fd=self.dir.fd))
-        fault_points.at("make_files")
 
     def publish(self) -> None:
         """Rename into place: from here on readers see the job."""

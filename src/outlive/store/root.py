@@ -13,7 +13,7 @@ from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.core.labels import Origin
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
 from outlive.store.job_dir import LIVE
-from outlive.system import process
+from outlive.system import fds, process
 
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
@@ -52,19 +52,13 @@ class Store:
         wanted = os.path.abspath(path or default_path(env))
         try:
             wanted = _walked(wanted)
-            fd = os.open(wanted, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            return cls._checked(wanted)
         except NotADirectoryError as error:
             if not os.path.exists(wanted):  # something above it is none
                 raise from_os(f"opening the job root {wanted}", error, on="root") from error
             raise OutliveError("io_error", f"the job root {wanted} is not a directory", hint=OTHER_ROOT) from error
         except OSError as error:
             raise from_os(f"opening the job root {wanted}", error, on="root") from error
-        try:
-            _check(wanted, os.fstat(fd))
-        except OutliveError:
-            os.close(fd)
-            raise
-        return cls(wanted, fd)
 
     @classmethod
     def existing(cls, path: str) -> Store:
@@ -72,7 +66,11 @@ class Store:
         it is gone or a link, store_unsafe."""
         if _walked(path, make=False) != path:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        return cls._checked(path)
+
+    @classmethod
+    def _checked(cls, path: str) -> Store:
+        fd = os.open(path, fds.DIRECTORY)
         try:
             _check(path, os.fstat(fd))
         except OutliveError:
@@ -101,24 +99,14 @@ class Store:
             return False
         return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
 
-    def _names(self) -> list[str]:
-        """Return the names of everything in the root. Errors: OSError."""
-        # Opened anew: the position of a listing belongs to the open directory, so two threads that
-        # read the same one would each miss what the other one got
-        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
-        try:
-            return os.listdir(fd)
-        finally:
-            os.close(fd)
-
     def ids(self) -> list[str]:
         """Return the ids of all jobs, newest first. Costs one directory listing and opens no job."""
-        return sorted(only_ids(self._names()), reverse=True)
+        return sorted(only_ids(fds.names_in(self.fd)), reverse=True)
 
     def newest_ids(self) -> Iterator[str]:
         """Yield the ids of all jobs, newest first. A caller that stops after a few does not pay for
         sorting the others."""
-        ids = only_ids(self._names())
+        ids = only_ids(fds.names_in(self.fd))
         if len(ids) > _NEWEST:
             from heapq import nlargest  # late: 0.3 ms of each call, and few roots have so many jobs
 
@@ -138,13 +126,9 @@ class Store:
 
     def _marks(self) -> list[str]:
         try:
-            fd = os.open(LIVE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
+            return fds.names_in(self.fd, LIVE)
         except OSError:
             return []
-        try:
-            return os.listdir(fd)
-        finally:
-            os.close(fd)
 
     def mark_left(self, job_id: str) -> None:
         """Have the mark of a live job say that it ended, and that processes of it are left."""
@@ -154,7 +138,6 @@ class Store:
             self.mark_live(f"{job_id}{_LEFT}")
 
     def mark_live(self, job_id: str) -> None:
-        """List the job among those that may run."""
         for _ in range(2):
             try:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -192,7 +175,7 @@ class Store:
             if self._has(wanted) and (exists is None or exists(wanted)):
                 return wanted
         elif is_id_part(wanted):
-            ids = [one for one in only_ids(self._names()) if one.startswith(wanted) or one.endswith(wanted)]
+            ids = [one for one in only_ids(fds.names_in(self.fd)) if one.startswith(wanted) or one.endswith(wanted)]
             ids = sorted(ids if exists is None else filter(exists, ids), reverse=True)
             if len(ids) == 1:
                 return ids[0]
@@ -210,7 +193,7 @@ class Store:
 
     def leftovers(self) -> Iterator[str]:
         """Yield the names of half-made and half-deleted job directories."""
-        yield from filter(_is_leftover, self._names())
+        yield from filter(_is_leftover, fds.names_in(self.fd))
 
 
 def _is_leftover(name: str) -> bool:

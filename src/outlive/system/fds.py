@@ -23,6 +23,7 @@ else:
 
 SCRIPT = 9  # of a command whose script is a file (scripts.py): the highest that sh can name
 _INT_BYTES = struct.calcsize("i")
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 PEEK = int(socket.MSG_PEEK)
 _DONTWAIT = int(socket.MSG_DONTWAIT)
 _raised = _thread.allocate_lock()  # the limit of open files is the whole process's: one thread at a time raises it
@@ -78,6 +79,14 @@ class Closing:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._fd)
+
+
+def names_in(directory: int, name: str = ".") -> list[str]:
+    """Return the names in a directory below an open one. It is opened anew: the position of a listing belongs to the open
+    directory, so two threads that read the same one would each miss what the other one got. Errors: OSError, also for a
+    link in its place."""
+    with Closing(os.open(name, DIRECTORY, dir_fd=directory)) as fd:
+        return os.listdir(fd)
 
 
 def memory_file(name: str, data: bytes) -> int:

@@ -19,6 +19,7 @@ from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, ownership
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
+from outlive.jobs.pipelines import stages
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -282,7 +283,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
             exit_code=state.exit_code,
             signal=state.signal,
             reason=state.reason,
-            stages=job_answer.stages_of(inspection, job),
+            stages=stages.codes(inspection, job),
         ),
         created_at=definition.created_at,
         finished_at=state.finished_at,

@@ -14,7 +14,7 @@ from outlive.jobs import adoption, auditing, lookup, watch_spec
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
-from outlive.jobs.permission import commands, pending
+from outlive.jobs.permission import boundary, commands, pending
 from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -60,7 +60,7 @@ def notify_set(
             if ctx.config.has("policy"):
                 commands.check_sinks(ctx, old, notification)
             new = Definition.replace(old, notification=notification)
-            definition_module.require_sinks(new)
+            boundary.require_sinks(new)
             auditing.note(ctx, "notify set", job_dir.job_id, notification=notification.to_dict())
             return new
 

@@ -15,6 +15,7 @@ from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
 from outlive.jobs.starting.call import StartCall
+from outlive.reports import path as report_path
 from outlive.store.job_dir import JobDir
 from outlive.system import machine
 
@@ -69,7 +70,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         approval=None,
         notification=_from_the_start(before.notification),
     )
-    definition_module.require_report(definition)
+    report_path.require(definition)
     if host is not None:
         definition = host.engine.planned(host, definition)
     stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)

@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping
 
 from outlive.cli.completion.scripts import SCRIPTS
+from outlive.client_config.safe_file import ConfigFile
 from outlive.core.base_directories import base_directory
-from outlive.errors import from_os, invalid
+from outlive.errors import invalid
 
 _ZSH = "Add this to ~/.zshrc, before compinit: fpath=({} $fpath)"
 _BASH = "A new shell completes, where the package bash-completion is installed."
@@ -27,16 +28,6 @@ def install(shell: str | None, env: Mapping[str, str]) -> str:
         "zsh": (os.path.join(data, "zsh", "site-functions", "_outlive"), _ZSH),
         "fish": (os.path.join(config, "fish", "completions", "outlive.fish"), _FISH),
     }[shell]
-    _write(path, SCRIPTS[shell])
+    file = ConfigFile(path, shared=True)
+    file.write(file.read(), SCRIPTS[shell].encode(), keep=False)
     return f"{path}\n{then.format(os.path.dirname(path))}\n"
-
-
-def _write(path: str, text: str) -> None:
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise from_os(f"writing {path}", error) from error

@@ -224,7 +224,7 @@ class Screen:
         elif key == "?":
             self._text(_HELP)
         elif key == "/" and self._open is None:
-            self._ask_for_filter()
+            self._ask("Show only jobs with (Enter: all): ", self._set_filter)
         elif key in _MOVES:
             self._move(_MOVES[key])
         elif chosen is None:
@@ -287,11 +287,8 @@ class Screen:
     def _say(self, error: OutliveError) -> None:
         self._note = human.error(spelling.spelled(error, spelling.CLI, ()).to_dict()).replace("\n", "  ").strip()
 
-    def _ask_for_filter(self) -> None:
-        def set_filter(text: str) -> None:
-            self._filter = text.strip()
-
-        self._ask("Show only jobs with (Enter: all): ", set_filter)
+    def _set_filter(self, text: str) -> None:
+        self._filter = text.strip()
 
     def _kill(self, job_id: str, said: str) -> None:
         if said.strip().lower() not in ("y", "yes"):

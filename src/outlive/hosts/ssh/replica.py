@@ -31,7 +31,7 @@ class Replica:
         self._job = job
         self._quota = quota_bytes
         self._fds = [job.open_file(name, os.O_RDWR | os.O_CREAT) for name in (*LOGS, ORDER)]
-        self._masks = [job.open_file(name, os.O_RDWR) for name in MASKS] if job.has_masks() else []
+        self._masks = [job.open_file(name, os.O_RDWR) for name in MASKS] if job.has(MASKS[0]) else []
         reader = GapFile(job)
         self._gap = reader.newest()
         reader.close()

@@ -6,6 +6,7 @@ The searches of one job share one probe.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 from outlive.answers.job import PortHolder
 from outlive.store.inspection.inspect import Inspection
@@ -33,12 +34,9 @@ class Probe(ABC):
         return
 
 
-class Answered:
-    """What a server answered: the status, a sentence about it, and the address that it answered at."""
+class Answered(NamedTuple):
+    """What a server answered: a sentence about it, the status, and the address that it answered at."""
 
-    __slots__ = ("address", "sentence", "status")
-
-    def __init__(self, sentence: str, status: int | None = None, address: str | None = None) -> None:
-        self.sentence = sentence
-        self.status = status
-        self.address = address
+    sentence: str
+    status: int | None = None
+    address: str | None = None

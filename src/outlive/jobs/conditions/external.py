@@ -22,6 +22,7 @@ from outlive.jobs.permission.reach import Reach
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import ports
+from outlive.system.fds import Closing
 from outlive.system.waiting import Looks
 
 _PROBE_S = (0.02, 0.25)  # how often ports are probed
@@ -59,12 +60,10 @@ class File(Probe):
             fd = os.open(self._path, os.O_PATH | os.O_CLOEXEC)
         except (OSError, ValueError):
             return None
-        try:  # what is open is looked at: a job may make its name a link at any time
+        with Closing(fd):  # what is open is looked at: a job may make its name a link at any time
             if self._reach is not None and not self._reach.sees(os.readlink(f"/proc/self/fd/{fd}")):
                 return None
             status = os.fstat(fd)
-        finally:
-            os.close(fd)
         return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
@@ -231,7 +230,6 @@ class Port(_OnPort):
 
 
 def has_own_network(inspection: Inspection) -> bool:
-    """Return whether the job's sandbox has a network of its own."""
     sandbox = inspection.definition.sandbox
     return sandbox is not None and sandbox.network != "open"
 
@@ -268,7 +266,7 @@ class Http(_OnPort):
         if answer is None:
             return None
         self.last = answer.sentence
-        if answer.status is None or not self._is_wanted(answer.status):
+        if answer.status is None or not (answer.status == self._wanted if self._wanted else 200 <= answer.status < 400):
             return None
         facts: dict[str, object] = {"condition": "http", "url": self._url, "status": answer.status}
         if self._anybody:
@@ -283,9 +281,6 @@ class Http(_OnPort):
         except OSError:
             return False
         return owner is not None and self._is_taken(owner)
-
-    def _is_wanted(self, status: int) -> bool:
-        return status == self._wanted if self._wanted else 200 <= status < 400
 
     def _question(self) -> Answered:
         from outlive.jobs.conditions import http_get  # late: 40 ms, h11's

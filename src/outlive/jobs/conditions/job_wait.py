@@ -7,15 +7,18 @@ because nothing else can come true any more.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from contextlib import closing
 from typing import Any
 
 from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import PortHolder
+from outlive.core.records import Definition
 from outlive.jobs import adoption, processes
 from outlive.jobs.conditions import of_job, port_owner
 from outlive.jobs.conditions.condition import Probe
-from outlive.jobs.conditions.parse import Condition, mark_of
+from outlive.jobs.conditions.parse import Condition, mark_of, parsed
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.store.inspection.inspect import Inspection
@@ -121,7 +124,8 @@ class JobWait:
     def hint(self) -> str | None:
         """Return a sentence where the rest of the answer may mislead: on what fired, else on what
         was seen last of a condition that did not come true."""
-        told = self._on_the_end() if self.is_over else self._last_seen()
+        seen = next((f"Last seen: {probe.last}." for probe in self.probes if probe.last), None)
+        told = self._on_the_end() if self.is_over else seen
         skipped = sum(probe.skipped for probe in self.probes if isinstance(probe, of_job.Matches))
         if not skipped or (self.fired and not self.in_vain):
             return told
@@ -137,13 +141,31 @@ class JobWait:
             return sentences(ended, port_owner.sentence(self.held_by))
         return sentences(ended, self._note)
 
-    def _last_seen(self) -> str | None:
-        return next((f"Last seen: {probe.last}." for probe in self.probes if probe.last), None)
-
     def close(self) -> None:
         self.control.close()
         for probe in self.probes:
             probe.close()
+
+
+class Until:
+    """What a call waits for that starts a job. It is checked before anything is started. Errors: invalid_argument."""
+
+    def __init__(self, given: Iterable[object], *, stop_at_prompts: bool) -> None:
+        self._conditions = parsed(given)
+        if stop_at_prompts and all(one.name != "input" for one in self._conditions):
+            self._conditions.append(Condition("input"))
+
+    def check(self, ctx: Context, definition: Definition) -> None:
+        """Check that the caller may have looked at what the conditions name. Errors: denied."""
+        reach = of_job.reach_of(ctx, self._conditions)
+        if reach is not None:
+            reach.require(definition, self._conditions)
+
+    def wait(self, ctx: Context, job: JobDir, *, began: float, limit: float | None) -> JobWait:
+        """Wait as the verb `wait` does, from the start of the job on. Returned is the wait, which is closed."""
+        with closing(JobWait(ctx, job, self._conditions, output_since=0, match_since=0)) as waited:
+            wait_for(ctx, [waited], began=began, limit=limit)
+        return waited
 
 
 def mark(fired: dict[str, object]) -> str:

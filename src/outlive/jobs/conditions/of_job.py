@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from outlive import limits
 from outlive.jobs import job_answer
@@ -120,24 +120,23 @@ def _streams(wanted: set[str]) -> tuple[int, ...]:
     return (1,) if wanted == {"stderr"} else (0, 1)
 
 
-class _Match:
+class _Match(NamedTuple):
     """The first match in one stream."""
 
-    def __init__(self, condition: Condition, stream: int, offset: int, line: str, match: str) -> None:
-        self._condition = condition
-        self._stream = stream
-        self.offset = offset
-        self._line = line
-        self._match = match
+    condition: Condition
+    stream: int
+    offset: int
+    line: str
+    match: str
 
     def fired(self, output: Output) -> dict[str, Any]:
         return {
-            "condition": self._condition.name,
-            "pattern": self._condition.value.text,
-            "match": self._match,
-            "line": self._line,
-            "seq": output.seq_of(self._stream, self.offset),
-            "stream": ("stdout", "stderr")[self._stream],
+            "condition": self.condition.name,
+            "pattern": self.condition.value.text,
+            "match": self.match,
+            "line": self.line,
+            "seq": output.seq_of(self.stream, self.offset),
+            "stream": ("stdout", "stderr")[self.stream],
         }
 
 
@@ -188,14 +187,13 @@ class _Stream:
         return None if settled or self.hit is not None else _UNFINISHED_QUIET_S - quiet
 
     def _search(self, at: int, text: bytes, *, settled: bool = True) -> None:
-        first: tuple[int, _Match] | None = None
+        self.hit = None
         for condition in self._conditions:
             hit = next(condition.value.hits(text), None)
             if hit is None or (not settled and hit.reaches_end_of(text)):
                 continue
-            if first is None or hit.start < first[0]:
-                first = hit.start, _Match(condition, self._stream, at + hit.start, hit.line, hit.match)
-        self.hit = first[1] if first else None
+            if self.hit is None or at + hit.start < self.hit.offset:
+                self.hit = _Match(condition, self._stream, at + hit.start, hit.line, hit.match)
 
     def close(self) -> None:
         self._scanner.close()

@@ -46,12 +46,8 @@ _MEANT = {
 class Condition:
     """A checked condition: `name` is one of NAMES, `value` its value, `more` its other members."""
 
-    __slots__ = ("more", "name", "value")
-
     def __init__(self, name: str, value: Any = None, more: dict[str, Any] | None = None) -> None:
-        self.name = name
-        self.value = value
-        self.more = more or {}
+        self.name, self.value, self.more = name, value, more or {}
 
     @property
     def mark(self) -> str:
@@ -136,7 +132,7 @@ def _name(given: str, form: str = _WORD) -> str:
     if known is None:
         near = _meant(given) or nearest(given, list(NAMES))
         if near is None:
-            hint = _hint() if form == _WORD else f"For example {_object_of('regex')} or {_object_of('port')}."
+            hint = _KNOWN if form == _WORD else f"For example {_object_of('regex')} or {_object_of('port')}."
         elif near in WORDS:
             hint = f"Did you mean {near}?" if form == _WORD else f'Did you mean "{near}", a word alone?'
         else:
@@ -149,13 +145,10 @@ def _meant(name: str) -> str | None:
     return next((known for known, words in _MEANT.items() if name.lower() in words.split()), None)
 
 
-def _hint() -> str:
-    return (
-        f"Known: {', '.join(WORDS)}, regex=…, fail_regex=…, port=PORT, port=HOST:PORT, http=URL, file=PATH, idle=5s; "
-        'or an object: {"regex": "ready"}.'
-    )
-
-
+_KNOWN = (
+    f"Known: {', '.join(WORDS)}, regex=…, fail_regex=…, port=PORT, port=HOST:PORT, http=URL, file=PATH, idle=5s; "
+    'or an object: {"regex": "ready"}.'
+)
 _EXAMPLES = {
     "regex": "regex=listening",
     "fail_regex": "fail_regex=ERROR",

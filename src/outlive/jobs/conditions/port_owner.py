@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import NamedTuple
 
 from outlive import limits
 from outlive.answers.job import PortHolder
@@ -23,26 +24,15 @@ _PROXIES = frozenset((b"docker-proxy", b"rootlessport", b"slirp4netns", b"pasta"
 ELSEWHERE = "the job runs on another host"
 
 
-class Owner:
+class Owner(NamedTuple):
     """Who listens on a port. `owned` is None where that is not known, and `why` says why it is not.
     `holder` is another program."""
 
-    __slots__ = ("address", "holder", "owned", "pid", "why")
-
-    def __init__(
-        self,
-        *,
-        owned: bool | None,
-        address: str | None = None,
-        pid: int | None = None,
-        why: str | None = None,
-        holder: PortHolder | None = None,
-    ) -> None:
-        self.owned = owned
-        self.address = address
-        self.pid = pid
-        self.why = why
-        self.holder = holder
+    owned: bool | None
+    address: str | None = None
+    pid: int | None = None
+    why: str | None = None
+    holder: PortHolder | None = None
 
     def members(self) -> dict[str, object]:
         """Return what the answer says of it."""
@@ -76,7 +66,6 @@ class PortOwner:
         return owner
 
     def not_listening(self) -> None:
-        """Note that no process listens."""
         self._known = self._since = self.held = None
 
     def _note(self, owner: Owner) -> None:

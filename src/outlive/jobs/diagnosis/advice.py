@@ -31,7 +31,11 @@ def of(
     `asks` and `supervisor` are what `waiting` and `stopped` of job_answer say, `silent_ms` what `idle_ms` says.
     """
     if supervisor is not None:
-        return _stopped_hint(supervisor.supervisor_pid)
+        pid = supervisor.supervisor_pid
+        return (
+            f"Its supervisor (pid {pid}) is stopped: output is not taken, its end is not seen, and write is not "
+            f"answered until it goes on. Nothing is lost. `kill -CONT {pid}` continues it; kill ends the job all the same."
+        )
     if asks.keyboard:
         return keyboard.hint(asks.keyboard)
     if asks.waiting_for_input:
@@ -65,11 +69,3 @@ def _advice_at_end(ctx: Context, inspection: Inspection, output: Output) -> str 
         gone = sandboxed.gone(inspection.definition.sandbox, " ".join(inspection.definition.command))
         hint = sentences(hint, gone)
     return hint
-
-
-def _stopped_hint(pid: int) -> str:
-    """Return how to continue a stopped supervisor."""
-    return (
-        f"Its supervisor (pid {pid}) is stopped: output is not taken, its end is not seen, and write is not "
-        f"answered until it goes on. Nothing is lost. `kill -CONT {pid}` continues it; kill ends the job all the same."
-    )

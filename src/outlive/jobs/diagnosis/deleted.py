@@ -55,7 +55,9 @@ def _running(ctx: Context, job_id: str) -> OutliveError | None:
     pids = [member.pid for member in tree.with_cookie(job_id)]
     if not pids:
         return None
-    root = _root_of(pids[0])
+    mark = b"OUTLIVE_ROOT="
+    variable = next((word for word in tree.environment(pids[0]) if word.startswith(mark)), mark)
+    root = os.fsdecode(variable[len(mark) :])
     if root and root != ctx.store.path and os.path.isdir(os.path.join(root, job_id)):
         return OutliveError(
             "job_not_found",
@@ -79,12 +81,6 @@ def meanwhile(job: JobDir) -> OutliveError:
         said, hint = still_run(pids)
         message = f"{message}; {said}"
     return OutliveError("job_not_found", message, hint=hint)
-
-
-def _root_of(pid: int) -> str:
-    mark = b"OUTLIVE_ROOT="
-    variable = next((word for word in tree.environment(pid) if word.startswith(mark)), mark)
-    return os.fsdecode(variable[len(mark) :])
 
 
 def lost(job_id: str) -> str:

@@ -18,7 +18,6 @@ def place(inspection: Inspection, job: JobDir) -> Place:
 
 
 def machine_of(inspection: Inspection) -> str:
-    """Return the name of the machine that has the processes of a job."""
     machine = inspection.state.machine or inspection.definition.machine
     return str(None if machine is None else machine.name)
 

@@ -6,7 +6,9 @@ that reports a failure is shown beside it. The code itself is never changed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from outlive.jobs.context import Context
 from outlive.jobs.pipelines import form, stages
@@ -19,23 +21,8 @@ from outlive.system import signals
 MAY_HAVE_FAILED = "may have failed"
 _SEARCHED_BYTES = 65_536
 # Without one of these no line reports a failure: most pipelines are answered without loading RE2
-_SIGNS = (
-    b"rror",
-    b"RROR",
-    b"ail",
-    b"AIL",
-    b"xception",
-    b"atal",
-    b"FATAL",
-    b"anic",
-    b"not ok",
-    b"not found",
-    b"No such",
-    b"enied",
-    b"ould not",
-    b"Couldn't",
-    b"refused",
-    b"imed out",
+_SIGNS = re.compile(
+    rb"rror|RROR|ail|AIL|xception|atal|FATAL|anic|not ok|not found|No such|enied|ould not|Couldn't|refused|imed out"
 )
 _SIGNALLED = 128
 _PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
@@ -50,7 +37,7 @@ _ASSIGNED = "`x=$(…)` alone keeps its code."
 _MOST_DEPTH = 20  # of groups, and of functions, which may call themselves
 
 
-class Masked:
+class Masked(NamedTuple):
     """Commands whose own code is not that of the string.
 
     `first`: which; "" for any before the last. `last`: whose code it is; "" if that is not known, and then `why` says what
@@ -58,11 +45,11 @@ class Masked:
     word only if the output reports a failure.
     """
 
-    __slots__ = ("advice", "first", "is_doubtful", "last", "why")
-
-    def __init__(self, first: str, advice: str, *, last: str = "", why: str = "", is_doubtful: bool = False) -> None:
-        self.first, self.last, self.why = first, last, why
-        self.advice, self.is_doubtful = advice, is_doubtful
+    first: str
+    advice: str
+    last: str = ""
+    why: str = ""
+    is_doubtful: bool = False
 
 
 class _Script:
@@ -139,9 +126,7 @@ def _said_last(script: _Script, others: list[list[Command]], last: Command) -> M
         return None
     if any("$?" in word for word in last.words):  # it tells the code itself, if it is that of the command
         hidden = _of_pipeline(script, before) if len(before) > 1 else None
-        if hidden is not None:
-            hidden.last = f"{_code(last)}, and `$?` that of {_code(before[-1])}"
-        return hidden
+        return hidden and hidden._replace(last=f"{_code(last)}, and `$?` that of {_code(before[-1])}")
     if all(_says(one) or _waits(one) for stages in others for one in stages):
         return None
     advice = f"With `&&` in place of `;` a failure ends it before {_code(last)}."
@@ -252,8 +237,7 @@ def _of_stages(names: list[str], codes: list[int], code: int) -> str | None:
 
 
 def _reported(ctx: Context, output: Output) -> str | None:
-    """Return the line of the output that reports a failure, if there is one."""
     end = output.read(max(0, output.end - _SEARCHED_BYTES), output.end)
-    if not any(sign in end for sign in _SIGNS):
+    if not _SIGNS.search(end):
         return None
     return telling.reported(output, ctx.config.get("output", "problem_matcher") or ())

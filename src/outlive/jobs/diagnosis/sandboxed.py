@@ -62,7 +62,7 @@ def cause(sandbox: Sandbox, last: str, command: str) -> str | None:
         return f"The sandbox may be the cause: {_writable(sandbox)}"
     for line in reversed(last.splitlines()):
         if _MISSING.search(line):
-            hidden = next((path for path in _paths(line, sandbox) if not _is_shown(sandbox, path)), None)
+            hidden = next((path for path, _ in _named(line, sandbox) if not _is_shown(sandbox, path)), None)
             if hidden is not None:
                 return (
                     f"The sandbox may be the cause: it does not show {quoted(hidden)}. [sandbox] show in the user's "
@@ -105,11 +105,6 @@ def _is_shown(sandbox: Sandbox, path: str) -> bool:
         return True
     its_own = [] if is_in(path, [sandbox.home]) else [*_OWN, "/proc"]
     return is_in(path, [*its_own, *etc, *shown.OF_KERNEL, *shown.OF_RUN])
-
-
-def _paths(text: str, sandbox: Sandbox) -> list[str]:
-    """Return the absolute paths that a text names."""
-    return [path for path, _ in _named(text, sandbox)]
 
 
 def _named(text: str, sandbox: Sandbox) -> list[tuple[str, str]]:

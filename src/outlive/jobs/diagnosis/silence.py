@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections import namedtuple
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from outlive.jobs import processes
 from outlive.jobs.diagnosis import person
@@ -25,27 +25,17 @@ _FULL = (
 )
 
 
-class Silence(
-    namedtuple(  # not that of `typing`, which nothing else in a call of `status` loads
-        "Silence",
-        (
-            "names",  # from the command down to the process in the foreground
-            "doing",  # what that process does: a constant of system/foreground.py
-            "silent_ms",
-            "pty",
-            "stdin",  # of the job, as in its definition
-            "cpu_s",  # of all its processes
-            "sockets",  # of the process in the foreground
-            "holder",  # of the lock that it waits for
-            "buffers",  # it has printed nothing yet, and keeps its output back without a terminal
-            "batch",  # an option says that it needs no person
-        ),
-        defaults=(False, "closed", 0.0, (), "", False, False),
-    )
-):
-    """The facts about a job that is silent."""
-
-    __slots__ = ()
+class Silence(NamedTuple):
+    names: Sequence[str]  # from the command down to the process in the foreground
+    doing: str  # what that process does: a constant of system/foreground.py
+    silent_ms: int
+    pty: bool = False
+    stdin: str = "closed"  # of the job, as in its definition
+    cpu_s: float = 0.0  # of all its processes
+    sockets: Sequence[foreground.Socket] = ()  # of the process in the foreground
+    holder: str = ""  # of the lock that it waits for
+    buffers: bool = False  # it has printed nothing yet, and keeps its output back without a terminal
+    batch: bool = False  # an option says that it needs no person
 
 
 def sentence(facts: Silence) -> str:

@@ -25,13 +25,10 @@ def record(place: Place) -> Finding:
     above = directory
     while not os.path.lexists(above):
         above = os.path.dirname(above)
-    writable = os.access(above, os.W_OK | os.X_OK) and (not os.path.lexists(path) or _is_file(path))
+    is_file = os.path.isfile(path) and not os.path.islink(path) and os.access(path, os.W_OK)
+    writable = os.access(above, os.W_OK | os.X_OK) and (is_file or not os.path.lexists(path))
     facts = {"path": path, "files": len(old_files(directory)) + os.path.exists(path)}
     if not writable:
         advice = f"Make {above} a directory that you may write, without a link or a directory in the place of {NAME}."
         return warn(f"{path} cannot be written; {required}", advice, **facts)
     return ok(f"{path}; {required}", **facts)
-
-
-def _is_file(path: str) -> bool:
-    return os.path.isfile(path) and not os.path.islink(path) and os.access(path, os.W_OK)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from outlive.config import Config
 from outlive.errors import OutliveError
@@ -12,21 +13,13 @@ from outlive.store.root import Store
 OK, WARN, FAIL = "ok", "warn", "fail"
 
 
-class Finding:
-    """One result.
+class Finding(NamedTuple):
+    """One result. `found`: what there is; `advice`: what to do; `details`: the facts for a program."""
 
-    `text`: what there is; `advice`: what to do, or None; `details`: the facts for a program.
-    """
-
-    __slots__ = ("advice", "details", "found", "status")
-
-    def __init__(
-        self, status: str, text: str, advice: str | None = None, details: dict[str, object] | None = None
-    ) -> None:
-        self.status = status
-        self.found = text
-        self.advice = advice
-        self.details = details
+    status: str
+    found: str
+    advice: str | None = None
+    details: dict[str, object] | None = None
 
     def to_dict(self, name: str) -> dict[str, object]:
         told: dict[str, object] = {"name": name, "status": self.status, "found": self.found}
@@ -65,8 +58,6 @@ class Place:
     say why. `absent`: the path of a root that does not exist yet. `versions`: job → the version of
     its supervisor, or None if the supervisor does not say it.
     """
-
-    __slots__ = ("absent", "config", "config_error", "cwd", "env", "flags", "store", "store_error", "versions")
 
     def __init__(self, env: Mapping[str, str], flags: Mapping[str, object], cwd: str | None = None) -> None:
         self.env = env

@@ -11,12 +11,9 @@ from outlive.jobs.doctor.finding import Finding, Place, fail, ok, warn
 
 
 def python(place: Place) -> Finding:
-    there = f"outlive {__version__}, Python {platform.python_version()} ({sys.executable}), {_system()}"
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    there = f"outlive {__version__}, Python {platform.python_version()} ({sys.executable}), {system}"
     return ok(there, version=__version__, python=platform.python_version())
-
-
-def _system() -> str:
-    return f"{platform.system()} {platform.release()} {platform.machine()}"
 
 
 def configuration(place: Place) -> Finding:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import closing
 
 from outlive.core.records import State
 from outlive.errors import OutliveError
@@ -115,16 +116,13 @@ def _answers(place: Place, job: JobDir, state: State, deadline: float) -> bool:
     fields = process.stat_fields(supervisor.pid)
     if fields is not None and fields[0] in _STOPPED:
         return False
-    client = ControlClient(job, output=False)
-    try:
+    with closing(ControlClient(job, output=False)) as client:
         if not client.request({"op": "ping"}):
             return True
         answer = client.answer(min(deadline, time.monotonic() + _ANSWER_S))
         if answer is not None:
             place.versions[job.job_id] = answer.get("version")
         return answer is not None or not client.connected or time.monotonic() > deadline
-    finally:
-        client.close()
 
 
 _ADVICE = {

@@ -14,6 +14,7 @@ from outlive.core.ids import new_id
 from outlive.jobs.doctor.finding import Finding, Place, fail, ok, warn
 from outlive.store.root import TEMPORARY
 from outlive.system import hole_punch, locks, prctl, process
+from outlive.system.fds import Closing
 
 _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 _CHILD_S = 2.0
@@ -91,13 +92,8 @@ def _works(attempt: Callable[[str], None], path: str) -> bool:
     return True
 
 
-@contextlib.contextmanager
-def _opened(path: str, flags: int) -> Iterator[int]:
-    fd = os.open(path, flags | os.O_CLOEXEC, 0o600)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
+def _opened(path: str, flags: int) -> Closing:
+    return Closing(os.open(path, flags | os.O_CLOEXEC, 0o600))
 
 
 def _lock(path: str) -> None:
@@ -114,13 +110,9 @@ def _fifo(path: str) -> None:
 
 def _splice(path: str) -> None:
     read_end, write_end = os.pipe()
-    try:
+    with Closing(read_end), Closing(write_end), _opened(path, os.O_WRONLY | os.O_CREAT) as file:
         os.write(write_end, b"x")
-        with _opened(path, os.O_WRONLY | os.O_CREAT) as file:
-            os.splice(read_end, file, 1, offset_dst=0)
-    finally:
-        os.close(read_end)
-        os.close(write_end)
+        os.splice(read_end, file, 1, offset_dst=0)
 
 
 def _punch(path: str) -> None:

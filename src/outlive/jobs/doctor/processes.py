@@ -29,7 +29,7 @@ _ROLES = (
 
 def processes(_place: Place) -> Finding:
     """Count this user's processes of outlive by the names that `ps` shows."""
-    names = [tree.comm(pid).decode("utf-8", "replace") for pid in _own_pids()]
+    names = [tree.comm(pid).decode("utf-8", "replace") for pid in own_pids()]
     counts = {name: names.count(name) for name, _, _ in _ROLES}
     told = ", ".join(f"{counts[name]} `{name}` ({role})" for name, _, role in _ROLES)
     servers = len(list(_servers()))
@@ -54,7 +54,12 @@ def version(place: Place) -> Finding:
     if not old:
         return ok(f"every server of this installation runs what is on disk, {__version__}{told}", **facts)
     facts["servers"] = [
-        {"pid": server.pid, "started_at": timestamp(server.since), "command": _text(server.words)} for server in old
+        {
+            "pid": server.pid,
+            "started_at": timestamp(server.since),
+            "command": b" ".join(server.words).decode("utf-8", "replace"),
+        }
+        for server in old
     ]
     which = ", ".join(f"{server.pid} (started at {timestamp(server.since)})" for server in old[:3])
     more = f" and {len(old) - 3} others" if len(old) > 3 else ""
@@ -87,9 +92,8 @@ class _Server(NamedTuple):
 
 
 def _servers() -> Iterator[_Server]:
-    """Yield this user's servers."""
-    for pid in _own_pids():
-        words = _words(pid)
+    for pid in own_pids():
+        words = words_of(pid)
         started = process.start_time(pid)
         if started is not None and _is_server(words):
             yield _Server(pid, words, _wall_clock(started))
@@ -115,7 +119,7 @@ def _is_of_this_installation(words: list[bytes]) -> bool:
     return os.path.dirname(words[0]) == os.path.dirname(os.fsencode(sys.executable))
 
 
-def _own_pids() -> list[int]:
+def own_pids() -> list[int]:
     pids = []
     for name in os.listdir("/proc"):
         try:
@@ -126,16 +130,12 @@ def _own_pids() -> list[int]:
     return pids
 
 
-def _words(pid: int) -> list[bytes]:
+def words_of(pid: int) -> list[bytes]:
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read().split(b"\0")[:-1]
     except OSError:
         return []
-
-
-def _text(words: list[bytes]) -> str:
-    return b" ".join(words).decode("utf-8", "replace")
 
 
 def _wall_clock(started: int) -> float:

@@ -6,6 +6,7 @@ import os
 import pwd
 from collections.abc import Iterator
 
+from outlive.jobs.doctor import processes
 from outlive.jobs.doctor.finding import Finding, Place, ok, unopened, warn
 from outlive.store.tokens import Tokens
 
@@ -65,22 +66,16 @@ def _others() -> set[str]:
 
 def _servers(root: str) -> Iterator[list[bytes]]:
     """Yield the command lines of this user's processes that serve this root, which they hold open."""
-    for name in os.listdir("/proc"):
-        try:
-            if not name.isdigit() or os.stat(f"/proc/{name}").st_uid != os.geteuid():
-                continue
-            with open(f"/proc/{name}/cmdline", "rb") as file:
-                words = file.read().split(b"\0")
-        except OSError:
-            continue
+    for pid in processes.own_pids():
+        words = processes.words_of(pid)
         is_server = b"serve" in words and any(
             os.path.basename(word) in (b"outlive", b"__main__.py") for word in words[:3]
         )
-        if is_server and _holds(name, root):
+        if is_server and _holds(pid, root):
             yield words
 
 
-def _holds(pid: str, path: str) -> bool:
+def _holds(pid: int, path: str) -> bool:
     try:
         return any(os.readlink(entry.path) == path for entry in os.scandir(f"/proc/{pid}/fd"))
     except OSError:  # it ends, or opens and closes files just now

@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import subprocess
-from collections.abc import Mapping
 
 from outlive.jobs.doctor.finding import Finding, Place, fail, ok, warn
 from outlive.system import cgroup, systemd
@@ -92,12 +91,6 @@ def logout(place: Place) -> Finding:
     kills, lingers = systemd.kills_processes_of(user, settings), systemd.lingers(user)
     where = systemd.unit_of(cgroup.unit_path(), contained=systemd.is_container())
     facts = {"systemd": True, "kills_user_processes": kills, "lingers": lingers, "unit": where.name or None}
-    return _judged_logout(where, user, kills=kills, lingers=lingers, facts=facts)
-
-
-def _judged_logout(
-    where: systemd.Unit, user: str, *, kills: bool, lingers: bool, facts: Mapping[str, object]
-) -> Finding:
     told = f"KillUserProcesses={'yes' if kills else 'no'} for user {user}, lingering {'on' if lingers else 'off'}"
     if where.kind == systemd.SESSION and kills:
         return warn(f"{told}: a logout ends this session with every job in it", _WAY_OUT.format(user=user), **facts)

@@ -18,6 +18,7 @@ from outlive.errors import OutliveError
 from outlive.store import atomic_file
 from outlive.store.job_dir import KEYBOARD, NEW, JobDir
 from outlive.system import locks
+from outlive.system.fds import Closing
 
 _MOST_BYTES = 4096
 _MOST_CHARS = 100
@@ -34,7 +35,6 @@ class Keyboard:
 
     @property
     def is_held(self) -> bool:
-        """Whether this process still holds it."""
         return self._fd == -1 or (self._fd >= 0 and os.fstat(self._fd).st_nlink > 0)
 
     def release(self) -> None:
@@ -113,12 +113,11 @@ def _read(job: JobDir) -> dict[str, object] | None:
         fd = job.open_file(KEYBOARD)
     except OSError:
         return None
-    try:
-        return atomic_file.load(os.pread(fd, _MOST_BYTES, 0)) if locks.is_held(fd, 0) else None
-    except (OSError, OutliveError):
-        return None
-    finally:
-        os.close(fd)
+    with Closing(fd):
+        try:
+            return atomic_file.load(os.pread(fd, _MOST_BYTES, 0)) if locks.is_held(fd, 0) else None
+        except (OSError, OutliveError):
+            return None
 
 
 def _size_in(content: dict[str, object]) -> list[int] | None:

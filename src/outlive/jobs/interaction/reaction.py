@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 from outlive import limits
 from outlive.answers.job import Prompt
@@ -32,11 +33,9 @@ class Reaction:
     def __init__(self, ctx: Context, job: JobDir, wait_ms: int, max_bytes: int) -> None:
         self._ctx = ctx
         self._job = job
-        self._wait_s = wait_ms / 1000
         self._view = view.asked_for(ctx.config, max_bytes)
-        self._called = self._began = time.monotonic()
-        with Output(job) as output:
-            self.before = output.end  # where the reaction to the last write begins
+        self._called = time.monotonic()
+        self.begin_again(wait_ms)
         self.asks = False  # once it is settled: whether the job asks for more
         self._since = self.before if ctx.client is None else read_cursor.seen(ctx, job)
 
@@ -44,15 +43,14 @@ class Reaction:
         """Make ready for another write, whose output is shown with that of those before."""
         self._wait_s, self._began = wait_ms / 1000, time.monotonic()
         with Output(self._job) as output:
-            self.before = output.end
+            self.before = output.end  # where the reaction to the last write begins
 
     def settled(self) -> None:
         """Wait until the job asks for input, ends, or has been silent for `wait_ms`."""
         now = time.monotonic()
         latest = max(self._began + max(self._wait_s, limits.REACTION_S), now + min(self._wait_s, limits.REACTION_S))
         end, changed = self.before, now
-        control = ControlClient(self._job, output=True)
-        try:
+        with closing(ControlClient(self._job, output=True)) as control:
             while True:
                 adoption.require_in_place(self._job)
                 inspection = adoption.inspect_and_adopt(self._ctx, self._job)
@@ -64,8 +62,6 @@ class Reaction:
                 if self.asks or inspection.state.state != "running" or time.monotonic() >= deadline:
                     return
                 control.pause(deadline)
-        finally:
-            control.close()
 
     def answer(self, sent: bytes) -> Polled:
         """Return the new output and the job's state, and move the client's read position."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.answers.output import Shown
+from outlive.jobs import read_cursor
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import encoding
 from outlive.jobs.interaction import screen
 from outlive.render import ends, window
 from outlive.render.view import View
@@ -55,7 +55,11 @@ def telling_line(ctx: Context, inspection: Inspection, output: Output) -> str | 
 
 def not_utf_8(ctx: Context, output: Output) -> str | None:
     """Return how to read output that is no UTF-8, if this answer shows any: once for each job and
-    session."""
-    if not output.not_utf_8:
+    session. A caller without a session is told each time."""
+    if not output.not_utf_8 or not read_cursor.tell_once(ctx, output.job, "encoding"):
         return None
-    return encoding.hint(ctx, output.job)
+    example = "encoding=latin-1" if ctx.face == "mcp" else "--encoding latin-1"
+    return (
+        f"Bytes that are not UTF-8 are shown as U+FFFD: pass {example} (or cp1252, gbk, shift_jis) to log, tail or poll to "
+        "read them."
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 from outlive import limits
@@ -16,7 +15,7 @@ from outlive.jobs.definition import require_input
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.interaction.reaction import Reaction
 from outlive.store.inspection.inspect import Inspection
-from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import KEYBOARD, JobDir
 from outlive.system import fds
 
 
@@ -38,9 +37,7 @@ def deliver(
     invalid_argument, io_error.
     """
     inspection = require_writable(ctx, job, len(data), eof=eof, field=field)
-    reaction = None
-    if wait_ms:
-        reaction = Reaction(ctx, job, wait_ms, max_bytes)
+    reaction = Reaction(ctx, job, wait_ms, max_bytes) if wait_ms else None
     try:
         answer = put(job, data, timeout_ms=timeout_ms, eof=eof)
     except OutliveError as error:
@@ -91,13 +88,10 @@ class Put(NamedTuple):
 
 def put(job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Put:
     """Have the supervisor write `data`."""
-    memory = fds.memory_file("stdin", data)
-    try:
+    with fds.Closing(fds.memory_file("stdin", data)) as memory:
         asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
         answer = ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in")
         return Put(int(answer["written"]), bool(answer["closed"]), bool(answer["eof"]))
-    finally:
-        os.close(memory)
 
 
 def require_open(inspection: Inspection) -> None:
@@ -155,6 +149,6 @@ def warnings_of(job: JobDir, inspection: Inspection, written: int, wanted: int, 
         warnings = [
             f"the job read {written} of {wanted} bytes in time{lost}: write the rest, from byte {written} on, later"
         ]
-    if inspection.definition.pty and job.has_keyboard():
+    if inspection.definition.pty and job.has(KEYBOARD):
         warnings += keyboard.warning(job)
     return warnings

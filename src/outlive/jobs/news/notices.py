@@ -14,10 +14,11 @@ from outlive.core.members import entries_of
 from outlive.core.records import FINISHED
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, job_answer, lookup, ownership, read_cursor
+from outlive.jobs import adoption, lookup, ownership, read_cursor
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import deleted
 from outlive.jobs.interaction import shown_output
+from outlive.jobs.pipelines import stages
 from outlive.store import history
 from outlive.store.cleanup import deletions
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Progress
@@ -151,7 +152,9 @@ def _removed(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[
         return []
     if deletion is None and (job_id in inbox.lost or tree.with_cookie(job_id)):
         receipt.add(claim, None)
-        return [_lost(job_id, deleted.lost(job_id))]
+        gone: Notice = {"job_id": job_id, "name": "", "state": "unknown"}  # nothing is known of it but its processes
+        gone |= {"exit_code": None, "signal": None, "reason": "lost", "last_line": None, "at": None}
+        return [{**gone, "event": "removed", "message": deleted.lost(job_id)}]
     if deletion is None or deletion["bound"] != deletions.REMOVED:
         claim.settle()
         claim.close()
@@ -161,12 +164,6 @@ def _removed(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[
     ended = {"exit_code": None, "signal": None, "reason": None, "last_line": None, "at": deletion["at"]}
     by = {"ended_by": deletion["by"], "message": f"removed by {deletion['by']}"}
     return [{**about, **ended, "event": "removed", **by}]
-
-
-def _lost(job_id: str, message: str) -> Notice:
-    """Return the notice about a job whose directory was deleted: nothing is known of it but its processes."""
-    about = {"job_id": job_id, "name": "", "state": "unknown", "exit_code": None, "signal": None, "reason": "lost"}
-    return {**about, "last_line": None, "at": None, "event": "removed", "message": message}
 
 
 def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[Notice]:
@@ -280,8 +277,8 @@ def _end(ctx: Context, job: JobDir, inspection: Inspection) -> list[Notice]:
     if is_own_doing or not ctx.config.get("exec", "notify_on_exit"):
         return []
     with Output(job) as output:
-        stages = job_answer.stages_of(inspection, job) or ()
-        quiet = state.exit_code == 0 and state.reason == "exit" and not output.end and not any(stages)
+        codes = stages.codes(inspection, job) or ()
+        quiet = state.exit_code == 0 and state.reason == "exit" and not output.end and not any(codes)
         if quiet and not ctx.config.get("exec", "notify_on_exit_empty_success"):
             return []
     notice = _state_of(ctx, job, inspection, "finished")
@@ -298,7 +295,7 @@ def _state_of(ctx: Context, job: JobDir, inspection: Inspection, event: str) -> 
 
 def _about(job: JobDir, inspection: Inspection) -> Notice:
     state = inspection.state
-    stages = job_answer.stages_of(inspection, job)
+    codes = stages.codes(inspection, job)
     return {
         "job_id": job.job_id,
         "name": inspection.definition.name,
@@ -306,5 +303,5 @@ def _about(job: JobDir, inspection: Inspection) -> Notice:
         "exit_code": state.exit_code,
         "signal": state.signal,
         "reason": state.reason,
-        **({} if stages is None else {"stages": stages}),
+        **({} if codes is None else {"stages": codes}),
     }

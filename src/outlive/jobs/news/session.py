@@ -45,8 +45,6 @@ def of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inb
 
 
 class News:
-    """What happened to the jobs of a session since its last report."""
-
     def __init__(self, ctx: Context, session: str | None, window: Sequence[Inbox] = ()) -> None:
         """`window`: further inboxes of the caller (`of_window`). Errors: invalid_argument if no session is
         named."""

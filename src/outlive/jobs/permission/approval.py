@@ -64,9 +64,7 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
     try:
         given = _answer(ctx, job, None)
         if given is not None and given.state == approval.APPROVED:
-            sock = pending.start(ctx, job, plan)
-            if sock is not None:
-                sock.close()
+            pending.start_unheard(ctx, job, plan)
         elif job.is_in_place():
             pending.settle(ctx, job)
     finally:
@@ -80,16 +78,13 @@ def _answer(ctx: Context, job: JobDir, deadline: float | None) -> Decision | Non
     looks = Looks()
     definition = job.read_meta()
     while job.is_in_place():
-        left_s = approval.seconds_left(definition)
-        given = approval.read(job)
-        if given is None and not left_s:
-            given, _ = approval.answer(job, approval.EXPIRED)
+        given = approval.read_or_expire(job, definition)
         if given is not None:
             return given
         now = time.monotonic()
         if deadline is not None and now >= deadline:
             return None
-        until = min(now + left_s, looks.next())
+        until = min(now + approval.seconds_left(definition), looks.next())
         pause((), until if deadline is None else min(until, deadline))
     return None
 
@@ -120,13 +115,11 @@ def take_and_start(ctx: Context, job_id: str, given: Given, by: str) -> None:
 def _require_own(ctx: Context, job: JobDir) -> None:
     """Raise invalid_state unless the caller made the job, and its approval was asked for."""
     inspection = adoption.inspect_and_adopt(ctx, job)
-    if inspection.definition.approval is None or not _is_own(ctx, inspection.definition):
+    definition = inspection.definition
+    is_own = definition.owner == ctx.owner and ownership.is_own(ctx, definition)
+    if definition.approval is None or not is_own:
         raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
     ctx.job_id = job.job_id
-
-
-def _is_own(ctx: Context, definition: Definition) -> bool:
-    return definition.owner == ctx.owner and ownership.is_own(ctx, definition)
 
 
 def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None, *, by: str) -> None:
@@ -135,13 +128,18 @@ def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None
     if ctx.rights is not None:
         ctx.rights.require_approving()
     require_person(ctx.store, job.read_meta())
-    auditing.note(ctx, "approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
-    try:
-        _, first = approval.answer(job, state, by=by, reason=reason)
-    except OSError as error:
-        raise from_os(f"writing {job.path}/{approval.FILE}", error, on="store") from error
+    _, first = _write(ctx, job, state, by, reason)
     if always and first:
         remember(job.read_meta(), by)
+
+
+def _write(ctx: Context, job: JobDir, state: str, by: str, reason: str | None) -> tuple[Decision, bool]:
+    """Record that a person answers, and write the answer down as `store.approval.answer` does. Errors: io_error."""
+    auditing.note(ctx, "approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
+    try:
+        return approval.answer(job, state, by=by, reason=reason)
+    except OSError as error:
+        raise from_os(f"writing {job.path}/{approval.FILE}", error, on="store") from error
 
 
 def remember(definition: Definition, by: str) -> None:
@@ -199,11 +197,7 @@ def decide(ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None
         raise OutliveError(
             "invalid_state", f"it cannot start: {pending.FORGOTTEN}", hint="Deny it, and have it run again."
         )
-    auditing.note(ctx, "approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
-    try:
-        given, first = approval.answer(job, state, by=by, reason=reason)
-    except OSError as error:
-        raise from_os(f"writing {job.path}/{approval.FILE}", error, on="store") from error
+    given, first = _write(ctx, job, state, by, reason)
     if not first:
         raise _answered(job, given)
     fault_points.at("approve_written")
@@ -240,6 +234,4 @@ def _have_started(ctx: Context, job: JobDir) -> None:
         if state is None or state.state != "created":
             return
         pause((), time.monotonic() + 0.02)
-    sock = pending.start(ctx, job)
-    if sock is not None:
-        sock.close()
+    pending.start_unheard(ctx, job)

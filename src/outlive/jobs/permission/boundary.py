@@ -87,7 +87,6 @@ def _homes(ctx: Context) -> list[str]:
 
 
 def _secret(ctx: Context) -> list[str]:
-    """Return what of ours is hidden."""
     ours = [ctx.store.path, os.path.dirname(default_path(ctx.env)), *([ctx.config.path] if ctx.config.path else [])]
     ours += [os.path.join(ctx.env[name], "outlive") for name in _XDG if ctx.env.get(name)]
     return [path for path in ours if os.path.isabs(path) and path.strip("/")]
@@ -147,14 +146,13 @@ def require_usable(ctx: Context, definition: Definition) -> None:
 
 
 def inherited(definition: Definition, environment: dict[str, str]) -> dict[str, str]:
-    """Return the variables that a job inherits."""
     sandbox = definition.sandbox
     return environment if sandbox is None else shown.filtered(environment, sandbox.environment)
 
 
 def require_sinks(definition: Definition) -> None:
     """Check the files that notifications go to: the job must be able to write them. Errors: denied."""
-    if definition.sandbox is None:
+    if definition.sandbox is None or definition.notification.is_empty:
         return
     if not definition.sandbox.bwrap:  # on this machine there is none, and the commands would run here
         bubblewrap.find(None)

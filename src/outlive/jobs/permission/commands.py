@@ -46,24 +46,9 @@ def policy_of(config: Config) -> Policy | None:
     return Policy(config.get("policy", "default"), ask_timeout_ms, config.get("policy", "rule") or ())
 
 
-def decided(ctx: Context, definition: Definition, overrides: Mapping[str, str]) -> Decision:
-    """Return the strictest decision about the commands of a job. Errors: denied."""
-    policy = policy_of(ctx.config)
-    assert policy is not None
-    strictest = strictest_of(ctx, policy, definition, overrides)
-    ctx.decision = {"decision": strictest.decision, "rule": strictest.rule}
-    return _unless_denied(policy, [strictest])
-
-
 def strictest_of(ctx: Context, policy: Policy, definition: Definition, overrides: Mapping[str, str]) -> Decision:
     """Return the strictest decision about the commands of a job. `overrides`: the variables that its call sets."""
-    place = Place(
-        definition.cwd,
-        path=overrides.get("PATH") or ctx.env.get("PATH") or os.defpath,
-        sandbox=sandbox_of(definition),
-        git=git_of(definition),
-        variables=[*overrides],
-    )
+    place = _place(ctx, definition, overrides)
     whole = definition.script is None
     decisions = decide.decided(policy, definition.command, definition.shell, place, whole=whole)
     decisions += _of_sinks(ctx, policy, definition, sink_commands(definition.notification))
@@ -74,14 +59,16 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     """Raise denied if the policy denies a command of the job. With `ask`, a job that a person is to
     be asked about gets the member `approval` of its definition."""
     try:
-        decision = decided(ctx, plan.definition, plan.overrides)
+        policy = policy_of(ctx.config)
+        assert policy is not None
+        decision = strictest_of(ctx, policy, plan.definition, plan.overrides)
+        ctx.decision = {"decision": decision.decision, "rule": decision.rule}
+        _unless_denied(policy, [decision])
     except OutliveError:
         auditing.note_start(ctx, "denied", plan)
         raise
     if not ask or decision.decision != ASK:
         return
-    policy = policy_of(ctx.config)
-    assert policy is not None
     directory = state_directory(os.environ)
     key = always.key_of(directory, plan.definition, plan.overrides, plan.stdin_data)
     if not always.has(directory, key):
@@ -101,6 +88,10 @@ def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan) -> 
         for name, value in plan.overrides.items()
         if name not in called
     }
+    given, data = None, plan.stdin_data
+    if data is not None:
+        text = data.decode("utf-8", "surrogateescape") if len(data) <= limits.FORM_CHARS else None
+        given = GivenInput(bytes=len(data), sha256=sha256(data), text=text)
     # With masked values only the process that asks can start it
     is_checked = definition.env_files and not definition.masked_env
     return Approval(
@@ -111,15 +102,10 @@ def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan) -> 
         asked_at=timestamp(now),
         expires_at=timestamp(now + timeout_ms / 1000),
         asker=namespaces(),
-        input=None if plan.stdin_data is None else _shown_input(plan.stdin_data),
+        input=given,
         file_env=of_files if definition.env_files else None,
         env_sha256=digest(plan.overrides) if is_checked else None,
     )
-
-
-def _shown_input(data: bytes) -> GivenInput:
-    text = data.decode("utf-8", "surrogateescape") if len(data) <= limits.FORM_CHARS else None
-    return GivenInput(bytes=len(data), sha256=sha256(data), text=text)
 
 
 def _take_room(plan: Plan) -> None:
@@ -157,20 +143,20 @@ def sink_commands(notification: Notification) -> list[str]:
     return list(dict.fromkeys(command for command in named if command))
 
 
-def sandbox_of(definition: Definition) -> str:
-    """Return the mode of the sandbox that a job runs in."""
-    return definition.sandbox.mode if definition.sandbox else "off"
-
-
-def git_of(definition: Definition) -> str:
-    """Return what a job may do to git repositories: without a sandbox everything."""
-    return definition.sandbox.git if definition.sandbox else "write"
+def _place(ctx: Context, definition: Definition, overrides: Mapping[str, str]) -> Place:
+    """Return where the commands of a job run. `overrides`: the variables that its call sets."""
+    sandbox = definition.sandbox
+    return Place(
+        definition.cwd,
+        path=overrides.get("PATH") or ctx.env.get("PATH") or os.defpath,
+        sandbox=sandbox.mode if sandbox else "off",
+        git=sandbox.git if sandbox else "write",
+        variables=[*overrides],
+    )
 
 
 def _of_sinks(ctx: Context, policy: Policy, definition: Definition, commands: list[str]) -> list[Decision]:
-    place = Place(
-        definition.cwd, path=ctx.env.get("PATH") or os.defpath, sandbox=sandbox_of(definition), git=git_of(definition)
-    )
+    place = _place(ctx, definition, {})
     shell = list(definition.shell or ctx.shell)
     return [one for command in commands for one in decide.decided(policy, [command], shell, place)]
 
@@ -197,6 +183,5 @@ def denied(decision: Decision, says: str, hint: str | None = None) -> OutliveErr
 
 
 def shown(command: list[str]) -> str:
-    """Return a command as it is shown in a sentence."""
     text = " ".join(command)
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"

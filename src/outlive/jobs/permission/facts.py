@@ -7,9 +7,9 @@ cannot forge another fact.
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from outlive import fastjson, limits
 from outlive.core import quoted
@@ -33,7 +33,9 @@ _INPUTS = {
 }
 
 
-Fact = namedtuple("Fact", "label value")  # not that of `typing`, which nothing else in a call of `status` loads
+class Fact(NamedTuple):
+    label: str
+    value: str
 
 
 def decides(name: str) -> bool:
@@ -43,11 +45,10 @@ def decides(name: str) -> bool:
 
 def of(definition: Definition) -> list[Fact]:
     """Return what a person is shown of a job that waits for approval."""
-    return [Fact(label, value) for label, value in _pairs(definition)]
+    return [Fact(*pair) for pair in _pairs(definition)]
 
 
 def shown(definition: Definition) -> list[dict[str, object]]:
-    """Return the facts as answers have them."""
     return [fact._asdict() for fact in of(definition)]
 
 
@@ -60,7 +61,6 @@ def of_approval(job: JobDir, definition: Definition) -> dict[str, object]:
 
 
 def text(definition: Definition) -> str:
-    """Return the facts as lines."""
     return "\n".join(f"{fact.label}: {fact.value}" for fact in of(definition))
 
 

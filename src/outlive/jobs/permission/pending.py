@@ -45,7 +45,8 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             _end(ctx, job, Decision(state=approval.DENIED, reason=FORGOTTEN))
             return None
         plan = plan or making.plan_of_created(ctx, job)
-        if _has_changed(plan):
+        asked = plan.definition.approval  # the env files may hold other variables than a person was shown
+        if asked is not None and asked.env_sha256 is not None and asked.env_sha256 != facts.digest(plan.overrides):
             locks.close()
             _end(ctx, job, Decision(state=approval.DENIED, reason=_CHANGED))
             return None
@@ -69,6 +70,13 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         locks.close()
 
 
+def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:
+    """Do what `start` does, for a caller that does not wait for the end."""
+    sock = start(ctx, job, plan)
+    if sock is not None:
+        sock.close()
+
+
 def require_answered(job: JobDir) -> None:
     """Raise invalid_state if a person is being asked about the job: what was shown stays as it is."""
     if approval.read(job) is None:
@@ -81,17 +89,7 @@ def require_answered(job: JobDir) -> None:
 
 # Masked values and a caller's own stdin are in no file
 FORGOTTEN = "only the process that made the job knew its masked variables or its input, and that process has ended"
-
-
 _CHANGED = "its env files have changed since it was asked about"
-
-
-def _has_changed(plan: Plan) -> bool:
-    """Return whether the env files of a job hold other variables than a person was shown."""
-    approval_asked = plan.definition.approval
-    if approval_asked is None or approval_asked.env_sha256 is None:
-        return False
-    return facts.digest(plan.overrides) != approval_asked.env_sha256
 
 
 def needs_asker(definition: Definition) -> bool:
@@ -108,18 +106,14 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
     inspection = inspect_job(ctx.store, job)
     if inspection.state.state != "created" or inspection.supervised:
         return inspection
-    given = approval.read(job)
     try:
-        if given is None and not approval.seconds_left(inspection.definition):
-            given, _ = approval.answer(job, approval.EXPIRED)
+        given = approval.read_or_expire(job, inspection.definition)
         if given is None:
             return inspection
         if given.state != approval.APPROVED:
             _end(ctx, job, given)
         elif ctx.face == "cli" and not approval.is_held(job) and is_person(ctx.store):
-            sock = start(ctx, job)
-            if sock is not None:
-                sock.close()
+            start_unheard(ctx, job)
     except (OSError, OutliveError):  # a read-only store, or no process can be made: the next look tries again
         return inspection
     return inspect_job(ctx.store, job)

@@ -33,8 +33,6 @@ class Command:
     whose output its words or redirections take. `defines`: the name of the function that `inside` is the body of.
     """
 
-    __slots__ = ("defines", "inside", "is_negated", "is_setting", "kind", "operator", "substituted", "words")
-
     def __init__(self, words: list[str]) -> None:
         self.words = words
         self.operator = ""

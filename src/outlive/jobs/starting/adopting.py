@@ -51,12 +51,6 @@ def complete_end(ctx: Context, job: JobDir, inspection: Inspection) -> None:
     unseen_end.complete_end(ctx.store, job, inspection.state)
 
 
-def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
-    if definition.sandbox is None:
-        return ctx.env
-    return boundary.inherited(definition, ctx.env)
-
-
 def _give_to_adopter(ctx: Context, job: JobDir, inspection: Inspection, locks: Locks, *, bare: bool) -> None:
     """Hand the job to a new supervisor. `bare`: without what is to be reported of it and when it
     is to end, which may have ended the ones before. Errors: OSError."""
@@ -74,7 +68,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, inspection: Inspection, locks: L
         job_id=job.job_id,
         definition=definition,
         command=command,
-        environment=_inherited(ctx, inspection.definition),
+        environment=boundary.inherited(inspection.definition, ctx.env),
         **of_caller(ctx, inspection.definition),
         masked=_masked(inspection, command),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 from outlive import limits
 from outlive.answers import sentences
@@ -22,13 +23,13 @@ from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 
 
-class Wanted:
+class Wanted(NamedTuple):
     """What the call wants to see: `SHOWN` of verbs/shared_args.py."""
 
-    __slots__ = ("max_bytes", "raw", "show", "tail_lines")
-
-    def __init__(self, tail_lines: int, max_bytes: int | None, raw: bool, show: str | None = None) -> None:
-        self.tail_lines, self.max_bytes, self.raw, self.show = tail_lines, max_bytes, raw, show
+    tail_lines: int
+    max_bytes: int | None
+    raw: bool
+    show: str | None = None
 
 
 def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wanted: Wanted) -> Started:

@@ -5,7 +5,9 @@ run, start and restart.
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
 
 from outlive import limits
 from outlive.answers import sentences
@@ -28,49 +30,37 @@ from outlive.system.waiting import Cancelled
 _LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a job without a terminal
 
 
+class Asked(NamedTuple):
+    """When a call that starts a job is answered, and how much output the answer shows: `WAITING` and `SHOWN` of
+    verbs/shared_args.py."""
+
+    yield_ms: int
+    until: Sequence[object] = ()
+    background: bool = False
+    wait: bool = False
+    follow: bool = False
+    propagate: bool = False
+    wait_poll_ms: int | None = None
+    tail_lines: int = 0
+    max_bytes: int | None = None
+    raw: bool = False
+    show: str | None = None
+
+
 class StartCall:
-    """A call that starts a job, which its caller has planned. When it is answered, and how much output
-    the answer shows, say `WAITING` and `SHOWN` of verbs/shared_args.py."""
+    """A call that starts a job, which its caller has planned."""
 
-    NAMES = (
-        "until",
-        "yield_ms",
-        "background",
-        "wait",
-        "follow",
-        "propagate",
-        "wait_poll_ms",
-        "tail_lines",
-        "max_bytes",
-        "raw",
-        "show",
-    )
-
-    def __init__(
-        self,
-        *,
-        yield_ms: int,
-        until: list[object] | tuple[object, ...] = (),
-        background: bool = False,
-        wait: bool = False,
-        follow: bool = False,
-        propagate: bool = False,
-        wait_poll_ms: int | None = None,
-        tail_lines: int = 0,
-        max_bytes: int | None = None,
-        raw: bool = False,
-        show: str | None = None,
-    ) -> None:
+    def __init__(self, asked: Asked) -> None:
         self.began = time.monotonic()
-        if until:
-            from outlive.jobs.conditions.of_start import Until  # late: 6 ms, and few starts name a condition
+        if asked.until:
+            from outlive.jobs.conditions.job_wait import Until  # late: 6 ms, and few starts name a condition
 
-            self.until: Until | None = Until(until, stop_at_prompts=not wait)
+            self.until: Until | None = Until(asked.until, stop_at_prompts=not asked.wait)
         else:
             self.until = None
-        patience_ms = limits.BACKGROUND_LOOK_MS if background and not until else yield_ms
-        self.deadline = None if wait else self.began + patience_ms / 1000
-        self.wanted = answer.Wanted(tail_lines, max_bytes, raw, show)
+        patience_ms = limits.BACKGROUND_LOOK_MS if asked.background and not asked.until else asked.yield_ms
+        self.deadline = None if asked.wait else self.began + patience_ms / 1000
+        self.wanted = answer.Wanted(asked.tail_lines, asked.max_bytes, asked.raw, asked.show)
 
     @property
     def is_due(self) -> bool:
@@ -94,7 +84,7 @@ class StartCall:
     @classmethod
     def taken_from(cls, args: dict[str, Any]) -> StartCall:
         """Take the values out of the arguments of a call."""
-        return cls(**{name: args.pop(name) for name in cls.NAMES if name in args})
+        return cls(Asked(**{name: args.pop(name) for name in Asked._fields if name in args}))
 
     # --- from the plan to the answer ---
 
@@ -165,16 +155,18 @@ class StartCall:
             made = self._answer_on_condition(ctx, job)
             made.hint = sentences(hint, made.hint)
             return made
-        control = ControlClient(job, output=False, sock=sock)
         looks = [self.began + after for after in _LOOKS_S]
         asks: str | None = None
-        try:
+        # Closed after the answer is made: a supervisor that is heard does not sync the directory that is read here
+        with closing(ControlClient(job, output=False, sock=sock)) as control:
             while True:
                 inspection = adoption.inspect_and_adopt(ctx, job)
                 if inspection.state.finished or (self.deadline is not None and time.monotonic() >= self.deadline):
                     break
-                if self.deadline is not None and _waits_for_input(inspection, job):
-                    break  # nothing happens until its question is answered
+                if self.deadline is not None and inspection.state.waiting:
+                    with Output(job) as output:
+                        if job_answer.waiting(inspection, output).waiting_for_input:
+                            break  # nothing happens until its question is answered
                 if looks and self.deadline is not None and time.monotonic() >= looks[0]:
                     looks.pop(0)
                     asks = _wants_person(inspection, job)
@@ -182,8 +174,6 @@ class StartCall:
                         break
                 control.pause(min([self.deadline, *looks[:1]]) if self.deadline is not None else None)
             made = answer.made(ctx, inspection, job, began=self.began, wanted=self.wanted)
-        finally:
-            control.close()  # not before: a supervisor that is heard does not sync the directory that is read here
         made.hint = sentences(hint, asks or made.hint)
         return made
 
@@ -205,10 +195,3 @@ def _wants_person(inspection: Inspection, job: JobDir) -> str | None:
     from outlive.jobs.diagnosis import silence  # late: 2 ms of a start, and most calls have ended before the first look
 
     return silence.of_person(inspection, job)
-
-
-def _waits_for_input(inspection: Inspection, job: JobDir) -> bool:
-    if not inspection.state.waiting:
-        return False
-    with Output(job) as output:
-        return job_answer.waiting(inspection, output).waiting_for_input

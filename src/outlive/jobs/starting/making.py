@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
 from outlive import fastjson, limits
 from outlive.core.env_files import read_env_files
@@ -25,7 +26,7 @@ from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request, of_caller
 from outlive.system import fault_points, fds, process
-from outlive.system.fds import socket
+from outlive.system.fds import Closing, socket
 from outlive.system.waiting import pause
 
 _ANEW_S = 0.005  # between two looks at a start that a guardian makes again
@@ -81,11 +82,8 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
 
 def _write_new(job: JobDir, name: str, data: bytes) -> None:
     """Write a file in a directory that is not visible yet, so it needs no rename."""
-    fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
-    try:
+    with Closing(job.open_file(name, os.O_WRONLY | os.O_CREAT)) as fd:
         fds.write_all(fd, data)
-    finally:
-        os.close(fd)
 
 
 def begin(
@@ -106,14 +104,14 @@ def begin(
         host = engines.host_of(ctx.config, definition.host)
         reporter: socket.socket | None = host.engine.submit(ctx, host, job, plan, locks)
         return reporter
-    inherited = _inherited(ctx, definition)
+    inherited = boundary.inherited(definition, ctx.env)
     request = Request(
         root=ctx.store.path,
         job_id=definition.job_id,
         definition=definition,
         environment=inherited,
-        overrides=plan.overrides | _for_stages(definition, {**inherited, **plan.overrides}),
-        masked=_masked(ctx, plan) if definition.mask else [],
+        overrides=plan.overrides | stages.variables(definition, {**inherited, **plan.overrides}),
+        masked=masked_lines(definition.mask, {**ctx.env, **plan.overrides}),
         umask=process.umask(),
         awaited=awaited,
         created=created,
@@ -135,7 +133,8 @@ def begin(
         locks.are_given = True
         (scope or ctx.launcher).send(sent)
         fault_points.at("send_done")
-        _make_logs(job)
+        with suppress(OSError):  # while the supervisor wakes up, which makes them or reports why it cannot
+            job.make_logs()
     except OSError as error:
         if here is not None:
             here.close()
@@ -149,31 +148,6 @@ def begin(
             if fd is not None and fd >= 0:
                 os.close(fd)
     return here
-
-
-def _for_stages(definition: Definition, environment: dict[str, str]) -> dict[str, str]:
-    if definition.shell is None or "|" not in definition.command[0]:
-        return {}
-    return stages.variables(definition, environment)
-
-
-def _make_logs(job: JobDir) -> None:
-    """Make the files of the output while the supervisor wakes up, which makes those that are missing
-    or reports why it cannot."""
-    try:
-        job.make_logs()
-    except OSError:
-        return
-
-
-def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
-    if definition.sandbox is None:
-        return ctx.env
-    return boundary.inherited(definition, ctx.env)
-
-
-def _masked(ctx: Context, plan: Plan) -> list[str]:
-    return masked_lines(plan.definition.mask, {**ctx.env, **plan.overrides})
 
 
 def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
@@ -240,7 +214,7 @@ def plan_of_created(ctx: Context, job: JobDir) -> Plan:
     check = definition_module.reading_in(definition.sandbox)
     overrides = {**read_env_files(definition.env_files, check), **definition.env}
     stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path, check)
-    return definition_module.Plan(definition, overrides, stdin_data=stdin_data(job), stdin_fd=stdin_fd)
+    return Plan(definition, overrides, stdin_data=stdin_data(job), stdin_fd=stdin_fd)
 
 
 def stdin_data(job: JobDir) -> bytes | None:

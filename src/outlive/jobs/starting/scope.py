@@ -1,4 +1,4 @@
-"""A transient systemd scope for a job, from which its supervisor is launched. Imported only for jobs that get one."""
+"""A transient systemd scope for a job, from which its supervisor is launched."""
 
 from __future__ import annotations
 
@@ -14,15 +14,21 @@ from outlive.system.waiting import pause
 
 
 def entered(ctx: Context, definition: Definition) -> Launcher | None:
-    """Return a launcher in a scope of the job's own; None where it needs none. Errors: launch_failed; then nothing was started."""
-    return _entered(ctx, definition.job_id) if definition.systemd_scope else _entered_for_limits(ctx, definition)
+    """Return a launcher in a scope of the job's own, which is a control group that systemd delegates; None where it needs
+    none, or where none can be had for its limits: the answer then says what is not limited. Errors: launch_failed; then
+    nothing was started."""
+    if definition.systemd_scope:
+        return _entered(ctx, definition.job_id)
+    asked = {} if definition.resources is None else definition.resources.to_dict()
+    if definition.host is not None or not job_group.needs_scope(asked):
+        return None
+    try:
+        return _entered(ctx, definition.job_id)
+    except OutliveError:
+        return None
 
 
 def _entered(ctx: Context, job_id: str) -> Launcher:
-    """Make a systemd scope for the job and return a launcher in it.
-
-    Errors: launch_failed; then nothing was started.
-    """
     launcher: Launcher | None = None
     deadline = time.monotonic() + limits.LAUNCH_S
     try:
@@ -38,19 +44,6 @@ def _entered(ctx: Context, job_id: str) -> Launcher:
             raise OutliveError("launch_failed", f"{error}; nothing was run", hint=_without_scope(ctx)) from error
         raise
     return launcher
-
-
-def _entered_for_limits(ctx: Context, definition: Definition) -> Launcher | None:
-    """Return a launcher in a scope, which is a control group that systemd delegates; None where the
-    limits of the job need none, or where none can be had: the answer then says what is not limited.
-    """
-    asked = {} if definition.resources is None else definition.resources.to_dict()
-    if definition.host is not None or not job_group.needs_scope(asked):
-        return None
-    try:
-        return _entered(ctx, definition.job_id)
-    except OutliveError:
-        return None
 
 
 def _without_scope(ctx: Context) -> str:

@@ -18,9 +18,9 @@ from starlette.types import Receive, Scope, Send
 from outlive import limits
 from outlive.mcp import private_parts
 from outlive.mcp.http.allowed_hosts import AllowedHosts
-from outlive.mcp.http.auth import MESSAGES, RequestChecks
-from outlive.mcp.http.delivery import Posts, SseDeliveries
-from outlive.mcp.http.quotas import CallsAtOnce
+from outlive.mcp.http.auth import RequestChecks
+from outlive.mcp.http.delivery import OfStream, Posts, with_stream
+from outlive.mcp.http.quotas import MESSAGES, CallsAtOnce
 from outlive.mcp.http.refusal import refused
 from outlive.mcp.http.sessions import Sessions
 from outlive.mcp.own_code import OwnCode
@@ -44,7 +44,7 @@ def app(
     each session that ends. `log` and `verbose`: see `RequestChecks`."""
     # RequestChecks does both checks, and knows more about where a connection came in
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    server.middleware += [CallsAtOnce(MESSAGES), OwnCode(log)]
+    server.middleware += [CallsAtOnce(), OwnCode(log)]
     sse = _Sse(server, checked)
     stream = Route(SSE, sse.stream, methods=["GET"])
     private_parts.serve_get_only(stream)
@@ -82,13 +82,13 @@ class _Sse:
 
     def __init__(self, server: Server[TaskGroup], checked: TransportSecuritySettings) -> None:
         self._server = server
-        self._deliveries = SseDeliveries()
+        self._streams: dict[str, OfStream] = {}  # by session
         self._transport = SseServerTransport(
             MESSAGES, security_settings=checked, max_request_body_size=limits.HTTP_BODY_BYTES
         )
 
     async def stream(self, request: Request) -> Response:
-        stream = self._deliveries.stream(private_parts.send_of(request))
+        stream = OfStream(private_parts.send_of(request), self._streams)
         try:
             async with self._transport.connect_sse(request.scope, request.receive, stream.send) as (read, write):
                 await self._server.run(read, write, self._server.create_initialization_options())
@@ -97,4 +97,4 @@ class _Sse:
         return Response()  # the stream was the answer; starlette requires one all the same
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._transport.handle_post_message(self._deliveries.with_stream(scope), receive, send)
+        await self._transport.handle_post_message(with_stream(scope, self._streams), receive, send)

@@ -17,13 +17,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlive.errors import OutliveError
 from outlive.mcp.http.allowed_hosts import AllowedHosts, fault_of, local_address
-from outlive.mcp.http.quotas import TokenQuotas
+from outlive.mcp.http.quotas import MESSAGES, TokenQuotas
 from outlive.mcp.http.refusal import refused
 from outlive.store.tokens import Tokens
 
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _MISDIRECTED = 421
-MESSAGES = "/messages"  # clients of SSE post here; that protocol puts their session into the URL
 
 
 class Admission(AccessToken):

@@ -90,24 +90,9 @@ class _OfAnswer:
             then(written)
 
 
-class SseDeliveries:
-    """The deliveries of the streams of protocol 2024-11-05, by session: all its answers come on one stream."""
-
-    def __init__(self) -> None:
-        self._streams: dict[str, OfStream] = {}
-
-    def stream(self, send: Send) -> OfStream:
-        return OfStream(send, self._streams)
-
-    def with_stream(self, scope: Scope) -> Scope:
-        """Return the scope of a POST with the delivery of the stream that its answer comes on."""
-        (session,) = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("session_id", [""])[:1]
-        streams = self._streams.get(session)
-        return scope if streams is None else with_delivery(scope, streams)
-
-
 class OfStream:
-    """The deliveries of one stream. `send` is the ASGI function that it is written with."""
+    """The deliveries of one stream of protocol 2024-11-05, on which all answers of a session come. `send` is the ASGI
+    function that it is written with; `streams` are all of them, by session."""
 
     def __init__(self, send: Send, streams: dict[str, OfStream]) -> None:
         self._send = send
@@ -143,3 +128,10 @@ class OfStream:
         waiting, self._waiting = self._waiting, {}
         for then in waiting.values():
             then(False)
+
+
+def with_stream(scope: Scope, streams: Mapping[str, OfStream]) -> Scope:
+    """Return the scope of a POST with the delivery of the stream that its answer comes on."""
+    (session,) = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("session_id", [""])[:1]
+    stream = streams.get(session)
+    return scope if stream is None else with_delivery(scope, stream)

@@ -66,7 +66,8 @@ def listen(wanted: Address) -> socket.socket:
         host = wanted.host or "127.0.0.1"
         where = socket.getaddrinfo(host, wanted.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         family, address = where[0], where[4]
-        if not (_is_this_machine(str(address[0])) or wanted.certfile or wanted.plaintext):
+        is_here = ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback
+        if not (is_here or wanted.certfile or wanted.plaintext):
             raise invalid(
                 "host",
                 f"{host} can be reached from other machines, and tokens would cross the network in plain text",
@@ -116,10 +117,6 @@ def _is_abandoned(path: str) -> bool:
         except ConnectionRefusedError:
             return True
     return False
-
-
-def _is_this_machine(address: str) -> bool:
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
 def more_files() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import anyio
 import anyio.lowlevel
@@ -24,6 +25,7 @@ from outlive.store.tokens import Tokens
 
 # In the scope of a request: the cancel scopes of its calls
 _CALLS = "outlive.calls"
+MESSAGES = "/messages"  # clients of SSE post here; that protocol puts their session into the URL
 _PEERS = 1_000  # addresses with wrong tokens that are remembered
 
 
@@ -55,7 +57,7 @@ class TokenQuotas:
         self._log = log
         self._peers: OrderedDict[str, RateLimit] = OrderedDict()
         self._rates: dict[str, RateLimit] = {}
-        self._open: dict[str, int] = {}
+        self._open: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         user = scope.get("user")
@@ -67,17 +69,12 @@ class TokenQuotas:
         room_s = self._rates.setdefault(token, RateLimit(limits.HTTP_RATE)).take()
         if room_s:
             await refused(429, "Too many requests.", retry_s=room_s)(scope, receive, send)
-        elif self._open.get(token, 0) >= limits.HTTP_CALLS or sum(self._open.values()) >= limits.HTTP_STREAMS:
+        elif self._open[token] >= limits.HTTP_CALLS or self._open.total() >= limits.HTTP_STREAMS:
             await refused(429, "Too many calls at a time: wait for one to end.", retry_s=1)(scope, receive, send)
         else:
-            self._open[token] = self._open.get(token, 0) + 1
-            call(scope, ADMITTED)
-            try:
+            with _counted(self._open, token):
+                call(scope, ADMITTED)
                 await self._served(token, scope, receive, send)
-            finally:
-                self._open[token] -= 1
-                if not self._open[token]:
-                    del self._open[token]
 
     def _refuse_unauthenticated(self, scope: Scope) -> Response:
         """Return the answer to a request without a valid token. The rate limit makes guessing slow; the text tells a
@@ -147,9 +144,7 @@ class CallsAtOnce:
     more.
     """
 
-    def __init__(self, messages: str) -> None:
-        """`messages` is the path of the requests whose answers come on another stream."""
-        self._messages = messages
+    def __init__(self) -> None:
         self._running: Counter[str] = Counter()
 
     async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
@@ -160,17 +155,23 @@ class CallsAtOnce:
         token: str = request.user.access_token.token
         if self._running[token] >= limits.HTTP_CALLS:
             raise MCPError(types.INTERNAL_ERROR, "Too many calls at a time: wait for one to end.")
-        self._running[token] += 1
-        try:
-            with anyio.CancelScope() as until_gone:
-                if not request.scope["path"].endswith(self._messages):
-                    request.scope[_CALLS].append(until_gone)
-                return await call_next(ctx)
-            raise MCPError(types.INTERNAL_ERROR, "The client is gone.")
-        finally:
-            self._running[token] -= 1
-            if not self._running[token]:
-                del self._running[token]
+        with _counted(self._running, token), anyio.CancelScope() as until_gone:
+            if not request.scope["path"].endswith(MESSAGES):
+                request.scope[_CALLS].append(until_gone)
+            return await call_next(ctx)
+        raise MCPError(types.INTERNAL_ERROR, "The client is gone.")
+
+
+@contextmanager
+def _counted(counts: Counter[str], token: str) -> Iterator[None]:
+    """Count one more of a token during the block."""
+    counts[token] += 1
+    try:
+        yield
+    finally:
+        counts[token] -= 1
+        if not counts[token]:
+            del counts[token]
 
 
 class _TimedExchange:

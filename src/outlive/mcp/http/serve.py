@@ -26,37 +26,7 @@ from outlive.verbs.spec import GlobalOptions
 
 def main(values: dict[str, Any], options: GlobalOptions, beside: Beside | None = None) -> int:
     """Serve until a signal ends the process. Errors: invalid_argument, config_error, io_error, store_unsafe."""
-    return _serve(_checked(values, options, beside))
-
-
-def _checked(values: dict[str, Any], options: GlobalOptions, beside: Beside | None) -> Settings:
-    """Return the arguments, checked against each other and with defaults. Errors: invalid_argument."""
-    for name in ("host", "socket", "allow_host"):
-        given = values[name]
-        if "" in (given if isinstance(given, list) else [given]):
-            raise invalid(name, f"--{name.replace('_', '-')} has an empty value", usage=True)
-    if values["socket"] and (values["host"] or values["port"] is not None):
-        raise invalid("socket", "--socket goes without --host and --port", usage=True)
-    if values["keyfile"] and not values["certfile"]:
-        raise invalid("keyfile", "--keyfile needs --certfile", usage=True)
-    prefix = values["prefix"]
-    if prefix and (not prefix.startswith("/") or prefix.endswith("/") or "?" in prefix or "#" in prefix):
-        raise invalid("prefix", f"not the beginning of a path: {prefix}", hint="For example /outlive.", usage=True)
-    if values["workdir"] and not os.path.isdir(values["workdir"]):
-        raise invalid("workdir", f"not a directory: {values['workdir']}", usage=True)
-    port = limits.SERVE_PORT if values["port"] is None else values["port"]
-    where = {name: values[name] for name in ("host", "socket", "certfile", "plaintext")}
-    names = ("keyfile", "allow_host", "prefix", "workdir", "answers", "stateless")
-    return Settings(
-        address=Address(port=port, **where),
-        tools=offered(values["tools"]),
-        options=options,
-        beside=beside,
-        **{name: values[name] for name in names},
-    )
-
-
-def _serve(settings: Settings) -> int:
+    settings = _checked(values, options, beside)
     first_process.leave_it()
     configuration = config.load(os.environ, settings.options.config)
     for line in configuration.ignored:
@@ -89,6 +59,33 @@ def _serve(settings: Settings) -> int:
         signal.signal(ended_by, signal.SIG_DFL)
         os.kill(os.getpid(), ended_by)
     os._exit(0)  # the interpreter would wait for a thread that walks thousands of files
+
+
+def _checked(values: dict[str, Any], options: GlobalOptions, beside: Beside | None) -> Settings:
+    """Return the arguments, checked against each other and with defaults. Errors: invalid_argument."""
+    for name in ("host", "socket", "allow_host"):
+        given = values[name]
+        if "" in (given if isinstance(given, list) else [given]):
+            raise invalid(name, f"--{name.replace('_', '-')} has an empty value", usage=True)
+    if values["socket"] and (values["host"] or values["port"] is not None):
+        raise invalid("socket", "--socket goes without --host and --port", usage=True)
+    if values["keyfile"] and not values["certfile"]:
+        raise invalid("keyfile", "--keyfile needs --certfile", usage=True)
+    prefix = values["prefix"]
+    if prefix and (not prefix.startswith("/") or prefix.endswith("/") or "?" in prefix or "#" in prefix):
+        raise invalid("prefix", f"not the beginning of a path: {prefix}", hint="For example /outlive.", usage=True)
+    if values["workdir"] and not os.path.isdir(values["workdir"]):
+        raise invalid("workdir", f"not a directory: {values['workdir']}", usage=True)
+    port = limits.SERVE_PORT if values["port"] is None else values["port"]
+    where = {name: values[name] for name in ("host", "socket", "certfile", "plaintext")}
+    names = ("keyfile", "allow_host", "prefix", "workdir", "answers", "stateless")
+    return Settings(
+        address=Address(port=port, **where),
+        tools=offered(values["tools"]),
+        options=options,
+        beside=beside,
+        **{name: values[name] for name in names},
+    )
 
 
 class _Terminated(BaseException):

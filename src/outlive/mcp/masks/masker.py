@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from outlive.mcp.masks import shapes
-from outlive.mcp.masks.values import LEAST_CHARS, Value, longest_first
+from outlive.mcp.masks.values import LEAST_CHARS, Value
 
 _AROUND = " \t\r\"'`…"  # what may stand between the edge of a line and the cut half of a secret
 _MORE = "[... "  # how render/ begins to say how much more there is
@@ -15,7 +15,8 @@ class Masker:
     """Masks the secrets of one answer. `met` are those that were found."""
 
     def __init__(self, values: Iterable[Value], *, shapes: bool) -> None:
-        self._values = longest_first(values)
+        # The longest first: one may be a part of another
+        self._values = sorted(set(values), key=lambda value: (-len(value.text), value))
         self._shapes = shapes
         self.met: set[str] = set()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -70,8 +70,3 @@ def of(env: Mapping[str, str]) -> set[Value]:
             words = {match[1], unquote(match[1])}
             secrets |= {Value(word, name) for word in words if is_secret(word)}
     return secrets
-
-
-def longest_first(values: Iterable[Value]) -> list[Value]:
-    """Return the values in the order in which they are masked: one may be a part of another."""
-    return sorted(set(values), key=lambda value: (-len(value.text), value))

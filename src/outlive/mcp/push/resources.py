@@ -138,7 +138,7 @@ def _resource(job: dict[str, object]) -> types.Resource:
         uri=f"job://{job['job_id']}",
         name=text_of(job, "short_id"),
         title=text_of(job, "name"),
-        description=sentences.entry(job),
+        description=f"{sentences.command_line(job.get('command'))} ({sentences.short_state(job)})",
         mime_type=JSON,
     )
 

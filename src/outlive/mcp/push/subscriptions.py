@@ -169,16 +169,13 @@ class ListenRequests:
                 else:
                     held.append(uri)
             honest = types.SubscriptionFilter(resource_subscriptions=held)
-            return await self._handler(caller)(ctx, params.model_copy(update={"notifications": honest}))
+            if caller.wall not in self._handlers:
+                bus = self._followers.bus(caller)
+                self._handlers[caller.wall] = ListenHandler(bus, max_subscriptions=limits.FOLLOWED_RESOURCES)
+            return await self._handlers[caller.wall](ctx, params.model_copy(update={"notifications": honest}))
         finally:
             for uri in held:
                 self._followers.release(uri, caller)
-
-    def _handler(self, caller: Caller) -> ListenHandler:
-        if caller.wall not in self._handlers:
-            bus = self._followers.bus(caller)
-            self._handlers[caller.wall] = ListenHandler(bus, max_subscriptions=limits.FOLLOWED_RESOURCES)
-        return self._handlers[caller.wall]
 
 
 class _Subscription:

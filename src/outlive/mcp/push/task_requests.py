@@ -36,7 +36,8 @@ def is_task(ctx: Request, arguments: Mapping[str, object], answer: Mapping[str, 
         return False
     if exec_alone:
         return True
-    if _in_background(arguments) and not wakes(ctx):
+    # The call has checked that the value can be read
+    if _BOOL.validate_python(_has(arguments, "background") or False) and not wakes(ctx):
         return False
     # With `until` the call was a task, and this is its answer
     return can_ask(ctx) if pending else not _has(arguments, "until")
@@ -79,8 +80,3 @@ def wakes(ctx: Request) -> bool:
 def _has(arguments: Mapping[str, object], wanted: str) -> object:
     """Return the value of an argument, in any spelling; None if it is not given."""
     return next((value for name, value in arguments.items() if fold(name) == wanted and value), None)
-
-
-def _in_background(arguments: Mapping[str, object]) -> bool:
-    """Return the argument `background`. The call has checked that its value can be read."""
-    return _BOOL.validate_python(_has(arguments, "background") or False)

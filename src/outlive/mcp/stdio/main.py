@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from outlive import config
-from outlive.mcp.stdio.session import Session, Settings
+from outlive.mcp.stdio.session import Session, Settings, log
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
 from outlive.system import pid1
@@ -27,7 +27,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
     settings = Settings(offered(values["tools"]), options.root, **{name: values[name] for name in names})
     configuration = config.load(os.environ, options.config)
     for line in configuration.ignored:
-        sys.stderr.write(f"outlive mcp: {line}\n")
+        log(line)
     pid1.leave_it()
     # Until the first request nothing needs a clean-up
     for number in Session.ENDING:

@@ -11,9 +11,9 @@ from mcp.server.lowlevel import Server
 
 from outlive import verbs
 from outlive.mcp import introduction, server, threads
-from outlive.mcp.own_code import OwnCode, log_to_stderr
+from outlive.mcp.own_code import OwnCode
 from outlive.mcp.stdio import transport
-from outlive.mcp.stdio.session import Session
+from outlive.mcp.stdio.session import Session, log
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import RUN, process_verbs
 from outlive.system import host_process
@@ -22,7 +22,7 @@ from outlive.system import host_process
 def serve(session: Session) -> None:
     """Serve until the client closes the connection."""
     calls, built = build(session)
-    built.middleware.append(OwnCode(log_to_stderr))
+    built.middleware.append(OwnCode(log))
     try:
         anyio.run(_serve_until_signalled, built, calls, session)
     except* (BrokenPipeError, ConnectionResetError):

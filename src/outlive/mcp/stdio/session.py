@@ -27,7 +27,7 @@ from outlive.mcp.job_environment import JobEnvironment, job_directory
 from outlive.mcp.stdio import first_answers
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools import listing, offer
-from outlive.mcp.tools.offer import EXEC, PROCESS
+from outlive.mcp.tools.offer import PROCESS
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
 from outlive.system.signals import signal
@@ -37,6 +37,11 @@ _MANY = 100  # requests that wait for the SDK; a client that sends so many has a
 _MANY_BYTES = 1_048_576  # of them
 _FEW_JOBS = 1000  # so many are read in a tenth of a second
 _QUIET_MS = 1000  # a client that shook hands and then asks nothing for so long waits for nothing
+
+
+def log(line: str) -> None:
+    sys.stderr.write(f"outlive mcp: {line}\n")
+    sys.stderr.flush()
 
 
 class Settings(NamedTuple):
@@ -60,12 +65,7 @@ class Session:
         self.wire = wire
         self.launcher: Launcher | None = None  # None until `prepare`
         self.environment: JobEnvironment | None = None
-        about = Introduction(
-            exec_alone=PROCESS not in settings.tools,
-            process_alone=EXEC not in settings.tools,
-            channel=settings.channel,
-            workdir_required=in_plugin(os.environ),
-        )
+        about = Introduction(settings.tools, channel=settings.channel, workdir_required=in_plugin(os.environ))
         self.front = first_answers.FirstAnswers(about, self._tools)
 
     def serve_first(self) -> bool:
@@ -123,7 +123,7 @@ class Session:
 
     def refuse(self, message: str) -> None:
         """Answer every further request with this error, until the client closes the connection."""
-        sys.stderr.write(f"outlive mcp: {message}\n")
+        log(message)
         while True:
             for line in self.wire.lines:
                 self.wire.write(self.front.to(line) or first_answers.refusal(line, message))

@@ -209,12 +209,11 @@ class Calls:
         tool: str,
         given: Mapping[str, object],
         caller: Caller,
-        around: Around | None = None,
+        around: Around = Around(),
         *,
         handle: bool = False,
     ) -> dict[str, object]:
         """Return the full envelope of a call. Errors: OutliveError, and any exception of a faulty action."""
-        around = around or Around()
         verb, args = self.tools.read(tool, given, handle=handle)
         report: dict[str, int] = {}
         if around.begun is not None:

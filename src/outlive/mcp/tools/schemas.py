@@ -78,7 +78,7 @@ def of_actions(
     for action, verb in verbs.items():
         for arg in listed(verb, config, limited):
             if _alike(arg) not in known:
-                text = _shown(arg, _sentence(arg.help))
+                text = _sentence(arg.help) if arg.mcp_help is None else arg.mcp_help
                 begins = told.get((arg.mcp, arg.kind))  # the same, and more
                 if begins and text.startswith(begins):
                     text = text.replace(begins, _AS_IN_EXEC, 1)
@@ -132,10 +132,6 @@ def _written(arg: Arg, default: object) -> str:
 
 def _sentence_of(arg: Arg) -> str:
     return whole(arg.help) if arg.mcp_help is None else arg.mcp_help[:1].upper() + arg.mcp_help[1:]
-
-
-def _shown(arg: Arg, text: str) -> str:
-    return text if arg.mcp_help is None else arg.mcp_help
 
 
 def whole(text: str) -> str:

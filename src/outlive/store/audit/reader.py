@@ -8,6 +8,7 @@ import os
 from outlive.annotations import Iterator
 from outlive.store.audit.record import BEGINNING, END, NAME
 from outlive.store.audit.rotation import old_files
+from outlive.system.fds import Closing
 
 _BLOCK = 262_144
 
@@ -55,7 +56,7 @@ def _lines(path: str) -> Iterator[bytes]:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return
-    try:
+    with Closing(fd):
         at, rest = os.fstat(fd).st_size, b""
         while at > 0:
             start = max(0, at - _BLOCK)
@@ -63,5 +64,3 @@ def _lines(path: str) -> Iterator[bytes]:
             yield from reversed(lines)
             at, rest = start, first
         yield rest
-    finally:
-        os.close(fd)

@@ -7,6 +7,8 @@ import os
 import time
 from contextlib import suppress
 
+from outlive.system.fds import Closing
+
 _LOCK = ".audit.lock"
 _PREFIX, _SUFFIX = "audit-", ".ndjson"
 
@@ -16,16 +18,14 @@ def rotate(path: str, max_bytes: int, files: int) -> None:
     just now, or an error, leaves the file as it is: a line too many is better than one too few."""
     directory = os.path.dirname(path)
     with suppress(OSError):
-        lock = os.open(os.path.join(directory, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        with Closing(os.open(os.path.join(directory, _LOCK), flags, 0o600)) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # It may be a new one by now. Half of the size: the line that comes may be a long one
             if os.stat(path, follow_symlinks=False).st_size > max_bytes // 2:
                 os.rename(path, os.path.join(directory, f"{_PREFIX}{time.time_ns():020}{_SUFFIX}"))
             for name in old_files(directory)[max(0, files - 1) :]:
                 os.unlink(os.path.join(directory, name))
-        finally:
-            os.close(lock)
 
 
 def old_files(directory: str) -> list[str]:

@@ -14,7 +14,7 @@ import time
 
 from outlive.core.bounds import Bounds
 from outlive.core.ids import id_time_ms
-from outlive.core.records import AuditTarget, State
+from outlive.core.records import AuditTarget
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.store.cleanup import delete, disk_use, due
@@ -136,10 +136,16 @@ class _Survey:
         try:
             with JobDir.open(self._store, job_id) as job:
                 size = disk_use.of_job(job) if self._sizes else 0
-                state = _final(self._store, job)
+                state = job.read_state()
+                if state is None or not state.finished:  # it may have been running when the machine went down
+                    state = inspect.inspect_job(self._store, job).state
                 foreign = self._share and inspect.is_foreign(job.read_meta(), state)
-                at = _ended_at(state)
-                if at is not None and _is_needed(self._store, job):
+                stamp = state.finished_at or state.updated_at
+                at = seconds_of(stamp) if state.finished and stamp else None
+                if at is not None and (
+                    job.is_supervised()  # processes of it still run
+                    or completion.is_end_unreported(self._store, job, job.read_meta())
+                ):
                     at = None
         # A link, damaged, deleted meanwhile, or of a newer version
         except (OSError, OutliveError, ValueError):
@@ -155,21 +161,3 @@ class _Survey:
         are the share of the file system; None where the store is below it."""
         share = None if limit is None else Share(limit, self._kept_bytes, int(limit * _TARGET))
         return surplus(self._ended, bounds, now=self._now, other_bytes=self._other_bytes, share=share)
-
-
-def _final(store: Store, job: JobDir) -> State:
-    """Return the state of a job, which may have been running when the machine went down."""
-    state = job.read_state()
-    return inspect.inspect_job(store, job).state if state is None or not state.finished else state
-
-
-def _ended_at(state: State) -> float | None:
-    """Return when a job ended (Unix seconds); None if it has not, or if that is not known."""
-    stamp = state.finished_at or state.updated_at
-    return seconds_of(stamp) if state.finished and stamp else None
-
-
-def _is_needed(store: Store, job: JobDir) -> bool:
-    """Return whether processes of the job still run, or its sinks are still to be notified of the
-    end."""
-    return job.is_supervised() or completion.is_end_unreported(store, job, job.read_meta())

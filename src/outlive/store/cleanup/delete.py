@@ -16,8 +16,7 @@ from outlive.store.inbox import forget_removed
 from outlive.store.job_dir import BYTES, LOCK, SUPERVISOR_BYTE, JobDir
 from outlive.store.root import TEMPORARY, Store, trash_name
 from outlive.system import fault_points, locks
-
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+from outlive.system.fds import DIRECTORY, Closing
 
 
 def delete(store: Store, job: JobDir, size: int | None = None, note: Callable[[int], None] | None = None) -> int:
@@ -84,7 +83,7 @@ def _abandoned(store: Store, name: str) -> bool:
         status = os.stat(name, dir_fd=store.fd, follow_symlinks=False)
         if time.time() - status.st_mtime < limits.TMP_AGE_S:
             return False
-        fd = os.open(name, _DIRECTORY, dir_fd=store.fd)
+        fd = os.open(name, DIRECTORY, dir_fd=store.fd)
     except OSError:
         return False
     with JobDir(store.path, name, fd) as job:
@@ -105,7 +104,7 @@ def remove_tree(parent_fd: int, name: str) -> bool:
     so a path that is swapped for a link meanwhile changes nothing.
     """
     try:
-        fd = os.open(name, _DIRECTORY, dir_fd=parent_fd)
+        fd = os.open(name, DIRECTORY, dir_fd=parent_fd)
     except FileNotFoundError:
         return False
     except OSError as error:
@@ -113,10 +112,8 @@ def remove_tree(parent_fd: int, name: str) -> bool:
             raise
         os.unlink(name, dir_fd=parent_fd)
         return True
-    try:
+    with Closing(fd):
         _remove(parent_fd, name, fd)
-    finally:
-        os.close(fd)
     return True
 
 
@@ -142,11 +139,8 @@ def _empty(fd: int) -> None:
 
 
 def _delete_directory(fd: int, name: str) -> None:
-    inner = os.open(name, _DIRECTORY, dir_fd=fd)
-    try:
+    with Closing(os.open(name, DIRECTORY, dir_fd=fd)) as inner:
         if os.fstat(inner).st_dev != os.fstat(fd).st_dev:
             raise OSError(f"{name} is on another file system")
         _empty(inner)
-    finally:
-        os.close(inner)
     os.rmdir(name, dir_fd=fd)

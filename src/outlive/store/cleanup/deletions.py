@@ -57,7 +57,8 @@ class Deletions:
         with self._appending, suppress(OSError):  # full, or another kind of file in its place
             self._append(fastjson.dumps(entry).encode() + b"\n")
         if self._audit is not None:
-            self._record(self._audit, job_id, bound)
+            with suppress(OSError):
+                record.append(self._audit, "gc", job_id=job_id, root=self._store.path, rule=f"[gc] {bound}")
 
     def _append(self, line: bytes) -> None:
         """Append with one write(2), since several processes may be at it, and what is held with it."""
@@ -90,12 +91,6 @@ class Deletions:
 
     def _opened(self) -> int:
         return atomic_file.open_regular(self._store.fd, DELETED, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-
-    def _record(self, target: AuditTarget, job_id: str, bound: str) -> None:
-        try:
-            record.append(target, "gc", job_id=job_id, root=self._store.path, rule=f"[gc] {bound}")
-        except OSError:
-            return
 
 
 def entries(store: Store) -> Iterator[dict[str, Any]]:

@@ -7,8 +7,7 @@ import os
 from outlive.annotations import Iterable
 from outlive.errors import OutliveError
 from outlive.store.job_dir import IO, SEEN, JobDir
-
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+from outlive.system.fds import DIRECTORY, Closing
 
 
 def of_job(job: JobDir) -> int:
@@ -17,13 +16,11 @@ def of_job(job: JobDir) -> int:
     for name in inner:
         if name in (IO, SEEN):
             try:
-                fd = os.open(name, _DIRECTORY, dir_fd=job.fd)
+                fd = os.open(name, DIRECTORY, dir_fd=job.fd)
             except OSError:
                 continue
-            try:
+            with Closing(fd):
                 total += _bytes_in(fd)[0]
-            finally:
-                os.close(fd)
     return total
 
 
@@ -32,7 +29,7 @@ def of_jobs(path: str, root: int, ids: Iterable[str]) -> int:
     total = 0
     for job_id in ids:
         try:
-            fd = os.open(job_id, _DIRECTORY, dir_fd=root)
+            fd = os.open(job_id, DIRECTORY, dir_fd=root)
             with JobDir(path, job_id, fd) as job:
                 total += of_job(job)
         except (OSError, OutliveError):  # a link, or deleted meanwhile

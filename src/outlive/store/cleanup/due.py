@@ -15,6 +15,7 @@ import time
 from outlive.core.bounds import Bounds
 from outlive.core.ids import only_ids
 from outlive.store.cleanup import disk_use
+from outlive.system.fds import DIRECTORY, Closing, names_in
 
 COLLECTED = ".collected"
 AGE_EVERY_S = 3_600.0  # seconds between two collections where only the age is bounded
@@ -23,14 +24,11 @@ EVERY_S = 60.0  # where the number, the bytes or the share are bounded, because 
 _WORTH = 100
 _SMALL_JOBS = 64  # a store with no more is measured within milliseconds
 _FILE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Last:
     """What `.collected` says. `at`: when the other bounds than the share were last enforced, 0 if
     never. `measured_at` 0: never."""
-
-    __slots__ = ("at", "cut_short", "is_new", "measured_at", "took_ms", "used_bytes")
 
     def __init__(self, fd: int) -> None:
         """Errors: OSError."""
@@ -49,10 +47,8 @@ class Last:
             fd = os.open(COLLECTED, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=root)
         except OSError:
             return None
-        try:
+        with Closing(fd):
             return cls(fd)
-        finally:
-            os.close(fd)
 
     def write(self, fd: int) -> None:
         """Write this into the locked file. Errors: OSError."""
@@ -94,14 +90,13 @@ def is_due(root: int, last: Last | None, bounds: Bounds, now: float) -> bool:
 def look(path: str, bounds: Bounds) -> bool:
     """Return whether automatic gc is to be run in this root. A small store is measured here:
     most are far below their share, and that is written down. Errors: OSError."""
-    root = os.open(path, _DIRECTORY)
-    try:
+    with Closing(os.open(path, DIRECTORY)) as root:
         if os.fstat(root).st_uid != os.geteuid() or not is_due(root, Last.of_root(root), bounds, time.time()):
             return False
         if bounds.has_others:
             return True
         began = time.monotonic()
-        ids = only_ids(_names(root))
+        ids = only_ids(names_in(root))
         limit = share(root, bounds.max_percent)
         if limit is None:
             return False
@@ -112,26 +107,14 @@ def look(path: str, bounds: Bounds) -> bool:
             return True
         _note(root, used, began)
         return False
-    finally:
-        os.close(root)
-
-
-def _names(root: int) -> list[str]:
-    fd = os.open(".", _DIRECTORY, dir_fd=root)
-    try:
-        return os.listdir(fd)
-    finally:
-        os.close(fd)
 
 
 def _note(root: int, used: int, began: float) -> None:
-    fd = os.open(COLLECTED, _FILE, 0o600, dir_fd=root)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with Closing(os.open(COLLECTED, _FILE, 0o600, dir_fd=root)) as fd:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # another process is at it
+            return
         last = Last(fd)
         last.measured(used, began)
         last.write(fd)
-    except BlockingIOError:  # another process is at it
-        return
-    finally:
-        os.close(fd)

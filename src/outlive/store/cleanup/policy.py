@@ -33,8 +33,6 @@ class Share:
     """The bytes that the jobs of this machine may take. `kept_bytes`: what those of them take that
     cannot be deleted. Above `limit_bytes` old jobs are deleted until `target_bytes` are left."""
 
-    __slots__ = ("kept_bytes", "limit_bytes", "target_bytes")
-
     def __init__(self, limit_bytes: int, kept_bytes: int, target_bytes: int | None = None) -> None:
         self.limit_bytes = limit_bytes
         self.kept_bytes = kept_bytes

@@ -27,8 +27,6 @@ class Inspection:
     in the memory of the supervisor alone.
     """
 
-    __slots__ = ("damage", "definition", "elsewhere", "just_ended", "orphaned", "state", "supervised", "unwritten")
-
     def __init__(
         self,
         definition: Definition,

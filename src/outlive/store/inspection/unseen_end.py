@@ -51,7 +51,8 @@ def _judge(job: JobDir, definition: Definition, state: State) -> tuple[str, str]
     """Return the reason and a sentence, or None if the command still runs."""
     if state.boot_id and state.boot_id != process.boot_id():
         return "reboot", REBOOT
-    if state.boot_id is None and _is_of_former_boot(definition):
+    made_in = None if definition.machine is None else definition.machine.boot_id
+    if state.boot_id is None and made_in and made_in != process.boot_id():  # a power cut took its state
         return "reboot", REBOOT_AT_START
     if state.pid is None and state.phase != "spawning":
         return ("lost", GONE) if job.log_size(0) or job.log_size(1) else ("launch", NEVER)
@@ -63,13 +64,6 @@ def _judge(job: JobDir, definition: Definition, state: State) -> tuple[str, str]
     if state.pid is None:
         return "lost", (failed or "its supervisor was killed") + MAYBE
     return "lost", (failed or "its supervisor and its guardian were killed") + LOST + _with_what(state)
-
-
-def _is_of_former_boot(definition: Definition) -> bool:
-    """Return whether a job was made in a former boot: where a job left no state, a power cut took
-    it."""
-    made_in = "" if definition.machine is None else definition.machine.boot_id
-    return bool(made_in) and made_in != process.boot_id()
 
 
 def _with_what(state: State) -> str:

@@ -15,6 +15,7 @@ import struct
 import time
 
 from outlive.store.job_dir import MISSING, JobDir
+from outlive.system.fds import Closing
 
 Spans = list[tuple[int, int]]
 
@@ -24,12 +25,9 @@ _MOST = 4096  # records that are read
 
 def record(job: JobDir, stream: int, start: int, stop: int) -> None:
     """Write down that bytes [start, stop) of one log are missing. Errors: OSError."""
-    fd = job.open_file(MISSING, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    try:
+    with Closing(job.open_file(MISSING, os.O_WRONLY | os.O_CREAT | os.O_APPEND)) as fd:
         os.write(fd, _RECORD.pack(stream, start, stop, time.time_ns()))
         os.fdatasync(fd)
-    finally:
-        os.close(fd)
 
 
 def read(job: JobDir) -> tuple[Spans, Spans]:
@@ -39,10 +37,8 @@ def read(job: JobDir) -> tuple[Spans, Spans]:
         fd = job.open_file(MISSING)
     except OSError:
         return spans
-    try:
+    with Closing(fd):
         data = os.pread(fd, _MOST * _RECORD.size, 0)
-    finally:
-        os.close(fd)
     for at in range(0, len(data) - _RECORD.size + 1, _RECORD.size):
         stream, start, stop, _ = _RECORD.unpack_from(data, at)
         if stream in (0, 1) and start < stop:

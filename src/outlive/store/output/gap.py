@@ -71,8 +71,6 @@ class Gap:
     """One gap in four coordinate systems: `merged` output, `streams` (stdout, stderr), and `order`
     (numbers of records)."""
 
-    __slots__ = ("merged", "order", "streams")
-
     def __init__(self, merged: Hole, streams: tuple[Hole, Hole], order: Hole) -> None:
         self.merged = merged
         self.streams = streams

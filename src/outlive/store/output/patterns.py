@@ -18,9 +18,7 @@ from outlive.core.records import CONTAINS, REGEX
 from outlive.errors import invalid
 
 _MULTI_LINE = "(?m)"
-# Escape sequences and control characters, but never a newline or a carriage return: all that is
-# left can be seen. `re` is imported when it is first used; else it would cost every command line
-# nine milliseconds
+# Escape sequences and control characters, but never a newline or a carriage return: all that is left can be seen
 _UNSEEN = rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P_^X][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 
 

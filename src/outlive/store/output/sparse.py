@@ -11,6 +11,7 @@ import os
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output import damage
 from outlive.store.output.gap import GapFile
+from outlive.system.fds import Closing
 
 _SPARSE_BYTES = 1 << 20  # what a log is longer than the space it takes, if it is suspicious
 _BLOCK = 65_536  # no file system has larger ones: a hole begins at the next one
@@ -28,12 +29,11 @@ def output_size(job: JobDir, stream: int) -> int:
         fd = job.open_file(LOGS[stream])
     except OSError:
         return status.st_size
-    try:
-        return _end(job, fd, stream, status.st_size)
-    except OSError:  # a file system without SEEK_HOLE
-        return status.st_size
-    finally:
-        os.close(fd)
+    with Closing(fd):
+        try:
+            return _end(job, fd, stream, status.st_size)
+        except OSError:  # a file system without SEEK_HOLE
+            return status.st_size
 
 
 def _end(job: JobDir, fd: int, stream: int, size: int) -> int:

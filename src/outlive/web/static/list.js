@@ -2,7 +2,7 @@
 
 import { about, filter, groups, jobs, sorted, want } from "./jobs.js";
 import { base } from "./api.js";
-import { age, ago, badge, begun, condition, every, h, lasted, made, number, on, one, over, patch, press, shell } from "./dom.js";
+import { age, ago, badge, begun, bytes, condition, every, h, lasted, made, number, on, one, over, patch, press, shell } from "./dom.js";
 import { inbox, nextQuestion, notifier } from "./questions.js";
 import { deleteJobs, startCommand } from "./start.js";
 import { cpuOf, small, watchUsage } from "./usage.js";
@@ -12,7 +12,7 @@ const ROW = 34;
 const COLUMNS = {
   name: [(job) => job.name.toLowerCase(), 1], cpu: [cpuOf, -1],
   memory: [(job) => job.usage?.peak_memory_bytes ?? 0, -1], owner: [(job) => job.owner ?? "", 1], state: [(job) => condition(job).text, 1],
-  ended: [(job) => job.finished_at ?? "9", -1], took: [lasted, -1],
+  output: [(job) => job.output_bytes, -1], ended: [(job) => job.finished_at ?? "9", -1], took: [lasted, -1],
 };
 const AIMING_MS = 1500; // that the order holds after the pointer moved over the list
 const picked = new Set(); // ids of jobs that are deleted together
@@ -148,7 +148,7 @@ export function show({ input, chips, clean, count, notify, inbox: asked, heads, 
     h("div.title", h("a.name", { href: `${base}job/${job.job_id}`, tabIndex: job.job_id === kept.chosen ? 0 : -1, draggable: "false" }, name), command !== name && h("span.command", command),
       job.host && only("host", job.host, `on ${one(job.host)}`), job.sandbox && h("span.tag", one(job.sandbox.mode)),
       (job.tags ?? []).slice(0, 4).map((tag) => only("tag", tag, one(tag))), h("span.last", one(job.last_line))),
-    small(job),
+    small(job), h("span.size", job.output_bytes > 0 && bytes(job.output_bytes)),
     h("div.who", h("span", job.owner && job.owner !== "cli" ? one(job.owner) : ""), job.session && only("session", job.session, one(job.session).slice(-4))), h("div.how", badge(job)),
     h("span.when", job.finished_at ? ago(Date.parse(job.finished_at)) : ""), h("span.took", job.finished_at && begun(job) ? `took ${age(job)}` : age(job)));
   }

@@ -74,10 +74,10 @@ export function inbox(place, signal) {
   };
   const card = (job) => {
     const id = job.job_id, command = isCommand(job);
-    const pick = h("input", { type: "checkbox", title: "Answer together with others (x)", "aria-label": `Pick ${one(job.name)}`, checked: picked.has(id), onchange: () => { picked[pick.checked ? "add" : "delete"](id); draw(); } });
+    const pick = h("input", { type: "checkbox", "data-word": "x", title: "Answer together with others (x)", "aria-label": `Pick ${one(job.name)}`, checked: picked.has(id), onchange: () => { picked[pick.checked ? "add" : "delete"](id); draw(); } });
     return h("li.question", { "data-key": keyOf(job), tabIndex: -1 },
       h("div.title", pick, h("a.name", { href: `${base}job/${id}` }, one(job.name)), h("span.dim", `${job.owner === "cli" ? "" : `${one(job.owner ?? "")} · `}${ago(Date.parse(job.asked_at ?? job.created_at))}`),
-        command || h("code.command", shell(job.command))),
+        !command && h("code.command", shell(job.command))),
       command ? [named(job.approval.reason ?? ""), askedFacts(job), commandForm(job)] : [h("code.prompt", visible(job.prompt ?? "") || "It reads its input"), lineForm(job)]);
   };
   on(place, "keydown", (event) => {
@@ -85,10 +85,11 @@ export function inbox(place, signal) {
     if (!at || event.ctrlKey || event.metaKey || event.altKey) return;
     const isText = target.matches("input:not([type=checkbox])");
     if (key === "Escape") (isText ? at : byId("jobs")).focus();
-    else if (isText) return;
-    else if (key === "x") at.querySelector("[type=checkbox]").click();
-    else if (at.querySelector(`[data-word="${CSS.escape(key)}"]`)) at.querySelector(`[data-word="${CSS.escape(key)}"]`).click();
-    else return;
+    else {
+      const does = !isText && at.querySelector(`[data-word="${CSS.escape(key)}"]`);
+      if (!does) return;
+      does.click();
+    }
     event.preventDefault();
     event.stopPropagation();
   });

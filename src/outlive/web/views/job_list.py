@@ -122,6 +122,7 @@ class JobList:
                     "failed": inspection.state.ended_badly,
                     "pty": definition.pty,
                     "title": getattr(definition, "title", None),
+                    "output_bytes": sum(stat[1] for stat in seen[2:] if stat),
                 }
                 if entry["waiting_for_input"]:
                     with Output(job) as output:

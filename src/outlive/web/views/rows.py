@@ -6,7 +6,9 @@ from 0, lines of the answer from 1, as `log` counts them.
 
 from __future__ import annotations
 
+import sys
 import time
+from bisect import bisect_right
 from collections.abc import Mapping
 from contextlib import closing
 from typing import Any, NamedTuple
@@ -21,7 +23,7 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause
-from outlive.web.views import questions
+from outlive.web.views import questions, samples
 
 MOST_ROWS = 2_000  # of one answer
 ROW_BYTES = 16_384  # of one row; the rest of a longer line is not shown
@@ -59,6 +61,7 @@ def rows(
             page = Page(job, output)
             with closing(page.lines):
                 page.count(whole=wanted.row is not None or wanted.line is not None)
+                page.samples = samples.taken(inspection, job) if wanted.times else []
                 answer = output.steady(page.read, wanted)
             lost = job_answer.losses(inspection, output)
             return {
@@ -109,6 +112,7 @@ class Page:
         self._text = text_of(output, None)
         self.lines = lines_of(job, output, None, self._text)
         self.counted = True
+        self.samples: list[tuple[int, int]] = []  # where the output ended, and when, in ms
 
     def count(self, *, whole: bool) -> None:
         """Count lines, all of them if `whole`, else for a moment."""
@@ -132,10 +136,12 @@ class Page:
 
     def _timed(self, row: list[Any]) -> list[Any]:
         """Return a row with the time in ms from which on it was printed, and whether that is when. Only the beginning of
-        a run has a time."""
+        a run has a time; what comes later came after the last sample that did not have it."""
         line, seq, runs, *length = row
-        start, when = self._output.run_at(seq)
-        return [line, seq, runs, length[0] if length else 0, when // 1_000_000, start == seq]
+        start, when_ns = self._output.run_at(seq)
+        at = bisect_right(self.samples, (seq, sys.maxsize))
+        sampled_ms = self.samples[at - 1][1] if at and start != seq else 0
+        return [line, seq, runs, length[0] if length else 0, max(when_ns // 1_000_000, sampled_ms), start == seq]
 
     def _uncounted(self, seq: int | None, count: int) -> dict[str, object]:
         """Return rows without their numbers, for the time until all lines are counted."""

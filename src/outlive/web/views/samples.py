@@ -11,6 +11,8 @@ from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import use
 from outlive.store import usage_samples
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 
@@ -43,9 +45,18 @@ def kept(ctx: Context, job_id: str) -> dict[str, object]:
             taken.insert(0, [0, 0, 0, 0])
         if taken and state.finished and state.usage is not None and state.duration_ms is not None:
             taken.append([state.duration_ms, state.usage.user_ms + state.usage.system_ms, taken[-1][2], output.end])
-        began_ms = 1000 * seconds_of(state.started_at) if state.started_at else 0
-        samples = [_at(began_ms + elapsed_ms, *rest) for elapsed_ms, *rest in taken]
+        samples = [_at(_began_ms(inspection) + elapsed_ms, *rest) for elapsed_ms, *rest in taken]
         return {"job_id": job.job_id, "samples": samples}
+
+
+def taken(inspection: Inspection, job: JobDir) -> list[tuple[int, int]]:
+    """Return where the output ended at each sample that the supervisor of a job has kept, and when, in ms."""
+    began_ms = _began_ms(inspection)
+    return [(end, began_ms + elapsed_ms) for elapsed_ms, _, _, end in usage_samples.read(job)]
+
+
+def _began_ms(inspection: Inspection) -> int:
+    return round(1000 * seconds_of(inspection.state.started_at)) if inspection.state.started_at else 0
 
 
 def _sample(ctx: Context, job_id: str) -> dict[str, int] | None:

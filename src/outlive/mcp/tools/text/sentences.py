@@ -17,11 +17,6 @@ _PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
 _TOLD_IN_OUTPUT = "not shown: log job_id={} since_seq="  # as render/truncate.py words it
 
 
-def entry(job: Members) -> str:
-    """Return a job of a list in one line: its command and its state."""
-    return f"{command_line(job.get('command'))} ({short_state(job)})"
-
-
 def output(answer: Members) -> str:
     return str(answer.get("output") or "").rstrip("\r\n")
 
