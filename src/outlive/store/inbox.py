@@ -172,27 +172,24 @@ class Inbox:
         """Make the directory, and show that the session has a live connection. Calls in several threads
         may ask for it at once."""
         with self._holding:
-            self._make_live()
-
-    def _make_live(self) -> None:
-        for _ in range(_TRIES if self._live is None else 0):
-            try:
-                for path in (PENDING, self._place):
-                    with suppress(FileExistsError):
-                        os.mkdir(path, 0o700, dir_fd=self._store.fd)
-                live = self._open(_LIVE, os.O_RDWR | os.O_CREAT)
-                with suppress(OSError):  # as where no locks are
-                    if locks.share(live, _BYTE) and os.fstat(live).st_nlink:
-                        self._live = live
-                        if self._host is not None:
-                            os.pwrite(live, b"%015d %015d\n" % self._host, 0)
-                        return
-                os.close(live)
-            except FileNotFoundError:  # another process has just deleted the directory
-                pass
-            except OSError:  # a full disk, or a file system that takes no writes
-                return
-            time.sleep(_TRY_S)
+            for _ in range(_TRIES if self._live is None else 0):
+                try:
+                    for path in (PENDING, self._place):
+                        with suppress(FileExistsError):
+                            os.mkdir(path, 0o700, dir_fd=self._store.fd)
+                    live = self._open(_LIVE, os.O_RDWR | os.O_CREAT)
+                    with suppress(OSError):  # as where no locks are
+                        if locks.share(live, _BYTE) and os.fstat(live).st_nlink:
+                            self._live = live
+                            if self._host is not None:
+                                os.pwrite(live, b"%015d %015d\n" % self._host, 0)
+                            return
+                    os.close(live)
+                except FileNotFoundError:  # another process has just deleted the directory
+                    pass
+                except OSError:  # a full disk, or a file system that takes no writes
+                    return
+                time.sleep(_TRY_S)
 
     def _let_go(self) -> None:
         with self._holding:
@@ -315,11 +312,6 @@ class Inbox:
         with suppress(OSError):
             os.unlink(f"{self._place}/{job_id}", dir_fd=self._store.fd)
 
-    def age_s(self, job_id: str) -> float:
-        """Return how long an entry was not written. Errors: OSError."""
-        entry = os.stat(f"{self._place}/{job_id}", dir_fd=self._store.fd, follow_symlinks=False)
-        return time.time() - entry.st_mtime
-
 
 def _progress(fd: int) -> Progress:
     return Progress.read(os.pread(fd, _ENTRY_BYTES, 0))
@@ -365,8 +357,9 @@ def forget_removed(store: Store) -> None:
         inbox = Inbox(store, name)
         for job_id in inbox.ids():
             with suppress(OSError):
+                written = os.stat(f"{PENDING}/{name}/{job_id}", dir_fd=store.fd, follow_symlinks=False).st_mtime
                 # Else the job may be in the making
-                if job_id not in known and inbox.age_s(job_id) > limits.TMP_AGE_S:
+                if job_id not in known and time.time() - written > limits.TMP_AGE_S:
                     inbox.forget(job_id)
         with suppress(OSError), inbox.ended():
             pass
