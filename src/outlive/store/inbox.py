@@ -1,15 +1,13 @@
 """What each session was told of its jobs: `.owed/<session>/<ULID>` under the root.
 
-The client names its session; without a name a session is a connection. Its directory is its inbox. The file
-`live` in it is locked as long as a connection of the session is there: the kernel drops the lock
-with the process. It names the process of the client that started the server, by which a hook finds the
-inbox of its window: Claude Code gives a window a new session name at `/clear`, and the server keeps the old one. What an ended session was not told goes to the next session of that client in that
-directory.
+The client names its session; without a name a session is a connection. Its directory is its inbox. The file `live` in
+it is locked as long as the session has a connection, and names the process of the client that started the server: by it
+a hook finds the inbox of its window, whose session Claude Code renames at `/clear`. What an ended session was not told
+goes to the next session of that client in that directory.
 
-The file of a job is made when the job is started, and deleted once the session was told how the job
-ended. It says how far in the job's history the session was told (`Progress`). The process that tells it of
-the job holds the lock of that file (`Claim`), so only one of several servers and hooks does. The
-position moves when the answer has been sent, so the death of a server loses no notice.
+The file of a job is there from its start until the session was told of its end, and says how far in the job's history it
+was told (`Progress`). The process that tells of the job holds the lock of that file (`Claim`), so only one of several
+servers and hooks does. The position moves when the answer was sent, so the death of a server loses no notice.
 """
 
 from __future__ import annotations
