@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from outlive.core.records import AuditTarget
-from outlive.store.audit import record, rotation
+from outlive.store.audit import record
 from outlive.store.audit.reader import Reader
 from support.cli import Cli
 from support.mcp_client import McpSession
@@ -210,7 +210,7 @@ def test_a_stopped_renamer_holds_nobody_up(tmp_path: Path) -> None:
         for number in range(100):
             record.append(target(tmp_path), "run", number=number)
     assert len(list(Reader(str(tmp_path)).entries())) == 100
-    assert rotation.old_files(str(tmp_path)) == []
+    assert record.old_files(str(tmp_path)) == []
 
 
 @pytest.mark.parametrize("kind", ["link", "fifo"])

@@ -32,7 +32,7 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) ->
     }
     told = {name: value for name, value in {**about, **facts}.items() if value is not None}
     try:
-        _append(target, verb, **told)
+        record.append(target, verb, **told)
     except OSError as error:
         why = from_os("writing the audit record", error)
         if target.required:
@@ -89,11 +89,6 @@ def note_unstarted(ctx: Context, job_id: str, error: OutliveError) -> None:
     if target is None:
         return
     try:
-        _append(target, None, job_id=job_id, state="failed", reason="launch", message=error.message)
+        record.append(target, record.END, job_id=job_id, state="failed", reason="launch", message=error.message)
     except OSError as why:
         ctx.warnings.append(f"This is not in the audit record: {why.strerror}.")
-
-
-def _append(target: AuditTarget, verb: str | None, **facts: object) -> None:
-    """Append an entry; without `verb` that of an end. Errors: OSError."""
-    record.append(target, verb or record.END, **facts)

@@ -6,8 +6,6 @@ import shlex
 from typing import Any
 
 from outlive import fastjson, limits
-from outlive.core.ids import sha256
-from outlive.core.records import Script
 from outlive.errors import argument, from_os, invalid
 from outlive.jobs.context import Context
 
@@ -53,11 +51,6 @@ def words_of(
         return words, wrapper, None
     _require_readable(text, wrapper)
     return [given[: limits.SCRIPT_CHARS]], wrapper, text
-
-
-def described(script: bytes) -> Script:
-    """Return what a definition says of a script."""
-    return Script(bytes=len(script), sha256=sha256(script))
 
 
 def lost_with_its_shell(ctx: Context, words: list[str], shell: list[str] | None) -> list[str]:

@@ -76,19 +76,15 @@ class Context(Declared):
     def warned(self, answer: dict[str, object], *, titles: bool = True) -> dict[str, object]:
         """Return the answer with the warnings of this call before its hint. With `titles` they say
         which job a title named."""
-        said = [*(self.named_by_title() if titles else ()), *self.named_of_others(answer.get("job_id")), *self.warnings]
+        # The answer may be about another job than the call named: what a run is compared with, or was started again
+        this = answer.get("job_id") if len(self.of_others) == 1 else None
+        of_others = [
+            f"{'This job' if this == job_id else f'Job {job_id}'} belongs to {whose}, not to this session."
+            for job_id, whose in self.of_others.items()
+        ]
+        said = [*(self.named_by_title() if titles else ()), *of_others, *self.warnings]
         return {**answer, "hint": " ".join([*said, *map(str, filter(None, [answer.get("hint")]))])} if said else answer
 
     def named_by_title(self) -> list[str]:
         """Return a sentence for each title that named one of several jobs in this call."""
         return [sentence for _, sentence in self.titles.values() if sentence is not None]
-
-    def named_of_others(self, answered: object) -> list[str]:
-        """Return a sentence for each job of another session that was named in this call. `answered`:
-        the job that the answer is about, which may be another one: what a run is compared with, or
-        what was started again, is named too."""
-        this = answered if len(self.of_others) == 1 else None
-        return [
-            f"{'This job' if this == job_id else f'Job {job_id}'} belongs to {whose}, not to this session."
-            for job_id, whose in self.of_others.items()
-        ]

@@ -14,9 +14,10 @@ from typing import Any
 from outlive import limits
 from outlive.core import resources
 from outlive.core.env_files import check_env, is_env_name, read_env_files
+from outlive.core.ids import sha256
 from outlive.core.labels import check_tags
 from outlive.core.quoted import one_line
-from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox
+from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox, Script
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
 from outlive.hosts import engines
@@ -86,7 +87,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     definition = Definition(
         job_id=job_id,
         command=words,
-        script=None if script is None else command_module.described(script),
+        script=None if script is None else Script(bytes=len(script), sha256=sha256(script)),
         shell=shell,
         cwd=cwd,
         env={name: value for name, value in env.items() if name not in mask},

@@ -8,7 +8,7 @@ of a job that is its own. A lost record only repeats output, so an error in here
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from outlive.errors import OutliveError
 from outlive.jobs import ownership
@@ -147,12 +147,8 @@ def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, st
 
 
 def _read_before(job: JobDir, position: int) -> str:
-    with Output(job) as output:
-        lines = lines_of(job, output, None, text_of(output, None))
-        try:
-            line = lines.before(min(position, output.end)) + 1
-        finally:
-            lines.close()
+    with Output(job) as output, closing(lines_of(job, output, None, text_of(output, None))) as lines:
+        line = lines.before(min(position, output.end)) + 1
     return f"Shown from line {line} (seq {position}) on; since_seq=0 shows what another session has read."
 
 

@@ -108,32 +108,24 @@ def checked(ctx: Context, name: str, asked: dict[str, object], from_seq: int, *,
         check_length(pattern, field("pattern"))
     else:
         Pattern(pattern, kind, field("pattern"))
+    command = _text(asked["command"], field("command"), "command of a watch is a shell command")
+    file = _text(asked["file"], field("file"), "file of a watch is a path")
     return Watch(
         id=name,
         pattern=pattern,
         match_type=kind,
         stream=stream,
         once=asked["once"],
-        command=_command(asked["command"], field("command")),
-        file=_file(ctx, asked["file"], field("file")),
+        command=command,
+        file=None if file is None else sink_file(ctx, file, field("file")),
         from_seq=from_seq,
     )
 
 
-def _command(given: object, field: str) -> str | None:
-    if given is None:
-        return None
-    if not isinstance(given, str) or not given.strip():
-        raise invalid(field, "the command of a watch is a shell command (a string that is not empty)")
-    return given
-
-
-def _file(ctx: Context, given: object, field: str) -> str | None:
-    if given is None:
-        return None
-    if not isinstance(given, str) or not given.strip():
-        raise invalid(field, "the file of a watch is a path (a string that is not empty)")
-    return sink_file(ctx, given, field)
+def _text(given: object, field: str, what: str) -> str | None:
+    if given is None or (isinstance(given, str) and given.strip()):
+        return given
+    raise invalid(field, f"the {what} (a string that is not empty)")
 
 
 def last_number(watches: list[Watch], before: int) -> int:

@@ -1,15 +1,13 @@
 """What each session was told of its jobs: `.owed/<session>/<ULID>` under the root.
 
-The client names its session; without a name a session is a connection. Its directory is its inbox. The file
-`live` in it is locked as long as a connection of the session is there: the kernel drops the lock
-with the process. It names the process of the client that started the server, by which a hook finds the
-inbox of its window: Claude Code gives a window a new session name at `/clear`, and the server keeps the old one. What an ended session was not told goes to the next session of that client in that
-directory.
+The client names its session; without a name a session is a connection. Its directory is its inbox. The file `live` in
+it is locked as long as the session has a connection, and names the process of the client that started the server: by it
+a hook finds the inbox of its window, whose session Claude Code renames at `/clear`. What an ended session was not told
+goes to the next session of that client in that directory.
 
-The file of a job is made when the job is started, and deleted once the session was told how the job
-ended. It says how far in the job's history the session was told (`Progress`). The process that tells it of
-the job holds the lock of that file (`Claim`), so only one of several servers and hooks does. The
-position moves when the answer has been sent, so the death of a server loses no notice.
+The file of a job is there from its start until the session was told of its end, and says how far in the job's history it
+was told (`Progress`). The process that tells of the job holds the lock of that file (`Claim`), so only one of several
+servers and hooks does. The position moves when the answer was sent, so the death of a server loses no notice.
 """
 
 from __future__ import annotations
@@ -172,27 +170,24 @@ class Inbox:
         """Make the directory, and show that the session has a live connection. Calls in several threads
         may ask for it at once."""
         with self._holding:
-            self._make_live()
-
-    def _make_live(self) -> None:
-        for _ in range(_TRIES if self._live is None else 0):
-            try:
-                for path in (PENDING, self._place):
-                    with suppress(FileExistsError):
-                        os.mkdir(path, 0o700, dir_fd=self._store.fd)
-                live = self._open(_LIVE, os.O_RDWR | os.O_CREAT)
-                with suppress(OSError):  # as where no locks are
-                    if locks.share(live, _BYTE) and os.fstat(live).st_nlink:
-                        self._live = live
-                        if self._host is not None:
-                            os.pwrite(live, b"%015d %015d\n" % self._host, 0)
-                        return
-                os.close(live)
-            except FileNotFoundError:  # another process has just deleted the directory
-                pass
-            except OSError:  # a full disk, or a file system that takes no writes
-                return
-            time.sleep(_TRY_S)
+            for _ in range(_TRIES if self._live is None else 0):
+                try:
+                    for path in (PENDING, self._place):
+                        with suppress(FileExistsError):
+                            os.mkdir(path, 0o700, dir_fd=self._store.fd)
+                    live = self._open(_LIVE, os.O_RDWR | os.O_CREAT)
+                    with suppress(OSError):  # as where no locks are
+                        if locks.share(live, _BYTE) and os.fstat(live).st_nlink:
+                            self._live = live
+                            if self._host is not None:
+                                os.pwrite(live, b"%015d %015d\n" % self._host, 0)
+                            return
+                    os.close(live)
+                except FileNotFoundError:  # another process has just deleted the directory
+                    pass
+                except OSError:  # a full disk, or a file system that takes no writes
+                    return
+                time.sleep(_TRY_S)
 
     def _let_go(self) -> None:
         with self._holding:
@@ -315,11 +310,6 @@ class Inbox:
         with suppress(OSError):
             os.unlink(f"{self._place}/{job_id}", dir_fd=self._store.fd)
 
-    def age_s(self, job_id: str) -> float:
-        """Return how long an entry was not written. Errors: OSError."""
-        entry = os.stat(f"{self._place}/{job_id}", dir_fd=self._store.fd, follow_symlinks=False)
-        return time.time() - entry.st_mtime
-
 
 def _progress(fd: int) -> Progress:
     return Progress.read(os.pread(fd, _ENTRY_BYTES, 0))
@@ -365,8 +355,9 @@ def forget_removed(store: Store) -> None:
         inbox = Inbox(store, name)
         for job_id in inbox.ids():
             with suppress(OSError):
+                written = os.stat(f"{PENDING}/{name}/{job_id}", dir_fd=store.fd, follow_symlinks=False).st_mtime
                 # Else the job may be in the making
-                if job_id not in known and inbox.age_s(job_id) > limits.TMP_AGE_S:
+                if job_id not in known and time.time() - written > limits.TMP_AGE_S:
                     inbox.forget(job_id)
         with suppress(OSError), inbox.ended():
             pass

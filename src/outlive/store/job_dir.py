@@ -9,27 +9,19 @@ import stat
 import time
 
 from outlive import limits
-from outlive.annotations import Any, Callable, Protocol, TypeVar
+from outlive.annotations import Any, Callable, TypeVar
 from outlive.core.record import Record
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.store import atomic_file
+from outlive.store.root import LIVE, Store
 from outlive.system import fault_points, fds, locks
 from outlive.system.fds import DIRECTORY, Closing, socket
 
 _R = TypeVar("_R", bound=Record)
 
 
-class Root(Protocol):
-    """A root.Store, whose module imports this one."""
-
-    path: str
-    fd: int
-
-
-# In the root: one file for each job that has not ended. `list` finds the running ones among 10,000
-LIVE = ".live"
 META, STATE, LOCK, META_LOCK = "meta.json", "state.json", "lock", "meta.lock"
 ORDER, EVENTS = "order", "events.ndjson"
 GAP = "gap"  # which part of the output is gone; made when there is more of it than the quota
@@ -75,7 +67,7 @@ class JobDir:
         self._has_outcome = False  # whether state.json was seen with a final state
 
     @classmethod
-    def open(cls, store: Root, job_id: str) -> JobDir:
+    def open(cls, store: Store, job_id: str) -> JobDir:
         """Open the directory of a job. Errors: job_not_found (also for a link in its place),
         io_error."""
         try:

@@ -12,9 +12,10 @@ from outlive.core.base_directories import base_directory
 from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.core.labels import Origin
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
-from outlive.store.job_dir import LIVE
 from outlive.system import fds, process
 
+# One file for each job that has not ended: so `list` finds the running ones among 10,000
+LIVE = ".live"
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
 _TRASH_CHARS = 6  # behind the id of what is being deleted

@@ -87,7 +87,8 @@ class Matches(Probe):
         with Output(job) as output:
             offsets = output.offsets_at(since)
         wanted = {one.more["stream"] for one in conditions}
-        self._streams = [_Stream(conditions, job, stream, offsets[stream]) for stream in _streams(wanted)]
+        streams = (0,) if wanted == {"stdout"} else (1,) if wanted == {"stderr"} else (0, 1)
+        self._streams = [_Stream(conditions, job, stream, offsets[stream]) for stream in streams]
 
     def check(self, inspection: Inspection) -> Fired:
         until = time.monotonic() + limits.SCAN_S
@@ -112,12 +113,6 @@ class Matches(Probe):
     def close(self) -> None:
         for stream in self._streams:
             stream.close()
-
-
-def _streams(wanted: set[str]) -> tuple[int, ...]:
-    if wanted == {"stdout"}:
-        return (0,)
-    return (1,) if wanted == {"stderr"} else (0, 1)
 
 
 class _Match(NamedTuple):

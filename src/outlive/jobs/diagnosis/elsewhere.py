@@ -25,9 +25,8 @@ def machine_of(inspection: Inspection) -> str:
 def asked(inspection: Inspection, job: JobDir, verb: str) -> tuple[dict[str, object] | None, int | None]:
     """Ask the host of a job what the job uses now, if it is to be asked for this verb. Return its usage, as answers
     have it, and the number of its descendants, each None if it is not known, as of a job of this machine."""
-    if not inspection.elsewhere or not inspection.supervised or inspection.definition.host is None:
-        return None, None
-    if not engines.tells_use(job, inspection.definition, verb):
+    is_there = inspection.elsewhere and inspection.supervised and inspection.definition.host is not None
+    if not is_there or not engines.tells_use(job, inspection.definition, verb):
         return None, None
     try:
         answer = ask(job, {"op": "usage"})

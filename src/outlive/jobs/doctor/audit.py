@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive.jobs.doctor.finding import Finding, Place, ok, warn
-from outlive.store.audit.record import NAME, SYSLOG
-from outlive.store.audit.rotation import old_files
+from outlive.store.audit.record import NAME, SYSLOG, old_files
 
 
 def record(place: Place) -> Finding:

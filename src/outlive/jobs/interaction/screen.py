@@ -45,7 +45,7 @@ def alternate_since(inspection: Inspection, output: Output, since: int) -> int |
     """Return where after `since` the alternate screen was entered that is on now, `since` if it was
     on already, None if it is not on."""
     terminal = inspection.state.terminal
-    return None if not terminal else output.steady(_alternate_since, terminal, output, since)
+    return output.steady(_alternate_since, terminal, output, since) if terminal else None
 
 
 def _alternate_since(terminal: Terminal, output: Output, since: int) -> int | None:

@@ -93,9 +93,7 @@ def go_on(ctx: Context, job: JobDir, given: Given | None, by: str, deadline: flo
     """Take the answer of the client's user, if there is one, and wait until an approved job has
     started, or until `deadline`. Errors: as `pending.start`, and invalid_state for a job that was
     never asked about."""
-    _require_own(ctx, job)
-    if given is not None and approval.read(job) is None:
-        take(ctx, job, *given, by=by)
+    _take_first(ctx, job, given, by)
     answer = _answer(ctx, job, deadline)
     if answer is not None and answer.state == approval.APPROVED:
         _have_started(ctx, job)
@@ -105,21 +103,22 @@ def take_and_start(ctx: Context, job_id: str, given: Given, by: str) -> None:
     """Take the answer of the client's user, and wait until an approved job has started. Errors: as
     `go_on`."""
     with lookup.open_by_id(ctx, job_id) as job:
-        _require_own(ctx, job)
-        if approval.read(job) is None:
-            take(ctx, job, *given, by=by)
+        _take_first(ctx, job, given, by)
         if approval.is_approved(job):
             _have_started(ctx, job)
 
 
-def _require_own(ctx: Context, job: JobDir) -> None:
-    """Raise invalid_state unless the caller made the job, and its approval was asked for."""
+def _take_first(ctx: Context, job: JobDir, given: Given | None, by: str) -> None:
+    """Take an answer if there was none before. Errors: those of `take`, and invalid_state unless the caller made the job,
+    and its approval was asked for."""
     inspection = adoption.inspect_and_adopt(ctx, job)
     definition = inspection.definition
     is_own = definition.owner == ctx.owner and ownership.is_own(ctx, definition)
     if definition.approval is None or not is_own:
         raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
     ctx.job_id = job.job_id
+    if given is not None and approval.read(job) is None:
+        take(ctx, job, *given, by=by)
 
 
 def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None, *, by: str) -> None:

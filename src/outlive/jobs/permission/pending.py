@@ -7,6 +7,8 @@ line. Imported only for jobs that have an approval.
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from outlive.core.ids import short_id
 from outlive.core.records import Approval, Decision, Definition, Ending, State
 from outlive.core.units import timestamp
@@ -122,8 +124,7 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
 def _end(ctx: Context, job: JobDir, given: Decision) -> None:
     """Write down the end of a job that never ran. Nothing of it runs, its notification commands
     included: they were refused with it."""
-    locks = Locks(job)
-    try:
+    with closing(Locks(job)):
         state = job.read_state()
         if state is None or state.state != "created":
             return
@@ -144,8 +145,6 @@ def _end(ctx: Context, job: JobDir, given: Decision) -> None:
         job.release_reserve()
         job.remove_io()
         ctx.store.unmark_live(job.job_id)
-    finally:
-        locks.close()
 
 
 def _message(given: Decision) -> str:

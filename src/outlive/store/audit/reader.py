@@ -6,8 +6,7 @@ import json
 import os
 
 from outlive.annotations import Iterator
-from outlive.store.audit.record import BEGINNING, END, NAME
-from outlive.store.audit.rotation import old_files
+from outlive.store.audit.record import BEGINNING, END, NAME, old_files
 from outlive.system.fds import Closing
 
 _BLOCK = 262_144

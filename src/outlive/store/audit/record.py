@@ -1,21 +1,23 @@
-"""Append to the audit record: one line of JSON for each act, with one write(2).
+"""Append to the audit record: one line of JSON for each act, with one write(2). A full file is renamed, and of the
+renamed ones the oldest go.
 
 `target` says where, as `Config.audit` returns it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import time
+from contextlib import suppress
 
 from outlive import fastjson
 from outlive.annotations import Any
 from outlive.core.ids import new_id
 from outlive.core.records import AuditTarget
 from outlive.core.units import timestamp
-from outlive.store.audit import rotation
-from outlive.system.fds import socket
+from outlive.system.fds import Closing, socket
 
 FILE, SYSLOG, OFF = PLACES = ("file", "syslog", "off")
 NAME = "audit.ndjson"
@@ -23,6 +25,8 @@ END = "end"  # the verb of the line about the end of a job
 BEGINNING = b'{"id":"'  # of each line. Inside a string of JSON its quotation marks would be escaped
 _COMMAND_CHARS = {FILE: 65_536, SYSLOG: 4_096}  # of all words; rsyslog cuts a message at 8 KiB
 _LOG_SOCKET = "/dev/log"
+_LOCK = ".audit.lock"
+_PREFIX, _SUFFIX = "audit-", ".ndjson"  # of a renamed file
 _PRIORITY = 10 * 8 + 6  # authpriv.info (RFC 3164, 4.1.1)
 
 
@@ -57,7 +61,7 @@ def _write(target: AuditTarget, line: bytes) -> None:
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             raise PermissionError(1, "not a file of this user", os.path.join(target.directory, NAME))
         if status.st_size and status.st_size + len(line) > target.max_bytes:
-            rotation.rotate(os.path.join(target.directory, NAME), target.max_bytes, target.files)
+            _rotate(os.path.join(target.directory, NAME), target.max_bytes, target.files)
             os.close(fd)
             fd = -1
             fd = _opened(target.directory)
@@ -66,6 +70,30 @@ def _write(target: AuditTarget, line: bytes) -> None:
     finally:
         if fd >= 0:
             os.close(fd)
+
+
+def _rotate(path: str, max_bytes: int, files: int) -> None:
+    """Rename the full file at `path`, and keep at most `files` in all. Another process that does so
+    just now, or an error, leaves the file as it is: a line too many is better than one too few."""
+    directory = os.path.dirname(path)
+    with suppress(OSError):
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        with Closing(os.open(os.path.join(directory, _LOCK), flags, 0o600)) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # It may be a new one by now. Half of the size: the line that comes may be a long one
+            if os.stat(path, follow_symlinks=False).st_size > max_bytes // 2:
+                os.rename(path, os.path.join(directory, f"{_PREFIX}{time.time_ns():020}{_SUFFIX}"))
+            for name in old_files(directory)[max(0, files - 1) :]:
+                os.unlink(os.path.join(directory, name))
+
+
+def old_files(directory: str) -> list[str]:
+    """Return the names of the renamed files, the newest first."""
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return []
+    return sorted((name for name in names if name.startswith(_PREFIX) and name.endswith(_SUFFIX)), reverse=True)
 
 
 def _opened(directory: str) -> int:

@@ -40,30 +40,25 @@ class OrderWriter:
         known."""
         self._fd = open_to_write(job.fd, ORDER, os.O_RDWR)
         self._count = os.fstat(self._fd).st_size // _RECORD.size
-        self._stream = -1
+        self.stream = -1  # that was written last; -1: none was
         self._start = self._offset = 0
         if self._count:
             record = os.pread(self._fd, _RECORD.size, (self._count - 1) * _RECORD.size)
-            self._start, self._stream, self._offset, _ = _RECORD.unpack(record)
+            self._start, self.stream, self._offset, _ = _RECORD.unpack(record)
 
     def before(self, stream: int, sizes: list[int]) -> None:
         """Record that bytes of `stream` come next. Call it before they are appended; `sizes` are
         the lengths of both logs now. Errors: OSError."""
-        if stream == self._stream:
+        if stream == self.stream:
             return
         end = self.end(sizes)
         record = _RECORD.pack(end, stream, sizes[stream], time.time_ns())
         os.pwrite(self._fd, record, self._count * _RECORD.size)
         self._count += 1
-        self._start, self._stream, self._offset = end, stream, sizes[stream]
-
-    @property
-    def stream(self) -> int:
-        """The stream that was written last; -1 if none was written."""
-        return self._stream
+        self._start, self.stream, self._offset = end, stream, sizes[stream]
 
     def end(self, sizes: list[int]) -> int:
-        return self._start + max(0, sizes[self._stream] - self._offset) if self._stream >= 0 else 0
+        return self._start + max(0, sizes[self.stream] - self._offset) if self.stream >= 0 else 0
 
     def close(self) -> None:
         os.close(self._fd)
