@@ -387,7 +387,7 @@ def test_the_callers_environment_is_not_copied_into_the_root(cli: Cli, jobs: Job
     jobs.end()
 
 
-@pytest.mark.fault("S01")
+@pytest.mark.fault("F54", "S01")
 @pytest.mark.parametrize("when", ["running", "finished"])
 def test_every_file_of_ours_is_0600_and_every_directory_0700(cli: Cli, jobs: Jobs, root: Path, when: str) -> None:
     words = ["--stdin-data", "x", "--dedupe-key", "k", "--notify-command", "true", "--progress-every", "50"]
