@@ -146,7 +146,7 @@ def test_an_error_names_the_argument_as_the_caller_wrote_it() -> None:
     "given", [{"cols": "x", "rows": True}, {"rows": True, "cols": "x"}, {"rows": "y", "cols": "x"}]
 )
 def test_of_several_wrong_values_the_first_in_the_declaration_is_told(given: dict[str, Any]) -> None:
-    error = refused_by_real("resize", job_id="01J9ABCD", **given)
+    error = refused("process", action="resize", job_id="01J9ABCD", **given)
     assert error["message"] == "cols must be a whole number, got 'x'"
 
 
