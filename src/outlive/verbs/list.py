@@ -27,6 +27,7 @@ from outlive.system.waiting import checkpoint
 from outlive.verbs import brief
 from outlive.verbs.spec import FULL
 
+_CLOCK_S = 1  # by which the times of files may lag behind: the kernel takes them from its last tick
 _AT_ONCE_S = 0.002  # before another call may have its turn
 
 
@@ -162,8 +163,10 @@ class _Filter:
         that. The directory of a job changed when its outcome was written."""
         wanted, since = self._wanted, self._since
         try:
-            if since and os.stat(job_id, dir_fd=self._ctx.store.fd, follow_symlinks=False).st_mtime < since:
-                return True
+            if since:
+                changed = os.stat(job_id, dir_fd=self._ctx.store.fd, follow_symlinks=False).st_mtime
+                if changed < since - _CLOCK_S:
+                    return True
         except OSError:  # removed meanwhile
             return True
         outcome = lookup.outcome(self._ctx, job_id) if wanted.failed or wanted.state else None
