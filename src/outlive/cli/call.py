@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from outlive.cli import stdio
@@ -12,13 +13,15 @@ from outlive.verbs import envelope
 from outlive.verbs.spec import GlobalOptions, Verb
 
 if TYPE_CHECKING:
-    from outlive.launch.from_cli import Launcher
+    from outlive.launch.from_cli import Launcher  # late: see the class
 
 ERROR = 1  # the exit status of a call that failed
 
 
 class Call:
     """What is known of the call so far; error answers and ^C need it wherever the call stopped."""
+
+    __slots__ = ("argv", "context", "cwd", "env", "launcher", "options", "started", "values", "verb")
 
     def __init__(self, argv: list[str], launcher: Launcher | None) -> None:
         self.argv = argv
@@ -29,15 +32,7 @@ class Call:
         self.verb: Verb | None = None
         self.values: dict[str, Any] = {}
         self.context: Context | None = None
-        self._launcher = launcher
-
-    @property
-    def launcher(self) -> Launcher:
-        if self._launcher is None:
-            from outlive.launch.from_cli import Launcher  # late: TAB needs none, and not what it loads
-
-            self._launcher = Launcher()
-        return self._launcher
+        self.launcher = launcher or LateLauncher()
 
     def log(self, level: int, text: str) -> None:
         if stdio.level(self.options.verbose, self.env) >= level:
@@ -59,6 +54,22 @@ class Call:
         except OSError as error:  # stdout may be on a full disk: the caller sees half an object, so say why
             stdio.note(f"outlive: while writing the answer: {error.strerror}\n")
             raise SystemExit(ERROR) from None
+
+
+class LateLauncher:
+    """A launcher that is loaded at its first use: most verbs start nothing, and it is 4 % of `status`."""
+
+    @cached_property
+    def _loaded(self) -> Launcher:
+        from outlive.launch.from_cli import Launcher  # late: see the class
+
+        return Launcher()
+
+    def prepare(self) -> None:
+        self._loaded.prepare()
+
+    def send(self, files: dict[str, int]) -> None:
+        self._loaded.send(files)
 
 
 def _cwd() -> str | None:

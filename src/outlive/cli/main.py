@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
 from outlive.cli import exit_status, parse, person, stdio
-from outlive.cli import help as help_
 from outlive.cli.call import ERROR, Call
-from outlive.cli.live.progress import ProgressLine
 from outlive.config import Config
 from outlive.core.ids import short_id
 from outlive.core.libraries import named
@@ -29,6 +27,7 @@ from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions, Verb
 
 if TYPE_CHECKING:
+    from outlive.cli.live.progress import ProgressLine
     from outlive.launch.from_cli import Launcher
 
 _T = TypeVar("_T")
@@ -209,7 +208,9 @@ def _progress(verb: Verb, call: Call, ctx: Context) -> ProgressLine | None:
     long = verb.name in _LONG or (verb.name == "list" and not call.values.get("limit"))
     if not long or call.values.get("follow") or not os.isatty(2) or call.env.get("TERM") == "dumb":
         return None
-    return ProgressLine(ctx, verb.name)
+    from outlive.cli.live import progress  # late: 0.4 ms of each call, for a person at a terminal
+
+    return progress.ProgressLine(ctx, verb.name)
 
 
 def _tell_who_approves(definition: Definition) -> bool:
@@ -253,6 +254,8 @@ def _version() -> int:
 
 
 def _help(about: Verb | str | None) -> int:
+    from outlive.cli import help as help_  # late: 0.9 ms of each call, and most ask for none
+
     stdio.text(help_.of(about))
     return ANSWERED
 
