@@ -12,7 +12,7 @@ from mcp.client.extension import advertise
 from conformance import npm
 from outlive.mcp.apps import declaration
 from support.app_host import AppHost
-from support.chromium import Tab
+from support.chromium import IS_FIREFOX, Tab
 from support.hostile import HOSTILE
 from support.mcp_client import BOUND_S, McpSession
 from support.wait import until
@@ -306,7 +306,8 @@ def test_messages_of_other_frames_and_windows_are_not_taken(chat: Chat, host: Ap
         opened.value.evaluate(f"() => {{ const target = opener.frames[0]; {FORGED} }}")
         inside = chat.page.frames[1]
         inside.evaluate(f"() => {{ const target = window; {FORGED} }}")  # from itself
-        replaced = "origin: 'http://evil.example', source: parent"  # another page in the place of the host
+        # Another page in the place of the host. Firefox takes no window of another origin for a source
+        replaced = f"origin: 'http://evil.example', source: {'null' if IS_FIREFOX else 'parent'}"
         inside.evaluate(f"""() => {{
           const target = {{ postMessage: (data) => dispatchEvent(new MessageEvent("message", {{ data, {replaced} }})) }};
           {FORGED}
