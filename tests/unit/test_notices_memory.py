@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterator
@@ -200,3 +201,19 @@ def test_a_session_that_comes_back_learns_that_its_call_was_not_answered(store: 
             assert progress is not None
             assert progress.call == LEFT
             again.forget(one)
+
+
+def test_a_disk_that_is_full_when_the_client_is_named_leaves_the_session_its_lock(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with closing(Inbox(store, "a.b", takes=True, host=(1, 2))) as found:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "pwrite", full)
+            found.arrive(lambda _: True)
+        assert found.host() is None
+        with pytest.raises(OSError), Inbox(store, "a.b").ended():
+            pass
+    assert Inbox.every(store) == []

@@ -171,23 +171,33 @@ class Inbox:
         may ask for it at once."""
         with self._holding:
             for _ in range(_TRIES if self._live is None else 0):
-                try:
-                    for path in (PENDING, self._place):
-                        with suppress(FileExistsError):
-                            os.mkdir(path, 0o700, dir_fd=self._store.fd)
-                    live = self._open(_LIVE, os.O_RDWR | os.O_CREAT)
-                    with suppress(OSError):  # as where no locks are
-                        if locks.share(live, _BYTE) and os.fstat(live).st_nlink:
-                            self._live = live
-                            if self._host is not None:
-                                os.pwrite(live, b"%015d %015d\n" % self._host, 0)
-                            return
-                    os.close(live)
-                except FileNotFoundError:  # another process has just deleted the directory
-                    pass
-                except OSError:  # a full disk, or a file system that takes no writes
+                if self._was_tried():
                     return
                 time.sleep(_TRY_S)
+
+    def _was_tried(self) -> bool:
+        """Return whether the session has its live connection now, or trying again is of no use."""
+        try:
+            for path in (PENDING, self._place):
+                with suppress(FileExistsError):
+                    os.mkdir(path, 0o700, dir_fd=self._store.fd)
+            live = self._open(_LIVE, os.O_RDWR | os.O_CREAT)
+        except FileNotFoundError:  # another process has just deleted the directory
+            return False
+        except OSError:  # a full disk, or a file system that takes no writes
+            return True
+        try:
+            is_held = locks.share(live, _BYTE) and os.fstat(live).st_nlink > 0
+        except OSError:  # as where no locks are
+            is_held = False
+        if not is_held:
+            os.close(live)
+            return False
+        self._live = live
+        if self._host is not None:
+            with suppress(OSError):  # a full disk: hooks then find this inbox by its name alone
+                os.pwrite(live, b"%015d %015d\n" % self._host, 0)
+        return True
 
     def _let_go(self) -> None:
         with self._holding:
