@@ -95,7 +95,7 @@ def end_pair(job: str) -> None:
 
 
 def take_over(job: str) -> int:
-    """End the supervisor of a job, and return the one that takes its place."""
+    """End the supervisor of a job, and return the supervisor that takes its place."""
     end(supervisor(job))
     return supervisor(job)
 

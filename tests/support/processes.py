@@ -99,7 +99,7 @@ def wait_gone(place: Path, timeout: float, but: Collection[int] = ()) -> dict[in
 
 
 def _look(place: Path, but: Collection[int]) -> tuple[dict[int, str], bool]:
-    """What belongs to `place`; and whether nobody was about to follow it meanwhile. A guardian whose supervisor has ended
+    """What belongs to `place`; and whether no process was about to follow it meanwhile. A guardian whose supervisor has ended
     ends too, or takes the job over; until then it holds nothing by which it is found to be a test's, and while the others
     are read it may have gone from the first to the second."""
     before = _guardians(but)

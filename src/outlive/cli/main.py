@@ -64,7 +64,7 @@ _NAMED = 5  # jobs that the message about ^C names
 
 
 def main(argv: list[str], launcher: Launcher | None = None) -> int:
-    """Run one command line and return the exit status. `launcher`: the one that is already starting a pair, if any."""
+    """Run one command line and return the exit status. `launcher`: already starting a pair, if given."""
     fds.open_standard()
     call = Call(argv, launcher)
     try:

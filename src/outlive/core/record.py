@@ -1,4 +1,4 @@
-"""What is stored as one JSON object: a class with a typed value for each member.
+"""Classes whose values are declared once: `Record`, which is stored as one JSON object, and `Declared`, which is not.
 
 `dataclasses` would cost every call of the command line about 8 ms, because it imports `inspect`.
 """
@@ -158,3 +158,18 @@ class Record:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+@dataclass_transform()
+class Declared:
+    """Values in the order of the class, given by position or by name."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        declared = type(self).__annotations__
+        if len(values) > len(declared) or not named.keys() <= declared.keys():
+            raise TypeError(f"{type(self).__name__} has no {values[len(declared) :] or named.keys() - declared.keys()}")
+        vars(self).update(zip(declared, values, strict=False), **named)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Work out what follows from the values given."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from outlive.config import Config
-from outlive.core.declared import Declared
+from outlive.core.record import Declared
 from outlive.core.records import Definition
 from outlive.core.rights import Rights
 

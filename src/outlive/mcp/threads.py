@@ -34,7 +34,7 @@ _turns: WeakValueDictionary[str, threading.Semaphore] = WeakValueDictionary()  #
 async def run(work: Callable[[], T], *, caller: str = "", cancelled: Callable[[], None] | None = None) -> T:
     """Return what `work` returns, in a thread of its own. `caller` has two turns for long work. `cancelled` is called
     when the call is, before anything else happens. If the task that waits for it is cancelled, so is the call in the
-    thread, which has then given back what it held; one that does not look up for a second is left alone. Errors:
+    thread, which has then given back what it held; a thread that does not look up for a second is left alone. Errors:
     io_error if the user may have no more threads, and those of `work`."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[T] = loop.create_future()

@@ -11,8 +11,8 @@ from typing import Any
 
 from outlive import limits
 from outlive.answers import Answer
-from outlive.core.declared import Declared
 from outlive.core.libraries import named
+from outlive.core.record import Declared
 from outlive.core.records import SHOWS
 from outlive.errors import argument, invalid
 from outlive.fastjson import loads
@@ -155,7 +155,7 @@ class Verb(Declared):
 
     name: str  # as typed: "status", "tag set"
     help: str
-    # (ctx, **arguments) -> result, which may wait (system/waiting.py); "": one that cli/main.py names takes over the process
+    # (ctx, **arguments) -> result, which may wait (system/waiting.py); "": a program of cli/main.py takes over the process
     function: Callable[..., Any] | str = ""
     args: tuple[Arg, ...] = ()
     result: _Record | None = None  # what it answers (outlive/answers); None: nothing

@@ -1,4 +1,4 @@
-"""Sessions of the handshake era: most clients never end theirs, so the server ends the one that is missed least."""
+"""Sessions of the handshake era: most clients never end theirs, so the server ends the session that is missed least."""
 
 from __future__ import annotations
 

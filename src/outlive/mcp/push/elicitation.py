@@ -114,7 +114,7 @@ def answer_of(result: object) -> tuple[str, bool, str | None] | None:
 
 def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, object]:
     """Return the `inputRequests` of a task whose job has not started for want of an approval: none if it was answered,
-    for another client than the starter of the job, and for one that approves nothing."""
+    for another client than the starter of the job, and for a client that approves nothing."""
     rights = about.rights
     if rights is None or not has_user() or not rights.allows(EXEC) or not rights.approves:
         return {}

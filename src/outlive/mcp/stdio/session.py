@@ -99,7 +99,7 @@ class Session:
             self.wire.read()
 
     def _answered_slowly(self, lines: list[bytes]) -> list[bytes]:
-        """Answer with a look at the jobs, and return the lines from the first one that the SDK has to answer."""
+        """Answer with a look at the jobs, and return the lines from the first line that the SDK has to answer."""
         for number, line in enumerate(lines):
             answer = self.front.to(line, has_jobs=self._has_jobs)
             if answer is None:

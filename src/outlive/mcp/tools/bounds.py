@@ -48,7 +48,7 @@ def clamp(
 
 
 def without_limit(verb: Verb, args: dict[str, object], written: Mapping[str, str]) -> dict[str, object]:
-    """Return the arguments of a call for which nobody waits: it lasts until it has an answer, unless its caller gave it
+    """Return the arguments of a call for which no client waits: it lasts until it has an answer, unless its caller gave it
     a time, as one of `written`."""
     name = waiting_argument(verb, args)
     return args if name is None or name in written else {**args, name: limits.MAX_DURATION_MS}
