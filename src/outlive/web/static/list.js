@@ -2,7 +2,7 @@
 
 import { about, filter, groups, jobs, sorted, want } from "./jobs.js";
 import { base } from "./api.js";
-import { age, ago, badge, begun, bytes, condition, every, h, lasted, made, number, on, one, over, patch, press, shell } from "./dom.js";
+import { OVER, age, ago, badge, begun, bytes, condition, every, h, lasted, made, number, on, one, over, patch, press, shell } from "./dom.js";
 import { inbox, nextQuestion, notifier } from "./questions.js";
 import { deleteJobs, startCommand } from "./start.js";
 import { cpuOf, small, watchUsage } from "./usage.js";
@@ -39,7 +39,7 @@ export function show({ input, chips, clean, count, notify, inbox: asked, heads, 
     refresh();
   }
 
-  // The column that sorts, and whether it does from small to large (1) or the other way (-1)
+  // The column that sorts, from small to large (1) or the other way (-1)
   function order() {
     const id = kept.sort.replace("-", ""), [, first] = COLUMNS[id] ?? [];
     return [id, kept.sort === id ? first : -first];
@@ -183,7 +183,7 @@ export function show({ input, chips, clean, count, notify, inbox: asked, heads, 
     pick() { if (kept.chosen) turnPick(kept.chosen); },
     clean() {
       const some = picks(), what = some.length ? "the picked jobs" : isAll ? "all jobs" : "the jobs that this list shows";
-      deleteJobs((some.length ? some : found).map((job) => job.job_id), `Those of ${what} that have ended, with their output`);
+      deleteJobs((some.length ? some : found).filter((job) => OVER.has(job.state)).map((job) => job.job_id), `Those of ${what} that have ended, with their output`);
     },
     question: nextQuestion, notify: turnNotify,
     open() { if (kept.chosen) page.go(`job/${kept.chosen}`); },
