@@ -156,10 +156,11 @@ class Lines:
         self.guardian, guard = fds.pair()
         self.supervisor, sock = fds.pair()
         self.line, line = fds.pair()
-        escrows = Escrow(), Escrow()
-        self._all = (self.guardian, guard, self.supervisor, sock, self.line, line, *escrows)
+        escrow = Escrow()
+        queues = (one for queue in (escrow, escrow.stdin) for one in (queue._in, queue._out))
+        self._all = (self.guardian, guard, self.supervisor, sock, self.line, line, *queues)
         self.guard, self.sock = guard, sock
-        self.worker = worker.Worker(sock, guard, line, *escrows)
+        self.worker = worker.Worker(sock, guard, line, escrow)
 
     def close(self) -> None:
         for one in self._all:

@@ -42,17 +42,16 @@ from outlive.store.inspection import adoptions
 from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.request import Request
-from outlive.supervisor.start import open_job
 
 def put(*_):
     raise OSError(getattr(errno, sys.argv[1]), "no")
 
 Escrow.put = put
 request = Request(mode="adopt", root=os.getcwd(), job_id="job", definition=Definition(command=["true"]))
-job = open_job(request)
+job = request.open_job()
 adoptions.record(job, 4)
 try:
-    takeover.adopt(request, None, Escrow(), Escrow(), {})
+    takeover.adopt(request, None, Escrow(), {})
 except OSError:
     print("fault", end=" ")
 print(adoptions.count(job))

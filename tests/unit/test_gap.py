@@ -388,7 +388,7 @@ def test_a_watch_that_falls_behind_goes_on_behind_the_gap_and_says_what_it_misse
         job.put(0, numbered(2_500))
         watches.finish()
         while not done:  # each slice searches a piece; how many are searched at once depends on the machine
-            watches._slice()
+            watches._look()
         hole = job.gap().streams[0]
         text = job.text()
         watches.stop()

@@ -38,7 +38,7 @@ def test_the_last_client_that_hangs_up_is_told_of() -> None:
     server = ControlServer(loop, listener, lambda *_: None, lambda error: pytest.fail(str(error)), quiet)
     try:
         for here, there in clients:
-            server.add(there, wants_output=False)
+            server.add(there)
             here.close()
         loop.run()
         assert (calls, server.is_heard) == (["quiet"], False)

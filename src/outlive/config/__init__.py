@@ -8,7 +8,7 @@ and `variables`, and checked by `checks`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from outlive import limits
@@ -168,6 +168,15 @@ class Config:
             one for each in (env, os.environ) for one in (os.path.dirname(default_path(each)), state_directory(each))
         ]
         return list(dict.fromkeys([*folders, *named]))
+
+    def for_request(self, env: Mapping[str, str], shell: Sequence[str]) -> dict[str, Any]:
+        """Return what a supervisor is told of the configuration (supervisor/request.py)."""
+        return {
+            "sink_shell": list(shell),
+            "bounds": self.bounds(),
+            "own": self.own_paths(env),
+            "audit": self.audit(env),
+        }
 
 
 def state_directory(env: Mapping[str, str]) -> str:

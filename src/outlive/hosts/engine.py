@@ -15,19 +15,21 @@ from outlive.hosts.findings import Finding
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.root import Store
-from outlive.supervisor import request
 from outlive.system.fds import socket
 
 
-class Caller(request.Caller, Protocol):
+class Caller(Protocol):
     """What an engine needs of a call (jobs/context.py)."""
 
+    env: dict[str, str]
     store: Store
     face: str
     owner: str
 
     @property
     def config(self) -> Config: ...
+    @property
+    def shell(self) -> tuple[str, ...]: ...
 
 
 class Host(Protocol):

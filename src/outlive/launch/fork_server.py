@@ -1,6 +1,4 @@
-"""The process of a fork server: it keeps one warm pair, gives it the next job, and forks the next
-pair.
-"""
+"""The process of a fork server: it keeps one warm pair, gives it the next job, and forks the next pair."""
 
 from __future__ import annotations
 
@@ -25,7 +23,10 @@ _SOCKET_FD = 3
 def main() -> None:
     """Serve the server at the other end of the socket until it closes its end."""
     daemonize.leave({_SOCKET_FD}, tree.FORK_SERVER)
-    _warm_up()
+    # What every pair would do again, and write to its own copy of a page for it
+    prepare()
+    machine.here()
+    cgroup.record()
     gc.collect()
     gc.freeze()  # what is here now is shared with every pair
     sock = fds.socket_of(_SOCKET_FD)
@@ -59,13 +60,6 @@ def main() -> None:
     os._exit(0)
 
 
-def _warm_up() -> None:
-    """Do what every pair would do again, and write to its own copy of a page for it."""
-    prepare()
-    machine.here()
-    cgroup.record()
-
-
 def once() -> None:
     """Start one job in the scope that this process was put into (launch/systemd_scope.py), and end."""
     sock = fds.socket_of(os.dup(0))
@@ -96,12 +90,9 @@ def _give_or_report(spare: Pair | None, files: dict[str, int], words: list[str],
 
 
 def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
-    """Hand a job to the spare pair, or to one that is forked now. If that fails, tell the launcher
-    why.
-
-    `server` is the socket to which the pair is lent if that is among the words; None if this
-    process ends now.
-    """
+    """Hand a job to the spare pair, or to one that is forked now. If that fails, tell the launcher why.
+    `server` is the socket to which the pair is lent if that is among the words; None if this process
+    ends now."""
     try:
         if spare is not None:
             try:
@@ -127,9 +118,7 @@ def _send(pair: Pair, files: dict[str, int], words: list[str], server: socket.so
 
 
 def _lend(pair: Pair | None, words: list[str], server: socket.socket | None) -> None:
-    """Answer a server that asked for a pair to use again; tell it that there is none if `pair` is
-    None.
-    """
+    """Answer a server that asked for a pair to use again, with `pair` or that there is none."""
     if server is None or LEND not in words:
         return
     try:

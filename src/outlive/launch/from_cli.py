@@ -21,35 +21,29 @@ class Launcher:
         self._early: tuple[int, Pair] | None = None
 
     def prepare(self) -> None:
-        """Fork the next pair now.
-
-        The pair loads what a supervisor needs while this process still loads what an answer needs,
-        and keeps nothing of the latter for the life of the job. A pair that gets no job ends with
-        this process.
-        """
+        """Fork the next pair now. It loads what a supervisor needs while this process still loads what an
+        answer needs, and keeps nothing of the latter for the life of the job. A pair that gets no job
+        ends with this process."""
         if self._early is not None:
             return
         fds.open_standard()  # else a socket of ours would get one of their numbers
-        socks: list[socket.socket] = []
         try:
-            socks += fds.pair()
-            socks += fds.pair()
-            middle = os.fork()
+            pair, guardian_end, supervisor_end = Pair.new()
         except OSError:  # then `send` tries again, and raises
-            for sock in socks:
-                sock.close()
             return
-        guardian_here, guardian_there, supervisor_here, supervisor_there = socks
-        if middle == 0:
-            _become_pair(guardian_there, supervisor_there)
-        guardian_there.close()
-        supervisor_there.close()
-        self._early = middle, Pair(guardian_here, supervisor_here)
+        try:
+            middle = os.fork()
+            if middle == 0:
+                _become_pair(guardian_end, supervisor_end)
+            self._early = middle, pair
+        except OSError:
+            pair.close()
+        finally:
+            guardian_end.close()
+            supervisor_end.close()
 
     def send(self, files: dict[str, int]) -> None:
-        """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be
-        made).
-        """
+        """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be made)."""
         if self._early is not None and self._send_early(files):
             return
         from outlive.supervisor.guardian import fork_pair  # late: 6 ms, which the pair spends
@@ -61,11 +55,8 @@ class Launcher:
             pair.close()
 
     def _send_early(self, files: dict[str, int]) -> bool:
-        """Hand a job to the pair that was forked early. Return False if there will be no such pair,
-        and nothing was taken.
-
-        The pair need not exist yet: what is sent waits for it, and with it the job's locks.
-        """
+        """Hand a job to the pair that was forked early, which need not exist yet: what is sent waits for
+        it, and with it the job's locks. Return False if there will be no such pair, and nothing was taken."""
         assert self._early is not None
         middle, pair = self._early
         self._early = None

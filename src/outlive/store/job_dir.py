@@ -187,7 +187,7 @@ class JobDir:
 
     def _is_promised(self, state: State) -> bool:
         """Return whether a power cut must leave what state.json has now, or else `state`. It need
-        not while the job runs (syncing.py)."""
+        not while the job runs (supervisor/job_record.py)."""
         return self.has(STATE) and (self._has_outcome or state.state == "created" or not self.is_marked())
 
     def is_marked(self) -> bool:

@@ -18,10 +18,6 @@ def _is_whole(least: int, most: int) -> "Check":
     return lambda value: type(value) is int and least <= value <= most
 
 
-def _is_signal(value: object) -> bool:
-    return type(value) is int and signals.is_valid(value)
-
-
 def _is_seconds(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
@@ -32,13 +28,7 @@ def _is_flag(value: object) -> bool:
     return type(value) is bool
 
 
-def _is_text(value: object) -> bool:
-    return type(value) is str
-
-
 class ControlRequest(Record):
-    """One of those below."""
-
     op = ""
 
     def to_dict(self) -> dict[str, object]:
@@ -108,9 +98,9 @@ CONTROL_REQUESTS = {
 _REQUIRED = frozenset({"signal", "cols", "rows"})
 _CHECKS: "dict[str, Check]" = {
     "output": _is_flag,
-    "signal": _is_signal,
+    "signal": lambda value: type(value) is int and signals.is_valid(value),
     "grace_ms": _is_whole(0, limits.MAX_DURATION_MS),
-    "by": _is_text,
+    "by": lambda value: type(value) is str,
     "cause": lambda value: value in ("kill", "timeout"),
     "removing": _is_flag,
     "eof": _is_flag,

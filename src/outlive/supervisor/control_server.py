@@ -9,7 +9,6 @@ again".
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 
@@ -27,47 +26,35 @@ _ACCEPT_AGAIN_S = 0.2
 
 def listen(job: JobDir) -> socket.socket:
     """Bind the socket in the job's directory, in place of a dead supervisor's."""
-    io = job.open_io()
-    sock = fds.new_socket()
     try:
-        path = fds.socket_path(io, os.path.basename(CONTROL))
-        old = os.umask(0o177)
-        try:
-            try:
-                sock.bind(path)
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE:
-                    raise
-                os.unlink(CONTROL, dir_fd=job.fd)
-                sock.bind(path)
-        finally:
-            os.umask(old)
+        os.unlink(CONTROL, dir_fd=job.fd)
+    except FileNotFoundError:
+        pass
+    sock = fds.new_socket()
+    old = os.umask(0o177)
+    try:
+        with fds.Closing(job.open_io()) as io:
+            sock.bind(fds.socket_path(io, os.path.basename(CONTROL)))
         sock.listen(limits.LISTEN_BACKLOG)
         sock.setblocking(False)
     except BaseException:
         sock.close()
         raise
     finally:
-        os.close(io)
+        os.umask(old)
     return sock
 
 
 class Connection:
-    """One client. `wants_output`: it gets hints about output too, not only about changes of the
-    state.
-    """
+    """One client."""
 
-    __slots__ = ("sock", "wants_output")
-
-    def __init__(self, sock: socket.socket, *, wants_output: bool = False) -> None:
+    def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
         self.sock = sock
-        self.wants_output = wants_output
+        self.wants_output = False  # whether it gets hints about output too, not only about changes of the state
 
     def tell(self, message: bytes) -> None:
-        """Send a message, or drop it: a full queue holds a hint already, and a client that does not
-        read must not block this.
-        """
+        """Send a message, or drop it: a full queue holds a hint already, and this must not block."""
         try:
             fds.send(self.sock, message)
         except OSError:
@@ -102,8 +89,8 @@ class ControlServer:
         self._accept_again = loop.timer(loop.read, listener.fileno(), self._accept)
         loop.read(listener.fileno(), self._accept)
 
-    def add(self, sock: socket.socket, *, wants_output: bool) -> None:
-        connection = Connection(sock, wants_output=wants_output)
+    def add(self, sock: socket.socket) -> None:
+        connection = Connection(sock)
         self._connections[sock.fileno()] = connection
         self._loop.read(sock.fileno(), lambda: self._receive(connection))
 
@@ -119,7 +106,6 @@ class ControlServer:
 
     @property
     def is_heard(self) -> bool:
-        """Return whether any client is connected."""
         return bool(self._connections)
 
     def state(self) -> None:
@@ -141,7 +127,7 @@ class ControlServer:
             self._loop.forget(self._listener.fileno())
             self._accept_again.after(_ACCEPT_AGAIN_S)
             return
-        self.add(sock, wants_output=False)
+        self.add(sock)
 
     def _receive(self, connection: Connection) -> None:
         try:

@@ -11,11 +11,10 @@ from __future__ import annotations
 import os
 
 from outlive.system import fds
-from outlive.system.fds import socket
 
 
-class Escrow:
-    """A queue of named open files."""
+class Queue:
+    """Named open files in such a pair."""
 
     def __init__(self) -> None:
         self._in, self._out = fds.pair()
@@ -43,11 +42,18 @@ class Escrow:
         for fd in self.take().values():
             os.close(fd)
 
-    def close(self) -> None:
-        self._in.close()
-        self._out.close()
 
+class Escrow(Queue):
+    """What a successor goes on with. `stdin` has the write end of an open stdin alone: end of file has to
+    be able to close all copies of it."""
 
-def adopt_socket(fd: int) -> socket.socket:
-    """Return a socket object for an fd that came out of an escrow."""
-    return fds.socket_of(fd)
+    def __init__(self) -> None:
+        super().__init__()
+        self.stdin = Queue()
+
+    def filenos(self) -> set[int]:
+        return super().filenos() | self.stdin.filenos()
+
+    def empty(self) -> None:
+        super().empty()
+        self.stdin.empty()

@@ -17,8 +17,6 @@ class Timer:
     time.monotonic seconds.
     """
 
-    __slots__ = ("_args", "_call", "_set")
-
     def __init__(self, set_timers: dict[Timer, float], call: Callable[..., None], args: tuple[object, ...]) -> None:
         self._set = set_timers
         self._call = call

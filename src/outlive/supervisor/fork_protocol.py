@@ -32,6 +32,13 @@ class Pair:
         self._supervisor = supervisor
         self._given: list[socket.socket] = []
 
+    @classmethod
+    def new(cls) -> tuple[Pair, socket.socket, socket.socket]:
+        """Return the connections to a pair that is to be forked, and its ends of them. Errors: OSError."""
+        guardian_here, guardian_there = fds.pair()
+        supervisor_here, supervisor_there = fds.pair()
+        return cls(guardian_here, supervisor_here), guardian_there, supervisor_there
+
     def send(self, files: dict[str, int]) -> None:
         """Give the pair its job.
 
@@ -64,19 +71,14 @@ class Pair:
             return False
 
     def lend(self, borrower: socket.socket) -> None:
-        """Send copies of both connections to a server, which may give the pair further jobs.
-
-        Errors: OSError, BlockingIOError among them.
-        """
+        """Send copies of both connections to a server, which may give the pair further jobs. Errors:
+        OSError, BlockingIOError among them."""
         fds.send(borrower, LENT, (self._guardian.fileno(), self._supervisor.fileno()), wait=False)
 
     @classmethod
     def borrowed(cls, lender: socket.socket) -> Pair | None:
         """Return the pair that answers the oldest LEND of this socket, None if there was none to
-        lend.
-
-        Errors: OSError; BlockingIOError while there is no answer.
-        """
+        lend. Errors: OSError; BlockingIOError while there is no answer."""
         message, numbers = fds.receive(lender, MESSAGE_BYTES, wait=False)
         if not message:
             raise ConnectionResetError

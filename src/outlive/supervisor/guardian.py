@@ -20,7 +20,6 @@ from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read
 from outlive.supervisor.preloading import preload
 from outlive.supervisor.request import Request, report_fault
-from outlive.supervisor.start import open_job
 from outlive.supervisor.supervisor import SURVIVED
 from outlive.supervisor.worker import Worker, collect, is_time_to_collect, last_message
 from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, prctl, signals, tree
@@ -47,25 +46,20 @@ def prepare() -> None:
 
 
 def fork_pair(*, away: bool) -> Pair:
-    """Fork a guardian and its supervisor, and return the launcher's connections to them. Errors:
-    OSError.
-
-    With `away` the guardian is not a child of the caller, and the pair takes one job. Otherwise the
-    caller is a fork server: it reaps the guardian, and the pair is a lasting one.
-    """
-    guardian_here, guardian_there = fds.pair()
-    supervisor_here, supervisor_there = fds.pair()
+    """Fork a guardian and its supervisor. With `away` the guardian is not a child of the caller, and the
+    pair takes one job. Otherwise the caller is a fork server: it reaps the guardian, and the pair is a
+    lasting one. Errors: OSError."""
+    pair, guardian_end, supervisor_end = Pair.new()
     fork = daemonize.fork_away if away else _fork_clean
     try:
-        fork_guardian(guardian_there, supervisor_there, fork, lasting=not away)
+        fork_guardian(guardian_end, supervisor_end, fork, lasting=not away)
     except OSError:
-        guardian_here.close()
-        supervisor_here.close()
+        pair.close()
         raise
     finally:
-        guardian_there.close()
-        supervisor_there.close()
-    return Pair(guardian_here, supervisor_here)
+        guardian_end.close()
+        supervisor_end.close()
+    return pair
 
 
 def _fork_clean(body: Callable[[], int], keep: set[int], title: str) -> int:
@@ -97,23 +91,23 @@ def _guard(
     signals.survive(SURVIVED)
     prctl.become_subreaper()
     prepare()
-    escrow, stdin_escrow = Escrow(), Escrow()
+    escrow = Escrow()
     # End of file on `line` means that the supervisor has ended
     line, line_there = fds.pair()
-    keep = {sock.fileno(), supervisor_sock.fileno(), line_there.fileno()} | escrow.filenos() | stdin_escrow.filenos()
+    keep = {sock.fileno(), supervisor_sock.fileno(), line_there.fileno()} | escrow.filenos()
 
     def body() -> int:
-        return Worker(supervisor_sock, sock, line_there, escrow, stdin_escrow).run(lasting=lasting)
+        return Worker(supervisor_sock, sock, line_there, escrow).run(lasting=lasting)
 
     child = daemonize.fork_into(body, keep, tree.SUPERVISOR, clean=True)
     ready_to_guard()
     supervisor_sock.close()
     line_there.close()
-    _outlast(child, sock, line, escrow, stdin_escrow)
+    _outlast(child, sock, line, escrow)
     return 0
 
 
-def _outlast(child: int, sock: socket.socket, line: socket.socket, escrow: Escrow, stdin_escrow: Escrow) -> None:
+def _outlast(child: int, sock: socket.socket, line: socket.socket, escrow: Escrow) -> None:
     """Wait for the end of the supervisor `child`, and go on with its job if it was killed."""
     request: Request | None = None
     try:
@@ -134,7 +128,7 @@ def _outlast(child: int, sock: socket.socket, line: socket.socket, escrow: Escro
             return
         files, _ = read(message, numbers)
         request = Request.from_file(files["request"])
-        locks_held = _succeed(request, files, escrow, stdin_escrow)
+        locks_held = _succeed(request, files, escrow)
         for lock in (files["lock1"], *locks_held):  # the job is over, and with it the sign of its life
             os.close(lock)
         if is_time_to_collect(request):
@@ -144,14 +138,12 @@ def _outlast(child: int, sock: socket.socket, line: socket.socket, escrow: Escro
         raise
 
 
-def _succeed(request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> list[int]:
-    """Go on with the job of a supervisor that was killed. Return the locks that are still held
-    then.
-    """
+def _succeed(request: Request, files: dict[str, int], escrow: Escrow) -> list[int]:
+    """Go on with the job of a supervisor that was killed. Return the locks that are still held then."""
     fault_points.succeed()
     fault_points.at("takeover_seen")
     try:
-        job = open_job(request)
+        job = request.open_job()
     except FileNotFoundError:  # the launcher took it back: nothing ran
         return []
     lock = _lock(job, files["lock1"])
@@ -159,7 +151,7 @@ def _succeed(request: Request, files: dict[str, int], escrow: Escrow, stdin_escr
     locks.wait_for(lock, SUPERVISOR_BYTE)
     fault_points.at("takeover_locked")
     if job.is_in_place():
-        takeover.take_over(job, request, files, escrow, stdin_escrow)
+        takeover.take_over(job, request, files, escrow)
     return [lock]
 
 

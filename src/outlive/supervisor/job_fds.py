@@ -12,7 +12,7 @@ from outlive import limits
 from outlive.core.records import Identity
 from outlive.store.job_dir import FIFOS, JobDir
 from outlive.supervisor.control_server import listen
-from outlive.supervisor.escrow import Escrow, adopt_socket
+from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import HELD
 from outlive.system import fds, process, splice
 from outlive.system import pty as pty_module
@@ -29,8 +29,6 @@ class FifoSource:
     spliced. Here both are the read end of the FIFO.
     """
 
-    __slots__ = ("fd", "pipe")
-
     def __init__(self, reader: int) -> None:
         self.fd = self.pipe = reader
 
@@ -44,13 +42,11 @@ class FifoSource:
 
     def is_open_again(self) -> bool:
         """Return whether a process opened the stream, and wrote, after all writers had gone."""
-        return bool(splice.waiting_bytes(self.fd))
+        return bool(self.rest())
 
-    def enlarge(self) -> bool:
-        return fds.set_pipe_size(self.pipe, limits.PIPE_FULL_BYTES)
-
-    def shrink(self) -> bool:
-        return fds.set_pipe_size(self.pipe, limits.PIPE_BYTES)
+    def resize(self, size: int) -> bool:
+        """Change the size of the pipe; return False if it stays as it is."""
+        return fds.set_pipe_size(self.pipe, size)
 
 
 class TerminalSource:
@@ -60,8 +56,6 @@ class TerminalSource:
     are lost with it: copied that way, 7 of 20 runs were whole after a SIGKILL, through the pipe all
     were.
     """
-
-    __slots__ = ("_into", "fd", "pipe")
 
     def __init__(self, master: int, relay: tuple[int, int]) -> None:
         """`relay`: (read end, write end) of a non-blocking pipe."""
@@ -78,23 +72,14 @@ class TerminalSource:
         return True
 
     def rest(self) -> int:
-        """FIONREAD does not count what the line discipline has not processed yet, but a read
-        returns it.
-        """
+        """FIONREAD does not count what the line discipline has not processed yet, but a read returns it."""
         return _TERMINAL_HELD_BYTES
 
     def is_open_again(self) -> bool:
         return not pty_module.is_hung_up(self.fd)
 
-    def enlarge(self) -> bool:
+    def resize(self, _size: int) -> bool:
         return False
-
-    def shrink(self) -> bool:
-        return True
-
-
-def new_relay() -> tuple[int, int]:
-    return os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def open_readers(job: JobDir) -> list[int]:
@@ -145,28 +130,14 @@ class JobFds:
     the job. `master` and `slave`: of a job with a terminal. The slave stays open while the command
     runs, so that a program that closes its terminal for a while is not taken for one that is done
     with it. `report`: where the first process of a sandbox reports (sandbox/session.py); `inside`: its
-    end of that. `dropped`:
-    a file in memory that is as long as the output that no disk took (output/drop_counter.py).
+    end of that. `dropped`: a file as long as the output that no disk took (output/drop_counter.py).
     """
 
-    __slots__ = (
-        "_escrow", "data", "dropped", "inside", "listener", "master", "pidfd", "report", "slave", "sources", "stdin",
-        "stdin_escrow",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        sources: list[FifoSource | TerminalSource],
-        listener: socket.socket,
-        stdin_escrow: Escrow,
-        escrow: Escrow | None = None,
-    ) -> None:
-        """`escrow`: of a supervisor that has a successor."""
+    def __init__(self, sources: list[FifoSource | TerminalSource], listener: socket.socket, escrow: Escrow) -> None:
         self.sources = sources
         self.listener = listener
-        self._escrow = escrow
+        self.escrow = escrow
         self.dropped: int | None = None
-        self.stdin_escrow = stdin_escrow
         self.stdin: int | None = None
         self.data: int | None = None
         self.master: int | None = None
@@ -176,44 +147,44 @@ class JobFds:
         self.inside: socket.socket | None = None
 
     @classmethod
-    def made(cls, job: JobDir, escrow: Escrow, stdin_escrow: Escrow, *, pty: bool) -> JobFds:
+    def made(cls, job: JobDir, escrow: Escrow, *, pty: bool) -> JobFds:
         """Make the files of a new job, and put them into escrow before the job can write into them.
         Errors: OSError.
         """
         if not pty:
             readers = open_readers(job)
-            job_fds = cls([FifoSource(fd) for fd in readers], listen(job), stdin_escrow, escrow)
+            job_fds = cls([FifoSource(fd) for fd in readers], listen(job), escrow)
             escrow.put({"stdout": readers[0], "stderr": readers[1], "listener": job_fds.listener.fileno()})
             return job_fds
         master, slave = pty_module.open_pair(limits.TERMINAL_COLS, limits.TERMINAL_ROWS)
-        relay = new_relay()
-        job_fds = cls([TerminalSource(master, relay)], listen(job), stdin_escrow, escrow)
+        relay = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        job_fds = cls([TerminalSource(master, relay)], listen(job), escrow)
         job_fds.master, job_fds.slave = master, slave
         held = {"master": master, "relay_out": relay[0], "relay_in": relay[1]}
         escrow.put({**held, "listener": job_fds.listener.fileno()})
         return job_fds
 
     @classmethod
-    def taken(cls, job: JobDir, held: dict[str, int], stdin_escrow: Escrow) -> JobFds:
+    def taken(cls, job: JobDir, escrow: Escrow, held: dict[str, int]) -> JobFds:
         """Use what a killed supervisor left in escrow."""
-        stdin = stdin_escrow.take()
-        listener = adopt_socket(held["listener"]) if "listener" in held else listen(job)
+        stdin = escrow.stdin.take()
+        listener = fds.socket_of(held["listener"]) if "listener" in held else listen(job)
         sources: list[FifoSource | TerminalSource]
         if "master" in held:
             sources = [TerminalSource(held["master"], (held["relay_out"], held["relay_in"]))]
         else:
             readers = [held["stdout"], held["stderr"]] if "stdout" in held else open_readers(job)
             sources = [FifoSource(fd) for fd in readers]
-        job_fds = cls(sources, listener, stdin_escrow)
+        job_fds = cls(sources, listener, escrow)
         job_fds.stdin, job_fds.data, job_fds.master = stdin.get("stdin"), held.get("data"), held.get("master")
         job_fds.dropped = held.get(_DROPPED)
-        job_fds.report = adopt_socket(held["report"]) if "report" in held else None
+        job_fds.report = fds.socket_of(held["report"]) if "report" in held else None
         if job_fds.master is not None:
             job_fds.slave = pty_module.slave_of(job_fds.master)
         return job_fds
 
     @classmethod
-    def reopened(cls, job: JobDir, escrow: Escrow, stdin_escrow: Escrow, held: dict[str, int], *, pty: bool) -> JobFds:
+    def reopened(cls, job: JobDir, escrow: Escrow, held: dict[str, int], *, pty: bool) -> JobFds:
         """Open the files of a job whose supervisor and guardian are both dead.
 
         `held` is what a reader took hold of; FIFOs that are not in it are opened by their names. A
@@ -223,10 +194,7 @@ class JobFds:
         kept = {name: held[name] for name in HELD if name in held}
         if not pty and not {"stdout", "stderr"} <= kept.keys():
             kept.update(zip(HELD, open_readers(job), strict=False))
-        sources: list[FifoSource | TerminalSource] = (
-            [] if pty else [FifoSource(kept[name]) for name in ("stdout", "stderr")]
-        )
-        job_fds = cls(sources, listen(job), stdin_escrow, escrow)
+        job_fds = cls([] if pty else [FifoSource(kept[name]) for name in ("stdout", "stderr")], listen(job), escrow)
         job_fds.pidfd, job_fds.dropped = kept.get("pidfd"), held.get(_DROPPED)
         if job_fds.dropped is not None:
             kept[_DROPPED] = job_fds.dropped
@@ -237,8 +205,7 @@ class JobFds:
         """Make the file `dropped`, of `count` bytes, and put it into escrow. Errors: OSError."""
         self.dropped = os.memfd_create(_DROPPED, os.MFD_CLOEXEC)
         os.ftruncate(self.dropped, count)
-        if self._escrow is not None:
-            self._escrow.put({_DROPPED: self.dropped})
+        self.escrow.put({_DROPPED: self.dropped})
         return self.dropped
 
     def close_slave(self) -> None:

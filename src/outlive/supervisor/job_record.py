@@ -1,13 +1,20 @@
 """The records of a job as its supervisor keeps them: its definition and its state, in memory and on
-the disk."""
+the disk.
+
+A sync is what a power cut cannot take back. While a job runs, its definition and its mark in `.live`
+are durable. The mark says that the job runs, so `state.json` may be replaced without a sync until
+the job ends: a cut leaves any of its contents, or none, and the mark makes the job `reboot`. Once
+the end is synced the mark is removed, and from then on whatever replaces `state.json` is synced
+first (JobDir.write_state).
+"""
 
 from __future__ import annotations
 
 from outlive.annotations import Any, Callable
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError
-from outlive.store.job_dir import JobDir
-from outlive.store.syncing import JobSync
+from outlive.store import atomic_file
+from outlive.store.job_dir import EVENTS, GAP, META, ORDER, SCRIPT, STATE, JobDir
 from outlive.supervisor.request import Request
 
 
@@ -19,12 +26,11 @@ class JobRecord:
     def __init__(self, job: JobDir, request: Request, state: State, on_change: Callable[[], None]) -> None:
         self._job = job
         self._on_change = on_change
-        self._sync = JobSync(job, created=request.created)
+        self._was_created = request.created  # it had a state.json before it was started
+        self._has_synced_meta = False  # what changes the definition later syncs it (JobDir.change_meta)
         self.state = state
         self.definition = request.definition  # as it was when the job started
-        self.is_doomed = (
-            False  # its directory is about to be deleted: a sync may take seconds, and would be for nothing
-        )
+        self.is_doomed = False  # it is about to be deleted: a sync may take seconds, and would be for nothing
 
     def current_definition(self) -> Definition:
         """Return the definition with what `notify set` has changed."""
@@ -50,18 +56,27 @@ class JobRecord:
         """Make the outcome visible. Errors: OSError; then the state is as it was."""
         self.state = self._job.write_state(finished)
 
-    # Syncs of what is visible already (store/syncing.py). No answer waits for them
+    # --- syncs of what is visible already; no answer waits for them ---
 
     def sync_start(self) -> None:
-        if not self.is_doomed:
-            self._sync.start()
+        if self.is_doomed:
+            return
+        marked = self._job.is_marked()
+        names = (META, SCRIPT, *((self._job.live_name,) if marked else ()))
+        # The state of a job that was created before counts, whatever the mark says
+        atomic_file.sync(self._job.fd, names if marked and not self._was_created else (*names, STATE))
+        self._has_synced_meta = True
 
     def sync_end(self, logs: list[int]) -> None:
-        """`logs`: the fds of those that have grown."""
-        if not self.is_doomed:
-            self._sync.end(logs, has_sinks=not self.definition.notification.is_empty)
+        """`logs`: the fds of those that have grown. If the end is to be delivered, a reader knows that
+        by the mark if a power cut comes before."""
+        if self.is_doomed:
+            return
+        names = (*(() if self._has_synced_meta else (META, SCRIPT)), STATE, ORDER, GAP, EVENTS)
+        has_sinks = not self.definition.notification.is_empty
+        atomic_file.sync(self._job.fd, (*names, self._job.live_name) if has_sinks else names, logs)
 
     def sync_late(self, logs: list[int]) -> None:
-        """Sync what descendants wrote after the end."""
-        if not self.is_doomed:
-            self._sync.late(logs)
+        """Sync the output that came after the end."""
+        if logs and not self.is_doomed:
+            atomic_file.sync(self._job.fd, (ORDER,), logs)

@@ -1,5 +1,5 @@
 """What few jobs need is imported late. By then an update may have replaced the files, so the code that
-the job of a request will need is held before its command is spawned."""
+the job of a request will need is held before its command is spawned (guardian.LATE: for every job)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ from outlive.core.libraries import re2
 from outlive.supervisor.request import Request
 from outlive.system import held_code
 
-_INPUT = ("outlive.supervisor.input", "outlive.system.blocked_reads")
-_TERMINAL = ("outlive.render",)  # for the fork that looks for the cursor
-_SANDBOX = ("outlive.sandbox", "outlive.core.quoted")
-_RESOURCES = (
-    *("outlive.supervisor.resources", "outlive.core.resources", "outlive.core.nearest", "outlive.core.quoted"),
-    *("outlive.system.job_group", "outlive.system.process_use", "outlive.system.spawn_limited"),
-)
+_RESOURCES = ("outlive.system.job_group", "outlive.system.process_use", "outlive.system.spawn_limited")
 
 
 def preload(request: Request) -> bool:
@@ -21,15 +15,13 @@ def preload(request: Request) -> bool:
     whether that was anything."""
     definition = request.definition
     needed = {
-        ("outlive.store.audit",): request.audit is not None,
-        ("outlive.supervisor.output.masking", "outlive.store.output.masks"): bool(definition.mask),
-        _INPUT: definition.pty or definition.stdin == "open",
-        _TERMINAL: definition.pty,
-        ("outlive.system.scripts",): definition.script is not None,
-        _SANDBOX: definition.sandbox is not None,
-        _RESOURCES: definition.resources is not None,
+        "outlive.system.blocked_reads": definition.pty or definition.stdin == "open",
+        "outlive.render": definition.pty,  # for the fork that looks for the cursor
+        "outlive.system.scripts": definition.script is not None,
+        "outlive.sandbox": definition.sandbox is not None,
+        **dict.fromkeys(_RESOURCES, definition.resources is not None),
     }
-    rooms = [name for names, is_needed in needed.items() if is_needed for name in names]
+    rooms = [name for name, is_needed in needed.items() if is_needed]
     held_code.hold(*rooms)
     is_watched = bool(definition.notification.every_watch)
     if is_watched:

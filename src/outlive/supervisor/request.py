@@ -4,32 +4,15 @@ It travels in a memfd: an environment does not fit into a socket message, and mu
 disk.
 """
 
+import os
+
 from outlive import fastjson
-from outlive.annotations import Any, Protocol
 from outlive.core.bounds import Bounds
 from outlive.core.record import Record
 from outlive.core.records import AuditTarget, Definition, Identity
 from outlive.store import fault_report
+from outlive.store.job_dir import JobDir
 from outlive.system import fds
-
-
-class Settings(Protocol):
-    """What a request takes of the configuration (config/__init__.py)."""
-
-    def bounds(self) -> Bounds | None: ...
-    def own_paths(self, env: dict[str, str]) -> list[str]: ...
-    def audit(self, env: dict[str, str]) -> AuditTarget | None: ...
-
-
-class Caller(Protocol):
-    """What a request takes of a call (jobs/context.py)."""
-
-    env: dict[str, str]
-
-    @property
-    def config(self) -> Settings: ...
-    @property
-    def shell(self) -> tuple[str, ...]: ...
 
 
 class Request(Record):
@@ -66,20 +49,13 @@ class Request(Record):
     def from_file(cls, fd: int) -> "Request":
         return cls.of(fastjson.loads(fds.read_all(fd)))
 
-
-def of_caller(caller: "Caller", definition: Definition) -> "dict[str, Any]":
-    """Return the members of a request that the configuration of a caller decides."""
-    return {
-        "sink_shell": list(definition.shell or caller.shell),
-        "bounds": caller.config.bounds(),
-        "own": caller.config.own_paths(caller.env),
-        "audit": caller.config.audit(caller.env),
-    }
+    def open_job(self) -> JobDir:
+        """Open the directory of the job. Errors: OSError."""
+        path = os.path.join(self.root, self.job_id)
+        return JobDir(self.root, self.job_id, os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
 
 def report_fault(request: "Request | None", process: str, error: Exception) -> None:
-    """Leave a traceback in the directory of the job that a process of ours worked for. Never
-    raises.
-    """
+    """Leave a traceback in the directory of the job that a process of ours worked for. Never raises."""
     if request is not None:
         fault_report.write_for(request.root, request.job_id, process, error)

@@ -39,25 +39,14 @@ _TERMINAL_TYPE = "xterm-256color"
 _OF_A_TERMINAL = frozenset({"TERM", "COLUMNS", "LINES", "TERMCAP", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORTERM"})
 
 
-def open_job(request: Request) -> JobDir:
-    path = os.path.join(request.root, request.job_id)
-    return JobDir(request.root, request.job_id, os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-
-
-def start(
-    request: Request,
-    stdin_fd: int | None,
-    waiter: socket.socket | None,
-    escrow: Escrow,
-    stdin_escrow: Escrow,
-) -> bool:
+def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, escrow: Escrow) -> bool:
     """Run the command of `request` and see it to its end.
 
     Return True if the command ran and had neither a terminal nor notifications: this process then
     keeps nothing of it but open files and garbage, and can take another job.
     """
     fault_points.at("start_told")
-    job = open_job(request)
+    job = request.open_job()
     definition = request.definition
     state = State(
         job_id=request.job_id,
@@ -70,14 +59,12 @@ def start(
     try:
         if request.masked:  # first of all: without these files output is shown as it is
             Masking(job, request.masked).close()
-        job_fds = JobFds.made(job, escrow, stdin_escrow, pty=definition.pty)
+        job_fds = JobFds.made(job, escrow, pty=definition.pty)
         if definition.sandbox is not None:
             job_fds.report, job_fds.inside = inside.report_pair()
             escrow.put({"report": job_fds.report.fileno()})
         if definition.pty or definition.stdin == "open":
-            job_fds.data = _first_data(job)
-        if job_fds.data is not None:
-            escrow.put({"data": job_fds.data})
+            _open_first_data(job, job_fds)
         stdin = _stdin(definition, job, stdin_fd, job_fds)
         fault_points.at("start_ends")
         limited, state = _limits(definition, state)
@@ -88,11 +75,12 @@ def start(
         fault_points.at("start_marked")
         if not job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
             return False
-        state = _spawn(job, request, definition, state, stdin, job_fds, limited)
+        state = _spawn(job, request, state, stdin, job_fds, limited)
         fault_points.at("start_recorded")
     except OSError as error:  # nothing ran: the launcher takes the job back, and reports why
-        _discard(limited)
-        _refuse(job, request, definition, state, waiter, error)
+        if limited is not None:
+            limited.discard()
+        _refuse(job, request, state, waiter, error)
         return False
     is_reported = waiter is not None and not request.awaited and not state.finished and _tell_started(waiter)
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
@@ -149,19 +137,7 @@ def _limits(definition: Definition, state: State) -> tuple[Limits | None, State]
     return limits, State.replace(state, resources=limits.told, job_group=limits.record())
 
 
-def _discard(limited: Limits | None) -> None:
-    if limited is not None:
-        limited.discard()
-
-
-def _refuse(
-    job: JobDir,
-    request: Request,
-    definition: Definition,
-    state: State,
-    waiter: socket.socket | None,
-    error: OSError,
-) -> None:
+def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket | None, error: OSError) -> None:
     name = errno.errorcode.get(error.errno or 0)
     path = error.filename if isinstance(error.filename, str) else None
     reason = error.strerror or str(error)
@@ -169,21 +145,19 @@ def _refuse(
     try:
         # A job that `create` made can be started again; the launcher takes a new one back
         created: State = State(job_id=job.job_id, state="created", phase="created")
-        never: State = State.replace(state, started_at=definition.created_at)  # as of every job that never ran
+        never: State = State.replace(state, started_at=request.definition.created_at)  # as of every job that never ran
         job.write_state(created if request.created else outcome.never_ran(never, message, name))
     except OSError:  # a full disk: the launcher's answer is what counts
         pass
     if waiter is not None:
         refusal = {"failed": reason, "errno": error.errno or 0, "path": path}
-        if definition.sandbox is not None:
+        if request.definition.sandbox is not None:
             refusal["sandbox"] = isinstance(error, inside.Unavailable)
         fds.send(waiter, fastjson.dumps(refusal).encode())
 
 
 def write_down(job: JobDir, state: State) -> State:
-    """Write the state if possible: a full disk is no reason to lose a command that runs or has
-    ended.
-    """
+    """Write the state if possible: a full disk is no reason to lose a command that runs or has ended."""
     try:
         return job.write_state(state)
     except OSError:
@@ -210,7 +184,7 @@ def _stdin(definition: Definition, job: JobDir, stdin_fd: int | None, job_fds: J
         return None
     if definition.stdin == "open":
         read_end, job_fds.stdin = os.pipe()
-        job_fds.stdin_escrow.put({"stdin": job_fds.stdin})
+        job_fds.escrow.stdin.put({"stdin": job_fds.stdin})
         return read_end
     if definition.stdin == "data":
         data = job.open_file(STDIN_DATA)
@@ -219,24 +193,20 @@ def _stdin(definition: Definition, job: JobDir, stdin_fd: int | None, job_fds: J
     return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
 
-def _first_data(job: JobDir) -> int | None:
-    """Open the stdin_data of a job whose input stays open; return None if none was given."""
+def _open_first_data(job: JobDir, job_fds: JobFds) -> None:
+    """Open the stdin_data of a job whose input stays open, if some was given."""
     try:
-        return job.open_file(STDIN_DATA)
+        job_fds.data = job.open_file(STDIN_DATA)
     except FileNotFoundError:
-        return None
+        return
+    job_fds.escrow.put({"data": job_fds.data})
 
 
 def _spawn(
-    job: JobDir,
-    request: Request,
-    definition: Definition,
-    state: State,
-    stdin: int | None,
-    job_fds: JobFds,
-    limited: Limits | None,
+    job: JobDir, request: Request, state: State, stdin: int | None, job_fds: JobFds, limited: Limits | None
 ) -> State:
     """Spawn the command, and write and return the state that has its identity."""
+    definition = request.definition
     argv = [*definition.shell, definition.command[0]] if definition.shell else list(definition.command)
     env = _environment(request, pty=definition.pty)
     stdio = {} if definition.pty else _pipes(job)
@@ -245,9 +215,8 @@ def _spawn(
     if definition.script is not None:
         _add_script(job, definition, argv, stdio)
     tty = None if job_fds.slave is None else pty_module.path_of(job_fds.slave)
-    group = (
-        cgroup.record()
-    )  # taken before the command runs, which inherits the group: kills that are counted from here on may be its own
+    # Taken before the command runs, which inherits the group: kills that are counted from here on may be its own
+    group = cgroup.record()
     prepare = None
     if limited is not None:
         if limited.group is not None:
@@ -293,11 +262,8 @@ def _add_script(job: JobDir, definition: Definition, argv: list[str], stdio: dic
 
     assert definition.script is not None
     argv[-1], end = scripts.reading(argv)
-    source = job.open_file(SCRIPT)
-    try:
+    with fds.Closing(job.open_file(SCRIPT)) as source:
         stdio[fds.SCRIPT] = scripts.copied(source, definition.script.bytes, definition.script.sha256, end)
-    finally:
-        os.close(source)
     fds.keep_free(fds.SCRIPT, stdio)  # none may be both source and target
 
 
@@ -319,8 +285,7 @@ def _spawn_inside(
     how: inside.How,
     job_fds: JobFds,
 ) -> tuple[int, Identity]:
-    """Start the command in its sandbox. Return its pid, and the identity of the sandbox's process
-    1."""
+    """Start the command in its sandbox. Return its pid, and the identity of the sandbox's process 1."""
     from outlive.sandbox import session  # late: 0.5 MB of each supervisor, and few jobs have a sandbox
 
     assert definition.sandbox is not None
@@ -329,15 +294,9 @@ def _spawn_inside(
     terminal = job_fds.slave
     if terminal is not None:
         stdio = dict.fromkeys((0, 1, 2), terminal) | stdio
+    report = (job_fds.report, job_fds.inside)
     try:
-        started = session.start(
-            definition.sandbox,
-            argv,
-            env,
-            stdio,
-            how=how,
-            report=(job_fds.report, job_fds.inside),
-        )
+        started = session.start(definition.sandbox, argv, env, stdio, how=how, report=report)
     finally:
         job_fds.inside.close()
     return started.command, process.identity(started.init)
@@ -352,8 +311,7 @@ def _pipes(job: JobDir) -> dict[int, int]:
 
 
 def _environment(request: Request, *, pty: bool) -> dict[str, str]:
-    # A job that a notification command starts is not one itself; and a new terminal is not the
-    # caller's
+    # A job that a notification command starts is not one itself; and a new terminal is not the caller's
     dropped = (*tree.SINK_NAMES, *_OF_A_TERMINAL) if pty else tree.SINK_NAMES
     inherited = {name: value for name, value in request.environment.items() if name not in dropped}
     return {

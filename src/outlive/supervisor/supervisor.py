@@ -1,8 +1,5 @@
-"""The supervisor of one job: a table of event × phase → action, and the actions.
-
-One process runs this: the supervisor itself, a guardian that took over from a killed one, or an
-adopter started by a reader.
-"""
+"""The supervisor of one job: a table of event × phase → action, and the actions. A guardian that took
+over from a killed one runs this too, and an adopter started by a reader."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ from outlive.system import fault_points, signals
 from outlive.system.fds import socket
 from outlive.system.signals import signal
 
-Action = Callable[[], None]
+Action = Callable[[], None] | None
 
 _AFTER_END_S = 0.02  # at most, after an end whose callers answer now, before files are synced and sinks are told
 _STARTED_S = 0.003  # an end that comes sooner is told to a caller that waits for it together with the start
@@ -51,9 +48,7 @@ SURVIVED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal
 
 
 class Phase:
-    """How far the job is. A number is the column of the table. (Plain numbers: the import of `enum`
-    takes 3.4 ms of a start.)
-    """
+    """How far the job is. A number is the column of the table. (The import of `enum` takes 3.4 ms.)"""
 
     RUNNING = 0  # the command runs, or its outcome is not known yet
     UNWRITTEN = 1  # the outcome is known, and the disk does not take it
@@ -74,14 +69,8 @@ class Event:
     LOOK = "look"  # something that kept the job may be over
 
 
-def _ignore() -> None:
-    """It means nothing in this phase."""
-
-
 class Supervisor:
-    """The supervisor of one job. `parent`: the command is a child of this process, which it is not
-    after an adoption.
-    """
+    """`parent`: the command is a child of this process, which it is not after an adoption."""
 
     def __init__(self, job: JobDir, request: Request, state: State, job_fds: JobFds, *, parent: bool) -> None:
         self._job = job
@@ -90,7 +79,11 @@ class Supervisor:
         self._phase = Phase.RUNNING
         self._loop = loop = EventLoop()
         self._control = ControlServer(
-            loop, job_fds.listener, self._serve, self._on_fault, lambda: self.event(Event.UNHEARD)
+            loop,
+            job_fds.listener,
+            self._serve,
+            self._on_fault,
+            lambda: self.event(Event.UNHEARD),
         )
         self._record = record = JobRecord(job, request, state, self._control.state)
         self._recorder = EventRecorder(
@@ -112,7 +105,8 @@ class Supervisor:
             lambda: self.event(Event.LOOK),
         )
         self._pump.file_limit = state.file_limit
-        self._pump.mask_lines(request.masked)
+        if request.masked:
+            self._pump.mask_lines(request.masked)
         self._members = Members(record, self._recorder.sinks, parent=parent)
         self._reaper = Reaper(state, parent=parent)
         self._command = CommandEnd(
@@ -138,17 +132,17 @@ class Supervisor:
         self._set_table()
 
     def _set_table(self) -> None:
-        ignore, settle = _ignore, self._settle
+        settle = self._settle
         self._table: dict[str, tuple[Action, Action, Action, Action]] = {
-            # Event               RUNNING           UNWRITTEN         ENDED             LINGERING
-            Event.COMMAND_ENDED: (settle,           settle,           ignore,           ignore),
-            Event.SIGNAL:        (self._child_died, self._child_died, ignore,           self._check_done),
-            Event.SETTLE:        (settle,           settle,           ignore,           ignore),
-            Event.TIMEOUT:       (self._time_out,   ignore,           ignore,           ignore),
-            Event.IDLE:          (self._idle,       ignore,           ignore,           ignore),
-            Event.PROGRESS:      (self._progress,   ignore,           ignore,           ignore),
-            Event.UNHEARD:       (ignore,           ignore,           self._after_end,  ignore),
-            Event.LOOK:          (ignore,           ignore,           ignore,           self._check_done),
+            # Event               RUNNING           UNWRITTEN         ENDED             LINGERING; None: nothing is done
+            Event.COMMAND_ENDED: (settle,           settle,           None,             None),
+            Event.SIGNAL:        (self._child_died, self._child_died, None,             self._check_done),
+            Event.SETTLE:        (settle,           settle,           None,             None),
+            Event.TIMEOUT:       (self._time_out,   None,             None,             None),
+            Event.IDLE:          (self._idle,       None,             None,             None),
+            Event.PROGRESS:      (self._progress,   None,             None,             None),
+            Event.UNHEARD:       (None,             None,             self._after_end,  None),
+            Event.LOOK:          (None,             None,             None,             self._check_done),
         }  # fmt: skip
         self._timers = {name: self._loop.timer(self.event, name) for name in self._table}
         self._started = self._loop.timer(self._control.state)
@@ -157,7 +151,9 @@ class Supervisor:
         self._record_use = self._loop.timer(lambda: self._record.write_if_running(usage=self._reaper.usage()))
 
     def event(self, name: str) -> None:
-        self._table[name][self._phase]()
+        action = self._table[name][self._phase]
+        if action is not None:
+            action()
 
     # --- life ---
 
@@ -167,7 +163,7 @@ class Supervisor:
         wakeup = signals.wakeup_pipe((signal.SIGCHLD, *SURVIVED))
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if waiter is not None:
-            self._control.add(waiter, wants_output=False)
+            self._control.add(waiter)
         state = self._record.state
         self._recorder.begin(state)  # first: a reader that sees output of a successor finds it in the history
         self._pump.start(late=state.adopted > 0)
@@ -284,7 +280,7 @@ class Supervisor:
         self._phase = Phase.LINGERING
         self._timers[Event.UNHEARD].cancel()
         state = self._record.state
-        self._record.sync_end(self._pump.unsynced())
+        self._record.sync_end(self._pump.files.unsynced())
         fault_points.at("end_synced")
         self._recorder.audit(state)
         self._recorder.sinks.finished(self._record.current_definition(), state)
@@ -299,9 +295,7 @@ class Supervisor:
         self._check_done()
 
     def _check_done(self) -> None:
-        """End the lingering when no descendant lives, both pipes are at their end, and every sink
-        was notified.
-        """
+        """Leave when no descendant lives, both pipes are at their end, and every sink was notified."""
         look = self._timers[Event.LOOK]
         if self._recorder.busy or self._asked.busy:
             # Both call `look` when they are done. The timer costs little, and a call that is
@@ -317,14 +311,13 @@ class Supervisor:
             look.after(_REOPENED_CHECK_S)
 
     def _finish(self) -> None:
-        self._pump.check_logs()
+        self._pump.files.check()
         self._pump.mask(final=True)
         self._reap_orphans()  # the last output may have ended before the signal of its writer's death came
-        self._record.sync_late(self._pump.unsynced())  # before a state that counts these bytes
+        self._record.sync_late(self._pump.files.unsynced())  # before a state that counts these bytes
         state = self._record.state
-        last = {"dropped_bytes": self._pump.dropped, "log_bytes": self._pump.sizes, "usage": self._reaper.usage()}
+        last = {**self._pump.facts(), "usage": self._reaper.usage()}
         last["message"] = self._recorder.workspace(self._record.definition, state).message
-        last["file_limit"] = self._pump.file_limit
         if any(getattr(state, name) != value for name, value in last.items()):
             self._record.write(**last)
         self._quota.finish()
@@ -364,13 +357,13 @@ class Supervisor:
     # --- output ---
 
     def _on_drop(self) -> None:
-        """Record that output was dropped on a full disk, as soon as the disk takes a record again."""
         if not self._record_drop.is_set:
             self._record_drop.after(_DROPPED_EVERY_S)
 
     def _record_dropped(self) -> None:
-        self._record.write(dropped_bytes=self._pump.dropped, file_limit=self._pump.file_limit)
-        self._recorder.tell(history.DROPPED, bytes=self._pump.dropped)
+        """Record that output was dropped on a full disk, as soon as the disk takes a record again."""
+        self._record.write(dropped_bytes=self._pump.drops.bytes, file_limit=self._pump.file_limit)
+        self._recorder.tell(history.DROPPED, bytes=self._pump.drops.bytes)
 
     def _on_output(self) -> None:
         self._input.output()

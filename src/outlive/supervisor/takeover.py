@@ -20,14 +20,14 @@ from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.job_fds import JobFds
 from outlive.supervisor.request import Request
-from outlive.supervisor.start import open_job, own_identity, reserve, start, write_down
+from outlive.supervisor.start import own_identity, reserve, start, write_down
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import fault_points, prctl, process, tree
 from outlive.system.fds import socket
 from outlive.system.signals import signal
 
 
-def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:
+def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow) -> None:
     """Go on, as the guardian, with the job of a supervisor that was killed.
 
     This process holds the supervisor's lock and open files. It is the command's parent now, unless
@@ -39,30 +39,24 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
     if request.mode == "adopt":  # the command runs already, or did
         if "listener" in held:
             os.close(held.pop("listener"))  # a client that waits at the old one connects again, to the new one
-        adopt(request, None, escrow, stdin_escrow, held or files)
+        adopt(request, None, escrow, held or files)
         return
     state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
     if state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
         # A command would be a child of this process now, alive or not. So none was started, and
         # this is no second run
-        for fd in (*held.values(), *stdin_escrow.take().values()):
+        for fd in (*held.values(), *escrow.stdin.take().values()):
             os.close(fd)
         job.close()
-        start(request, files.get("stdin"), None, escrow, stdin_escrow)
+        start(request, files.get("stdin"), None, escrow)
         return
-    job_fds = JobFds.taken(job, held, stdin_escrow)
+    job_fds = JobFds.taken(job, escrow, held)
     state = _recover(job, state, parent=True, report=job_fds.report)
     fault_points.at("takeover_recorded")
     Supervisor(job, request, state, job_fds, parent=True).run(None)
 
 
-def adopt(
-    request: Request,
-    waiter: socket.socket | None,
-    escrow: Escrow,
-    stdin_escrow: Escrow,
-    held: dict[str, int],
-) -> None:
+def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, held: dict[str, int]) -> None:
     """Go on with a job whose supervisor and guardian were both killed, and whose command a reader
     found running.
 
@@ -73,10 +67,10 @@ def adopt(
     """
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     fault_points.at("adopt_told")
-    job = open_job(request)
+    job = request.open_job()
     pty = request.definition.pty
     try:
-        job_fds = JobFds.reopened(job, escrow, stdin_escrow, held, pty=pty)
+        job_fds = JobFds.reopened(job, escrow, held, pty=pty)
     except OSError as error:
         if error.errno not in SCARCE:
             raise

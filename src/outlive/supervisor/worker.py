@@ -14,7 +14,7 @@ from outlive.errors import OutliveError
 from outlive.store.cleanup import due
 from outlive.store.root import Store
 from outlive.supervisor import takeover
-from outlive.supervisor.escrow import Escrow, adopt_socket
+from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read, ready
 from outlive.supervisor.preloading import preload
 from outlive.supervisor.request import Request, report_fault
@@ -35,22 +35,17 @@ class Worker:
     guardian would need of the present job. `line` leads to the guardian.
     """
 
-    def __init__(
-        self, sock: socket.socket, guard: socket.socket, line: socket.socket, escrow: Escrow, stdin_escrow: Escrow
-    ) -> None:
+    def __init__(self, sock: socket.socket, guard: socket.socket, line: socket.socket, escrow: Escrow) -> None:
         self._sock = sock
         self._guard = guard
         self._line = line
         self._escrow = escrow
-        self._stdin_escrow = stdin_escrow
-        self._own = {one.fileno() for one in (sock, guard, line)} | escrow.filenos() | stdin_escrow.filenos()
+        self._own = {one.fileno() for one in (sock, guard, line)} | escrow.filenos()
         self._request: Request | None = None
         prctl.become_subreaper()
 
     def run(self, *, lasting: bool) -> int:
-        """See every job of the pair to its end, and return the exit status. `lasting`: more than
-        one may come.
-        """
+        """See every job of the pair to its end, and return the exit status. `lasting`: more than one may come."""
         try:
             self._all() if lasting else self._one()
         except Exception as error:
@@ -101,19 +96,17 @@ class Worker:
             return b"", []
 
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
-        """See a job to its end. Return whether this process keeps nothing of it but open files and
-        garbage.
-        """
+        """See a job to its end. Return whether this process keeps nothing of it but open files and garbage."""
         files, _ = read(message, numbers)
         self._request = request = Request.from_file(files["request"])
-        waiter = adopt_socket(files["waiter"])
+        waiter = fds.socket_of(files["waiter"])
         if preload(request):  # before anything depends on it
             self._tell_guardian(files["request"])
         # lock0 stays open until the job is over: that is the sign of life
         if request.mode == "adopt":
-            takeover.adopt(request, waiter, self._escrow, self._stdin_escrow, files)
+            takeover.adopt(request, waiter, self._escrow, files)
             return False
-        return start(request, files.get("stdin"), waiter, self._escrow, self._stdin_escrow)
+        return start(request, files.get("stdin"), waiter, self._escrow)
 
     def _tell_guardian(self, request: int) -> None:
         try:
@@ -138,7 +131,6 @@ class Worker:
         except OSError:  # the launcher was killed, and had not read what was said to it
             pass
         self._escrow.empty()
-        self._stdin_escrow.empty()
         gc.collect()  # an object that is collected later would close a file of the next job
         signals.forget_wakeup()
         closing.close_others(self._own)
@@ -157,9 +149,7 @@ def last_message(sock: socket.socket) -> tuple[bytes, list[int]]:
 
 
 def is_time_to_collect(request: Request) -> bool:
-    """Return whether to look for jobs that the configuration of the caller does not keep. Never
-    raises.
-    """
+    """Return whether to look for jobs that the configuration of the caller does not keep. Never raises."""
     if request.bounds is None:
         return False
     try:

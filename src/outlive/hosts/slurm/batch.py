@@ -122,8 +122,7 @@ def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks,
         overrides=overrides,
         umask=umask,
     )
-    guardian_here, guardian_there = fds.pair()
-    supervisor_here, supervisor_there = fds.pair()
+    pair, guardian_end, supervisor_end = Pair.new()
     waiter_here, waiter_there = fds.pair()
     files = {
         "request": request.to_file(),
@@ -133,7 +132,6 @@ def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks,
     }
     if definition.stdin_path is not None:
         files["stdin"] = os.open(definition.stdin_path, os.O_RDONLY | os.O_CLOEXEC)
-    pair = Pair(guardian_here, supervisor_here)
     pair.send(files)
     pair.close()
     waiter_here.close()
@@ -152,7 +150,7 @@ def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks,
     def listen() -> None:
         signal.signal(signal.SIGTERM, lambda *_: _obey(path))
 
-    fork_guardian(guardian_there, supervisor_there, _in_place, ready_to_guard=listen)
+    fork_guardian(guardian_end, supervisor_end, _in_place, ready_to_guard=listen)
 
 
 def _in_place(body: Callable[[], int], keep: set[int], title: str) -> None:

@@ -28,7 +28,7 @@ from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection, inspect_job
 from outlive.store.inspection.unseen_end import record_end
 from outlive.store.job_dir import JobDir, Locks
-from outlive.supervisor.request import Request, of_caller
+from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, tree
 from outlive.system.fds import socket
 
@@ -75,7 +75,7 @@ class SlurmEngine(Engine):
     def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
         definition = start.definition
         python = host.settings.python or sys.executable
-        decided = of_caller(caller, definition)
+        decided = caller.config.for_request(caller.env, definition.shell or caller.shell)
         record = SlurmRecord(
             host=host.name,
             python=python,

@@ -25,7 +25,7 @@ from outlive.hosts.ssh.record import AGENT, SshRecord
 from outlive.store.inspection import engine_record, inspect
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import MASKS, SUPERVISOR_BYTE, JobDir, Locks
-from outlive.supervisor.request import Request, of_caller
+from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, tree
 from outlive.system import locks as record_locks
 from outlive.system.fds import socket
@@ -241,7 +241,7 @@ def _spawn(
         job_id=job.job_id,
         definition=definition,
         environment=environment,
-        **of_caller(caller, definition),
+        **caller.config.for_request(caller.env, definition.shell or caller.shell),
     )
     content = json.dumps({"request": request.to_dict(), "start": start}, ensure_ascii=True).encode()
     memory = fds.memory_file("request", content)

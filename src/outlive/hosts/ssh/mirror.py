@@ -352,7 +352,7 @@ class Mirror:
         except OSError:  # it was killed
             waiter.close()
             return
-        self._control.add(waiter, wants_output=False)
+        self._control.add(waiter)
 
     def _give_up(self, error: OutliveError) -> None:
         """Report that nothing was started, and leave the job to the caller that waits. Without one

@@ -12,7 +12,6 @@ import sys
 
 from outlive import fastjson
 from outlive.hosts.ssh.mirror import Mirror
-from outlive.store.job_dir import JobDir
 from outlive.supervisor.request import Request, report_fault
 from outlive.system import daemonize, fault_points, fds, prctl, tree
 
@@ -30,8 +29,7 @@ def _run(request_fd: int, waiter_fd: int) -> int:
     os.close(request_fd)
     request = Request.of(content["request"])
     prctl.rename(f"{tree.MIRROR} {request.job_id}")
-    path = os.path.join(request.root, request.job_id)
-    job = JobDir(request.root, request.job_id, os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+    job = request.open_job()
     waiter = fds.socket_of(waiter_fd) if waiter_fd >= 0 else None
     if waiter is not None:
         waiter.setblocking(True)

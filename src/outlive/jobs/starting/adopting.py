@@ -14,7 +14,7 @@ from outlive.store.inspection import adoptions, unseen_end
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.job_fds import take_hold
-from outlive.supervisor.request import Request, of_caller
+from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, process, tree
 
 
@@ -69,7 +69,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, inspection: Inspection, locks: L
         definition=definition,
         command=command,
         environment=boundary.inherited(inspection.definition, ctx.env),
-        **of_caller(ctx, inspection.definition),
+        **ctx.config.for_request(ctx.env, definition.shell or ctx.shell),
         masked=_masked(inspection, command),
     )
     with ExitStack() as stack:

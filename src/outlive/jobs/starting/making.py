@@ -24,7 +24,7 @@ from outlive.jobs.pipelines import stages
 from outlive.store import approval, atomic_file
 from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob
-from outlive.supervisor.request import Request, of_caller
+from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, process
 from outlive.system.fds import Closing, socket
 from outlive.system.waiting import pause
@@ -115,7 +115,8 @@ def begin(
         umask=process.umask(),
         awaited=awaited,
         created=created,
-        **of_caller(ctx, definition) | {"audit": auditing.note_start(ctx, doing, plan)},
+        **ctx.config.for_request(ctx.env, definition.shell or ctx.shell)
+        | {"audit": auditing.note_start(ctx, doing, plan)},
     )
     here = there = scope = None
     memory = -1

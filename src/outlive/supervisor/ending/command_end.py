@@ -69,8 +69,8 @@ class CommandEnd:
             return None
         if isinstance(status, str):
             return outcome.lost(state, status)
-        ended = outcome.ended(state, status, dropped=pump.dropped, ended_ns=self._ended_ns)
-        ended = State.replace(ended, log_bytes=pump.sizes, usage=self._reaper.usage(), file_limit=pump.file_limit)
+        ended = outcome.ended(state, status, self._ended_ns)
+        ended = State.replace(ended, **pump.facts(), usage=self._reaper.usage())
         return self._reaper.with_refused_forks(oom_verdict.judged(ended))
 
     def _status(self, state: State) -> int | str | None:

@@ -10,7 +10,7 @@ from outlive.core.units import timestamp
 from outlive.system import signals
 
 
-def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None = None) -> State:
+def ended(state: State, status: int, ended_ns: int | None) -> State:
     """Return the state after the command ended with this wait(2) status, at `ended_ns` (monotonic;
     None: now).
     """
@@ -30,7 +30,6 @@ def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None =
         reason=reason,
         message=message,
         core_dumped=os.WCOREDUMP(status) if by_signal else state.core_dumped,
-        dropped_bytes=dropped,
     )
     return _finished(after, ended_ns)
 
@@ -40,9 +39,9 @@ def never_ran(state: State, message: str, errno_name: str | None) -> State:
     return _finished(State.replace(state, state="failed", reason="launch", errno=errno_name, message=message))
 
 
-def lost(state: State, message: str, reason: str = "lost") -> State:
+def lost(state: State, message: str) -> State:
     """Return the state after an end that no process of ours saw. An exit code is never made up."""
-    return _finished(State.replace(state, state="failed", reason=reason, message=message))
+    return _finished(State.replace(state, state="failed", reason="lost", message=message))
 
 
 def asked_for(
@@ -61,7 +60,7 @@ def _finished(state: State, ended_ns: int | None = None) -> State:
     end = time.monotonic_ns() if ended_ns is None else ended_ns
     finished_at = timestamp(time.time() - (time.monotonic_ns() - end) / 1e9)
     duration = None
-    if state.started_ns is not None and state.reason not in ("lost", "reboot"):
+    if state.started_ns is not None and state.reason != "lost":
         duration = max(0, (end - state.started_ns) // 1_000_000)
     return State.replace(
         state, phase="finished", finished_at=finished_at, duration_ms=duration, stdin="closed", waiting=None

@@ -17,7 +17,7 @@ from outlive.annotations import Callable, Sequence
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import NOTIFICATIONS, JobDir
 from outlive.supervisor.events.sinks import Delivery, Event, Result
-from outlive.system import fds
+from outlive.system.fds import Closing, write_all
 
 Key = tuple[str, int]
 Place = tuple[int, int]
@@ -63,11 +63,8 @@ class NotificationLog:
             self._append(fastjson.dumps(content, ensure_ascii=True).encode() + b"\n")
             return
         try:
-            fd = self._job.open_file(NOTIFICATIONS, os.O_WRONLY)
-            try:
+            with Closing(self._job.open_file(NOTIFICATIONS, os.O_WRONLY)) as fd:
                 os.pwrite(fd, rest.ljust(width), at)
-            finally:
-                os.close(fd)
         except OSError:  # removed
             return
 
@@ -102,18 +99,15 @@ class NotificationLog:
     def _append(self, line: bytes) -> int | None:
         """Append a line and return its position; None if the disk is full, or the job removed."""
         try:
-            fd = self._job.open_file(NOTIFICATIONS, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-            try:
+            with Closing(self._job.open_file(NOTIFICATIONS, os.O_RDWR | os.O_CREAT | os.O_APPEND)) as fd:
                 at = os.fstat(fd).st_size
                 cut = at and os.pread(fd, 1, at - 1) != b"\n"  # its writer was killed in the middle of a line
                 try:
-                    fds.write_all(fd, b"\n" + line if cut else line)
+                    write_all(fd, b"\n" + line if cut else line)
                 except OSError:
                     os.ftruncate(fd, at)
                     raise
                 return at + bool(cut)
-            finally:
-                os.close(fd)
         except OSError:
             return None
 
@@ -122,14 +116,11 @@ class NotificationLog:
     def _tail(self, most: int) -> tuple[int, bytes]:
         """Return the last bytes of the file, and where they begin."""
         try:
-            fd = self._job.open_file(NOTIFICATIONS)
+            with Closing(self._job.open_file(NOTIFICATIONS)) as fd:
+                first = max(0, os.fstat(fd).st_size - most)
+                return first, os.pread(fd, most, first)
         except OSError:
             return 0, b""
-        try:
-            first = max(0, os.fstat(fd).st_size - most)
-            return first, os.pread(fd, most, first)
-        finally:
-            os.close(fd)
 
     def bound(self) -> None:
         """Leave out older lines of a file that has become too long. A successor needs those behind

@@ -24,6 +24,7 @@ from outlive.store.job_dir import COMPLETION, NOTIFICATIONS, JobDir
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, process, spawn, tree
+from outlive.system.fds import Closing
 from outlive.system.signals import signal
 
 Event = dict[str, Any]  # as it is sent
@@ -47,7 +48,7 @@ _TOO_OFTEN = "not run: it was killed for taking too long several times in a row"
 _REMOVED = "not run: its watch was removed"
 _GIVEN_UP = f"given up: it was begun {limits.DELIVERIES} times, and the supervisor ended each time before it was done"
 FINISHED, MATCHED = "job.finished", "job.output.matched"
-FILE, COMMAND = SINKS = ("file", "command")  # in the order in which they are told
+FILE, COMMAND = "file", "command"  # in the order in which they are told
 _OUTCOME = ("started_at", "finished_at", "duration_ms", "exit_code", "signal", "reason")  # of a state
 _WRITING_S = 0.001  # longer than the write of one line takes
 # Without O_NONBLOCK, opening a FIFO without a reader would block the supervisor for ever (open(2),
@@ -137,7 +138,7 @@ class Sinks:
 
     @property
     def started(self) -> bool:
-        """Return whether any command was run."""
+        """Whether any command was run."""
         return any(lane.started for lane in self._lanes)
 
     @property
@@ -322,22 +323,17 @@ class _Lane:
             "OUTLIVE_EVENT_PATH": os.path.join(self._job.path, COMPLETION if self._kind == FINISHED else NOTIFICATIONS),
             tree.SINK_MARK: self._kind,
         }
-        data = fds.memory_file("event", fastjson.dumps(event, ensure_ascii=True).encode() + b"\n")
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        try:
-            words = [*self._request.sink_shell, command]
-            stdio = {0: data, 1: null, 2: null}
-            definition = self._request.definition
-            cwd = definition.cwd if os.path.isdir(definition.cwd) else "/"
-            sandbox = definition.sandbox
-            if sandbox is not None:
-                from outlive.sandbox import session  # late: 0.5 MB of each supervisor, and few jobs have a sandbox
+        words = [*self._request.sink_shell, command]
+        definition, umask = self._request.definition, self._request.umask
+        cwd = definition.cwd if os.path.isdir(definition.cwd) else "/"
+        event_file = fds.memory_file("event", fastjson.dumps(event, ensure_ascii=True).encode() + b"\n")
+        with Closing(event_file), Closing(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) as null:
+            stdio = {0: event_file, 1: null, 2: null}
+            if definition.sandbox is None:
+                return spawn.spawn(words, env, stdio, cwd=cwd, umask=umask)
+            from outlive.sandbox import session  # late: 0.5 MB of each supervisor, and few jobs have a sandbox
 
-                return session.start_sink(sandbox, words, env, stdio, cwd=cwd, umask=self._request.umask)
-            return spawn.spawn(words, env, stdio, cwd=cwd, umask=self._request.umask)
-        finally:
-            os.close(data)
-            os.close(null)
+            return session.start_sink(definition.sandbox, words, env, stdio, cwd=cwd, umask=umask)
 
     def reaped(self, status: int) -> None:
         self._time_limit.cancel()
@@ -373,19 +369,16 @@ def append(event: Event, path: str, own: list[str], sandbox: Sandbox | None = No
     """Add one line by one write to a file opened for appending, so that lines of several jobs do
     not mix. A file that is `own` of outlive, or in such a directory, is refused.
     """
-    result = _result("file", path)
+    result = _result(FILE, path)
     line = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
     try:
         owner = own_files.owner_of(path, own)
         if owner is not None:
             return {**result, "error": own_files.refusal(owner)}
-        fd = _opened(path, sandbox)
-        try:
+        with Closing(_opened(path, sandbox)) as fd:
             if why := own_files.why_refused(fd, own):  # by a link that was made in between, too
                 return {**result, "error": why}
             fds.write_all(fd, b"\n" + line if _is_cut(fd) else line)
-        finally:
-            os.close(fd)
     except OSError as error:
         return {**result, "error": f"{errno.errorcode.get(error.errno or 0)}: {error.strerror}"}
     except (ValueError, TypeError) as error:  # a NUL or half a character in the path, or no text at all
@@ -400,16 +393,13 @@ def _is_cut(fd: int) -> bool:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         return False
     try:
-        reader = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+        with Closing(os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)) as reader:
+            if _has_end(reader):
+                return False
+            time.sleep(_WRITING_S)  # another job may be in the middle of its line
+            return not _has_end(reader)
     except OSError:  # it may only be written
         return False
-    try:
-        if _has_end(reader):
-            return False
-        time.sleep(_WRITING_S)  # another job may be in the middle of its line
-        return not _has_end(reader)
-    finally:
-        os.close(reader)
 
 
 def _has_end(fd: int) -> bool:
@@ -426,7 +416,7 @@ def _opened(path: str, sandbox: Sandbox | None) -> int:
     return os.open(path, _APPEND, 0o600)
 
 
-def _not_run(target: str, why: str, kind: str = "command") -> Result:
+def _not_run(target: str, why: str, kind: str = COMMAND) -> Result:
     return {**_result(kind, target), "error": why}
 
 

@@ -22,6 +22,7 @@ from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Hit, Pattern
 from outlive.store.output.scanner import Scanner
 from outlive.supervisor.event_loop import EventLoop
+from outlive.system.fds import Closing
 
 _UNFINISHED_QUIET_S = 0.3  # an unfinished line is searched after this much silence: it may be a prompt
 _HIT_WINDOW_S = 60.0  # in which hits are counted
@@ -61,7 +62,7 @@ class Watcher(ABC):
         self._job = job
         self._tell = tell
         self._on_done = on_done
-        self._next_slice = loop.timer(self._slice)
+        self._next_slice = loop.timer(self._guarded, self._look)
         self._quiet = loop.timer(self._look_at_prompt)
         self._minute = loop.timer(self._new_minute)
         self._watches: list[Watch] = []
@@ -194,14 +195,10 @@ class Watcher(ABC):
         self._next_slice.after(0)  # which also sees whether there was room
 
     def stop(self) -> None:
-        """Stop searching."""
         self._watches, self._held = [], False
         self._open_scanners()
         for timer in (self._next_slice, self._quiet, self._minute):
             timer.cancel()
-
-    def _slice(self) -> None:
-        self._guarded(self._look)
 
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
@@ -294,15 +291,8 @@ class Watcher(ABC):
         if unfinished:
             self._known.add(known)
         spec = watch.spec
-        event = {
-            "seq": seq,
-            "watch": watch.id,
-            "pattern": spec.pattern,
-            "match_type": spec.match_type,
-            "stream": NAMES[stream],
-            "line": hit.line,
-            "match": hit.match,
-        }
+        event = {"seq": seq, "watch": watch.id, "pattern": spec.pattern, "match_type": spec.match_type}
+        event |= {"stream": NAMES[stream], "line": hit.line, "match": hit.match}
         self._report(watch, event, output, seq + hit.end - hit.start)
         if spec.once:
             watch.done = True
@@ -326,17 +316,12 @@ class Watcher(ABC):
 
     def _load(self) -> list[int] | None:
         try:
-            fd = self._job.open_file(self.positions)
-        except OSError:
-            return None
-        try:
-            words = os.read(fd, 2 * _WATCHED_BYTES).split()
+            with Closing(self._job.open_file(self.positions)) as fd:
+                words = os.read(fd, 2 * _WATCHED_BYTES).split()
             self._covered = {word.decode("ascii") for word in words[2:]}
             return [int(words[0]), int(words[1])]
-        except (ValueError, IndexError):
+        except (OSError, ValueError, IndexError):
             return None
-        finally:
-            os.close(fd)
 
     def _save(self) -> None:
         """Record how far the search came, after its hits were reported: a takeover finds those in the
@@ -346,15 +331,10 @@ class Watcher(ABC):
             self._scanners[stream].offset if stream in self._scanners else (self._saved or [0, 0])[stream]
             for stream in (0, 1)
         ]
+        ids = " ".join(watch.id for watch in self._watches)
+        line = f"{self._saved[0]:020} {self._saved[1]:020} {ids}".ljust(_WATCHED_BYTES) + "\n"
         try:
-            fd = self._job.open_file(self.positions, os.O_WRONLY | os.O_CREAT)
+            with Closing(self._job.open_file(self.positions, os.O_WRONLY | os.O_CREAT)) as fd:
+                os.pwrite(fd, line.encode("ascii"), 0)  # one write of fixed width: old or new
         except OSError:  # full or removed
             return
-        try:
-            ids = " ".join(watch.id for watch in self._watches)
-            line = f"{self._saved[0]:020} {self._saved[1]:020} {ids}".ljust(_WATCHED_BYTES) + "\n"
-            os.pwrite(fd, line.encode("ascii"), 0)  # one write of fixed width: old or new
-        except OSError:
-            return
-        finally:
-            os.close(fd)

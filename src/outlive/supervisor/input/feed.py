@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 
 from outlive.annotations import Callable
 from outlive.supervisor.control_server import Connection
-from outlive.supervisor.escrow import Escrow
+from outlive.supervisor.escrow import Queue
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import pty, splice
 
@@ -19,19 +19,17 @@ _TAB = 0x09
 
 
 class _Write:
-    """One request, and how far it got."""
-
-    __slots__ = ("connection", "data", "done", "eof", "file", "until")
+    """What is to be written, the bytes or the rest of an open file, and how far that got."""
 
     def __init__(
-        self, data: bytes, eof: bool, connection: Connection | None, until: float | None, file: int | None = None
+        self, data: bytes, file: int | None, eof: bool, connection: Connection | None, wait_s: float | None
     ) -> None:
         self.data = memoryview(data)
         self.file = file
         self.done = 0
         self.eof = eof
         self.connection = connection
-        self.until = until
+        self.until = None if wait_s is None else time.monotonic() + wait_s
 
     def answer(self, *, closed: bool, eof: bool = False) -> None:
         """`eof`: was the end of the input, if one was asked for, given too?"""
@@ -52,18 +50,17 @@ class Feed(ABC):
         self._expiry = loop.timer(self._expire)
         os.set_blocking(way, False)
 
-    def put(self, data: bytes, *, eof: bool, connection: Connection | None = None, wait_s: float | None = None) -> None:
+    def put(self, data: bytes, *, eof: bool, connection: Connection, wait_s: float) -> None:
         """Queue one write. The answer comes when all is in, after `wait_s`, or when the job closed
         its side; what has not been written by then is dropped and not counted.
         """
-        until = None if wait_s is None else time.monotonic() + wait_s
-        self._enqueue(_Write(data, eof, connection, until))
+        self._enqueue(_Write(data, None, eof, connection, wait_s))
 
     def put_file(self, file: int) -> None:
         """Queue the rest of an open file. Its offset moves with what was taken: if this process is
         killed, the guardian goes on there.
         """
-        self._enqueue(_Write(b"", False, None, None, file))
+        self._enqueue(_Write(b"", file, False, None, None))
 
     def _enqueue(self, write: _Write) -> None:
         if self._way is None:
@@ -146,31 +143,23 @@ class PipeFeed(Feed):
     """
 
     def __init__(
-        self, loop: EventLoop, pipe: int, escrow: Escrow, on_input: Callable[[], None], on_closed: Callable[[], None]
+        self, loop: EventLoop, pipe: int, escrow: Queue, on_input: Callable[[], None], on_closed: Callable[[], None]
     ) -> None:
         super().__init__(loop, pipe, on_input)
         self._escrow = escrow
         self._on_closed = on_closed
 
-    def _end(self, way: int) -> bool:
-        self._loop.forget(way)
-        os.close(way)
-        self._way = None
-        rest, self._queue = self._queue[1:], self._queue[:1]
-        for write in rest:
-            write.answer(closed=True)
-        self._gone()
+    def _end(self, _way: int) -> bool:
+        first = self._queue.pop(0)  # `_push` answers it
+        self.close()
+        self._queue = [first]
         return True
 
     def close(self) -> None:
         if self._way is not None:
             super().close()
-            self._gone()
-
-    def _gone(self) -> None:
-        self._expiry.cancel()
-        self._escrow.empty()
-        self._on_closed()
+            self._escrow.empty()
+            self._on_closed()
 
 
 class TerminalFeed(Feed):
@@ -202,15 +191,11 @@ class TerminalFeed(Feed):
         return len(data)
 
     def _remember(self, typed: int) -> None:
-        """Note whether a line has been begun. Control characters other than tab end one, or throw
-        it away.
-        """
+        """Note whether a line was begun. Control characters other than tab end one, or throw it away."""
         self._line_begun = typed >= 0x20 or typed == _TAB
 
     def _end(self, way: int) -> bool:
-        """VEOF hands a line that was begun to the reader; only at a line's start it means the end
-        (termios(3)).
-        """
+        """VEOF hands a line that was begun to the reader; only at its start it means the end (termios(3))."""
         modes = pty.modes(way)
         wanted = modes.eof * (2 if self._line_begun and modes.canonical else 1)
         if os.write(way, wanted) < len(wanted):

@@ -51,7 +51,7 @@ class Input(NoInput):
             self._feed = TerminalFeed(loop, job_fds.master, self._on_input)
         else:
             assert job_fds.stdin is not None
-            self._feed = PipeFeed(loop, job_fds.stdin, job_fds.stdin_escrow, self._on_input, self._on_closed)
+            self._feed = PipeFeed(loop, job_fds.stdin, job_fds.escrow.stdin, self._on_input, self._on_closed)
         self._prompts: PromptDetector | None = None
         if job_fds.slave is not None or job_fds.stdin is not None:
             self._prompts = PromptDetector(

@@ -17,8 +17,6 @@ FLOOD_PAUSE_S = (0.00006, 0.0005)  # a turn of a flood waits this long for more;
 class Batching:
     """Counts turns in laps of `FLOOD_TURNS`. All times are seconds on one clock, sizes bytes."""
 
-    __slots__ = ("_from", "_pause", "_paused", "_since", "_stream", "_turns")
-
     def __init__(self) -> None:
         self._stream = -1
         self._turns = 0
@@ -40,9 +38,7 @@ class Batching:
         return self._pause
 
     def moved(self, count: int) -> None:
-        """The turn moved `count` bytes. A pipe that is nearly full may have made its writer wait
-        for us.
-        """
+        """The turn moved `count` bytes. A pipe that is nearly full may have made its writer wait for us."""
         if self._pause and count > limits.PIPE_BYTES - limits.PIPE_BYTES // 16:
             self._pause = 0.0
             self._stream = -1

@@ -5,7 +5,6 @@ or delete them.
 from __future__ import annotations
 
 import os
-import stat
 import time
 
 from outlive.annotations import Callable
@@ -14,6 +13,7 @@ from outlive.store.atomic_file import open_to_write
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output import damage
 from outlive.store.output.sparse import output_size
+from outlive.system.fds import Closing
 
 _IN_PLACE_CHECK_S = 1.0  # how often, while there is output, the logs are checked for being still in place
 
@@ -35,15 +35,9 @@ class LogFiles:
         self._synced = [0, 0]  # the lengths that `unsynced` saw
         self._look_at = time.monotonic() + _IN_PLACE_CHECK_S
 
-    def was_cut(self, stream: int) -> bool:
-        """Before each write: behind the end of a file that was cut, bytes would stand behind zeros.
-        One lseek(2).
-        """
-        return os.lseek(self.fds[stream], 0, os.SEEK_END) < self.sizes[stream]
-
     def mend(self, stream: int) -> None:
-        """Say what is missing, and give the log its length back: positions behind it stay what they
-        are.
+        """If the log was cut, say what is missing, and give it its length back: positions behind it stay
+        what they are. Before each write, so it costs one lseek(2).
         """
         there = os.lseek(self.fds[stream], 0, os.SEEK_END)
         end = self.sizes[stream]
@@ -59,28 +53,23 @@ class LogFiles:
         self._tell(history.MISSING, stream=name, from_byte=there, to_byte=end, bytes=end - there)
 
     def look(self, now: float) -> None:
-        """Once a second while there is output: are these still the files that the names mean?"""
-        if now < self._look_at:
-            return
-        self._look_at = now + _IN_PLACE_CHECK_S
-        self.check()
+        """Check once a second while there is output."""
+        if now >= self._look_at:
+            self._look_at = now + _IN_PLACE_CHECK_S
+            self.check()
 
     def check(self) -> None:
         """Put each log back in place if it was moved, and back to its length if it was cut."""
         for stream in (0, 1):
             if not self._is_in_place(stream):
                 self._open_again(stream)
-            if self.was_cut(stream):
-                self.mend(stream)
-            elif os.lseek(self.fds[stream], 0, os.SEEK_END) > self.sizes[stream]:
-                self._shorten(stream)
-
-    def _shorten(self, stream: int) -> None:
-        """Cut off what another program has put behind the output: the output goes on there."""
-        try:
-            os.ftruncate(self.fds[stream], self.sizes[stream])
-        except OSError:  # the next look tries again
-            return
+            self.mend(stream)
+            try:
+                # What another program has put behind the output: the output goes on there
+                if os.lseek(self.fds[stream], 0, os.SEEK_END) > self.sizes[stream]:
+                    os.ftruncate(self.fds[stream], self.sizes[stream])
+            except OSError:  # the next look tries again
+                continue
 
     def _is_in_place(self, stream: int) -> bool:
         here = os.fstat(self.fds[stream])
@@ -94,14 +83,12 @@ class LogFiles:
         if not self.job.is_in_place():  # the whole job was deleted: nothing is to be made there
             return
         try:
-            fd = self.job.open_file(LOGS[stream], os.O_WRONLY | os.O_CREAT)
+            with Closing(self.job.open_file(LOGS[stream], os.O_WRONLY | os.O_CREAT)) as fd:
+                os.dup2(fd, self.fds[stream], inheritable=False)
         except OSError:  # a link or a directory in its place: what we hold goes on
             return
-        if stat.S_ISREG(os.fstat(fd).st_mode):
-            os.dup2(fd, self.fds[stream], inheritable=False)
-            self._synced[stream] = 0
-            self._on_new_file()
-        os.close(fd)
+        self._synced[stream] = 0
+        self._on_new_file()
 
     def unsynced(self) -> list[int]:
         """Return the fds of the logs that have grown since the last call."""

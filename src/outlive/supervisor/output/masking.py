@@ -10,6 +10,7 @@ import os
 
 from outlive.store.job_dir import LOGS, MASKS, JobDir
 from outlive.store.output.masks import HEADER, PAIR
+from outlive.system.fds import Closing
 
 _BLOCK = 1 << 20
 
@@ -54,19 +55,15 @@ class _Search:
         if self._searched >= size:
             return
         try:
-            log = self._job.open_file(LOGS[self._stream])
-        except OSError:  # it was deleted, and is about to be made again
+            with Closing(self._job.open_file(LOGS[self._stream])) as log:
+                while self._searched < size:
+                    data = os.pread(log, min(_BLOCK, size - self._from), self._from)
+                    at_end = self._from + len(data) >= size
+                    if not data or not self._take(data, final=final and at_end) or at_end:
+                        return
+        # A full disk, or the log was deleted: nothing behind `_searched` is shown, and the next look tries again
+        except OSError:
             return
-        try:
-            while self._searched < size:
-                data = os.pread(log, min(_BLOCK, size - self._from), self._from)
-                at_end = self._from + len(data) >= size
-                if not data or not self._take(data, final=final and at_end) or at_end:
-                    return
-        except OSError:  # a full disk: nothing behind `_searched` is shown, and the next look tries again
-            return
-        finally:
-            os.close(log)
 
     def _take(self, data: bytes, *, final: bool) -> bool:
         """Record the places in `data`, which begins at `_from`. Return whether the search moved on.

@@ -8,7 +8,7 @@ import select
 import time
 
 from outlive import limits
-from outlive.annotations import Callable
+from outlive.annotations import Any, Callable
 from outlive.errors import limit_of
 from outlive.store.job_dir import LOGS
 from outlive.store.output.merged import OrderWriter
@@ -20,6 +20,7 @@ from outlive.supervisor.output.log_files import LogFiles
 from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.output.quota import Quota
 from outlive.system import splice
+from outlive.system.fds import Closing
 
 _PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after this long without output
 
@@ -50,25 +51,19 @@ class Pump:
         self._on_output = on_output
         self._on_end = on_end
         self._quota = quota
-        self._files = files
-        self._logs, self._sizes = self._files.fds, self._files.sizes
+        self.files = files
+        self._logs, self._sizes = files.fds, files.sizes
         self._order = OrderWriter(files.job)
         self._masking: Masking | None = None
-        # All that a quota costs before it is reached: two comparisons and a subtraction for each
-        # splice
+        # All that a quota costs before it is reached: two comparisons and a subtraction for each splice
         self._room, self._most = quota.full_at - sum(self._sizes), quota.turn_bytes
         self._capacity = [limits.PIPE_BYTES for _ in sources]
         self._shrinks = [loop.timer(self._shrink, stream) for stream in range(len(sources))]
         self._open = [True for _ in sources]
         self._batching = Batching()
-        self._drops = drops
+        self.drops = drops
         self.file_limit: int | None = None  # bytes that a log may have, once that was met
         self.last_output = time.monotonic()
-
-    @property
-    def dropped(self) -> int:
-        """How many bytes are in no log."""
-        return self._drops.bytes
 
     @property
     def ended(self) -> bool:
@@ -77,7 +72,7 @@ class Pump:
 
     @property
     def end(self) -> int:
-        """Length of the merged output."""
+        """The length of the merged output."""
         return self._order.end(self._sizes)
 
     def last_bytes(self, count: int) -> bytes:
@@ -85,15 +80,12 @@ class Pump:
         stream = self._order.stream
         if stream < 0:
             return b""
+        size = self._sizes[stream]
         try:
-            log = self._job.open_file(LOGS[stream])
+            with Closing(self._job.open_file(LOGS[stream])) as log:
+                return os.pread(log, min(count, size), max(0, size - count))
         except OSError:  # it was deleted
             return b""
-        try:
-            size = self._sizes[stream]
-            return os.pread(log, min(count, size), max(0, size - count))
-        finally:
-            os.close(log)
 
     def start(self, *, late: bool) -> None:
         """Begin to watch the streams. `late`: they were opened when the command ran already. Then
@@ -111,10 +103,8 @@ class Pump:
         self._loop.read(self._sources[stream].fd, lambda: self._turn(stream))
 
     def look_again(self) -> bool:
-        """Go on with a stream that had ended and was opened again, by its name under /proc.
-
-        Return whether a stream is open.
-        """
+        """Go on with a stream that had ended and was opened again, by its name under /proc. Return
+        whether a stream is open."""
         for stream, source in enumerate(self._sources):
             if not self._open[stream] and source.is_open_again():
                 self._watch(stream)
@@ -122,7 +112,7 @@ class Pump:
 
     def take_what_is_there(self) -> None:
         """Move what is there now, and no more: a descendant may write for ever."""
-        self.check_logs()
+        self.files.check()
         for stream, source in enumerate(self._sources):
             left = source.rest()
             while left > 0:
@@ -135,7 +125,7 @@ class Pump:
 
     def _turn(self, stream: int) -> None:
         now = time.monotonic()
-        self._files.look(now)
+        self.files.look(now)
         pause = self._batching.pause(stream, now, self._sizes[stream])
         if pause:
             self._wait_for_more(stream, pause)
@@ -152,9 +142,7 @@ class Pump:
             self._on_output()
 
     def mask_lines(self, masked: list[str]) -> None:
-        """Mask these texts in the output, if there are any."""
-        if not masked:
-            return
+        """Mask these texts in the output."""
         try:
             self._masking = Masking(self._job, masked)
         except OSError:  # readers then show nothing of what comes
@@ -182,8 +170,7 @@ class Pump:
             gone = self._drop(stream, count)
             return 0 if gone < 0 and not more else gone
         try:
-            if self._files.was_cut(stream):
-                self._files.mend(stream)
+            self.files.mend(stream)
             self._order.before(stream, self._sizes)
             moved = splice.move(source.pipe, self._logs[stream], self._sizes[stream], count)
         except BlockingIOError:
@@ -205,7 +192,7 @@ class Pump:
 
     def _drop(self, stream: int, count: int) -> int:
         try:
-            return self._drops.drop(self._sources[stream].pipe, count)
+            return self.drops.drop(self._sources[stream].pipe, count)
         except BlockingIOError:
             return -1
 
@@ -216,26 +203,17 @@ class Pump:
         source = self._sources[stream]
         if self._capacity[stream] > limits.PIPE_BYTES or splice.waiting_bytes(source.pipe) < limits.PIPE_BYTES:
             return
-        if source.enlarge():
+        if source.resize(limits.PIPE_FULL_BYTES):
             self._capacity[stream] = limits.PIPE_FULL_BYTES
             self._shrinks[stream].after(_PIPE_QUIET_S)
 
     def _shrink(self, stream: int) -> None:
         quiet = time.monotonic() - self.last_output
-        if quiet >= _PIPE_QUIET_S and self._sources[stream].shrink():
+        if quiet >= _PIPE_QUIET_S and self._sources[stream].resize(limits.PIPE_BYTES):
             self._capacity[stream] = limits.PIPE_BYTES
             return
         self._shrinks[stream].after(max(0.1, _PIPE_QUIET_S - quiet))
 
-    @property
-    def sizes(self) -> list[int]:
-        """The lengths of both logs."""
-        return list(self._sizes)
-
-    def check_logs(self) -> None:
-        """Mend logs that were cut or deleted while there was no output."""
-        self._files.check()
-
-    def unsynced(self) -> list[int]:
-        """The fds of the logs that have grown since this was asked before."""
-        return self._files.unsynced()
+    def facts(self) -> dict[str, Any]:
+        """Return what a state keeps of the output."""
+        return {"dropped_bytes": self.drops.bytes, "log_bytes": list(self._sizes), "file_limit": self.file_limit}

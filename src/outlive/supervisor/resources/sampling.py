@@ -15,6 +15,7 @@ from outlive.store.job_dir import USAGE, JobDir
 from outlive.supervisor.ending.members import Reaper
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import process_use
+from outlive.system.fds import Closing
 
 _LEAST_S = 2.0  # what ends sooner has no samples
 _PART = 16  # of its age is each wait: 93 samples in an hour, 244 in a year
@@ -51,11 +52,8 @@ class Sampling:
         cpu_ms, memory = self._reaper.used_us(use) // 1000, self._reaper.memory_bytes(use)
         line = b"[%d,%d,%d,%d]\n" % (elapsed_ms, cpu_ms, memory, self._end_of_output())
         try:
-            fd = self._job.open_file(USAGE, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-            try:
+            with Closing(self._job.open_file(USAGE, os.O_WRONLY | os.O_APPEND | os.O_CREAT)) as fd:
                 os.write(fd, line)
-            finally:
-                os.close(fd)
         except OSError:  # a full disk, or the job was removed
             pass
         self._wait()
