@@ -135,6 +135,24 @@ def test_the_page_on_architecture_shows_the_floors() -> None:
     assert [tuple(re.findall(r"`(\w+)`", row)) for row in rows] == list(FLOORS[1:-1])
 
 
+DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def test_each_function_that_the_page_on_architecture_names_is_there() -> None:
+    page = (CHECKOUT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.py):([\w.]+)`", page))
+    assert len(named) > 50
+    assert [place for place in sorted(named) if not _is_there(*place)] == []
+
+
+def _is_there(path: str, function: str) -> bool:
+    body = ast.parse((SOURCE / path).read_text(encoding="utf-8")).body
+    for name in function.split("."):
+        named = [node for node in body if isinstance(node, DEFINITIONS) and node.name == name]
+        body = named[0].body if named else []
+    return bool(body)
+
+
 VERB_PARTS = ("__init__", "spec", "envelope", "brief", "shared_args", "spelling")  # what verbs share
 VERBS = {f"outlive.verbs.{path.stem}" for path in (SOURCE / "verbs").glob("*.py") if path.stem not in VERB_PARTS}
 FORBIDDEN: dict[str, Callable[[Import, str | None], bool]] = {

@@ -279,18 +279,28 @@ def test_both_faces_tell_the_same_of_a_limited_job(cli: Cli, shared_session: Mcp
 
 
 def test_usage_counts_a_daemon_that_the_command_left_behind(cli: Cli, work: Path) -> None:
-    code = f"room = bytearray({64 * MIB}); import time\nwhile time.process_time() < 0.3: pass"
-    daemon = f"(setsid {sys.executable} -c '{code}' &); {GATE}"
+    code = f"""import os, time
+room = bytearray({64 * MIB})
+while time.process_time() < 0.3: pass
+while not os.path.exists("seen"): time.sleep(0.02)"""
+    (work / "daemon.py").write_text(code)
+    daemon = f"(setsid {sys.executable} daemon.py &); {GATE}"
     job = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", daemon)["job_id"]
-    until(lambda: cli.ok("usage", job)["usage"].get("user_ms", 0) >= 200, what="the daemon's work to be seen")
-    until(lambda: processes.of(work) and cli.ok("usage", job)["usage"]["processes"] <= 2, what="the daemon's end")
+
+    def used() -> dict[str, Any]:
+        answer: dict[str, Any] = cli.ok("usage", job)["usage"]
+        return answer
+
+    until(lambda: (now := used())["user_ms"] + now["system_ms"] >= 300, what="the daemon's work to be seen")
+    (work / "seen").touch()
+    until(lambda: used()["processes"] <= 2, what="the daemon's end")
     (work / "go").touch()
     cli.ok("wait", job)
     pair.until_free(cli.root, job)
-    used = cli.ok("usage", job)["usage"]
-    assert used["user_ms"] + used["system_ms"] >= 300
-    assert used["peak_memory_bytes"] >= 64 * MIB
-    assert (used["processes"], used["source"]) == (0, {"time": "rusage", "memory": "rusage"})
+    after = used()
+    assert after["user_ms"] + after["system_ms"] >= 300
+    assert after["peak_memory_bytes"] >= 64 * MIB
+    assert (after["processes"], after["source"]) == (0, {"time": "rusage", "memory": "rusage"})
 
 
 def test_a_daemon_that_outlives_its_command_is_counted_at_its_own_end(cli: Cli, work: Path) -> None:
