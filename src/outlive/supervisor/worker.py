@@ -11,7 +11,7 @@ import gc
 import os
 
 from outlive.errors import OutliveError
-from outlive.store.cleanup import due
+from outlive.store.cleanup import when_to_collect
 from outlive.store.root import Store
 from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow
@@ -153,7 +153,7 @@ def is_time_to_collect(request: Request) -> bool:
     if request.bounds is None:
         return False
     try:
-        return due.look(request.root, request.bounds)
+        return when_to_collect.look(request.root, request.bounds)
     except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others
         _report_collection(request, error)
         return False

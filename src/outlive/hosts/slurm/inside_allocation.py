@@ -241,5 +241,5 @@ def _squeue(format: str) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
-        raise invalid("job", "usage: python -m outlive.hosts.slurm.batch ROOT ID")
+        raise invalid("job", "usage: python -m outlive.hosts.slurm.inside_allocation ROOT ID")
     sys.exit(main(sys.argv[1], sys.argv[2]))
