@@ -21,7 +21,7 @@ from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read
 from outlive.supervisor.preloading import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.supervisor import SURVIVED
-from outlive.supervisor.worker import Worker, collect, is_time_to_collect, last_message
+from outlive.supervisor.worker import Worker, collect_if_due, last_message
 from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, prctl, signals, tree
 from outlive.system.fds import socket
 
@@ -131,8 +131,7 @@ def _outlast(child: int, sock: socket.socket, line: socket.socket, escrow: Escro
         locks_held = _succeed(request, files, escrow)
         for lock in (files["lock1"], *locks_held):  # the job is over, and with it the sign of its life
             os.close(lock)
-        if is_time_to_collect(request):
-            collect(request)
+        collect_if_due(request)
     except Exception as error:
         report_fault(request, "guardian", error)
         raise

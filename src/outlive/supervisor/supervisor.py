@@ -115,8 +115,8 @@ class Supervisor:
         self._asked = AskedEnd(
             loop,
             self._members,
-            self._recorder,
             record,
+            self._recorder.tell,
             on_gone=lambda: self.event(Event.LOOK),
             # A process in a sandbox is the child of another one: its end sends no SIGCHLD
             gets_sigchld=parent and job_fds.report is None,

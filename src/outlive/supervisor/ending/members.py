@@ -42,7 +42,7 @@ class Members:
             processes += tree.with_cookie(state.job_id)
         first = None if state.init is None else state.init.pid
         members = {member.pid: member for member in processes if member.pid != first}
-        if self._sinks.started:  # what a notification command left behind is no part of the job
+        if self._sinks.has_started:  # what a notification command left behind is no part of the job
             members = {pid: member for pid, member in members.items() if not tree.is_sink(pid)}
         return list(members.values())
 
