@@ -29,7 +29,7 @@ _GC_NICE = 10  # a collection runs behind everything else (nice(2))
 _SHUT_RD = 0  # sys/socket.h
 
 
-class Worker:
+class PairSupervisor:
     """The jobs of one supervisor process, one after the other.
 
     They come through `sock`. `guard` is the guardian's end of its socket, which has what the
