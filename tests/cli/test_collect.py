@@ -13,10 +13,10 @@ import pytest
 
 from outlive.core.bounds import Bounds
 from outlive.core.ids import new_id
-from outlive.store.cleanup import automatic, due
+from outlive.store.cleanup import automatic, when_to_collect
 from outlive.store.cleanup.automatic import collect
-from outlive.store.cleanup.due import COLLECTED
-from outlive.store.cleanup.policy import Ended, surplus
+from outlive.store.cleanup.surplus import Ended, surplus
+from outlive.store.cleanup.when_to_collect import COLLECTED
 from outlive.store.root import Store
 from outlive.system import fault_points
 from support import pair, processes
@@ -61,10 +61,10 @@ def sweep(root: Path) -> Callable[..., int]:
     return run
 
 
-def _last(root: Path) -> due.Last:
+def _last(root: Path) -> when_to_collect.Last:
     fd = os.open(root, os.O_RDONLY)
     try:
-        found = due.Last.of_root(fd)
+        found = when_to_collect.Last.of_root(fd)
         assert found is not None
         return found
     finally:
@@ -72,7 +72,7 @@ def _last(root: Path) -> due.Last:
 
 
 def _is_time(store: Store, bounds: Bounds) -> bool:
-    return due.is_due(store.fd, due.Last.of_root(store.fd), bounds, time.time())
+    return when_to_collect.is_due(store.fd, when_to_collect.Last.of_root(store.fd), bounds, time.time())
 
 
 # --- what goes -----------------------------------------------------------------------------------------------------
@@ -234,9 +234,9 @@ def test_it_happens_at_most_so_often(cli: Cli, root: Path, store: Store) -> None
     kept = aged(cli, 9)
     assert collect(store, ages) == 0, "not again so soon"
     for ago, bounds, deleted in (
-        (due.EVERY_S + 1, ages, 0),
-        (due.EVERY_S - 30, Bounds(max_jobs=0), 0),
-        (due.AGE_EVERY_S + 1, ages, 1),
+        (when_to_collect.EVERY_S + 1, ages, 0),
+        (when_to_collect.EVERY_S - 30, Bounds(max_jobs=0), 0),
+        (when_to_collect.AGE_EVERY_S + 1, ages, 1),
     ):
         assert kept in job_ids(root)
         os.utime(root / COLLECTED, (time.time() - ago,) * 2)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from outlive import limits
-from outlive.policy import lexer
+from outlive.policy import commands_in
 from outlive.system import fds, scripts
 from support import pair, trees
 from support.cli import Cli, configured
@@ -372,5 +372,5 @@ def test_a_script_that_was_changed_after_the_question_is_not_run(cli: Cli, work:
 
 def test_a_string_that_is_too_long_is_not_split() -> None:
     for words, whole in ((["echo a\n" * 20_000], True), (["echo a"], False)):
-        (command,) = lexer.commands(words, ["/bin/sh", "-c"], whole=whole)
+        (command,) = commands_in.commands(words, ["/bin/sh", "-c"], whole=whole)
         assert command.unread == "it is longer than 131,071 bytes"

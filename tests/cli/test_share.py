@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from outlive.core.bounds import Bounds
-from outlive.store.cleanup import automatic, due
-from outlive.store.cleanup.due import COLLECTED
-from outlive.store.cleanup.policy import GRACE_S, Ended, Share, surplus
+from outlive.store.cleanup import automatic, when_to_collect
+from outlive.store.cleanup.surplus import GRACE_S, Ended, Share, surplus
+from outlive.store.cleanup.when_to_collect import COLLECTED
 from outlive.store.root import Store
 from support import pair, processes
 from support.cli import Cli, Jobs
@@ -45,7 +45,7 @@ def collect(root: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], in
     """`collect(3)`: automatic gc in this process, on a file system of which 3 MiB are the share."""
 
     def run(mib: float) -> int:
-        monkeypatch.setattr(due, "share", lambda _root, percent: int(mib * MIB) if percent else None)
+        monkeypatch.setattr(when_to_collect, "share", lambda _root, percent: int(mib * MIB) if percent else None)
         (root / COLLECTED).unlink(missing_ok=True)
         store = Store.existing(str(root))
         try:
@@ -315,12 +315,12 @@ def measured(root: Path, cli: Cli) -> Callable[..., bool]:
         now = time.time()
         fd = os.open(root, os.O_RDONLY)
         file = os.open(COLLECTED, os.O_RDWR | os.O_CREAT, 0o600, dir_fd=fd)
-        last = due.Last(file)
+        last = when_to_collect.Last(file)
         last.measured_at, last.used_bytes, last.took_ms = int(now - since), MIB, took_ms
         last.write(file)
         os.close(file)
         try:
-            return due.is_due(fd, due.Last.of_root(fd), SHARE, now)
+            return when_to_collect.is_due(fd, when_to_collect.Last.of_root(fd), SHARE, now)
         finally:
             os.close(fd)
 
@@ -351,9 +351,9 @@ def test_a_stamp_that_was_not_written_whole_says_that_nothing_was_measured(cli: 
     cli.ok("run", "--wait", "true", env=UNASKED)
     (root / COLLECTED).write_bytes(b"1 17")
     fd = os.open(root, os.O_RDONLY)
-    last = due.Last.of_root(fd)
+    last = when_to_collect.Last.of_root(fd)
     assert last and (last.measured_at, last.cut_short) == (0, False)
     assert last.at == (root / COLLECTED).stat().st_mtime
-    assert due.is_due(fd, last, SHARE, time.time()), "it was never measured"
-    assert not due.is_due(fd, last, Bounds(older_than_s=7 * DAY_S), time.time())
+    assert when_to_collect.is_due(fd, last, SHARE, time.time()), "it was never measured"
+    assert not when_to_collect.is_due(fd, last, Bounds(older_than_s=7 * DAY_S), time.time())
     os.close(fd)

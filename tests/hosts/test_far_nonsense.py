@@ -15,7 +15,7 @@ import pytest
 from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from hosts.test_ssh import follow_to_end, mirror_of
 from outlive.hosts.ssh.connecting import wire, words
-from outlive.hosts.ssh.replica import Replica
+from outlive.hosts.ssh.local_copy import LocalCopy
 from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output.gap import Gap, Hole
 from support.cli import Cli
@@ -145,13 +145,13 @@ def test_a_job_survives_every_nonsense_and_its_mirror_stays_small(cli: Cli, box:
 
 
 @pytest.fixture
-def replica(tmp_path: Path) -> Iterator[Replica]:
+def copy(tmp_path: Path) -> Iterator[LocalCopy]:
     path = tmp_path / "copy"
     path.mkdir()
     for name in (ORDER, *LOGS):
         (path / name).touch()
     with JobDir(str(tmp_path), "copy", os.open(path, os.O_RDONLY | os.O_DIRECTORY)) as job:
-        found = Replica(job, 1 << 20)
+        found = LocalCopy(job, 1 << 20)
         yield found
         found.close()
 
@@ -181,20 +181,20 @@ def gap(start: int) -> bytes:
         (wire.GAP, 0, b"x" * 96),
     ],
 )
-def test_a_position_for_which_nothing_has_come_is_refused(replica: Replica, kind: int, at: int, data: bytes) -> None:
-    replica.take(wire.ORDER, 0, record(0, 0, 0))
-    replica.take(wire.STDOUT, 0, b"12345")
+def test_a_position_for_which_nothing_has_come_is_refused(copy: LocalCopy, kind: int, at: int, data: bytes) -> None:
+    copy.take(wire.ORDER, 0, record(0, 0, 0))
+    copy.take(wire.STDOUT, 0, b"12345")
     with pytest.raises(wire.Nonsense):
-        replica.take(kind, at, data)
-    assert replica.end == 5
+        copy.take(kind, at, data)
+    assert copy.end == 5
 
 
 @pytest.mark.fault("H28")
-def test_a_far_end_fills_no_disk_beyond_the_quota_of_the_job(replica: Replica) -> None:
-    replica.take(wire.ORDER, 0, record(0, 0, 0))
-    os.ftruncate(replica._fds[0], 1 << 29)
+def test_a_far_end_fills_no_disk_beyond_the_quota_of_the_job(copy: LocalCopy) -> None:
+    copy.take(wire.ORDER, 0, record(0, 0, 0))
+    os.ftruncate(copy._fds[0], 1 << 29)
     with pytest.raises(wire.Nonsense, match="quota"):
-        replica.take(wire.STDOUT, 1 << 29, b"x")
+        copy.take(wire.STDOUT, 1 << 29, b"x")
 
 
 @pytest.mark.fault("H28")

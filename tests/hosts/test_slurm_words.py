@@ -102,7 +102,7 @@ def test_a_script_that_slurm_starts_again_runs_nothing_and_the_events_tell_of_it
     again = [
         sys.executable,
         "-c",
-        "import sys; from outlive.hosts.slurm.batch import main; sys.exit(main(*sys.argv[1:]))",
+        "import sys; from outlive.hosts.slurm.inside_allocation import main; sys.exit(main(*sys.argv[1:]))",
     ]
     done = subprocess.run(
         [*again, str(cli.root), job],

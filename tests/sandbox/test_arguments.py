@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.sandbox import bubblewrap, modes, mounts, session, syscalls, view
+from outlive.sandbox import access, bubblewrap, modes, mounts, session, syscalls
 from outlive.system import fds
 
 ARGUMENTS, FILTER, INIT, COPIES = 9, 8, 7, 11
@@ -28,12 +28,12 @@ def made() -> Iterator[mounts.Mounts]:
 @pytest.fixture
 def whole(tmp_path: Path, made: mounts.Mounts) -> list[bytes]:
     """The arguments of a command whose workspace is `tmp_path`."""
-    spec = view.resolved(
+    spec = access.resolved(
         granted=modes.Granted("workspace-write", "loopback", "write"),
         settings={"write": [], "show": [], "hide": [], "environment": []},
         workspace=str(tmp_path),
         homes=["/nonexistent"],
-        ours=view.Ours([], [], bubblewrap.find(None)),
+        ours=access.Ours([], [], bubblewrap.find(None)),
     )
     mounts.add(made, spec, str(tmp_path), lambda: None)
     words = bubblewrap.arguments(

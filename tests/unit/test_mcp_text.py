@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from outlive.mcp.tools.text.answers import render
-from outlive.render.truncate import omitted
+from outlive.render.head_and_tail import omitted
 from outlive.verbs import VERBS
 
 ID = "01JD0000000000000000ABCDEF"

@@ -57,7 +57,7 @@ def test_a_copy_is_what_a_real_start_is(
         for allowed in (False, True):
             monkeypatch.setattr(preloaded, "allowed", allowed)
             how: dict[str, Any] = {"cwd": there, "start_new_session": session}
-            started.append(cli.spawn("wait", job, "--timeout-ms", "60s", env={"SAME": "in both"}, **how))
+            started.append(cli.spawn("wait", job, "--timeout-ms", "600s", env={"SAME": "in both"}, **how))
     finally:
         os.umask(before)
         signal.signal(signal.SIGUSR1, signal.SIG_DFL)

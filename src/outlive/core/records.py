@@ -39,7 +39,7 @@ class Machine(Record):
 
 
 class Sandbox(Record):
-    """What a job in a sandbox may see and write (sandbox/view.py). What a file lacks is forbidden."""
+    """What a job in a sandbox may see and write (sandbox/access.py). What a file lacks is forbidden."""
 
     mode: str = SANDBOXES[0]
     network: str = NETWORKS[0]

@@ -21,7 +21,7 @@ from outlive.jobs.definition import Plan
 from outlive.jobs.directory import working_directory
 from outlive.jobs.starting import making
 from outlive.launch.from_cli import Launcher
-from outlive.sandbox import bubblewrap, modes, view
+from outlive.sandbox import access, bubblewrap, modes
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 
@@ -157,15 +157,15 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
     if asked is None:
         return None
     workdir = asked.get("workdir")
-    sandbox = view.resolved(
+    sandbox = access.resolved(
         granted=modes.Granted(asked["mode"], asked["network"], asked["git"]),
         environment=os.environ,
         settings=asked,
         workspace=os.path.realpath(os.path.expanduser(workdir)) if workdir else None,
         homes=[home()],
-        ours=view.Ours([store.path], [bubblewrap.PROGRAM], bubblewrap.find(None)),
+        ours=access.Ours([store.path], [bubblewrap.PROGRAM], bubblewrap.find(None)),
     )
-    view.require_visible(sandbox, cwd, "cwd")
+    access.require_visible(sandbox, cwd, "cwd")
     return sandbox
 
 

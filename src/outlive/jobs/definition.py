@@ -28,7 +28,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines.naming import name_of
 from outlive.reports import path as report_path
-from outlive.sandbox import view
+from outlive.sandbox import access
 from outlive.system import machine
 
 
@@ -254,7 +254,7 @@ def reading_in(sandbox: Sandbox | None) -> Callable[[int, str, str], None] | Non
     def check(fd: int, path: str, field: str) -> None:
         real = os.readlink(f"/proc/self/fd/{fd}")
         if real != path:
-            view.require_readable(sandbox, real, field)
+            access.require_readable(sandbox, real, field)
 
     return check
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from outlive.policy import lexer
+from outlive.policy import commands_in
 from outlive.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_safe
 
 DEFAULT = "default"
@@ -30,7 +30,7 @@ class Decision:
 
     __slots__ = ("command", "decision", "reason", "rule", "unread")
 
-    def __init__(self, command: lexer.Command, decision: str, rule: str, reason: str | None) -> None:
+    def __init__(self, command: commands_in.Command, decision: str, rule: str, reason: str | None) -> None:
         self.command = command.argv
         self.unread = command.unread
         self.decision = decision
@@ -47,7 +47,7 @@ def decided(
 ) -> list[Decision]:
     """Return the decision about each command of a job: of `words`, or of the string in it that
     `shell` runs. Without `whole` the string is the beginning of a longer one."""
-    return [_of(policy, command, place) for command in lexer.commands(words, shell, place.path, whole=whole)]
+    return [_of(policy, command, place) for command in commands_in.commands(words, shell, place.path, whole=whole)]
 
 
 def strictest(decisions: Sequence[Decision]) -> Decision:
@@ -59,7 +59,7 @@ def _strictness(decision: str) -> int:
     return DECISIONS.index(decision)
 
 
-def _of(policy: Policy, command: lexer.Command, place: Place) -> Decision:
+def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
     matching = [rule for rule in policy.rules if rule.matches(command, place)]
     if matching:
         rule = max(matching, key=lambda one: _strictness(one.decision))

@@ -11,7 +11,7 @@ from typing import Any
 from outlive.core.nearest import nearest
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import OutliveError
-from outlive.policy import lexer, wrappers
+from outlive.policy import commands_in, runners
 
 ALLOW, ASK, DENY = DECISIONS = ("allow", "ask", "deny")  # the later, the stricter
 _CONDITIONS = ("prefix", "program", "directory", "sandbox", "git", "unknown")
@@ -67,7 +67,7 @@ class Rule:
         words = ["|".join(one) for one in self.prefix] or self.program or self.directory or self.sandbox or self.git
         return " ".join(words)[:_SHOWN_CHARS] or "unknown commands"
 
-    def matches(self, command: lexer.Command, place: Place) -> bool:
+    def matches(self, command: commands_in.Command, place: Place) -> bool:
         """Return whether this rule decides the command. A rule that allows takes no command that
         may be another one; a rule that asks or denies does."""
         if self.decision == ALLOW and not self._may_allow(command, place):
@@ -92,29 +92,29 @@ class Rule:
             and (not self.unknown or one.unread is not None)
             and self._has_prefix(one)
             and self._has_program(one, place)
-            for one in lexer.commands(words, shell)
+            for one in commands_in.commands(words, shell)
         )
 
-    def _may_allow(self, command: lexer.Command, place: Place) -> bool:
+    def _may_allow(self, command: commands_in.Command, place: Place) -> bool:
         if command.unread is not None and not self.unknown:
             return False
         return all(is_safe(name, self.env) for name in place.variables)
 
-    def _is_inside(self, command: lexer.Command, place: Place) -> bool:
+    def _is_inside(self, command: commands_in.Command, place: Place) -> bool:
         if command.moved:  # it may run anywhere
             return self.decision != ALLOW
         cwd = os.path.realpath(place.cwd)
         return any(one in (cwd, "/") or cwd.startswith(one + os.sep) for one in self.directory)
 
-    def _has_prefix(self, command: lexer.Command) -> bool:
+    def _has_prefix(self, command: commands_in.Command) -> bool:
         if not self.prefix:
             return True
         if self.decision == ALLOW:
             return self._is_prefix(command, 1)
         # Options may stand before a subcommand: `git -C DIR push`
-        return any(self._is_prefix(command, at) for at in {1, *wrappers.places(command.argv)})
+        return any(self._is_prefix(command, at) for at in {1, *runners.places(command.argv)})
 
-    def _is_prefix(self, command: lexer.Command, second: int) -> bool:
+    def _is_prefix(self, command: commands_in.Command, second: int) -> bool:
         """Return whether the words of the command begin with the prefix, whose second word is that
         at `second`."""
         for number, wanted in enumerate(self.prefix):
@@ -131,7 +131,7 @@ class Rule:
                 return False
         return True
 
-    def _has_program(self, command: lexer.Command, place: Place) -> bool:
+    def _has_program(self, command: commands_in.Command, place: Place) -> bool:
         if not self.program:
             return True
         if command.unread is not None and len(command.argv) == 1:
@@ -151,7 +151,7 @@ def is_safe(name: str, also: Sequence[str] = ()) -> bool:
     return any(fnmatchcase(name, known) for known in (*SAFE_VARIABLES, *also))
 
 
-def program_paths(command: lexer.Command, place: Place) -> list[str]:
+def program_paths(command: commands_in.Command, place: Place) -> list[str]:
     """Return the path of a command's program as PATH finds it, and without links; nothing where it
     cannot be known."""
     name = command.argv[0]
@@ -265,7 +265,7 @@ def _why(example: str | list[str]) -> str | None:
     """Return how an example is read, where that may be the reason that it does not match."""
     if isinstance(example, list):
         return None
-    unread = next((one.unread for one in lexer.commands([example], _EXAMPLE_SHELL) if one.unread), None)
+    unread = next((one.unread for one in commands_in.commands([example], _EXAMPLE_SHELL) if one.unread), None)
     return f"It is an unknown command: {unread}." if unread else None
 
 

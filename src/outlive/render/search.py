@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
-from outlive.render import truncate
+from outlive.render import head_and_tail
 from outlive.render.decode import decode_exact, hides_bytes
 from outlive.render.gaps import gaps_in
 from outlive.render.plain_text import readable
@@ -38,7 +38,7 @@ def search(
     for begin, block in _blocks(lines, start):
         if begin != at:  # the lines between are gone
             number = lines.before(begin)
-            matched.pass_over(truncate.gone(lines.hole.stop - lines.hole.start, lines.hole.lines))
+            matched.pass_over(head_and_tail.gone(lines.hole.stop - lines.hole.start, lines.hole.lines))
         if text is None:
             at = begin + matched.take(number, block, wanted)
         else:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from outlive.answers.output import Shown, Tails
 from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
-from outlive.render import truncate
+from outlive.render import head_and_tail
 from outlive.render.decode import decode_exact, hides_bytes, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import Encoding
 from outlive.render.encoded.text import Text
@@ -44,7 +44,7 @@ def shortened(source: Source, since: int, stop: int, max_bytes: int) -> Shown:
     room = max_bytes
     while True:
         shown = source.output.steady(_fitted, source, since, stop, room)
-        smaller = truncate.less_room(room, shown.output, max_bytes)
+        smaller = head_and_tail.less_room(room, shown.output, max_bytes)
         if smaller is None:
             return shown
         room = smaller
@@ -58,21 +58,21 @@ def _fitted(source: Source, since: int, stop: int, room: int) -> Shown:
     if since < stop and hole.start < stop < hole.stop:
         stop = hole.stop
     gaps = gaps_in(hole, since, stop) or None
-    parts = truncate.split_budget(hole.kept(since, stop), room)
+    parts = head_and_tail.split_budget(hole.kept(since, stop), room)
     if parts is None:
         text, held = _text(source, since, stop)
         return Shown(output=text, since_seq=since, next_seq=stop - held, truncated=False, gaps=gaps)
-    from_seq = hole.plus(since, truncate.cut_head(source.read(since, hole.plus(since, parts[0]))))
+    from_seq = hole.plus(since, head_and_tail.cut_head(source.read(since, hole.plus(since, parts[0]))))
     tail_start = hole.minus(stop, parts[1])
-    to_seq = hole.plus(tail_start, truncate.cut_tail(source.read(tail_start, stop)))
+    to_seq = hole.plus(tail_start, head_and_tail.cut_tail(source.read(tail_start, stop)))
     count, lines = hole.kept(from_seq, to_seq), source.lines_between(from_seq, to_seq)
     cut = Cut(from_seq=from_seq, to_seq=to_seq, bytes=count, lines=lines)
-    marks = [truncate.omitted(from_seq, count, lines, source.name)]
+    marks = [head_and_tail.omitted(from_seq, count, lines, source.name)]
     if hole.crossed_by(from_seq, to_seq):
-        marks.append(truncate.gone(hole.stop - hole.start, hole.lines))
+        marks.append(head_and_tail.gone(hole.stop - hole.start, hole.lines))
     head, _ = _text(source, since, from_seq)
     tail, held = _text(source, to_seq, stop)
-    text = truncate.joined(head, *(f"{mark}\n" for mark in marks), tail)
+    text = head_and_tail.joined(head, *(f"{mark}\n" for mark in marks), tail)
     return Shown(output=text, since_seq=since, next_seq=stop - held, truncated=cut, gaps=gaps)
 
 
@@ -84,7 +84,7 @@ def _text(source: Source, start: int, stop: int) -> tuple[str, int]:
         return source.text(start, stop)
     before, _ = source.text(start, hole.start) if start < hole.start else ("", 0)
     behind, held = source.text(hole.stop, stop) if stop > hole.stop else ("", 0)
-    return truncate.joined(before, f"{truncate.gone(hole.stop - hole.start, hole.lines)}\n", behind), held
+    return head_and_tail.joined(before, f"{head_and_tail.gone(hole.stop - hole.start, hole.lines)}\n", behind), held
 
 
 def tails(

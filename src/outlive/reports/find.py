@@ -18,7 +18,7 @@ from typing import NamedTuple
 from outlive import limits
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
-from outlive.sandbox import view
+from outlive.sandbox import access
 from outlive.system.fds import Closing
 
 _MOST_DEEP = 50  # directories below each other, for **
@@ -92,7 +92,7 @@ def _why_not(fd: int, where: Where) -> str | None:
 
 def _is_shown(fd: int, sandbox: Sandbox) -> bool:
     try:
-        view.require_readable(sandbox, os.readlink(f"/proc/self/fd/{fd}"), "report")
+        access.require_readable(sandbox, os.readlink(f"/proc/self/fd/{fd}"), "report")
     except OutliveError:
         return False
     return True

@@ -7,7 +7,7 @@ import os
 from outlive import limits
 from outlive.core.records import Definition
 from outlive.errors import argument, invalid
-from outlive.sandbox.shown import is_in
+from outlive.sandbox.visible_paths import is_in
 
 _PARENT = ".."
 

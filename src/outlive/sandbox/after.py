@@ -16,10 +16,10 @@ from outlive import fastjson
 from outlive.annotations import Callable, Mapping
 from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox, State
-from outlive.sandbox import gitconfig, search, shown
+from outlive.sandbox import gitconfig, search, visible_paths
 from outlive.sandbox.guard import CHANGES, Guard, changes, stamps
 from outlive.sandbox.mounts import opened
-from outlive.sandbox.shown import is_in
+from outlive.sandbox.visible_paths import is_in
 from outlive.system.fds import Closing
 
 NAME = "sandbox.json"  # in the directory of the job: what was there before
@@ -369,7 +369,7 @@ def _moved(folder: int, name: str) -> str:
 
 
 def _settings(top: str, before: Before) -> list[dict[str, str]]:
-    there = (os.path.join(top, name) for name in shown.SETTINGS)
+    there = (os.path.join(top, name) for name in visible_paths.SETTINGS)
     new = [path for path in there if path not in before.settings and os.path.lexists(path)]
     changed = [path for path, stamp in stamps(top) if before.files.get(path) != stamp]
     return [{"path": path, "kind": "settings"} for path in dict.fromkeys([*new, *changed])]

@@ -11,10 +11,10 @@ import os
 import stat
 
 from outlive.core.records import Sandbox
-from outlive.sandbox import gitconfig, search, shown
+from outlive.sandbox import gitconfig, search, visible_paths
 from outlive.sandbox.mounts import Mounts, opened, pinned
 from outlive.sandbox.search import Unguarded
-from outlive.sandbox.shown import is_in
+from outlive.sandbox.visible_paths import is_in
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
@@ -30,7 +30,7 @@ class Guard:
         self._roots: list[str] = sandbox.roots
         self._home: str = sandbox.home
         self._devices = {device for device, _ in sandbox.root_ids}
-        self._written = shown.written(sandbox)
+        self._written = visible_paths.written(sandbox)
         self._kept: dict[str, None] = {}  # directories and files that become read-only
         self._read: dict[str, None] = {}  # git directories elsewhere that a working tree here belongs to
         # Path of a git directory → device, inode, and what a change of its settings changes
@@ -46,11 +46,11 @@ class Guard:
                 self._keep(kind, path)
         tops = [*self._roots, *(path for kind, path in entries if kind == "g")]
         for top in dict.fromkeys(tops):
-            for name in shown.SETTINGS:
+            for name in visible_paths.SETTINGS:
                 self._keep_folder(os.path.join(top, name))
         self.files = {path: stamp for top in dict.fromkeys(tops) for path, stamp in stamps(top)}
         self.settings = [
-            path for top in tops for name in shown.SETTINGS if os.path.lexists(path := os.path.join(top, name))
+            path for top in tops for name in visible_paths.SETTINGS if os.path.lexists(path := os.path.join(top, name))
         ]
         mounts = len(self._kept) + len(pinned(self._kept, self._roots))
         if mounts > _MOST_MOUNTS:
@@ -120,12 +120,12 @@ class Guard:
     def _require_elsewhere(self, included: list[str], what: str) -> None:
         """Errors: Unguarded if a job could change one of these files, which git includes."""
         for path in included:
-            reached = shown.reached(path, self._roots)
+            reached = visible_paths.reached(path, self._roots)
             if reached is None or (is_in(reached, self._roots) and not is_in(reached, self._kept)):
                 raise Unguarded(f"{what} {path}, which a job could change: move it, {_WRITE}")
 
     def _keep_hooks(self, git: str, path: str) -> None:
-        reached = shown.reached(path, self._roots)
+        reached = visible_paths.reached(path, self._roots)
         if reached is None or reached in self._roots:
             what = "is behind a link" if reached is None else "has more than hooks in it"
             raise Unguarded(f"{path}, from which {git} runs hooks, {what}: set core.hooksPath to another, {_WRITE}")
@@ -145,7 +145,7 @@ class Guard:
     def _require_one_name(self, path: str, status: os.stat_result) -> None:
         is_obeyed = status.st_mode & 0o111 or os.path.basename(path) in CHANGES
         # Those of packages share content too (the store of Nix), and are not the job's to write
-        is_near = status.st_dev in self._devices and shown.is_ours(path)
+        is_near = status.st_dev in self._devices and visible_paths.is_ours(path)
         if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and is_obeyed and is_near:
             raise Unguarded(
                 f"{path} has another name (a hard link), by which a job could change it: put a copy in its place, {_WRITE}"
@@ -154,7 +154,7 @@ class Guard:
     def _keep_reached(self, link: str, target: str) -> None:
         """Keep what `link` leads to. A file is kept with its directory: a mount on a file is gone when
         its owner replaces the file. Errors: Unguarded."""
-        reached = shown.reached(target, self._roots, fixed=self._kept)
+        reached = visible_paths.reached(target, self._roots, fixed=self._kept)
         if reached is not None and (not is_in(reached, self._roots) or is_in(reached, self._kept)):
             return
         if reached is not None and not os.path.lexists(reached):
@@ -265,7 +265,7 @@ def stamps(top: str) -> list[tuple[str, list[int]]]:
     """Return the files and links at the top of a directory that tools obey by themselves, and what
     links in directories of settings lead to, each with what a change of it changes."""
     files = []
-    for name in (*shown.SETTING_FILES, *shown.SETTINGS):
+    for name in (*visible_paths.SETTING_FILES, *visible_paths.SETTINGS):
         path = os.path.join(top, name)
         try:
             there = os.lstat(path)
@@ -274,7 +274,7 @@ def stamps(top: str) -> list[tuple[str, list[int]]]:
         if stat.S_ISDIR(there.st_mode):
             links = (entry.path for entry in entries_of(path) if entry.is_symlink())
             files += [(link, _stamp(os.stat(link))) for link in links if os.path.exists(link)]
-        elif name in shown.SETTING_FILES or stat.S_ISLNK(there.st_mode):
+        elif name in visible_paths.SETTING_FILES or stat.S_ISLNK(there.st_mode):
             files.append((path, _stamp(there)))
     return files
 

@@ -1,5 +1,5 @@
 """The file system of a sandbox, as bubblewrap is told of it: an empty one, in which is mounted what
-shown.py lists.
+visible_paths.py lists.
 
 Outside the writable directories no mount lies on anything of the machine, so nothing that happens
 outside can uncover what is below one (the kernel drops a mount when its directory is removed or
@@ -14,8 +14,8 @@ import stat
 
 from outlive.annotations import Callable, Iterable, Protocol
 from outlive.core.records import Sandbox
-from outlive.sandbox import gitconfig, shown
-from outlive.sandbox.shown import is_in
+from outlive.sandbox import gitconfig, visible_paths
+from outlive.sandbox.visible_paths import is_in
 from outlive.system import fds
 
 
@@ -35,7 +35,7 @@ class Mounts:
     written in what it makes."""
 
     def __init__(self, first_fd: int) -> None:
-        self.entries: dict[str, str] = {}  # of the home: see shown.entries
+        self.entries: dict[str, str] = {}  # of the home: see visible_paths.entries
         self.words: list[str] = []
         self.writable: list[str] = []
         self.files: dict[int, int] = {}  # number for bubblewrap → fd here
@@ -88,7 +88,7 @@ class Mounts:
         for name in path.strip("/").split("/"):
             here = os.path.join(done, name)
             if os.path.islink(here):
-                if here not in self._links and not is_in(here, [*shown.SYSTEM, *roots]):
+                if here not in self._links and not is_in(here, [*visible_paths.SYSTEM, *roots]):
                     self._links.add(here)
                     self.words += ["--symlink", os.readlink(here), here]
                 here = os.path.realpath(here)
@@ -100,12 +100,12 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard 
     None if nothing is; it is called late, since a search for that may run. Errors: OSError if a
     writable directory is not what it was."""
     writable = sandbox.mode == "workspace-write"
-    mounts.entries = shown.entries(sandbox)
+    mounts.entries = visible_paths.entries(sandbox)
     _system(mounts, sandbox.home)
     mounts.words += ["--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
     for path in ("/tmp", "/var/tmp", "/run"):  # noqa: S108 - nothing is written there
         mounts.empty(path, "1777")
-    for path in shown.OF_RUN:
+    for path in visible_paths.OF_RUN:
         if os.path.exists(path):
             mounts.read_only(path)
     _home(mounts, sandbox)
@@ -145,20 +145,20 @@ def opened(path: str, identity: list[int] | None = None) -> int:
 
 
 def _system(mounts: Mounts, home: str) -> None:
-    for path in shown.SYSTEM:
+    for path in visible_paths.SYSTEM:
         if os.path.islink(path):
             mounts.words += ["--symlink", os.readlink(path), path]
         elif os.path.isdir(path) and not is_in(home, [path]) and _has_entries(path):
             mounts.read_only(path)
-    for path in shown.OF_KERNEL:
+    for path in visible_paths.OF_KERNEL:
         if os.path.isdir(path):
             mounts.read_only(path)
     mounts.words += ["--perms", "0755", "--dir", "/etc", "--perms", "0755", "--dir", "/sys"]
     names = set(os.listdir("/etc"))
-    for name in (*shown.ETC_FOLDERS, *sorted(one for one in names if one.startswith("java-"))):
+    for name in (*visible_paths.ETC_FOLDERS, *sorted(one for one in names if one.startswith("java-"))):
         if name.split("/")[0] in names and os.path.isdir(f"/etc/{name}"):
             mounts.read_only(f"/etc/{name}")
-    for name in shown.ETC_FILES:
+    for name in visible_paths.ETC_FILES:
         if name.split("/")[0] in names:
             _etc_file(mounts, f"/etc/{name}")
 
@@ -170,7 +170,7 @@ def _has_entries(path: str | int) -> bool:
 
 def _etc_file(mounts: Mounts, path: str) -> None:
     """Show a file of /etc as it is now; programs replace these files, so a mount would not last."""
-    if os.path.islink(path) and is_in(os.path.realpath(path), shown.SYSTEM):
+    if os.path.islink(path) and is_in(os.path.realpath(path), visible_paths.SYSTEM):
         mounts.words += ["--symlink", os.readlink(path), path]
         return
     try:
@@ -187,14 +187,14 @@ def _home(mounts: Mounts, sandbox: Sandbox) -> None:
     home, roots = sandbox.home, sandbox.roots
     mounts.empty(home, "0700")
     if sandbox.cache:
-        for name in shown.CACHES:
+        for name in visible_paths.CACHES:
             _own(mounts, sandbox, name)
-    for name in shown.TOOLCHAINS:
+    for name in visible_paths.TOOLCHAINS:
         if not is_in(f"{home}/{name}", roots):
             _show(mounts, sandbox, name)
     _stores(mounts, sandbox)
     for name in gitconfig.OF_USER:
-        path = shown.at_home(sandbox, name)
+        path = visible_paths.at_home(sandbox, name)
         text = gitconfig.without_secrets(path, name) if path else None
         if text is not None:
             mounts.copy(fds.memory_file("gitconfig", text.encode("utf-8", "surrogateescape")), f"{home}/{name}")
@@ -202,7 +202,7 @@ def _home(mounts: Mounts, sandbox: Sandbox) -> None:
 
 def _stores(mounts: Mounts, sandbox: Sandbox) -> None:
     home = sandbox.home
-    for name in shown.CACHES_IN_TOOLCHAINS:
+    for name in visible_paths.CACHES_IN_TOOLCHAINS:
         if os.path.isdir(f"{home}/{name}") and not os.path.islink(f"{home}/{name}"):
             if sandbox.cache:
                 _own(mounts, sandbox, name)
@@ -210,10 +210,10 @@ def _stores(mounts: Mounts, sandbox: Sandbox) -> None:
                 mounts.empty(f"{home}/{name}", "0700")
     own = _own_stores(sandbox)
     if own:
-        _own(mounts, sandbox, shown.OWN_STORES)
-    for name in shown.STORES:
+        _own(mounts, sandbox, visible_paths.OWN_STORES)
+    for name in visible_paths.STORES:
         if name in own:  # links into one directory: each mount takes time
-            mounts.words += ["--symlink", f"{home}/{shown.OWN_STORES}/{_flat(name)}", f"{home}/{name}"]
+            mounts.words += ["--symlink", f"{home}/{visible_paths.OWN_STORES}/{_flat(name)}", f"{home}/{name}"]
         else:
             _show(mounts, sandbox, name)
 
@@ -221,13 +221,13 @@ def _stores(mounts: Mounts, sandbox: Sandbox) -> None:
 def _own_stores(sandbox: Sandbox) -> list[str]:
     """Return the stores that are the sandbox's own: with an open network all, which are made, and
     without one those that an earlier job has filled."""
-    top = os.path.join(sandbox.cache or "", shown.OWN_STORES)
+    top = os.path.join(sandbox.cache or "", visible_paths.OWN_STORES)
     is_open = sandbox.network == "open"
     if not sandbox.cache or not (is_open or os.path.isdir(top)):
         return []
     os.makedirs(top, mode=0o700, exist_ok=True)
     with fds.Closing(opened(top)) as folder:
-        names = [name for name in shown.STORES if not _is_hidden(sandbox, f"{sandbox.home}/{name}")]
+        names = [name for name in visible_paths.STORES if not _is_hidden(sandbox, f"{sandbox.home}/{name}")]
         return [name for name in names if _is_own(_flat(name), folder, make=is_open)]
 
 
@@ -276,8 +276,11 @@ def _show(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
 def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
     """Show what the environment of the caller and the configuration name, an outer directory before
     what is in it."""
-    there = [*map(os.path.realpath, shown.SYSTEM), *sandbox.roots, *mounts.entries.values()]
-    named = [*shown.chosen(sandbox), *(path for path in sandbox.toolchains if shown.is_fixed(path, sandbox.home))]
+    there = [*map(os.path.realpath, visible_paths.SYSTEM), *sandbox.roots, *mounts.entries.values()]
+    named = [
+        *visible_paths.chosen(sandbox),
+        *(path for path in sandbox.toolchains if visible_paths.is_fixed(path, sandbox.home)),
+    ]
     for path in sorted(map(os.path.realpath, named)):
         is_new = os.path.exists(path) and not is_in(path, there)
         if is_new and not is_in(sandbox.home, [path]) and _has_place(sandbox, path):
@@ -288,7 +291,7 @@ def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
 def _has_place(sandbox: Sandbox, path: str) -> bool:
     """Return whether a mount can be made here: what an earlier job left in its cache may be in the
     way."""
-    for name in shown.CACHES:
+    for name in visible_paths.CACHES:
         top = f"{sandbox.home}/{name}"
         if not sandbox.cache or not is_in(path, [top]):
             continue
@@ -306,7 +309,7 @@ def _to_hide(mounts: Mounts, sandbox: Sandbox, *, writable: bool) -> list[str]:
     """Return what is to be covered in something that is shown: a directory, and not what is in it,
     which is gone with it; something missing if the job could make it."""
     covered: list[str] = []
-    areas = shown.visible(sandbox, mounts.entries)
+    areas = visible_paths.visible(sandbox, mounts.entries)
     shown_at = [os.path.join(sandbox.home, name) for name in mounts.entries]
     links = [(at, os.path.realpath(at)) for at in shown_at if os.path.islink(at)]
     # Where one is shown that lies in a directory of the home's which is a link

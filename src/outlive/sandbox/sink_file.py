@@ -10,10 +10,10 @@ import errno
 import os
 
 from outlive.core.records import Sandbox
-from outlive.sandbox import view
+from outlive.sandbox import access
 from outlive.sandbox.guard import guarded
 from outlive.sandbox.mounts import opened
-from outlive.sandbox.shown import is_in
+from outlive.sandbox.visible_paths import is_in
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -24,7 +24,7 @@ def open_writable(sandbox: Sandbox, path: str, flags: int, mode: int) -> int:
     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     root = next((one for one in sandbox.roots if is_in(path, [one])), None)
     names = path.removeprefix(root or "").strip("/").split("/")
-    if root is None or not view.is_writable(sandbox, path):
+    if root is None or not access.is_writable(sandbox, path):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
     if guarded(sandbox).keeps(path):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)

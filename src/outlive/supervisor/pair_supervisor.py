@@ -12,7 +12,7 @@ import os
 
 from outlive.annotations import Callable
 from outlive.errors import OutliveError
-from outlive.store.cleanup import due
+from outlive.store.cleanup import when_to_collect
 from outlive.store.root import Store
 from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow
@@ -153,7 +153,7 @@ def collect_if_due(request: Request, before: Callable[[], None] = lambda: None) 
         return False
     is_due = False
     try:
-        is_due = due.look(request.root, request.bounds)
+        is_due = when_to_collect.look(request.root, request.bounds)
         if is_due:
             before()
             from outlive.store.cleanup import automatic  # late: 1 MB of each supervisor, and no caller waits for this

@@ -11,10 +11,10 @@ from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Events
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, lookup, read_cursor
+from outlive.jobs import adoption, known_to_session, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
-from outlive.render import truncate
+from outlive.render import head_and_tail
 from outlive.store import history as log
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import EVENTS, JobDir
@@ -45,7 +45,7 @@ def events(
             hint = "Older events are left out: since_event=0 begins with the first."
         elif more:
             hint = f"More events follow: since_event={last}."
-        beyond = None if since_seq is None else read_cursor.beginning(ctx, job_dir, since_seq)[1]
+        beyond = None if since_seq is None else known_to_session.beginning(ctx, job_dir, since_seq)[1]
         return Events(
             job=Job(job_id=job_dir.job_id, state=inspection.state.state),
             events=sorted(shown, key=lambda event: (event["seq"], event["n"])),
@@ -68,7 +68,7 @@ def _read(job: JobDir, **which: Any) -> tuple[list[log.Event], str | None]:
 def _fitting(entries: list[log.Event], limit: int, max_bytes: int | None) -> list[log.Event]:
     """Return the first events that fit into the answer."""
     some = entries[:limit] if limit else entries
-    return some[: truncate.fitting((len(fastjson.dumps(event)) for event in some), max_bytes)]
+    return some[: head_and_tail.fitting((len(fastjson.dumps(event)) for event in some), max_bytes)]
 
 
 def _end_recorded(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:

@@ -15,9 +15,9 @@ from outlive.errors import OutliveError, argument
 from outlive.jobs import auditing, lookup, ownership
 from outlive.jobs.context import Context
 from outlive.store.cleanup import delete as store_gc
-from outlive.store.cleanup import disk_use, due
+from outlive.store.cleanup import disk_use, when_to_collect
 from outlive.store.cleanup.deletions import Deletions
-from outlive.store.cleanup.policy import Ended, Share, surplus
+from outlive.store.cleanup.surplus import Ended, Share, surplus
 from outlive.store.inbox import waiting_ids
 from outlive.store.inspection import inspect
 from outlive.store.inspection.inspect import Inspection
@@ -55,7 +55,7 @@ def gc(
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
     sweep.survey(lookup.job_ids(ctx))  # newest first
-    limit = due.share(ctx.store.fd, bounds.max_percent)
+    limit = when_to_collect.share(ctx.store.fd, bounds.max_percent)
     sweep.delete(bounds, limit)
     return Collected(
         root=ctx.store.path,

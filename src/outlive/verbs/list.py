@@ -105,6 +105,9 @@ class Selection(NamedTuple):
     all: bool = False
 
 
+_EVERY_JOB = Selection()
+
+
 class _Filter:
     """Decides which jobs were asked for, by default those of the CLI's directory, or the MCP session's own. It counts
     the others, for a caller that finds none of its own. Errors: invalid_argument, invalid_tag."""
@@ -126,14 +129,13 @@ class _Filter:
         self._cwd = None if wanted.all or place is None else os.path.realpath(place)
         self._owner = None if wanted.all else wanted.owner
         self._is_mine = ctx.face == "mcp" and not (self._is_chosen or wanted.all)
-        is_by_age = ctx.face == "mcp" and not (wanted.all or wanted.state or wanted.failed or wanted.since)
+        wanted = wanted._replace(tags=tuple(wanted.tags))
+        is_by_age = ctx.face == "mcp" and wanted._replace(tags=(), host=None, cwd=None, owner=None) == _EVERY_JOB
         keep = ctx.config.get("exec", "cleanup_ms") if is_by_age else None
         self._oldest = None if keep is None else time.time() - keep / 1000
         is_bounded = self._is_mine or self._owner is not None or self._cwd is not None
         # Else the state and the tags of other callers' jobs decide whether they are counted
-        self._origin_decides = is_bounded and not (
-            wanted.state or wanted.failed or wanted.since or wanted.tags or wanted.host
-        )
+        self._origin_decides = is_bounded and wanted._replace(cwd=None, owner=None, all=False) == _EVERY_JOB
         self._places: dict[str, bool] = {}
         self._running = self._ended = self._older = 0
         self._bad = 0  # of the caller's: did not end well, and were not asked for
@@ -170,9 +172,11 @@ class _Filter:
         except OSError:  # removed meanwhile
             return True
         outcome = lookup.outcome(self._ctx, job_id) if wanted.failed or wanted.state else None
-        if outcome is None or (outcome.ended_badly and (wanted.failed or wanted.state == "failed")):
+        if outcome is None:
             return False
-        return wanted.failed or outcome.state != wanted.state
+        fits = wanted.state in (None, outcome.state) and (outcome.ended_badly or not wanted.failed)
+        is_counted = wanted.state == "failed" and outcome.ended_badly  # for the hint
+        return not (fits or is_counted)
 
     def _is_elsewhere(self, job_id: str) -> bool:
         """Return whether a job that does not run is of another owner or directory, and nothing else

@@ -13,11 +13,11 @@ from outlive.answers.output import Excerpt
 from outlive.answers.reading import Log, LogLines
 from outlive.core.records import Definition
 from outlive.errors import argument, invalid
-from outlive.jobs import adoption, job_answer, lookup, read_cursor
+from outlive.jobs import adoption, job_answer, known_to_session, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import earlier_runs
 from outlive.jobs.interaction import shown_output
-from outlive.render import truncate, window
+from outlive.render import head_and_tail, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import asked
 from outlive.render.failures import changes
@@ -64,7 +64,7 @@ def log(
             reader = _Reader(job_dir, output, _STREAMS[stream], view, more=not inspection.state.finished)
             lines = reader.lines
             ctx.progress = lambda: (lines.searched_to or lines.known_to(), lines.end, "bytes")
-            beyond = None if since_seq is None else read_cursor.beyond(since_seq, reader.lines.end)
+            beyond = None if since_seq is None else known_to_session.beyond(since_seq, reader.lines.end)
             try:
                 if offset is not None and offset < 0:  # from the end
                     lines.count()
@@ -82,7 +82,7 @@ def log(
             losses = job_answer.losses(inspection, output)
             unread = shown_output.not_utf_8(ctx, output)
         if stream == "both" and search is None and compare is None:
-            read_cursor.mark_seen(ctx, job_dir, shown.shown.next_seq)
+            known_to_session.mark_seen(ctx, job_dir, shown.shown.next_seq)
         return Log(
             job=Job(job_id=job_dir.job_id, state=inspection.state.state),
             ended=job_answer.how_ended(inspection, job_dir),
@@ -219,7 +219,7 @@ class _Reader:
         while True:
             fitting = self._fit(start, stop, room)
             shown = self._show(start, fitting, limits.MAX_SHOWN_BYTES * 4)
-            smaller = truncate.less_room(min(room, self.lines.hole.kept(start, fitting)), shown.output, max_bytes)
+            smaller = head_and_tail.less_room(min(room, self.lines.hole.kept(start, fitting)), shown.output, max_bytes)
             if smaller is None:
                 return shown
             room = smaller

@@ -6,7 +6,7 @@ import time
 
 from outlive.answers import sentences
 from outlive.answers.reading import Polled
-from outlive.jobs import lookup, read_cursor
+from outlive.jobs import known_to_session, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import reading
@@ -32,7 +32,7 @@ def poll(
     began = time.monotonic()
     until = began + timeout_ms / 1000
     with lookup.open_job(ctx, job) as job_dir:
-        since, beyond = read_cursor.beginning(ctx, job_dir, since_seq)
+        since, beyond = known_to_session.beginning(ctx, job_dir, since_seq)
         control = None
         if timeout_ms:
             control = ControlClient(job_dir, output=True)
@@ -53,7 +53,7 @@ def poll(
             if control is not None:
                 control.close()
         asks = answer.reading.asks.waiting_for_input
-        read_cursor.mark_seen(ctx, job_dir, answer.reading.shown.next_seq, asks=asks)
+        known_to_session.mark_seen(ctx, job_dir, answer.reading.shown.next_seq, asks=asks)
         answer.since.hint = sentences(beyond, answer.since.hint)
         answer.waited_ms = round((time.monotonic() - began) * 1000)
         return answer

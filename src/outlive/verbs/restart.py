@@ -14,7 +14,7 @@ from outlive.jobs import adoption, lookup, ownership
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
-from outlive.jobs.starting.call import StartCall
+from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.reports import path as report_path
 from outlive.store.job_dir import JobDir
 from outlive.system import machine

@@ -9,8 +9,8 @@ from outlive.core.ids import new_id
 from outlive.jobs import definition, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
-from outlive.jobs.starting.call import StartCall
 from outlive.jobs.starting.dedupe import Deduplication
+from outlive.jobs.starting.start_and_wait import StartCall
 
 
 def run(ctx: Context, **args: Any) -> Started:

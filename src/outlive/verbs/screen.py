@@ -10,7 +10,7 @@ from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.interaction import screen as of_job
-from outlive.render import truncate
+from outlive.render import head_and_tail
 from outlive.store.output.merged import Output
 
 
@@ -60,7 +60,7 @@ def _rows(lines: list[str], cursor: int, offset: int | None, max_bytes: int | No
     sizes = [len(line.encode("utf-8", "replace")) + len('"",') for line in lines]
     if offset is not None or max_bytes is None or sum(sizes) <= max_bytes:
         first = min(offset or 0, max(0, len(lines) - 1))
-        return first, first + truncate.fitting(sizes[first:], max_bytes)
+        return first, first + head_and_tail.fitting(sizes[first:], max_bytes)
     stop = min(cursor, len(lines) - 1) + 1
-    first = stop - truncate.fitting(sizes[stop - 1 :: -1], max_bytes)
-    return first, first + truncate.fitting(sizes[first:], max_bytes)
+    first = stop - head_and_tail.fitting(sizes[stop - 1 :: -1], max_bytes)
+    return first, first + head_and_tail.fitting(sizes[first:], max_bytes)

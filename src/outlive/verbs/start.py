@@ -14,7 +14,7 @@ from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
-from outlive.jobs.starting.call import StartCall
+from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.store import approval
 from outlive.store.inspection import engine_record
 from outlive.store.job_dir import JobDir, Locks

@@ -10,7 +10,7 @@ from outlive.answers import sentences
 from outlive.answers.reading import Wait, Waited
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
-from outlive.jobs import awaited, job_answer, read_cursor
+from outlive.jobs import awaited, job_answer, known_to_session
 from outlive.jobs.conditions import job_wait, of_job, parse
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import reading
@@ -57,7 +57,7 @@ def wait(
         for one in jobs:
             if reach is not None:
                 reach.require(one.job.read_meta(), wanted)
-            one.connect(ctx, wanted, read_cursor.reported(ctx, one.job) if remembers else {})
+            one.connect(ctx, wanted, known_to_session.reported(ctx, one.job) if remembers else {})
         limit = None if timeout_ms is None else began + timeout_ms / 1000
         done = job_wait.wait_for(ctx, [one.wait for one in jobs], began=began, limit=limit, mode=mode)
         chosen = (
@@ -99,7 +99,7 @@ class _WaitedJob:
         self.job = job
         self._closed_with = ExitStack()
         self._closed_with.callback(job.close)
-        self._output_since, self._beyond = read_cursor.beginning(ctx, job, since_seq)
+        self._output_since, self._beyond = known_to_session.beginning(ctx, job, since_seq)
         self._match_since = 0 if since_seq is None else self._output_since
         self._printed = 0  # before this call, if that can match
 
@@ -117,7 +117,7 @@ class _WaitedJob:
         inspection = self.wait.found
         polled = reading.of(ctx, inspection, self.job, self._output_since, wanted, self.wait.hint())
         seen, became = polled.reading, polled.since
-        read_cursor.mark_seen(ctx, self.job, seen.shown.next_seq)
+        known_to_session.mark_seen(ctx, self.job, seen.shown.next_seq)
         fired = self.wait.fired
         if fired and "pattern" in fired and fired["seq"] < self._printed:
             fired["earlier"] = True
@@ -176,7 +176,7 @@ class _WaitedJob:
         fired = self.wait.fired
         if fired is not None and ctx.client is not None:
             with Output(self.job) as output:
-                read_cursor.mark_reported(ctx, self.job, job_wait.mark(fired), output.end)
+                known_to_session.mark_reported(ctx, self.job, job_wait.mark(fired), output.end)
 
     def close(self) -> None:
         self._closed_with.close()

@@ -1,7 +1,7 @@
 """The engine for hosts of kind slurm.
 
 A job is one sbatch of a fixed script, whose name is the job's id. Guardian and supervisor run in
-the allocation (batch.py), on the same job directory, so everything that only reads works as for a
+the allocation (inside_allocation.py), on the same job directory, so everything that only reads works as for a
 job of this machine. What Slurm says counts where they left no outcome.
 """
 
@@ -38,7 +38,7 @@ _SETTLE_S = 5.0  # a shared file system may show an outcome later than Slurm sho
 _SUPERVISED_AGE_S = 60.0  # how old Slurm's word may be while the job's lock is held
 _SERVER_WAIT_S = 1.0
 _REMEMBERED_S = 240.0  # Slurm forgets jobs after 300 s (MinJobAge, slurm.conf(5))
-_SCRIPT = str(Path(__file__).with_name("batch.sh"))
+_SCRIPT = str(Path(__file__).with_name("inside_allocation.sh"))
 _WARN_S = 30  # before the time limit, at least; Slurm sends the signal up to a minute earlier (sbatch(1))
 _MINUTE_MS = 60_000
 _LOG_BYTES = 65_536

@@ -25,8 +25,8 @@ from outlive.hosts.ssh.connecting.reconnecting import Link
 from outlive.hosts.ssh.connecting.relay import Relay
 from outlive.hosts.ssh.connecting.turns import Turns
 from outlive.hosts.ssh.far_events import FarEvents
+from outlive.hosts.ssh.local_copy import LocalCopy
 from outlive.hosts.ssh.record import AGENT, SshRecord
-from outlive.hosts.ssh.replica import Replica
 from outlive.store import history, root
 from outlive.store.inspection import engine_record
 from outlive.store.job_dir import JobDir
@@ -65,13 +65,13 @@ class Mirror:
         self._record = engine_record.read_as(SshRecord, job) or SshRecord()
         self._state = job.read_state()
         self._loop = EventLoop()
-        self._replica = Replica(job, self._definition.quota_bytes)
+        self._copy = LocalCopy(job, self._definition.quota_bytes)
         self._control = ControlServer(self._loop, listen(job), self._serve, self._on_fault)
         self._recorder = EventRecorder(
             job,
             self._loop,
             request,
-            end=lambda: self._replica.end,
+            end=lambda: self._copy.end,
             on_event=self._control.state,
             on_idle=self._check_done,
         )
@@ -178,7 +178,7 @@ class Mirror:
 
     def _follow(self) -> None:
         self._over = False
-        self._say(self._replica.follow())
+        self._say(self._copy.follow())
 
     def down(self, why: str) -> None:
         self._why = why
@@ -269,7 +269,7 @@ class Mirror:
             if (action := self._actions.get(type(word))) is not None:
                 action(word)
             return
-        self._replica.take(kind, at, data)
+        self._copy.take(kind, at, data)
         if kind in (wire.STDOUT, wire.STDERR, wire.MASK0, wire.MASK1):
             self._control.output()
             self._recorder.output()
@@ -402,7 +402,7 @@ class Mirror:
             return
         if not self._forgotten:
             try:
-                self._replica.sync()
+                self._copy.sync()
             except OSError:  # a full disk
                 self._next_check.after(_FORGET_AGAIN_S)
                 return
@@ -420,7 +420,7 @@ class Mirror:
         self._job.remove_io()
         self._recorder.close()
         self._control.close()
-        self._replica.close()
+        self._copy.close()
 
     def _on_fault(self, error: Exception) -> None:
         self._recorder.fault(error)

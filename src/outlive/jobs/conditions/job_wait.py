@@ -32,7 +32,7 @@ class JobWait:
 
     `fired` is what came true, None before. `held_by` is another program that has the port or the
     server waited for. `in_vain` says that the wait is over because what was waited for cannot come
-    any more. What the client was `told` of (read_cursor.reported) does not fire again.
+    any more. What the client was `told` of (known_to_session.reported) does not fire again.
     """
 
     def __init__(

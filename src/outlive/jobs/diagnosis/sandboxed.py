@@ -12,8 +12,8 @@ import re
 
 from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox
-from outlive.sandbox import shown
-from outlive.sandbox.shown import is_in
+from outlive.sandbox import visible_paths
+from outlive.sandbox.visible_paths import is_in
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 
@@ -80,7 +80,7 @@ def gone(sandbox: Sandbox, command: str) -> str | None:
     """Return that what the command names lies in a place of the sandbox's own, and is gone with it; None if it names none."""
     for path, before in _named(command, sandbox):
         top = next((one for one in (*_OWN, _SHARED_MEMORY, sandbox.home) if is_in(path, [one])), None)
-        if top is None or is_in(path, shown.visible(sandbox)):
+        if top is None or is_in(path, visible_paths.visible(sandbox)):
             continue
         if path != top or _ENTERED.search(before):
             kept = " or ".join(map(quoted, sandbox.roots)) if sandbox.mode == "workspace-write" else ""
@@ -100,11 +100,11 @@ def _writable(sandbox: Sandbox) -> str:
 
 
 def _is_shown(sandbox: Sandbox, path: str) -> bool:
-    etc = [f"/etc/{name}" for name in (*shown.ETC_FOLDERS, *shown.ETC_FILES)]
-    if path in (sandbox.home, "/etc", "/dev/tty") or is_in(path, shown.visible(sandbox)):
+    etc = [f"/etc/{name}" for name in (*visible_paths.ETC_FOLDERS, *visible_paths.ETC_FILES)]
+    if path in (sandbox.home, "/etc", "/dev/tty") or is_in(path, visible_paths.visible(sandbox)):
         return True
     its_own = [] if is_in(path, [sandbox.home]) else [*_OWN, "/proc"]
-    return is_in(path, [*its_own, *etc, *shown.OF_KERNEL, *shown.OF_RUN])
+    return is_in(path, [*its_own, *etc, *visible_paths.OF_KERNEL, *visible_paths.OF_RUN])
 
 
 def _named(text: str, sandbox: Sandbox) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlive.core.units import timestamp
 from outlive.jobs.doctor.finding import Finding, Place, ok, unopened, warn
 from outlive.jobs.doctor.root import size
-from outlive.store.cleanup import deletions, due
+from outlive.store.cleanup import deletions, when_to_collect
 
 
 def automatic(place: Place) -> Finding:
@@ -17,8 +17,8 @@ def automatic(place: Place) -> Finding:
     bounds = place.config.bounds()
     if bounds is None:
         return ok(f"off: [gc] of the configuration bounds nothing{told}", automatic=False, **facts)
-    limit = due.share(place.store.fd, bounds.max_percent)
-    last = due.Last.of_root(place.store.fd)
+    limit = when_to_collect.share(place.store.fd, bounds.max_percent)
+    last = when_to_collect.Last.of_root(place.store.fd)
     facts |= {"automatic": True, "max_percent": bounds.max_percent, "share_bytes": limit}
     if limit is None:
         return ok(f"on; no share of the file system is set{told}", **facts)

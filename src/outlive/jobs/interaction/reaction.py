@@ -8,7 +8,7 @@ from contextlib import closing
 from outlive import limits
 from outlive.answers.job import Prompt
 from outlive.answers.reading import Polled, Reading
-from outlive.jobs import adoption, job_answer, read_cursor
+from outlive.jobs import adoption, job_answer, known_to_session
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import screen
@@ -37,7 +37,7 @@ class Reaction:
         self._called = time.monotonic()
         self.begin_again(wait_ms)
         self.asks = False  # once it is settled: whether the job asks for more
-        self._since = self.before if ctx.client is None else read_cursor.seen(ctx, job)
+        self._since = self.before if ctx.client is None else known_to_session.seen(ctx, job)
 
     def begin_again(self, wait_ms: int) -> None:
         """Make ready for another write, whose output is shown with that of those before."""
@@ -68,7 +68,7 @@ class Reaction:
         answer = read(self._ctx, self._job, self._since, self._view)
         reading, since = answer.reading, answer.since
         asks = reading.asks.waiting_for_input
-        read_cursor.mark_seen(self._ctx, self._job, reading.shown.next_seq, asks=asks)
+        known_to_session.mark_seen(self._ctx, self._job, reading.shown.next_seq, asks=asks)
         known = reading.asks.waiting_for_input and reading.asks.echo is not False
         if known and not (reading.stopped or since.losses.dropped_bytes or since.losses.missing_bytes):
             since.hint = None  # how to answer a prompt, which the caller has just done

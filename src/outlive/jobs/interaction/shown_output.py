@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.answers.output import Shown
-from outlive.jobs import read_cursor
+from outlive.jobs import known_to_session
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import screen
 from outlive.render import ends, window
@@ -56,7 +56,7 @@ def telling_line(ctx: Context, inspection: Inspection, output: Output) -> str | 
 def not_utf_8(ctx: Context, output: Output) -> str | None:
     """Return how to read output that is no UTF-8, if this answer shows any: once for each job and
     session. A caller without a session is told each time."""
-    if not output.not_utf_8 or not read_cursor.tell_once(ctx, output.job, "encoding"):
+    if not output.not_utf_8 or not known_to_session.tell_once(ctx, output.job, "encoding"):
         return None
     example = "encoding=latin-1" if ctx.face == "mcp" else "--encoding latin-1"
     return (

@@ -14,7 +14,7 @@ from outlive.core.members import entries_of
 from outlive.core.records import FINISHED
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, lookup, ownership, read_cursor
+from outlive.jobs import adoption, known_to_session, lookup, ownership
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import deleted
 from outlive.jobs.interaction import shown_output
@@ -249,7 +249,7 @@ def _approved(job: JobDir, inspection: Inspection, events: list[history.Event]) 
 def _hits(ctx: Context, job: JobDir, inspection: Inspection, events: list[history.Event]) -> list[Notice]:
     """Return one notice for each watch, with its latest line; lines that the client has read are
     left out. Hits that were too many for events of their own are counted."""
-    position = read_cursor.seen_here(ctx, job)
+    position = known_to_session.seen_here(ctx, job)
     latest: dict[str, Notice] = {}
     for event in events:
         if event["type"] not in (history.WATCH_HIT, history.WATCH_SUPPRESSED) or event["seq"] < position:

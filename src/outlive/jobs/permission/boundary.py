@@ -13,7 +13,7 @@ from outlive.errors import OutliveError
 from outlive.hosts import engines
 from outlive.hosts.engines import Host
 from outlive.jobs.context import Context
-from outlive.sandbox import bubblewrap, modes, shown, view
+from outlive.sandbox import access, bubblewrap, modes, visible_paths
 
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
@@ -32,7 +32,7 @@ def of_call(ctx: Context, host: Host | None, cwd: str, args: dict[str, Any]) -> 
     if host is not None and not host.engine.shares_files:
         return resolved(ctx, asked, needed=False)
     sandbox = resolved(ctx, asked)
-    view.require_visible(sandbox, cwd, "cwd")
+    access.require_visible(sandbox, cwd, "cwd")
     return sandbox
 
 
@@ -65,13 +65,13 @@ def resolved(ctx: Context, asked: modes.Granted, *, needed: bool = True) -> Sand
         if needed:
             raise
         bwrap = ""
-    return view.resolved(
+    return access.resolved(
         granted=asked,
         settings=settings,
         environment=ctx.env,
         workspace=(ctx.rights.workdir if ctx.rights else None) or ctx.cwd,
         homes=_homes(ctx),
-        ours=view.Ours(_secret(ctx), [sys.prefix, os.path.dirname(bubblewrap.PROGRAM)], bwrap),
+        ours=access.Ours(_secret(ctx), [sys.prefix, os.path.dirname(bubblewrap.PROGRAM)], bwrap),
     )
 
 
@@ -118,7 +118,7 @@ def require(ctx: Context, definition: Definition, doing: str) -> None:
     assert sandbox is not None
     same = modes.Granted(sandbox.mode, sandbox.network, sandbox.git)
     own = resolved(ctx, same, needed=not _is_apart(ctx, definition))
-    foreign = [path for path in sandbox.roots if not shown.is_in(path, own.roots)]
+    foreign = [path for path in sandbox.roots if not visible_paths.is_in(path, own.roots)]
     if foreign and sandbox.mode == "workspace-write":
         raise OutliveError(
             "denied",
@@ -142,12 +142,12 @@ def require_usable(ctx: Context, definition: Definition) -> None:
         return
     if not os.access(sandbox.bwrap, os.X_OK):
         raise bubblewrap.unavailable(f"{sandbox.bwrap} is gone", bubblewrap.INSTALL)
-    view.require_visible(sandbox, definition.cwd, "cwd")
+    access.require_visible(sandbox, definition.cwd, "cwd")
 
 
 def inherited(definition: Definition, environment: dict[str, str]) -> dict[str, str]:
     sandbox = definition.sandbox
-    return environment if sandbox is None else shown.filtered(environment, sandbox.environment)
+    return environment if sandbox is None else visible_paths.filtered(environment, sandbox.environment)
 
 
 def require_sinks(definition: Definition) -> None:
@@ -160,7 +160,7 @@ def require_sinks(definition: Definition) -> None:
     files += [("watch", watch.file) for watch in definition.notification.every_watch]
     for field, path in files:
         if path is not None:
-            view.require_writable(definition.sandbox, path, field)
+            access.require_writable(definition.sandbox, path, field)
 
 
 def not_set_up(message: str) -> OutliveError:

@@ -14,7 +14,7 @@ from outlive.errors import OutliveError
 from outlive.jobs.conditions.parse import Condition
 from outlive.jobs.context import Context
 from outlive.jobs.permission import boundary
-from outlive.sandbox import modes, view
+from outlive.sandbox import access, modes
 
 _INSTEAD = "Wait for a port of a job with a network of its own, or for a line of its output."
 
@@ -45,7 +45,7 @@ class Reach:
         if self._sandbox is None:
             return True
         try:
-            view.require_visible(self._sandbox, os.path.normpath(path), "until")
+            access.require_visible(self._sandbox, os.path.normpath(path), "until")
         except OutliveError:
             return False
         return True

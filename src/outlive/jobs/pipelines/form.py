@@ -1,6 +1,6 @@
 """The form of a shell string: which commands it has, what joins them, and which stand inside others.
 
-To read a string is not to run it: policy/lexer.py says what a string runs, or refuses. Here words keep their variables, and
+To read a string is not to run it: policy/commands_in.py says what a string runs, or refuses. Here words keep their variables, and
 what is no shell script (an operator without a command, a quote that nothing closes) is unclear: nothing is said of it.
 """
 

@@ -12,7 +12,7 @@ from outlive.answers.output import Tails
 from outlive.answers.starting import Started
 from outlive.core.ids import short_id
 from outlive.core.units import timestamp
-from outlive.jobs import job_answer, read_cursor
+from outlive.jobs import job_answer, known_to_session
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import use
 from outlive.jobs.interaction import shown_output
@@ -58,7 +58,7 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
         previous = job_answer.previous(ctx, inspection, output)
     reported = job_answer.reported(inspection)
     if ctx.client is not None:
-        read_cursor.mark_seen(ctx, job, shown.next_seq, asks=asks.waiting_for_input)
+        known_to_session.mark_seen(ctx, job, shown.next_seq, asks=asks.waiting_for_input)
     hint = lost.hint or advised or next_step(inspection, others) or shell_hint(inspection, snapshot)
     if inspection.definition.resources is not None:
         hint = sentences(use.not_limited(inspection), hint)

@@ -21,7 +21,7 @@ from outlive.core.ids import short_id
 from outlive.core.members import entries_of, text_of
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
-from outlive.jobs import lookup, ownership, read_cursor
+from outlive.jobs import known_to_session, lookup, ownership
 from outlive.jobs.context import Context
 from outlive.mcp.caller import Caller, Request
 from outlive.mcp.introduction import CHANNEL
@@ -147,7 +147,7 @@ class Channel:
         ctx = self._calls.observer(caller)
         ctx.client = caller.client
         fresh, followed.offset = history.read(job, offset=followed.offset)
-        unread = read_cursor.seen(ctx, job)
+        unread = known_to_session.seen(ctx, job)
         hits = [event for event in fresh if event["type"] == history.WATCH_HIT and event["seq"] >= unread]
         if not hits:
             return

@@ -26,7 +26,7 @@ from outlive.jobs.news import notices
 from outlive.jobs.permission import approval
 from outlive.jobs.permission.approval import Given
 from outlive.jobs.starting.answer import Wanted
-from outlive.jobs.starting.call import StartCall
+from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment, job_directory

@@ -17,10 +17,10 @@ from outlive.answers.reading import LogLines
 from outlive.core.ids import short_id
 from outlive.matching.problem_matchers import Matcher
 from outlive.render.decode import decode_exact
-from outlive.render.failures.choice import SAYS, Lines, best
+from outlive.render.failures.chosen_lines import SAYS, Lines, best
 from outlive.render.failures.looked import compiled, shortened
+from outlive.render.head_and_tail import cut_tail
 from outlive.render.plain_text import readable
-from outlive.render.truncate import cut_tail
 from outlive.store.output.line_index import Lines as Log
 from outlive.store.output.merged import Output
 

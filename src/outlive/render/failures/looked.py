@@ -10,8 +10,8 @@ from outlive.answers.output import Shown
 from outlive.answers.spans import Cut, LeftOut
 from outlive.matching import problem_matchers
 from outlive.matching.problem_matchers import Matcher, Matchers
-from outlive.render import truncate
-from outlive.render.failures.choice import MAX_LINE_CHARS, Choice, Lines, Made, Run
+from outlive.render import head_and_tail
+from outlive.render.failures.chosen_lines import MAX_LINE_CHARS, Choice, Lines, Made, Run
 from outlive.render.gaps import gaps_in
 from outlive.render.plain_text import readable
 from outlive.render.sources import Source
@@ -43,7 +43,7 @@ def chosen(source: Source, since: int, stop: int, view: View) -> Shown | None:
         shown = looked.shown(made)
         if shown is None:
             break
-        smaller = truncate.less_room(room, shown.output, view.max_bytes)
+        smaller = head_and_tail.less_room(room, shown.output, view.max_bytes)
         if smaller is None:
             return shown
         room = smaller
@@ -93,8 +93,8 @@ class _Looked:
         self._tail_start = stop if self._whole else max(stop - TAIL_BYTES, hole.stop if crossed else since)
         head, tail = source.read(since, head_stop), source.read(self._tail_start, stop)
         if not self._whole:
-            head = head[: truncate.cut_head(head)]
-            cut = 0 if self._tail_start == hole.stop else truncate.cut_tail(tail)
+            head = head[: head_and_tail.cut_head(head)]
+            cut = 0 if self._tail_start == hole.stop else head_and_tail.cut_tail(tail)
             tail, self._tail_start = tail[cut:], self._tail_start + cut
         self.endless = bool(tail) and not head.endswith(b"\n")  # two lines would be taken for one
         self._head_bytes = len(head)
@@ -120,7 +120,7 @@ class _Looked:
         if not left_out:
             return None
         return Shown(
-            output=truncate.joined(*parts),
+            output=head_and_tail.joined(*parts),
             since_seq=self._since,
             next_seq=self._stop - held,
             truncated=Cut(
@@ -168,11 +168,11 @@ class _Looked:
         gap, hole = left_out[-1], self._source.hole
         size = hole.kept(gap.from_seq, gap.to_seq)
         if len(left_out) == 1:
-            marks = [truncate.omitted(gap.from_seq, size, gap.lines, self._source.name, self._why())]
+            marks = [head_and_tail.omitted(gap.from_seq, size, gap.lines, self._source.name, self._why())]
         else:
-            marks = [truncate.omitted_too(gap.from_seq, size, gap.lines)]
+            marks = [head_and_tail.omitted_too(gap.from_seq, size, gap.lines)]
         if hole.crossed_by(gap.from_seq, gap.to_seq):
-            marks.append(truncate.gone(hole.stop - hole.start, hole.lines))
+            marks.append(head_and_tail.gone(hole.stop - hole.start, hole.lines))
         return [f"{mark}\n" for mark in marks]
 
     def _why(self) -> str:

@@ -3,7 +3,7 @@
 The supervisor of a job does it after the job is over, all sinks were notified and the locks are
 released: no caller waits for that process, it knows the bounds of the caller that started the job,
 and where no jobs end nothing grows. One process at a time collects in a root, and not too often: it
-holds a lock on `.collected`, which says when the last one did (due.py).
+holds a lock on `.collected`, which says when the last one did (when_to_collect.py).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from outlive.core.ids import id_time_ms
 from outlive.core.records import AuditTarget
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.store.cleanup import delete, disk_use, due
+from outlive.store.cleanup import delete, disk_use, when_to_collect
 from outlive.store.cleanup.deletions import Deletions
-from outlive.store.cleanup.policy import GRACE_S, Ended, Share, surplus
+from outlive.store.cleanup.surplus import Ended, Share, surplus
 from outlive.store.inbox import waiting_ids
 from outlive.store.inspection import completion, inspect
 from outlive.store.job_dir import JobDir
@@ -38,13 +38,13 @@ def collect(store: Store, bounds: Bounds, audit: AuditTarget | None = None) -> i
     process is at it, or if the root cannot be written. `audit`: where it is recorded."""
     now = time.time()
     try:
-        stamp = os.open(due.COLLECTED, _FILE, 0o600, dir_fd=store.fd)
+        stamp = os.open(when_to_collect.COLLECTED, _FILE, 0o600, dir_fd=store.fd)
     except OSError:
         return 0
     try:
         fcntl.flock(stamp, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        last = due.Last(stamp)
-        if not due.is_due(store.fd, last, bounds, now):
+        last = when_to_collect.Last(stamp)
+        if not when_to_collect.is_due(store.fd, last, bounds, now):
             return 0
         paused = bounds.has_others and not last.is_new and now - last.at > GC_PAUSE_S
         # Stamp first: a collection that is killed over a damaged job must not be killed over it at
@@ -67,12 +67,14 @@ def collect(store: Store, bounds: Bounds, audit: AuditTarget | None = None) -> i
         os.close(stamp)
 
 
-def _sweep(store: Store, bounds: Bounds, now: float, last: due.Last, deletions: Deletions) -> tuple[int, bool]:
+def _sweep(
+    store: Store, bounds: Bounds, now: float, last: when_to_collect.Last, deletions: Deletions
+) -> tuple[int, bool]:
     """Return the number of jobs deleted, and whether there was no time for all. `last` takes in
     what the store was measured at."""
     began = time.monotonic()
     delete.clean(store, dry_run=False)
-    limit = due.share(store.fd, bounds.max_percent)
+    limit = when_to_collect.share(store.fd, bounds.max_percent)
     used = 0 if limit is None else disk_use.of_jobs(store.path, store.fd, store.ids())
     if limit is not None and used <= limit:
         last.measured(used, began)
@@ -85,9 +87,7 @@ def _sweep(store: Store, bounds: Bounds, now: float, last: due.Last, deletions: 
         if time.monotonic() >= until:
             cut_short = True
             break
-        # Callers that waited for it are reading it. (A job that ended in the future ended before
-        # the clock was set back.)
-        if 0 <= now - one.at < GRACE_S:
+        if one.has_just_ended(now):
             continue
         try:
             used -= _delete(store, one.job_id, why, deletions)

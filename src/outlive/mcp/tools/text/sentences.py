@@ -14,7 +14,7 @@ from outlive.render.failures import other_run
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
 _FOLLOW_UP = "Use process poll/log/wait/write/kill."
 _PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
-_TOLD_IN_OUTPUT = "not shown: log job_id={} since_seq="  # as render/truncate.py words it
+_TOLD_IN_OUTPUT = "not shown: log job_id={} since_seq="  # as render/head_and_tail.py words it
 
 
 def output(answer: Members) -> str:

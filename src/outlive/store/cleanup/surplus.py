@@ -6,8 +6,8 @@ from __future__ import annotations
 from outlive.annotations import Iterable
 from outlive.core.bounds import Bounds
 
-# Seconds since the end of a job. For the share of the file system a job younger than the first is
-# never deleted, and a job younger than the second only if there is no other way
+# Seconds since the end of a job. Automatic gc, and any gc for the share of the file system, deletes no
+# job that is younger than the first; for the share, one younger than the second only as the last way
 GRACE_S, LAST_DAY_S = 300.0, 86_400.0
 _OLD, _UNREAD, _LAST_DAY = range(3)  # in this order jobs are deleted for the share
 
@@ -27,6 +27,11 @@ class Ended:
         self.bytes = size
         self.unread = unread
         self.foreign = foreign
+
+    def has_just_ended(self, now: float) -> bool:
+        """Return whether callers that waited for the job may still be reading it. (A job that ended in
+        the future ended before the clock was set back.)"""
+        return 0 <= now - self.at < GRACE_S
 
 
 class Share:
@@ -76,8 +81,7 @@ def _beyond(oldest_first: list[Ended], share: Share, now: float) -> list[Ended]:
     """Return the jobs to delete for the share of the file system: old ones, then those whose client
     was not told, and those of the last day only if nothing else brings the store below its share."""
     own = [job for job in oldest_first if not job.foreign]
-    # A job that ended in the future ended before the clock was set back
-    young = [job for job in own if 0 <= now - job.at < GRACE_S]
+    young = [job for job in own if job.has_just_ended(now)]
     kept = share.kept_bytes + sum(job.bytes for job in young)
     used = share.kept_bytes + sum(job.bytes for job in own)
     if used <= share.limit_bytes:

@@ -1,4 +1,4 @@
-"""The lexer and bash read every string that the lexer splits alike."""
+"""commands_in.py and bash read every string alike that commands_in.py splits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from outlive.policy import lexer
+from outlive.policy import commands_in
 
 # Commands have no PATH, so bash hands each to the handler, which prints its words. What follows `||` runs if it fails,
 # what follows `&&` if it succeeds: both runs together show every command once or twice.
@@ -58,7 +58,7 @@ def test_what_is_split_is_what_bash_runs(tmp_path: Path, pieces: list[str]) -> N
     bash = shutil.which("bash")
     assert bash is not None
     text = "".join(pieces)
-    found = lexer.commands([text], ["bash", "-c"])
+    found = commands_in.commands([text], ["bash", "-c"])
     assume(not any(one.unread for one in found))
     names = {one.argv[0] for one in found}
     assume(not names & builtins(bash) and not any(os.sep in name for name in names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlive.render.truncate import cut_head, cut_tail, omitted, split_budget
+from outlive.render.head_and_tail import cut_head, cut_tail, omitted, split_budget
 
 
 @given(st.integers(0, 10**12), st.integers(1, 10**6))

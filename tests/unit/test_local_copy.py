@@ -14,7 +14,7 @@ from hypothesis import given, strategies
 from outlive.far.source import Source
 from outlive.hosts.ssh.connecting import wire
 from outlive.hosts.ssh.connecting.words import Follow
-from outlive.hosts.ssh.replica import Replica
+from outlive.hosts.ssh.local_copy import LocalCopy
 from outlive.store.job_dir import GAP, LOGS, MASKS, ORDER, JobDir
 from outlive.store.output.gap import NO_GAP, GapFile
 from outlive.store.output.merged import Output
@@ -34,11 +34,11 @@ class Copy:
             (self.path / name).touch()
         self.dir = JobDir(str(place), "copy", os.open(self.path, os.O_RDONLY | os.O_DIRECTORY))
         self._quota = quota
-        self.replica = Replica(self.dir, quota)
+        self.copy = LocalCopy(self.dir, quota)
 
     def connect(self, there: JobDir) -> Iterator[bytes]:
         """Yield what a new connection sends until the copy has all that is there now."""
-        source = Source(there, self.replica.follow(), self._quota)
+        source = Source(there, self.copy.follow(), self._quota)
         source.look(None)
         while True:
             for data in source.turn():
@@ -53,7 +53,7 @@ class Copy:
             part = data if cut is None else data[:cut]
             for kind, at, content in parser.feed(part):
                 if kind != wire.WORD:
-                    self.replica.take(kind, at, content)
+                    self.copy.take(kind, at, content)
             if cut is not None:
                 cut -= len(part)
                 if cut <= 0:
@@ -62,11 +62,11 @@ class Copy:
 
     def restart(self) -> None:
         """The mirror is killed, and another one begins with what is on the disk."""
-        self.replica.close()
-        self.replica = Replica(self.dir, self._quota)
+        self.copy.close()
+        self.copy = LocalCopy(self.dir, self._quota)
 
     def close(self) -> None:
-        self.replica.close()
+        self.copy.close()
         self.dir.close()
 
 
@@ -189,7 +189,7 @@ def test_places_of_masked_values_are_copied_with_the_output(tmp_path: Path) -> N
         for name in MASKS:
             (copy.path / name).touch()
         copy.dir = JobDir(str(tmp_path), "copy", os.open(copy.path, os.O_RDONLY | os.O_DIRECTORY))
-        copy.replica = Replica(copy.dir, 0)
+        copy.copy = LocalCopy(copy.dir, 0)
         masking = Masking(job.dir, ["secret-value"])
         for number in range(50):
             job.put(number % 2, b"a secret-value %d\n" % number)

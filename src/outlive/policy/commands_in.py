@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.policy import shells, wrappers
+from outlive.policy import runners, system_shells
 
 # How a shell is called to run a string
 _STRING_FLAGS = frozenset({"-c", "-l", "-lc", "-cl"})
@@ -66,9 +66,9 @@ def commands(words: list[str], shell: list[str] | None, path: str = os.defpath, 
     if shell is None:
         return [_of_words(words, frozenset())]
     text = words[0]
-    if os.path.basename(shell[0]) not in wrappers.SHELLS or not shell[1:] or not _STRING_FLAGS.issuperset(shell[1:]):
+    if os.path.basename(shell[0]) not in runners.SHELLS or not shell[1:] or not _STRING_FLAGS.issuperset(shell[1:]):
         return [Command([text], unread=f"the shell `{' '.join(shell)}` reads it")]
-    if not shells.is_of_the_system(shell[0], path):
+    if not system_shells.is_of_the_system(shell[0], path):
         return _of_foreign(text, shell)
     try:
         if not whole:
@@ -131,7 +131,7 @@ def _check(argv: list[str], glob: bool) -> None:
 
 
 def _of_words(argv: list[str], globs: frozenset[int]) -> Command:
-    return Command(argv, globs=globs, unread=wrappers.runs_another(argv))
+    return Command(argv, globs=globs, unread=runners.runs_another(argv))
 
 
 def _lists(text: str) -> list[list[tuple[str, bool]]]:

@@ -19,7 +19,7 @@ from outlive.core.records import Definition, EngineState, Sandbox
 from outlive.errors import OutliveError, invalid
 from outlive.hosts.slurm import verdict
 from outlive.hosts.slurm.record import NAME, SlurmRecord
-from outlive.sandbox import bubblewrap, shown
+from outlive.sandbox import bubblewrap, visible_paths
 from outlive.store import history
 from outlive.store.inspection import engine_record
 from outlive.store.job_dir import CONTROL, JobDir, Locks
@@ -172,7 +172,7 @@ def _inherited(definition: Definition) -> dict[str, str]:
     environment = dict(os.environ)
     if definition.sandbox is None:
         return environment
-    return shown.filtered(environment, definition.sandbox.environment)
+    return visible_paths.filtered(environment, definition.sandbox.environment)
 
 
 def _obey(path: str) -> None:
@@ -241,5 +241,5 @@ def _squeue(format: str) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
-        raise invalid("job", "usage: python -m outlive.hosts.slurm.batch ROOT ID")
+        raise invalid("job", "usage: python -m outlive.hosts.slurm.inside_allocation ROOT ID")
     sys.exit(main(sys.argv[1], sys.argv[2]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-# Shells that read what is split by the lexer alike
+# Shells that read what commands_in.py splits alike
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
 _MORE_SHELLS = frozenset("rbash rksh rzsh ksh93 ksh2020 rksh93 lksh oksh loksh pdksh posh yash hush bash5 zsh5".split())
 _WRAPPERS = frozenset(

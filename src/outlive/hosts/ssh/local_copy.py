@@ -23,7 +23,7 @@ _SLACK_BYTES = 1 << 28  # the other machine sends what the quota has not taken y
 _SLACK_RECORDS = 4_096  # runs without a byte
 
 
-class Replica:
+class LocalCopy:
     """The files of one job. Errors of all that writes: OSError; nothing is lost then, and the next
     connection sends it again. Close it after use."""
 

@@ -12,9 +12,9 @@ from outlive.annotations import Any, Iterable, Mapping
 from outlive.core.ids import sha256
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError, argument, invalid
-from outlive.sandbox import shown
+from outlive.sandbox import visible_paths
 from outlive.sandbox.modes import Granted
-from outlive.sandbox.shown import is_in
+from outlive.sandbox.visible_paths import is_in
 
 _CACHES = ".cache/outlive/sandbox"  # below the home: what tools cache in sandboxes
 
@@ -70,7 +70,7 @@ def resolved(
         home=home,
         hide=[*hidden, *secret],
         show=[_expanded(path, home) for path in settings["show"] or ()],
-        toolchains=[path for path in shown.toolchains(environment or {}, home) if not is_in(path, outer)],
+        toolchains=[path for path in visible_paths.toolchains(environment or {}, home) if not is_in(path, outer)],
         protect=[path for path in map(os.path.realpath, ours.installed) if is_in(path, outer)],
         cache=_cache(home, outer) if writes and outer and os.path.isdir(home) else None,
         environment=list(settings["environment"] or ()),
@@ -108,7 +108,7 @@ def _written(path: str, homes: list[str]) -> str:
 
 def _hidden(path: str, roots: list[str]) -> str:
     """Return where a path of [sandbox] hide leads. Errors: config_error if a job could change that."""
-    if shown.reached(path, roots) is None:
+    if visible_paths.reached(path, roots) is None:
         message = f"[sandbox] hide names {path}, behind a link that a job can change"
         raise OutliveError("config_error", message, hint="Name the directory itself.")
     return os.path.realpath(path)
@@ -144,7 +144,7 @@ def _cache(home: str, roots: list[str]) -> str:
 def require_visible(sandbox: Sandbox, path: str, field: str) -> None:
     """Errors: invalid_argument for a directory that the sandbox does not show."""
     real = os.path.realpath(path)
-    if real in ("/", sandbox.home) or (is_in(real, shown.visible(sandbox)) and not is_in(real, sandbox.hide)):
+    if real in ("/", sandbox.home) or (is_in(real, visible_paths.visible(sandbox)) and not is_in(real, sandbox.hide)):
         return
     hint = f"Start outlive in it, name it in [sandbox] write or show, or use another {argument(field)}."
     raise invalid(field, f"a job in the sandbox does not see {path}; nothing was run", hint=hint)
@@ -152,7 +152,7 @@ def require_visible(sandbox: Sandbox, path: str, field: str) -> None:
 
 def require_readable(sandbox: Sandbox, real: str, field: str) -> None:
     """Errors: denied for a file, named without links, that a job in the sandbox does not see."""
-    if not is_in(real, shown.visible(sandbox)) or is_in(real, sandbox.hide):
+    if not is_in(real, visible_paths.visible(sandbox)) or is_in(real, sandbox.hide):
         hint = "It lies behind a link, which a job may have made. If you mean it, name the file itself."
         message = f"a job in the sandbox does not see {real}; nothing was run"
         raise OutliveError("denied", message, hint=hint, details={"field": field})
@@ -178,5 +178,5 @@ def is_writable(sandbox: Sandbox, real: str) -> bool:
         return False
     names = real.split("/")
     return not is_in(real, [*sandbox.hide, *sandbox.protect]) and not any(
-        name in (".git", *shown.SETTINGS, *shown.SETTING_FILES) for name in names
+        name in (".git", *visible_paths.SETTINGS, *visible_paths.SETTING_FILES) for name in names
     )

@@ -13,7 +13,7 @@ import pytest
 from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.core.units import timestamp
-from outlive.jobs import read_cursor
+from outlive.jobs import known_to_session
 from outlive.store.inbox import Inbox
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
@@ -62,57 +62,57 @@ def again(ctx: Any) -> Any:
 
 
 def test_conditions_may_be_reported_before_anything_is_read(job: JobDir, me: Any) -> None:
-    assert read_cursor.reported(me, job) == {}
-    read_cursor.mark_reported(me, job, "exit", 0)
-    read_cursor.mark_reported(me, job, "regex é\udc80", 7)
-    assert (read_cursor.seen(me, job), read_cursor.reported(me, job)) == (0, {"exit": 0, "regex é?": 7})
-    read_cursor.mark_seen(me, job, 12)
-    assert (read_cursor.seen_here(me, job), read_cursor.reported(me, job)) == (12, {"exit": 0, "regex é?": 7})
+    assert known_to_session.reported(me, job) == {}
+    known_to_session.mark_reported(me, job, "exit", 0)
+    known_to_session.mark_reported(me, job, "regex é\udc80", 7)
+    assert (known_to_session.seen(me, job), known_to_session.reported(me, job)) == (0, {"exit": 0, "regex é?": 7})
+    known_to_session.mark_seen(me, job, 12)
+    assert (known_to_session.seen_here(me, job), known_to_session.reported(me, job)) == (12, {"exit": 0, "regex é?": 7})
 
 
 def test_a_session_goes_on_where_an_ended_one_of_its_client_in_its_directory_was(
     job: JobDir, me: Any, session: Session
 ) -> None:
-    read_cursor.mark_seen(me, job, 0)
+    known_to_session.mark_seen(me, job, 0)
     assert not (Path(job.path) / ".seen").exists(), "a session without a record is at 0"
-    read_cursor.mark_seen(me, job, 12)
-    read_cursor.mark_reported(me, job, "exit", 12)
+    known_to_session.mark_seen(me, job, 12)
+    known_to_session.mark_reported(me, job, "exit", 12)
     other = session("my other one")
-    assert (read_cursor.seen(other, job), read_cursor.reported(other, job)) == (0, {}), "mine lives"
+    assert (known_to_session.seen(other, job), known_to_session.reported(other, job)) == (0, {}), "mine lives"
     me.inbox.close()
     other = again(other)
-    assert (read_cursor.seen(other, job), read_cursor.seen_here(other, job)) == (12, 0)
-    read_cursor.mark_seen(other, job, 20)
-    assert read_cursor.reported(other, job) == {"exit": 12}
-    read_cursor.mark_reported(other, job, "output", 20)
+    assert (known_to_session.seen(other, job), known_to_session.seen_here(other, job)) == (12, 0)
+    known_to_session.mark_seen(other, job, 20)
+    assert known_to_session.reported(other, job) == {"exit": 12}
+    known_to_session.mark_reported(other, job, "output", 20)
     resumed = session("mine")
-    assert (read_cursor.seen_here(resumed, job), read_cursor.reported(resumed, job)) == (12, {"exit": 12})
+    assert (known_to_session.seen_here(resumed, job), known_to_session.reported(resumed, job)) == (12, {"exit": 12})
     for stranger in (session("a stranger", client="other-client"), session("elsewhere", directory="/tmp")):
-        assert (read_cursor.seen(stranger, job), read_cursor.reported(stranger, job)) == (0, {})
+        assert (known_to_session.seen(stranger, job), known_to_session.reported(stranger, job)) == (0, {})
 
 
 def test_what_another_live_session_has_read_of_a_job_that_both_may_act_on_is_not_read(
     job: JobDir, me: Any, session: Session
 ) -> None:
-    read_cursor.mark_seen(me, job, 12)
+    known_to_session.mark_seen(me, job, 12)
     me.inbox.close()
     one, other = session("one"), session("other")
-    read_cursor.mark_seen(one, job, 20)
-    assert read_cursor.seen(other, job) == 12
+    known_to_session.mark_seen(one, job, 20)
+    assert known_to_session.seen(other, job) == 12
 
 
 def test_who_has_no_name_leaves_no_record(job: JobDir) -> None:
-    read_cursor.mark_seen(NOBODY, job, 12)
-    read_cursor.mark_reported(NOBODY, job, "exit", 12)
-    assert (read_cursor.seen(NOBODY, job), read_cursor.reported(NOBODY, job)) == (0, {})
+    known_to_session.mark_seen(NOBODY, job, 12)
+    known_to_session.mark_reported(NOBODY, job, "exit", 12)
+    assert (known_to_session.seen(NOBODY, job), known_to_session.reported(NOBODY, job)) == (0, {})
     assert not (Path(job.path) / ".seen").exists()
 
 
 def test_a_record_that_the_job_has_spoilt_says_nothing(job: JobDir, me: Any) -> None:
-    read_cursor.mark_seen(me, job, 12)
+    known_to_session.mark_seen(me, job, 12)
     (record,) = (Path(job.path) / ".seen").iterdir()
     record.write_bytes(b"\xff\xff 7\n\xff exit\n" * 9)
-    assert (read_cursor.seen(me, job), read_cursor.reported(me, job)) == (0, {})
+    assert (known_to_session.seen(me, job), known_to_session.reported(me, job)) == (0, {})
     os.unlink(record)
     (Path(job.path) / ".seen" / "no name of ours").write_bytes(b"99\n")
-    assert read_cursor.seen(me, job) == 0
+    assert known_to_session.seen(me, job) == 0

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from outlive.policy import lexer, shells
+from outlive.policy import commands_in, system_shells
 
 SH = ["sh", "-c"]
 
 
 def read(text: str) -> list[list[str]]:
     """The words of each command; fails for a string that is not split."""
-    found = lexer.commands([text], SH)
+    found = commands_in.commands([text], SH)
     assert not [one.unread for one in found if one.unread], [one.unread for one in found]
     return [one.argv for one in found]
 
@@ -55,7 +55,7 @@ UNREAD = [
 
 
 def test_everything_else_is_one_unknown_command() -> None:
-    found = {text: [(bool(one.unread), one.argv) for one in lexer.commands([text], SH)] for text in UNREAD}
+    found = {text: [(bool(one.unread), one.argv) for one in commands_in.commands([text], SH)] for text in UNREAD}
     assert found == {text: [(True, [text])] for text in UNREAD}
 
 
@@ -74,9 +74,9 @@ RUNNERS = ["sudo ls", "env ls", "/usr/bin/env ls", "xargs rm", "nohup a", "timeo
 def test_a_program_that_runs_another_one_is_unknown_as_words_too() -> None:
     for words in RUNNERS:
         argv = words.split()
-        (found,) = lexer.commands(argv, None)
+        (found,) = commands_in.commands(argv, None)
         assert (bool(found.unread), found.argv) == (True, argv)
-        first, second = lexer.commands([f"git status && {words}"], SH)
+        first, second = commands_in.commands([f"git status && {words}"], SH)
         assert (first.unread, bool(second.unread), second.argv) == (None, True, argv)
 
 
@@ -88,7 +88,7 @@ EVERYDAY = ["git push -u origin main", "git switch -c x", "git clean -fdx", "git
 def test_the_everyday_use_of_such_a_program_is_known() -> None:
     for words in EVERYDAY:
         for argv, shell in ((words.split(), None), ([words], SH)):
-            (found,) = lexer.commands(argv, shell)
+            (found,) = commands_in.commands(argv, shell)
             assert found.unread is None, words
 
 
@@ -96,18 +96,18 @@ def test_a_builtin_that_runs_what_is_in_its_words_is_unknown() -> None:
     rows: list[str] = ["jobs -x id", "compgen -C id", "compgen -F f", "complete -C id x", "[ 'a[$(id)]' -eq 1 ]", "printf %d 'a[`id`]'",
      "exit 'a[$(id)]'", "zstyle -e x y id", "zpty x id"]  # fmt: skip
     for text in rows:
-        (found,) = lexer.commands([text], SH)
+        (found,) = commands_in.commands([text], SH)
         assert found.unread
 
 
 def test_a_string_for_another_shell_is_unknown() -> None:
     for shell in [["python3", "-c"], ["bash"], ["bash", "-i", "-c"], ["bash", "x", "-c"], ["fish", "-c"]]:
-        (found,) = lexer.commands(["git push"], shell)
+        (found,) = commands_in.commands(["git push"], shell)
         assert found.unread
 
 
 def test_a_word_for_names_of_files_is_marked_and_a_change_of_directory_too() -> None:
-    first, second, third = lexer.commands(["ls a *.py ["], SH) + lexer.commands(["cd x; make"], SH)
+    first, second, third = commands_in.commands(["ls a *.py ["], SH) + commands_in.commands(["cd x; make"], SH)
     assert first.globs == {2}
     assert (second.moved, third.moved) == (False, True)
 
@@ -131,7 +131,7 @@ def foreign(tmp_path: Path) -> Path:
      ("{}/link/bash", "/bin"), ("/usr/bin/../../{}/bash", "/bin"), ("/bin/no-such-place/bash", "/bin"), ("bash", "/nowhere")],
 )  # fmt: skip
 def test_a_program_that_is_only_called_like_a_shell_may_run_anything(foreign: Path, shell: str, path: str) -> None:
-    found = lexer.commands(["git status && rm x"], [shell.format(foreign), "-c"], path.format(foreign))
+    found = commands_in.commands(["git status && rm x"], [shell.format(foreign), "-c"], path.format(foreign))
     assert [one.argv for one in found] == [
         [shell.format(foreign), "-c", "git status && rm x"],
         ["git", "status"],
@@ -142,12 +142,12 @@ def test_a_program_that_is_only_called_like_a_shell_may_run_anything(foreign: Pa
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "/bin/sh", "/usr/bin/bash", "/bin/../bin/bash"])
 def test_a_shell_of_the_system_is_one(foreign: Path, shell: str) -> None:
-    (found,) = lexer.commands(["git status"], [shell, "-c"], f"/usr/bin:/bin:{foreign}")
+    (found,) = commands_in.commands(["git status"], [shell, "-c"], f"/usr/bin:/bin:{foreign}")
     assert found.unread is None
 
 
 def test_a_shell_that_others_may_replace_is_none(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shells, "_PLACES", frozenset({str(foreign)}))
-    assert not shells.is_of_the_system("bash", str(foreign)) or os.geteuid() == 0
+    monkeypatch.setattr(system_shells, "_PLACES", frozenset({str(foreign)}))
+    assert not system_shells.is_of_the_system("bash", str(foreign)) or os.geteuid() == 0
     foreign.chmod(0o777)
-    assert not shells.is_of_the_system("bash", str(foreign))
+    assert not system_shells.is_of_the_system("bash", str(foreign))
