@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from outlive.launch import fork_server
-from outlive.supervisor import worker
+from outlive.supervisor import pair_supervisor
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import FREE, LEND, PREPARE, Pair
 from outlive.system import fault_points, fds, prctl, signals, tree
@@ -150,7 +150,7 @@ def test_a_pair_is_not_free_before_what_its_job_left_behind_has_ended(server: Se
 
 
 class Lines:
-    """What a supervisor is reached by, in this process, and the worker that has it."""
+    """What a supervisor is reached by, in this process, and the one that has it."""
 
     def __init__(self) -> None:
         self.guardian, guard = fds.pair()
@@ -160,7 +160,7 @@ class Lines:
         queues = (one for queue in (escrow, escrow.stdin) for one in (queue._in, queue._out))
         self._all = (self.guardian, guard, self.supervisor, sock, self.line, line, *queues)
         self.guard, self.sock = guard, sock
-        self.worker = worker.Worker(sock, guard, line, escrow)
+        self.pair_supervisor = pair_supervisor.PairSupervisor(sock, guard, line, escrow)
 
     def close(self) -> None:
         for one in self._all:
@@ -169,9 +169,9 @@ class Lines:
 
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
-    """The lines of a worker that sees its jobs through without doing anything, and closes no file of this process."""
+    """The lines of one that sees its jobs through without doing anything, and closes no file of this process."""
     for name, stand_in in {"_see_through": True, "_collect": False, "_let_go": None}.items():
-        monkeypatch.setattr(worker.Worker, name, lambda *_, found=stand_in: found)
+        monkeypatch.setattr(pair_supervisor.PairSupervisor, name, lambda *_, found=stand_in: found)
     monkeypatch.setattr(signals, "survive", lambda _: None)
     monkeypatch.setattr(prctl, "become_subreaper", lambda: None)
     monkeypatch.setattr(tree, "children", lambda _: [])
@@ -181,10 +181,10 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
 
 def test_a_pair_that_has_had_many_jobs_ends(monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
     """No leak of any library may grow for weeks. It never says that it is free and then is not there."""
-    monkeypatch.setattr(worker, "PAIR_JOBS", 3)
+    monkeypatch.setattr(pair_supervisor, "PAIR_JOBS", 3)
     for _ in range(5):
         fds.send(lines.supervisor, b"job")
-    assert lines.worker.run(lasting=True) == 0
+    assert lines.pair_supervisor.run(lasting=True) == 0
     lines.guard.close()
     assert [fds.receive(lines.guardian, 16)[0] for _ in range(3)] == [FREE, FREE, b""]
 
@@ -192,9 +192,9 @@ def test_a_pair_that_has_had_many_jobs_ends(monkeypatch: pytest.MonkeyPatch, lin
 def test_a_pair_that_waits_for_long_ends_and_a_launcher_that_gives_it_a_job_is_told(
     monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
-    monkeypatch.setattr(worker, "PAIR_IDLE_S", 0.0)
+    monkeypatch.setattr(pair_supervisor, "PAIR_IDLE_S", 0.0)
     fds.send(lines.supervisor, b"job")
-    assert lines.worker.run(lasting=True) == 0
+    assert lines.pair_supervisor.run(lasting=True) == 0
     assert Pair(lines.guardian, lines.supervisor).is_free()
     with pytest.raises(BrokenPipeError):
         fds.send(lines.guardian, b"request")
@@ -209,13 +209,13 @@ def test_a_job_that_was_sent_to_both_is_seen_through_though_the_guardian_is_kill
     later = threading.Timer(0.2, fds.send, (lines.supervisor, b"job"))
     lines.line.close()
     later.start() if first == "death" else fds.send(lines.supervisor, b"job")
-    assert lines.worker._next(None) == (b"job", [])
+    assert lines.pair_supervisor._next(None) == (b"job", [])
     later.cancel()
 
 
 def test_a_pair_whose_guardian_was_killed_while_it_waited_takes_no_job(lines: Lines) -> None:
     lines.line.close()
-    assert lines.worker._next(None) == (b"", [])
+    assert lines.pair_supervisor._next(None) == (b"", [])
     with pytest.raises(BrokenPipeError):
         fds.send(lines.guardian, b"request")
 
@@ -223,16 +223,16 @@ def test_a_pair_whose_guardian_was_killed_while_it_waited_takes_no_job(lines: Li
 def test_a_job_that_is_sent_in_the_moment_a_pair_stops_to_wait_is_seen_through(
     monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
-    monkeypatch.setattr(worker, "ready", lambda *_: [])  # the wait is over, and then it comes
+    monkeypatch.setattr(pair_supervisor, "ready", lambda *_: [])  # the wait is over, and then it comes
     fds.send(lines.guardian, b"request")
     fds.send(lines.supervisor, b"job")
-    assert lines.worker._next(0.0) == (b"job", [])
+    assert lines.pair_supervisor._next(0.0) == (b"job", [])
 
 
 def test_a_launcher_that_is_killed_between_its_two_messages_starts_nothing(lines: Lines) -> None:
     fds.send(lines.guardian, b"request")
     lines.supervisor.close()
-    assert lines.worker._next(0.0) == (b"", [])
+    assert lines.pair_supervisor._next(0.0) == (b"", [])
 
 
 def test_a_server_that_asks_for_a_pair_to_use_again_is_answered_though_there_is_none() -> None:
@@ -285,7 +285,7 @@ def test_a_start_does_not_wait_for_a_guardian_that_is_stopped(lines: Lines) -> N
     """It reads nothing, and its socket takes ten messages."""
     lines.line.setblocking(False)
     for _ in range(50):
-        lines.worker._tell_guardian(lines.sock.fileno())
+        lines.pair_supervisor._tell_guardian(lines.sock.fileno())
     message, (number,) = fds.receive(lines.line, 16)
     os.close(number)
     assert message == PREPARE

@@ -54,15 +54,11 @@ class EventLoop:
 
     def read(self, fd: int, call: Callable[[], None]) -> None:
         """Call when `fd` is readable, has hung up, or failed."""
-        self._add(fd, select.POLLIN, call)
+        self._poll.register(fd, select.POLLIN)
+        self._calls[fd] = call
 
     def write(self, fd: int, call: Callable[[], None]) -> None:
-        self._add(fd, select.POLLOUT, call)
-
-    def _add(self, fd: int, events: int, call: Callable[[], None]) -> None:
-        if fd in self._calls:
-            raise ValueError(f"fd {fd} is watched already")
-        self._poll.register(fd, events)
+        self._poll.register(fd, select.POLLOUT)
         self._calls[fd] = call
 
     def forget(self, fd: int) -> None:
@@ -87,15 +83,13 @@ class EventLoop:
 
     def run(self) -> None:
         while self._running:
-            for fd, call in self._ready():
+            # It rounds up to milliseconds, so that the last fraction does not spin
+            ready = [(fd, self._calls[fd]) for fd, _ in self._poll.poll(self._timeout()) if fd in self._calls]
+            for fd, call in ready:
                 # An earlier call of this round may have closed it
                 if self._running and self._calls.get(fd) is call:
                     call()
             self._fire_timers()
-
-    def _ready(self) -> list[tuple[int, Callable[[], None]]]:
-        # It rounds up to milliseconds, so that the last fraction does not spin
-        return [(fd, self._calls[fd]) for fd, _ in self._poll.poll(self._timeout()) if fd in self._calls]
 
     def _timeout(self) -> float | None:
         if not self._timers:

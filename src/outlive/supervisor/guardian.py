@@ -18,10 +18,10 @@ from outlive.store.job_dir import SUPERVISOR_BYTE, JobDir
 from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read
+from outlive.supervisor.pair_supervisor import PairSupervisor, collect_if_due, last_message
 from outlive.supervisor.preloading import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.supervisor import SURVIVED
-from outlive.supervisor.worker import Worker, collect, is_time_to_collect, last_message
 from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, prctl, signals, tree
 from outlive.system.fds import socket
 
@@ -97,7 +97,7 @@ def _guard(
     keep = {sock.fileno(), supervisor_sock.fileno(), line_there.fileno()} | escrow.filenos()
 
     def body() -> int:
-        return Worker(supervisor_sock, sock, line_there, escrow).run(lasting=lasting)
+        return PairSupervisor(supervisor_sock, sock, line_there, escrow).run(lasting=lasting)
 
     child = daemonize.fork_into(body, keep, tree.SUPERVISOR, clean=True)
     ready_to_guard()
@@ -131,8 +131,7 @@ def _outlast(child: int, sock: socket.socket, line: socket.socket, escrow: Escro
         locks_held = _succeed(request, files, escrow)
         for lock in (files["lock1"], *locks_held):  # the job is over, and with it the sign of its life
             os.close(lock)
-        if is_time_to_collect(request):
-            collect(request)
+        collect_if_due(request)
     except Exception as error:
         report_fault(request, "guardian", error)
         raise

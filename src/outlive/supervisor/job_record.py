@@ -10,12 +10,15 @@ first (JobDir.write_state).
 
 from __future__ import annotations
 
+import os
+
 from outlive.annotations import Any, Callable
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError
 from outlive.store import atomic_file
-from outlive.store.job_dir import EVENTS, GAP, META, ORDER, SCRIPT, STATE, JobDir
+from outlive.store.job_dir import EVENTS, GAP, LOCK, META, ORDER, SCRIPT, STATE, UNWRITTEN_BYTE, JobDir
 from outlive.supervisor.request import Request
+from outlive.system import locks
 
 
 class JobRecord:
@@ -31,6 +34,9 @@ class JobRecord:
         self.state = state
         self.definition = request.definition  # as it was when the job started
         self.is_doomed = False  # it is about to be deleted: a sync may take seconds, and would be for nothing
+        self.unwritten: State | None = None  # an outcome that the disk does not take, ...
+        self.why_unwritten: str | None = None  # ... and the reason
+        self._unwritten_lock = -1
 
     def current_definition(self) -> Definition:
         """Return the definition with what `notify set` has changed."""
@@ -55,6 +61,23 @@ class JobRecord:
     def write_outcome(self, finished: State) -> None:
         """Make the outcome visible. Errors: OSError; then the state is as it was."""
         self.state = self._job.write_state(finished)
+        self.unwritten = self.why_unwritten = None
+        if self._unwritten_lock >= 0:
+            os.close(self._unwritten_lock)
+            self._unwritten_lock = -1
+
+    def keep_unwritten(self, finished: State, error: OSError) -> None:
+        """Keep an outcome that could not be written. A lock tells readers to ask the control socket
+        (store/inspection/rebuilt.py)."""
+        self.unwritten, self.why_unwritten = finished, error.strerror or str(error)
+        if self._unwritten_lock >= 0:
+            return
+        try:
+            # Opened to read, which a read-only file system permits: a lock that is shared needs no more
+            self._unwritten_lock = self._job.open_file(LOCK, os.O_RDONLY)
+            locks.share(self._unwritten_lock, UNWRITTEN_BYTE)
+        except OSError:  # readers then learn of the end when it is written
+            return
 
     # --- syncs of what is visible already; no answer waits for them ---
 

@@ -7,7 +7,7 @@ import os
 import time
 
 from outlive import fastjson
-from outlive.core.records import Definition, Identity, State, SupervisorId, Terminal
+from outlive.core.records import Definition, Identity, State, SupervisorId
 from outlive.core.units import timestamp
 from outlive.sandbox import inside
 from outlive.store.job_dir import FIFOS, FULL, SCRIPT, STDIN_DATA, JobDir
@@ -67,7 +67,12 @@ def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, 
             _open_first_data(job, job_fds)
         stdin = _stdin(definition, job, stdin_fd, job_fds)
         fault_points.at("start_ends")
-        limited, state = _limits(definition, state)
+        if definition.resources is not None:
+            from outlive.supervisor.resources.apply import Limits  # late: 0.2 MB a job, and few jobs have limits
+
+            elsewhere, sandboxed = definition.host is not None, definition.sandbox is not None
+            limited = Limits(definition.resources, job.job_id, sandboxed=sandboxed, engine=elsewhere)
+            state = State.replace(state, resources=limited.told, job_group=limited.record())
         _require_spare_files()
         _reserve_the_last(job)
         job.make_logs()  # the launcher has done it by now, unless it was killed
@@ -124,17 +129,6 @@ def _reserve_the_last(job: JobDir) -> None:
     except OSError as error:
         if error.errno in FULL:
             raise
-
-
-def _limits(definition: Definition, state: State) -> tuple[Limits | None, State]:
-    """Return the limits of the command, made ready, and the state that tells of them."""
-    if definition.resources is None:
-        return None, state
-    from outlive.supervisor.resources.apply import Limits  # late: 0.2 MB of each supervisor, and few jobs have limits
-
-    elsewhere, sandboxed = definition.host is not None, definition.sandbox is not None
-    limits = Limits(definition.resources, state.job_id, sandboxed=sandboxed, engine=elsewhere)
-    return limits, State.replace(state, resources=limits.told, job_group=limits.record())
 
 
 def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket | None, error: OSError) -> None:
@@ -222,7 +216,12 @@ def _spawn(
         if limited.group is not None:
             group = limited.group.with_memory(group)
         prepare = limited.prepare
-    terminal = _terminal(job_fds)
+    terminal = None
+    if job_fds.master is not None:
+        from outlive.supervisor.input.terminal import new_record  # late: 1.1 MB a job, and few have a terminal
+
+        # The first reader finds its size: a person who takes the keyboard gives the terminal this size back
+        terminal = new_record(job_fds.master)
     state = State.replace(state, started_at=timestamp(), started_ns=time.monotonic_ns())
     init = None
     try:
@@ -265,16 +264,6 @@ def _add_script(job: JobDir, definition: Definition, argv: list[str], stdio: dic
     with fds.Closing(job.open_file(SCRIPT)) as source:
         stdio[fds.SCRIPT] = scripts.copied(source, definition.script.bytes, definition.script.sha256, end)
     fds.keep_free(fds.SCRIPT, stdio)  # none may be both source and target
-
-
-def _terminal(job_fds: JobFds) -> Terminal | None:
-    """Return what is recorded of the terminal of a job. The first reader finds its size: a person who
-    takes the keyboard gives the terminal this size back."""
-    if job_fds.master is None:
-        return None
-    from outlive.supervisor.input.terminal import new_record  # late: 1.1 MB a job, and few have a terminal
-
-    return new_record(job_fds.master)
 
 
 def _spawn_inside(

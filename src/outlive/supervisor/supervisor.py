@@ -16,7 +16,6 @@ from outlive.supervisor.control_server import Connection, ControlServer
 from outlive.supervisor.ending.asked import AskedEnd
 from outlive.supervisor.ending.command_end import CommandEnd
 from outlive.supervisor.ending.members import Members, Reaper
-from outlive.supervisor.ending.unwritten import Unwritten
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.recorder import EventRecorder
 from outlive.supervisor.input.none import NoInput
@@ -115,14 +114,13 @@ class Supervisor:
         self._asked = AskedEnd(
             loop,
             self._members,
-            self._recorder,
             record,
+            self._recorder.tell,
             on_gone=lambda: self.event(Event.LOOK),
             # A process in a sandbox is the child of another one: its end sends no SIGCHLD
             gets_sigchld=parent and job_fds.report is None,
         )
         self._sampling = Sampling(loop, job, self._members.pids, self._reaper, lambda: self._pump.end)
-        self._unwritten = Unwritten(job)
         self._is_left = False  # whether the root says that the job left processes
         self._input = NoInput()
         if job_fds.master is not None or job_fds.stdin is not None:
@@ -232,7 +230,7 @@ class Supervisor:
         self._pump.mask(final=True)
         fault_points.at("end_moved")
         self._input.look()
-        finished = self._unwritten.state or self._command.outcome(self._record.state, self._pump)
+        finished = self._record.unwritten or self._command.outcome(self._record.state, self._pump)
         if finished is None:
             if self._command.is_watched or not self._parent:
                 self._timers[Event.SETTLE].after(limits.SWEEP_INTERVAL_S)
@@ -245,7 +243,6 @@ class Supervisor:
         except OSError as error:
             self._keep(finished, error)
             return
-        self._unwritten.forget()
         fault_points.at("end_written")
         # Before any client is woken: a client that waited for the end finds it in the history
         self._recorder.ended(self._record.state)
@@ -269,7 +266,7 @@ class Supervisor:
         if not self._job.is_in_place():  # the directory was deleted: there is nothing left to record
             self._loop.stop()
             return
-        self._unwritten.keep(finished, error)
+        self._record.keep_unwritten(finished, error)
         if self._phase == Phase.RUNNING:
             self._phase = Phase.UNWRITTEN
             self._cancel_timers()
@@ -378,8 +375,8 @@ class Supervisor:
             self._kill_request(request)
             connection.answer(ok=True)
         elif isinstance(request, GetState):
-            state = self._unwritten.state or self._record.state
-            connection.answer(ok=True, state=state.to_dict(), why=self._unwritten.why)
+            state = self._record.unwritten or self._record.state
+            connection.answer(ok=True, state=state.to_dict(), why=self._record.why_unwritten)
         elif isinstance(request, Reload):
             self.event(Event.UNHEARD)
             self._recorder.look_for(self._record.current_definition())

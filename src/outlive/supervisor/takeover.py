@@ -51,7 +51,7 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
         start(request, files.get("stdin"), None, escrow)
         return
     job_fds = JobFds.taken(job, escrow, held)
-    state = _recover(job, state, parent=True, report=job_fds.report)
+    state = write_down(job, _recovered(job, state, parent=True, report=job_fds.report))
     fault_points.at("takeover_recorded")
     Supervisor(job, request, state, job_fds, parent=True).run(None)
 
@@ -78,44 +78,35 @@ def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, held: 
         return
     fault_points.at("adopt_opened")
     state = job.read_state() or State(job_id=request.job_id)
-    state = _recover(job, state, parent=False, command=request.command)
+    state = write_down(job, _recovered(job, state, parent=False, command=request.command))
     fault_points.at("adopt_recorded")
     Supervisor(job, request, state, job_fds, parent=False).run(waiter)
 
 
-def _recover(
+def _recovered(
     job: JobDir, state: State, *, parent: bool, command: Identity | None = None, report: socket.socket | None = None
 ) -> State:
-    """Find out what is true of the command now, record it, and return it. `command`: its identity,
-    if a reader saw it. `report`: of a command in a sandbox.
-    """
+    """Return what is true of the command now. `command`: its identity, if a reader saw it. `report`: of a
+    command in a sandbox."""
     state = State.replace(state, supervisor=own_identity(), adopted=state.adopted + 1, waiting=None)
     if state.finished:  # only its descendants are left to look after
-        return write_down(job, state)
+        return state
     reserve(job)
     if not parent:
         state = State.replace(state, stdin="closed" if state.stdin else None)
-    if state.pid is None and report is not None:
-        state = _found_inside(state, report)
     if state.pid is None:
-        identity = command or (None if report else _find_command(job.job_id))
-        if identity is None:
-            return write_down(job, _never_recorded(job, state))
-        state = State.replace(state, pid=identity.pid, identity=identity, init=_first_of(identity.pid), phase="running")
+        inside = None if report is None else sandboxed.found_again(report)
+        if inside is not None:
+            command = process.identity(inside.command)
+        elif report is None:
+            command = command or _find_command(job.job_id)
+        if command is None:
+            return _never_recorded(job, state)
+        init = _first_of(command.pid) if inside is None else process.identity(inside.init)
+        state = State.replace(state, pid=command.pid, identity=command, init=init, phase="running")
     if state.started_at is None:
         state = State.replace(state, started_at=timestamp(), started_ns=time.monotonic_ns())
-    return write_down(job, state)
-
-
-def _found_inside(state: State, report: socket.socket) -> State:
-    """Return the state with the command in the sandbox, if it was started."""
-    inside = sandboxed.found_again(report)
-    if inside is None:
-        return state
-    identity = process.identity(inside.command)
-    return State.replace(
-        state, pid=inside.command, identity=identity, init=process.identity(inside.init), phase="running"
-    )
+    return state
 
 
 def _first_of(command: int) -> Identity | None:

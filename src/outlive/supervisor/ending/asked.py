@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from outlive.annotations import Callable
+from outlive.store import history
 from outlive.supervisor.control_requests import Kill
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.ending.kill import Killer
 from outlive.supervisor.ending.members import Members
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.events.recorder import EventRecorder
 from outlive.supervisor.job_record import JobRecord
 from outlive.system import fault_points, signals
 from outlive.system.signals import signal
 
 
 class AskedEnd:
-    """Records why a job is to end, and ends it. `on_gone` and `gets_sigchld` as in `Killer`."""
+    """Records why a job is to end, with `tell` in the history, and ends it. `on_gone` and `gets_sigchld`
+    as in `Killer`."""
 
     def __init__(
         self,
         loop: EventLoop,
         members: Members,
-        recorder: EventRecorder,
         record: JobRecord,
+        tell: Callable[..., None],
         *,
         on_gone: Callable[[], None],
         gets_sigchld: bool,
@@ -36,7 +37,7 @@ class AskedEnd:
             on_kill=self._grace_over,
         )
         self.check = self._killer.check
-        self._recorder = recorder
+        self._tell = tell
         self._grace_ms = record.definition.kill_after_ms
         self._job = record
 
@@ -74,12 +75,12 @@ class AskedEnd:
         """Record that KILL follows now."""
         ending = self._job.state.ending
         by, cause = ("", "kill") if ending is None else (ending.by or "", ending.cause)
-        self._recorder.signal_sent("SIGKILL", by, cause)
+        self._tell(history.SIGNAL, signal="SIGKILL", by=by, cause=cause)
 
     def _record(self, cause: str, by: str, signal_name: str, grace_ms: int, message: str | None = None) -> None:
         """Record the cause before the signal is sent: a takeover goes on with it, and the outcome
         names it."""
-        self._recorder.signal_sent(signal_name, by, cause)
+        self._tell(history.SIGNAL, signal=signal_name, by=by, cause=cause)
         ending = outcome.asked_for(self._job.state.ending, cause, by, signal_name, grace_ms, message)
         if ending is None:  # it is ending already
             return

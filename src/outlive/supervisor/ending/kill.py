@@ -68,12 +68,11 @@ class Killer:
         """Send TERM, and KILL after the grace, or KILL at once. A second call may only shorten the
         grace.
         """
+        if number != signal.SIGKILL:
+            self._polite()
         if number == signal.SIGKILL or grace_s <= 0:
-            if number != signal.SIGKILL:
-                self._polite()
             self._start_sweeps()
             return
-        self._polite()
         if not self._next_sweep.is_set:
             kill_at = time.monotonic() + grace_s
             self._kill_at = min(kill_at, self._kill_at) if self._grace.is_set else kill_at

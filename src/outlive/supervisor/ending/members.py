@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.core.records import Applied, OwnGroup, Sources, State, Usage
+from outlive.core.records import Applied, Sources, State, Usage
 from outlive.supervisor.events.sinks import Sinks
 from outlive.supervisor.job_record import JobRecord
 from outlive.system import prctl, tree
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from outlive.system.job_group import JobGroup
 
 
-_RUSAGE, _CGROUP = "rusage", "cgroup"  # the first where a state names no source
 # Of our own peak, which a child counts as its own: the kernel's counters are not exact to the page
 _SLACK = 16
 
@@ -42,7 +41,7 @@ class Members:
             processes += tree.with_cookie(state.job_id)
         first = None if state.init is None else state.init.pid
         members = {member.pid: member for member in processes if member.pid != first}
-        if self._sinks.started:  # what a notification command left behind is no part of the job
+        if self._sinks.has_started:  # what a notification command left behind is no part of the job
             members = {pid: member for pid, member in members.items() if not tree.is_sink(pid)}
         return list(members.values())
 
@@ -85,7 +84,11 @@ class Reaper:
     """
 
     def __init__(self, state: State, *, parent: bool) -> None:
-        self.group = None if state.job_group is None else _group_of(state.job_group)
+        self.group: JobGroup | None = None
+        if state.job_group is not None:
+            from outlive.system.job_group import JobGroup  # late: 0.1 MB of each supervisor, and few jobs have one
+
+            self.group = JobGroup.of(state.job_group)
         self._parent = parent
         self._known = state.usage
         self._whole = parent and state.usage is not None and state.finished
@@ -181,16 +184,10 @@ class Reaper:
             user_ms=user_us // 1000,
             system_ms=system_us // 1000,
             peak_memory_bytes=(self._peak_bytes or None) if peak is None else peak,
-            source=None if times is None and peak is None else _sources(times, peak),
+            source=None if times is None and peak is None else Sources(time=_of(times), memory=_of(peak)),
         )
 
 
-def _sources(times: object, peak: object) -> Sources:
-    """Return the sources of figures that are not all rusage's."""
-    return Sources(time=_RUSAGE if times is None else _CGROUP, memory=_RUSAGE if peak is None else _CGROUP)
-
-
-def _group_of(recorded: OwnGroup) -> JobGroup | None:
-    from outlive.system.job_group import JobGroup  # late: 0.1 MB of each supervisor, and few jobs have one
-
-    return JobGroup.of(recorded)
+def _of(figure: object) -> str:
+    """Return the source of a figure that the control group gives, if it is not None."""
+    return "rusage" if figure is None else "cgroup"

@@ -89,13 +89,8 @@ class EventRecorder:
 
     def tell_faults(self) -> None:
         """Add an event for each traceback in the directory that the history does not have yet."""
-        if not self._job.fault_names():
-            return
         for content in fault_report.unrecorded(self._job):
             self.tell(history.FAULT, **content)
-
-    def signal_sent(self, signal_name: str, by: str, cause: str) -> None:
-        self.tell(history.SIGNAL, signal=signal_name, by=by, cause=cause)
 
     def workspace(self, definition: Definition, state: State) -> State:
         """Return the state with a message about what a sandboxed job made in its workspace."""

@@ -127,6 +127,7 @@ class Sinks:
         self._recorded: dict[tuple[str, str], tuple[float, int]] = {}
         self._dropped: set[str] = set()  # watches that were removed
         self._strikes: dict[str, int] = {}  # watch → how often in a row its command ran into the time limit
+        self.has_started = False  # whether any command was run
 
     @property
     def busy(self) -> bool:
@@ -135,11 +136,6 @@ class Sinks:
     @property
     def pids(self) -> list[int]:
         return [lane.pid for lane in self._lanes if lane.pid is not None]
-
-    @property
-    def started(self) -> bool:
-        """Whether any command was run."""
-        return any(lane.started for lane in self._lanes)
 
     @property
     def room(self) -> int:
@@ -291,7 +287,6 @@ class _Lane:
         self._running: tuple[Delivery, Result] | None = None
         self.queue: list[Delivery] = []
         self.pid: int | None = None
-        self.started = False
 
     def run(self, delivery: Delivery) -> None:
         """Run the command now, or when those before it have ended."""
@@ -312,7 +307,7 @@ class _Lane:
             except OSError as error:
                 self._sinks.ended(delivery, {**result, "error": f"could not start: {error.strerror}"})
                 continue
-            self.started = True
+            self._sinks.has_started = True
             self._time_limit.after(limits.SINK_TIMEOUT_S)
 
     def _spawn(self, event: Event, command: str) -> int:

@@ -47,6 +47,9 @@ class Watch:
     def key(self) -> tuple[str, str]:
         return self.id, self.spec.pattern
 
+    def hits(self, stream: int, at: int, text: bytes) -> Iterator[tuple[int, Hit]]:
+        return ((at + hit.start, hit) for hit in self.pattern.hits(text) if at + hit.start >= self.first[stream])
+
 
 class Watcher(ABC):
     """One search. `tell(type, seq=…, **content)` puts an event into the history; `on_done` is
@@ -274,12 +277,7 @@ class Watcher(ABC):
         """Yield each watch that counts here, with its hits and the positions of their lines."""
         for watch in self._watches:
             if not watch.done and stream in watch.streams and at + len(text) > watch.first[stream]:
-                yield watch, self._of(watch, stream, at, text)
-
-    def _of(self, watch: Watch, stream: int, at: int, text: bytes) -> Iterator[tuple[int, Hit]]:
-        for hit in watch.pattern.hits(text):
-            if at + hit.start >= watch.first[stream]:
-                yield at + hit.start, hit
+                yield watch, watch.hits(stream, at, text)
 
     def _hit(self, output: Output, watch: Watch, stream: int, start: int, hit: Hit, *, unfinished: bool) -> None:
         seq = output.seq_of(stream, start)

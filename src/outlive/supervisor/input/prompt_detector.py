@@ -28,9 +28,7 @@ from outlive.system.pty import Modes
 
 _QUIET_S = 0.3  # silence before it is determined which threads are blocked, ...
 _INSPECT_EVERY_S = (0.3, 2.0)  # ... then again at growing intervals
-_STILL_S = (
-    1.2  # silence of a program that has switched the line discipline off and does not stand at a prompt: it may draw
-)
+_STILL_S = 1.2  # silence of a program that switched the line discipline off and stands at no prompt: it may draw
 _PROMPT_QUIET_S = 3.0  # silence before it, where the kernel does not tell which threads are blocked
 
 # A program that polls its input and goes on by itself was not waiting: it draws (top, a spinner, a clock). The next time it
@@ -105,9 +103,7 @@ class PromptDetector:
         self._wait_s = min(self._wait_s * 1.5, _INSPECT_EVERY_S[1])
 
     def _set(self, waiting: InputWait | None) -> None:
-        if (waiting is None) != (self._waiting is None) or (
-            waiting and self._waiting and _other(waiting, self._waiting)
-        ):
+        if _facts(waiting) != _facts(self._waiting):
             self._waiting = waiting
             self._on_change(waiting, self._last_line().decode("utf-8", "replace")[-limits.PROMPT_CHARS :])
 
@@ -147,5 +143,6 @@ class PromptDetector:
         return text.rpartition(b"\n")[2].strip()
 
 
-def _other(one: InputWait, two: InputWait) -> bool:
-    return (one.seq, one.echo, one.canonical) != (two.seq, two.echo, two.canonical)
+def _facts(waiting: InputWait | None) -> object:
+    """Return what makes one wait another one than the last."""
+    return waiting and (waiting.seq, waiting.echo, waiting.canonical)

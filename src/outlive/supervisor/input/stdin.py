@@ -55,12 +55,7 @@ class Input(NoInput):
         self._prompts: PromptDetector | None = None
         if job_fds.slave is not None or job_fds.stdin is not None:
             self._prompts = PromptDetector(
-                loop,
-                self._target(),
-                pump,
-                pids=members.pids,
-                modes=self._modes,
-                on_change=self._on_waiting,
+                loop, self._target(), pump, pids=members.pids, modes=self._modes, on_change=self._on_waiting
             )
 
     def _on_waiting(self, waiting: InputWait | None, prompt: str) -> None:
@@ -80,7 +75,6 @@ class Input(NoInput):
         return blocked_reads.Target(pipe=(pipe.st_dev, pipe.st_ino), terminal=None)
 
     def start(self) -> None:
-        """Feed the first data, and begin to look for prompts."""
         if self._terminal is not None and self._terminal.record() != self._recorded:
             self._record()
         if self._fds.data is not None:
@@ -89,7 +83,6 @@ class Input(NoInput):
             self._prompts.start()
 
     def end(self) -> None:
-        """Close the input after the end of the command. What it left behind keeps the terminal."""
         if self._prompts is not None:
             self._prompts.stop()
         self._feed.close()
@@ -101,7 +94,6 @@ class Input(NoInput):
             self._prompts.output()
 
     def look(self) -> None:
-        """Read what the program asks its terminal."""
         if self._terminal is not None:
             self._terminal.look()
 

@@ -79,23 +79,17 @@ class Terminal:
         self._guess = loop.timer(self._cursor_found)
         self._on_change = on_change
         self._log = job.open_file(LOGS[0])
-        self.modes: dict[str, bool] = dict.fromkeys(_NAMES, False)
-        cols, rows = pty.size(master)
-        self._sizes: list[list[int]] = [[0, cols, rows]]
-        self._scanned = 0
+        known = record or new_record(master)
+        self.modes = {**dict.fromkeys(_NAMES, False), **known.modes}
+        self._sizes, self._scanned = known.sizes or new_record(master).sizes, known.scanned
         self._answers: list[bytes | _Cursor] = []
         self._allowed, self._since = _ANSWERS_A_SECOND, 0.0
         self._finder: int | None = None  # read end of the fork that looks for the cursor
         if record is not None:
-            self._resume(record)
+            self._resume()
 
-    def _resume(self, record: records.Terminal) -> None:
-        """Go on after a takeover. What was asked before may have been answered, so nothing of it is
-        answered.
-        """
-        self.modes.update(record.modes)
-        self._sizes = record.sizes or self._sizes
-        self._scanned = record.scanned
+    def _resume(self) -> None:
+        """Go on after a takeover. What was asked before may have been answered, so nothing of it is answered."""
         gaps = GapFile(self._job)
         hole = gaps.newest().streams[0]
         gaps.close()

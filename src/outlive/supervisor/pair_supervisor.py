@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 
+from outlive.annotations import Callable
 from outlive.errors import OutliveError
 from outlive.store.cleanup import when_to_collect
 from outlive.store.root import Store
@@ -28,7 +29,7 @@ _GC_NICE = 10  # a collection runs behind everything else (nice(2))
 _SHUT_RD = 0  # sys/socket.h
 
 
-class Worker:
+class PairSupervisor:
     """The jobs of one supervisor process, one after the other.
 
     They come through `sock`. `guard` is the guardian's end of its socket, which has what the
@@ -117,11 +118,7 @@ class Worker:
     def _collect(self) -> bool:
         """Collect if it is time, and return whether it was: this process takes no other job then."""
         assert self._request is not None
-        if not is_time_to_collect(self._request):
-            return False
-        self._let_go()
-        collect(self._request)
-        return True
+        return collect_if_due(self._request, self._let_go)
 
     def _let_go(self) -> None:
         """Be as before the job, which is over, and whose directory may be deleted from here on."""
@@ -148,31 +145,23 @@ def last_message(sock: socket.socket) -> tuple[bytes, list[int]]:
         return fds.receive(sock, MESSAGE_BYTES)
 
 
-def is_time_to_collect(request: Request) -> bool:
-    """Return whether to look for jobs that the configuration of the caller does not keep. Never raises."""
+def collect_if_due(request: Request, before: Callable[[], None] = lambda: None) -> bool:
+    """Delete jobs that the configuration of the caller does not keep, if it is time to look for them,
+    now that the job of `request` is over and no caller waits for this process. Return whether it was
+    time; `before` is called first then. Never raises."""
     if request.bounds is None:
         return False
+    is_due = False
     try:
-        return when_to_collect.look(request.root, request.bounds)
+        is_due = when_to_collect.look(request.root, request.bounds)
+        if is_due:
+            before()
+            from outlive.store.cleanup import automatic  # late: 1 MB of each supervisor, and no caller waits for this
+
+            os.nice(_GC_NICE)  # for good: only root may go back
+            automatic.collect(Store.existing(request.root), request.bounds, request.audit)
+    except (OSError, OutliveError):
+        pass
     except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others
-        _report_collection(request, error)
-        return False
-
-
-def collect(request: Request) -> None:
-    """Delete these jobs, now that the job of `request` is over and no caller waits for this process.
-    Never raises.
-    """
-    try:
-        from outlive.store.cleanup import automatic  # late: 1 MB of each supervisor, and no caller waits for this
-
-        assert request.bounds is not None
-        os.nice(_GC_NICE)  # for good: only root may go back
-        automatic.collect(Store.existing(request.root), request.bounds, request.audit)
-    except Exception as error:  # noqa: BLE001 - as above
-        _report_collection(request, error)
-
-
-def _report_collection(request: Request, error: Exception) -> None:
-    if not isinstance(error, (OSError, OutliveError)):
         report_fault(request, "gc", error)
+    return is_due
