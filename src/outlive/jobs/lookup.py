@@ -1,4 +1,4 @@
-"""Find and enumerate jobs.
+"""Find jobs by id, part of an id or title, and list them, as far as they exist for the caller.
 
 Every other module goes through here, so the wall between callers holds.
 """

@@ -1,4 +1,4 @@
-"""Whose a job is.
+"""Whose a job is: for words and for titles. (Which jobs a caller may see at all: lookup.py.)
 
 A job belongs to the session that started it: two windows of one client are two sessions. What an
 ended session leaves belongs to every live session of the same client in the same directory. A

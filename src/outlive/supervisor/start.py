@@ -1,4 +1,4 @@
-"""From a request to a supervised command."""
+"""From a request to a supervised command; what its end needs on disk is taken before it runs."""
 
 from __future__ import annotations
 

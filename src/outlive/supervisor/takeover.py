@@ -1,7 +1,6 @@
-"""Going on with a job whose supervisor was killed: the takeover by its guardian, the adoption by a
-reader.
+"""Go on with a job whose supervisor was killed, and never start its command a second time.
 
-Neither ever runs the command a second time.
+Its guardian takes it over; if that is dead too, a reader adopts it.
 """
 
 from __future__ import annotations

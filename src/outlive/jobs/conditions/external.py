@@ -1,4 +1,4 @@
-"""Conditions outside the job's own files: a file, a port, a web server."""
+"""Conditions outside the job's own files: a file, a port of one of its processes, a web server."""
 
 from __future__ import annotations
 

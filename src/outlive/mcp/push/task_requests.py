@@ -1,4 +1,4 @@
-"""What a request may do with tasks: whether its client declares them, and which calls become one.
+"""What a request may do with tasks: whether its client declares them, and which answers of exec become one.
 
 Each request declares for itself. `Tasks` (tasks.py) says what follows from it.
 """

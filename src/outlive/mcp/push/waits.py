@@ -1,4 +1,4 @@
-"""Calls that wait, as tasks: `process wait`, and `exec` with `until`.
+"""Calls that wait longer than a second become tasks: `process wait`, and `exec` with `until`.
 
 Such a task is the call, not the job: it ends when the call would have answered. It lives in this
 server, which goes on with the call; its id is that of the job and a mark behind it. A server that
