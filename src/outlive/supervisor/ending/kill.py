@@ -69,7 +69,8 @@ class Killer:
         grace.
         """
         if number != signal.SIGKILL:
-            self._polite()
+            self._clean = 0
+            self._ask(self._members(True))
         if number == signal.SIGKILL or grace_s <= 0:
             self._start_sweeps()
             return
@@ -110,10 +111,6 @@ class Killer:
         self.check()
         if self._grace.is_set:
             self._next_look.after(_GRACE_CHECK_S)
-
-    def _polite(self) -> None:
-        self._clean = 0
-        self._ask(self._members(True))
 
     def _ask(self, members: list[Member]) -> None:
         for member in members:
