@@ -69,8 +69,8 @@ class CommandEnd:
             return None
         if isinstance(status, str):
             return outcome.lost(state, status)
-        ended = outcome.ended(state, status, self._ended_ns)
-        ended = State.replace(ended, **pump.facts(), usage=self._reaper.usage())
+        ended = outcome.ended(pump.recorded_in(state), status, self._ended_ns)
+        ended = State.replace(ended, usage=self._reaper.usage())
         return self._reaper.with_refused_forks(oom_verdict.judged(ended))
 
     def _status(self, state: State) -> int | str | None:

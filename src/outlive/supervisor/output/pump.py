@@ -8,7 +8,8 @@ import select
 import time
 
 from outlive import limits
-from outlive.annotations import Any, Callable
+from outlive.annotations import Callable
+from outlive.core.records import State
 from outlive.errors import limit_of
 from outlive.store.job_dir import LOGS
 from outlive.store.output.merged import OrderWriter
@@ -214,6 +215,8 @@ class Pump:
             return
         self._shrinks[stream].after(max(0.1, _PIPE_QUIET_S - quiet))
 
-    def facts(self) -> dict[str, Any]:
-        """Return what a state keeps of the output."""
-        return {"dropped_bytes": self.drops.bytes, "log_bytes": list(self._sizes), "file_limit": self.file_limit}
+    def recorded_in(self, state: State) -> State:
+        """Return the state with what it keeps of the output."""
+        return State.replace(
+            state, dropped_bytes=self.drops.bytes, log_bytes=list(self._sizes), file_limit=self.file_limit
+        )
