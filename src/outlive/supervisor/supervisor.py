@@ -223,8 +223,7 @@ class Supervisor:
 
     def _settle(self) -> None:
         """Record the end of the command. The order must hold: output moved, status read, hits
-        reported, outcome visible, command reaped, files synced, sinks notified.
-        """
+        reported, outcome visible, command reaped, files synced, sinks notified."""
         fault_points.at("end_seen")
         self._pump.take_what_is_there()
         self._pump.mask(final=True)
