@@ -34,9 +34,7 @@ _PADDING = " " * 64  # argv is where the name in the process table is written
 
 
 class Launcher:
-    """Start jobs through a fork server, which is started again if it was killed. Any thread may
-    call it.
-    """
+    """Start jobs through a fork server, which is started again if it was killed. Any thread may call it."""
 
     def __init__(self) -> None:
         self._sock: socket.socket | None = None
@@ -148,9 +146,7 @@ class Launcher:
                     raise
 
     def _reap_middle(self) -> None:
-        """Reap the process that forked the fork server; it is a child of this one for some
-        milliseconds.
-        """
+        """Reap the process that forked the fork server; it is a child of this one for some milliseconds."""
         if self._middle is None:
             return
         deadline = time.monotonic() + limits.CONTROL_S
@@ -194,8 +190,7 @@ def interpreter(function: str, before: str = "") -> list[str]:
 
 def code_file() -> int:
     """Return an open file with all code that a fork server and its pairs may ever need, as it was
-    at the first call. The caller closes it.
-    """
+    at the first call. The caller closes it."""
     global _code
     if _code < 0:
         _code = held_code.image(*(f"outlive.{room}" for room in _ROOMS))
@@ -204,8 +199,7 @@ def code_file() -> int:
 
 def _libraries() -> str:
     """Return the directories of RE2 (for a job with a watch) and pyte (for a terminal that is asked
-    for its cursor), joined as in PATH.
-    """
+    for its cursor), joined as in PATH."""
     places = []
     for name in ("re2", "pyte", "wcwidth"):
         spec = PathFinder.find_spec(name)
@@ -219,9 +213,7 @@ def _libraries() -> str:
 
 
 def start() -> Launcher:
-    """Start a fork server in the background, and hold the code of the server that calls this.
-    Returns at once.
-    """
+    """Start a fork server in the background, and hold the code of the server that calls this. Returns at once."""
     global _code
     if _code < 0:
         _code = held_code.image("outlive")  # its own code and that of the fork server in one file

@@ -89,8 +89,7 @@ def _ended_well(middle: int) -> bool:
 
 def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
     """Fork the guardian, as the process between. It leaves the caller's session and files first, so
-    that no pipe stays open and no ^C reaches it, and imports after that.
-    """
+    that no pipe stays open and no ^C reaches it, and imports after that."""
     code = 1
     gc.disable()
     try:

@@ -24,8 +24,7 @@ _KEPT = ("PATH", "HOME", "LANG", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 
 def _words(job_id: str) -> list[str]:
     """Return the argv of systemd-run. Jobs of root go to the system manager: root has no other one
-    unless it logged in.
-    """
+    unless it logged in."""
     manager = [] if os.geteuid() == 0 else ["--user"]
     # Delegated, because systemd would stop the whole scope when the kernel ends one process in it
     # for want of memory (OOMPolicy=), and the command could not make groups below it
@@ -37,9 +36,7 @@ def _words(job_id: str) -> list[str]:
 
 
 class Launcher:
-    """Start one job in a scope. `fileno` is readable when `is_there` may return something new.
-    Close it after use.
-    """
+    """Start one job in a scope. `fileno` is readable when `is_there` may return something new. Close it after use."""
 
     def __init__(self, job_id: str, env: Mapping[str, str]) -> None:
         """Errors: OSError if there is no systemd-run."""
@@ -64,8 +61,7 @@ class Launcher:
 
     def is_there(self) -> bool:
         """Return whether the fork server runs in the scope. Errors: OSError, in the words of
-        systemd-run, if it never will.
-        """
+        systemd-run, if it never will."""
         try:
             message = self._sock.recv(len(_THERE))
         except BlockingIOError:
@@ -83,15 +79,11 @@ class Launcher:
         return f"{_PROGRAM} made no scope: {words}"
 
     def send(self, files: dict[str, int]) -> None:
-        """Hand the job to a pair that is forked in the scope. `files` as in `Pair.send`. Errors:
-        OSError.
-        """
+        """Hand the job to a pair that is forked in the scope. `files` as in `Pair.send`. Errors: OSError."""
         fds.send(self._sock, ",".join(files).encode(), tuple(files.values()))
 
     def close(self) -> None:
-        """Hang up. The fork server in the scope forks the pair that it was asked for and ends, or
-        just ends.
-        """
+        """Hang up. The fork server in the scope forks the pair that it was asked for and ends, or just ends."""
         self._sock.close()
         os.close(self._said)
         if self._pid:
@@ -99,9 +91,7 @@ class Launcher:
             self._pid = 0
 
     def give_up(self) -> None:
-        """End a start that took too long, or that was cancelled. Nothing was sent, so nothing can
-        have run.
-        """
+        """End a start that took too long, or that was cancelled. Nothing was sent, so nothing can have run."""
         if self._pid:
             os.kill(self._pid, signal.SIGKILL)  # a child that was not reaped yet: the pid cannot be another process's
         self.close()

@@ -1,3 +1,1 @@
-"""Guardian and supervisor: the two processes that see a command to its end. Standard library only,
-and no asyncio.
-"""
+"""Guardian and supervisor: the two processes that see a command to its end. Standard library only, and no asyncio."""

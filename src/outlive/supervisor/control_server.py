@@ -67,8 +67,7 @@ class Connection:
 class ControlServer:
     """All clients of one job. `serve` handles a checked request: (connection, request, fds);
     `on_fault` records an exception that it raised; `on_quiet` is called when the last client has hung
-    up.
-    """
+    up."""
 
     def __init__(
         self,

@@ -1,6 +1,4 @@
-"""One loop that turns readable fds, signals and timers into calls. Nothing else in the supervisor
-waits.
-"""
+"""One loop that turns readable fds, signals and timers into calls. Nothing else in the supervisor waits."""
 
 from __future__ import annotations
 
@@ -14,8 +12,7 @@ _LONGEST_S = 86_400.0
 
 class Timer:
     """A call that is to be made later, once each time it is set. Setting it again moves it. Times are
-    time.monotonic seconds.
-    """
+    time.monotonic seconds."""
 
     def __init__(self, set_timers: dict[Timer, float], call: Callable[..., None], args: tuple[object, ...]) -> None:
         self._set = set_timers

@@ -60,9 +60,7 @@ class Pair:
             return
 
     def is_free(self) -> bool | None:
-        """Return whether the pair waits for another job, False if it takes no other one; None while
-        it has its job.
-        """
+        """Return whether the pair waits for another job, False if it takes no other one; None while it has its job."""
         try:
             return fds.receive(self._guardian, len(FREE), wait=False)[0] == FREE
         except BlockingIOError:
@@ -109,9 +107,7 @@ def read(message: bytes, numbers: list[int]) -> tuple[dict[str, int], list[str]]
 
 
 def ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:
-    """Wait until there is something to receive. Return the fds of those sockets, none if the time
-    is over.
-    """
+    """Wait until there is something to receive. Return the fds of those sockets, none if the time is over."""
     poller = select.poll()
     for sock in socks:
         poller.register(sock, select.POLLIN)

@@ -36,8 +36,7 @@ _prepared = False
 
 def prepare() -> None:
     """Do what guardian and supervisor both need, before they are forked: each page that both write
-    to exists twice. A fork server does it for all of its pairs.
-    """
+    to exists twice. A fork server does it for all of its pairs."""
     global _prepared
     if not _prepared:
         oom.spare()
@@ -155,8 +154,7 @@ def _succeed(request: Request, files: dict[str, int], escrow: Escrow) -> list[in
 
 
 def _lock(job: JobDir, own: int) -> int:
-    """Open the lock of the job. `own`: the guardian's, which takes its place on a disk that became
-    read-only."""
+    """Open the lock of the job. `own`: the guardian's, which takes its place on a disk that became read-only."""
     try:
         return job.open_lock()
     except OSError as error:

@@ -148,9 +148,7 @@ class JobFds:
 
     @classmethod
     def made(cls, job: JobDir, escrow: Escrow, *, pty: bool) -> JobFds:
-        """Make the files of a new job, and put them into escrow before the job can write into them.
-        Errors: OSError.
-        """
+        """Make the files of a new job, and put them into escrow before the job can write into them. Errors: OSError."""
         if not pty:
             readers = open_readers(job)
             job_fds = cls([FifoSource(fd) for fd in readers], listen(job), escrow)

@@ -22,9 +22,7 @@ from outlive.system import locks
 
 
 class JobRecord:
-    """`state` is the newest, whether or not the disk took it. `on_change` is called when readers may
-    see a new one.
-    """
+    """`state` is the newest, whether or not the disk took it. `on_change` is called when readers may see a new one."""
 
     def __init__(self, job: JobDir, request: Request, state: State, on_change: Callable[[], None]) -> None:
         self._job = job

@@ -136,8 +136,7 @@ class PairSupervisor:
 
 def last_message(sock: socket.socket) -> tuple[bytes, list[int]]:
     """Return what was sent through `sock` and not received, an empty message if there is nothing.
-    What is sent from here on fails at the sender.
-    """
+    What is sent from here on fails at the sender."""
     sock.shutdown(_SHUT_RD)
     try:
         return fds.receive(sock, MESSAGE_BYTES)

@@ -96,8 +96,7 @@ def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, 
 
 def _tell_started(waiter: socket.socket) -> bool:
     """Tell a launcher whose caller waits for no end that the command runs, and leave the cores to it;
-    what the command writes waits in its FIFOs. Return False if the launcher was killed.
-    """
+    what the command writes waits in its FIFOs. Return False if the launcher was killed."""
     try:
         fds.send(waiter, STATE)
     except OSError:

@@ -223,8 +223,7 @@ class Supervisor:
 
     def _settle(self) -> None:
         """Record the end of the command. The order must hold: output moved, status read, hits
-        reported, outcome visible, command reaped, files synced, sinks notified.
-        """
+        reported, outcome visible, command reaped, files synced, sinks notified."""
         fault_points.at("end_seen")
         self._pump.take_what_is_there()
         self._pump.mask(final=True)
@@ -313,10 +312,11 @@ class Supervisor:
         self._reap_orphans()  # the last output may have ended before the signal of its writer's death came
         self._record.sync_late(self._pump.files.unsynced())  # before a state that counts these bytes
         state = self._record.state
-        last = {**self._pump.facts(), "usage": self._reaper.usage()}
-        last["message"] = self._recorder.workspace(self._record.definition, state).message
-        if any(getattr(state, name) != value for name, value in last.items()):
-            self._record.write(**last)
+        message = self._recorder.workspace(self._record.definition, state).message
+        last = State.replace(self._pump.recorded_in(state), usage=self._reaper.usage(), message=message)
+        if last != state:
+            self._record.state = last
+            self._record.write()
         self._quota.finish()
         self._quota.close()
         self._control.state()

@@ -116,8 +116,7 @@ def _first_of(command: int) -> Identity | None:
 
 def _find_command(job_id: str) -> Identity | None:
     """Return the command of a start that was killed before it recorded the pid: a child of this
-    process, else the process with the job's cookie.
-    """
+    process, else the process with the job's cookie."""
     ours = [(process.start_time(pid) or 0, pid) for pid in tree.children(os.getpid())]
     return process.identity(min(ours)[1]) if ours else tree.oldest_with_cookie(job_id)
 

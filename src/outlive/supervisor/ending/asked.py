@@ -78,8 +78,7 @@ class AskedEnd:
         self._tell(history.SIGNAL, signal="SIGKILL", by=by, cause=cause)
 
     def _record(self, cause: str, by: str, signal_name: str, grace_ms: int, message: str | None = None) -> None:
-        """Record the cause before the signal is sent: a takeover goes on with it, and the outcome
-        names it."""
+        """Record the cause before the signal is sent: a takeover goes on with it, and the outcome names it."""
         self._tell(history.SIGNAL, signal=signal_name, by=by, cause=cause)
         ending = outcome.asked_for(self._job.state.ending, cause, by, signal_name, grace_ms, message)
         if ending is None:  # it is ending already

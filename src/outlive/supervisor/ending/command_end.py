@@ -19,8 +19,7 @@ _EXIT_INFO_S = 3.0  # so long PIDFD_GET_INFO may take to know it: PID 1 has to r
 
 class CommandEnd:
     """Calls `on_end` when the command ends, which its pidfd tells, or the first process of its
-    sandbox. Without either, SIGCHLD has to. `parent`: the command is a child of this process.
-    """
+    sandbox. Without either, SIGCHLD has to. `parent`: the command is a child of this process."""
 
     def __init__(
         self, loop: EventLoop, job_fds: JobFds, reaper: Reaper, *, parent: bool, on_end: Callable[[], None]
@@ -69,13 +68,12 @@ class CommandEnd:
             return None
         if isinstance(status, str):
             return outcome.lost(state, status)
-        ended = outcome.ended(state, status, self._ended_ns)
-        ended = State.replace(ended, **pump.facts(), usage=self._reaper.usage())
+        ended = outcome.ended(pump.recorded_in(state), status, self._ended_ns)
+        ended = State.replace(ended, usage=self._reaper.usage())
         return self._reaper.with_refused_forks(oom_verdict.judged(ended))
 
     def _status(self, state: State) -> int | str | None:
-        """Return the wait(2) status of the command; None if it is not known yet; a sentence if it
-        never will be."""
+        """Return the wait(2) status of the command; None if it is not known yet; a sentence if it never will be."""
         if self._fds.report is not None:
             reported = inside.outcome(self._fds.report)
             return (

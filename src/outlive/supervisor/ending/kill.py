@@ -1,6 +1,4 @@
-"""End a whole process tree: TERM, a grace, then KILL in sweeps until two in a row find nothing
-alive.
-"""
+"""End a whole process tree: TERM, a grace, then KILL in sweeps until two in a row find nothing alive."""
 
 from __future__ import annotations
 
@@ -57,19 +55,17 @@ class Killer:
 
     def send(self, number: int, group: int | None) -> None:
         """Send one signal, to the job's process group while its leader exists, otherwise to all
-        processes that are left.
-        """
+        processes that are left."""
         if group is not None and _send_group(group, number):
             return
         for member in self._members(False):
             process.send_signal(member.pid, member.start, number)
 
     def end(self, number: int, grace_s: float) -> None:
-        """Send TERM, and KILL after the grace, or KILL at once. A second call may only shorten the
-        grace.
-        """
+        """Send TERM, and KILL after the grace, or KILL at once. A second call may only shorten the grace."""
         if number != signal.SIGKILL:
-            self._polite()
+            self._clean = 0
+            self._ask(self._members(True))
         if number == signal.SIGKILL or grace_s <= 0:
             self._start_sweeps()
             return
@@ -82,9 +78,7 @@ class Killer:
         fault_points.at("kill_sent")
 
     def resume(self, kill_at: float) -> None:
-        """Go on with the grace of a supervisor that was killed: KILL at this time (time.monotonic
-        seconds).
-        """
+        """Go on with the grace of a supervisor that was killed: KILL at this time (time.monotonic seconds)."""
         self._kill_at = kill_at
         self._grace.at(kill_at)
 
@@ -111,10 +105,6 @@ class Killer:
         if self._grace.is_set:
             self._next_look.after(_GRACE_CHECK_S)
 
-    def _polite(self) -> None:
-        self._clean = 0
-        self._ask(self._members(True))
-
     def _ask(self, members: list[Member]) -> None:
         for member in members:
             self._asked.add((member.pid, member.start))
@@ -135,9 +125,7 @@ class Killer:
         self._sweep()
 
     def _sweep(self) -> None:
-        """KILL all that are alive. A fork can slip past a sweep, so one sweep that finds nothing
-        proves nothing.
-        """
+        """KILL all that are alive. A fork can slip past a sweep, so one sweep that finds nothing proves nothing."""
         members = self._members(True)
         for member in members:
             process.send_signal(member.pid, member.start, signal.SIGKILL)
@@ -149,9 +137,7 @@ class Killer:
 
 
 def _send_group(group: int, number: int) -> bool:
-    """Signal a process group whose leader is not reaped: until then its number cannot mean another
-    group.
-    """
+    """Signal a process group whose leader is not reaped: until then its number cannot mean another group."""
     if group <= 1:
         return False
     try:

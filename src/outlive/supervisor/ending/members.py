@@ -23,8 +23,7 @@ _SLACK = 16
 
 class Members:
     """The living processes of a job. Process 1 of a sandbox is no part of it. `parent`: the command
-    is below this process.
-    """
+    is below this process."""
 
     def __init__(self, record: JobRecord, sinks: Sinks, *, parent: bool) -> None:
         self._record = record
@@ -48,8 +47,7 @@ class Members:
     def killable(self, full: bool) -> list[Member]:
         """After the end of the command process 1 of its sandbox is one of them: its death is that of
         all that are left inside, whatever they call themselves. Before, it would take the outcome
-        with it.
-        """
+        with it."""
         state = self._record.state
         first = tree.running(state.init) if state.finished else None
         return [*self.living(full), *([] if first is None else [first])]
@@ -123,8 +121,7 @@ class Reaper:
     def orphans(self, command: int | None, sinks: Sinks) -> bool:
         """Reap descendants that lost their parent, but not the command. Return whether one of them
         was a process of the job. By pid: waitid(P_ALL, WNOWAIT) would return the command again and
-        again.
-        """
+        again."""
         more = False
         for pid in tree.children(os.getpid()):
             if pid == command:

@@ -62,8 +62,7 @@ def _is_its_own(path: str, job_id: str) -> bool:
 
 def _is_named(ended: State) -> bool:
     """Return whether the kernel's log names the command. It is not reaped yet, so its pid has meant
-    no other process.
-    """
+    no other process."""
     if ended.started_ns is None or not process.is_first_namespace():
         return False
     return ended.pid in oom.named_since(ended.started_ns // 1000)

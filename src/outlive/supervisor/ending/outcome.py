@@ -11,9 +11,7 @@ from outlive.system import signals
 
 
 def ended(state: State, status: int, ended_ns: int | None) -> State:
-    """Return the state after the command ended with this wait(2) status, at `ended_ns` (monotonic;
-    None: now).
-    """
+    """Return the state after the command ended with this wait(2) status, at `ended_ns` (monotonic; None: now)."""
     by_signal = os.WIFSIGNALED(status)
     code = None if by_signal else os.WEXITSTATUS(status)
     signal = signals.name_of(os.WTERMSIG(status)) if by_signal else None
@@ -69,8 +67,7 @@ def _finished(state: State, ended_ns: int | None = None) -> State:
 
 def _answers(ending: Ending, exit_code: int | None, signal: str | None) -> bool:
     """Return whether the job ended because that was asked for. TERM and KILL always ask for it; of
-    another signal the end must show it.
-    """
+    another signal the end must show it."""
     if ending.cause != "kill" or ending.signal in ("SIGTERM", "SIGKILL"):
         return True
     number = signals.number_of(ending.signal or "")

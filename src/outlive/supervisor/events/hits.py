@@ -78,9 +78,7 @@ class HitReporter(Watcher):
         self._tell(history.WATCH_SKIPPED, stream=stream, bytes=count)
 
     def _summarize(self) -> None:
-        """Add the events about hits that were too many, and about output that was gone before it
-        was searched.
-        """
+        """Add the events about hits that were too many, and about output that was gone before it was searched."""
         super()._summarize()
         for watch in self._watches:
             count = self._count(watch)

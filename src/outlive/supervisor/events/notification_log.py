@@ -71,8 +71,7 @@ class NotificationLog:
     def load(self) -> tuple[set[tuple[str, str, int]], list[Delivery]]:
         """Return the hits that a killed supervisor recorded, as (watch, pattern, seq), and those
         deliveries that it did not end, without their targets. Those of them that have nothing left
-        are to be forgotten.
-        """
+        are to be forgotten."""
         known: set[tuple[str, str, int]] = set()
         deliveries: dict[Key, Delivery] = {}
         # A supervisor that was killed in the middle of a turn had not cut the file down yet
@@ -134,8 +133,7 @@ class NotificationLog:
 
     def _leave_out_older(self) -> None:
         """Replace the file by its newer half and what of the older one is not delivered yet. The
-        first line, and an event, say how many lines are gone. Errors: OSError.
-        """
+        first line, and an event, say how many lines are gone. Errors: OSError."""
         first, data = self._tail(2 * limits.EVENTS_BYTES)
         at = data.find(b"\n", len(data) - limits.EVENTS_BYTES // 2) + 1 or len(data)
         older = data[:at].splitlines(keepends=True)

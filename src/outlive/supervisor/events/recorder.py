@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 class EventRecorder:
     """Records events. `end` returns the length of the output. `on_event` is called when there is a
-    new event, `on_idle` when a search or a notification command has ended.
-    """
+    new event, `on_idle` when a search or a notification command has ended."""
 
     def __init__(
         self,
@@ -66,9 +65,7 @@ class EventRecorder:
         self._on_event()
 
     def begin(self, state: State) -> None:
-        """Add the first events, those first that a supervisor was killed before it could add. No
-        client is woken.
-        """
+        """Add the first events, those first that a supervisor was killed before it could add. No client is woken."""
         self._adopted = bool(state.adopted)
         known = set()
         if self._adopted:

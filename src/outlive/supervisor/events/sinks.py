@@ -67,9 +67,7 @@ def event_of(definition: Definition, state: State, job: JobDir) -> Event:
 
 
 def matched_event(definition: Definition, job: JobDir, hit: dict[str, object]) -> Event:
-    """Return the job.output.matched event of a hit {seq, watch, pattern, match_type, stream, line,
-    match, snippet}.
-    """
+    """Return the job.output.matched event of a hit {seq, watch, pattern, match_type, stream, line, match, snippet}."""
     return _event(MATCHED, job, {**hit, "name": definition.name, "at": timestamp()})
 
 
@@ -111,9 +109,7 @@ class Delivery:
 
 
 class Sinks:
-    """Delivers one job's events. `tell(type, **content)` puts what became of it into the job's
-    history.
-    """
+    """Delivers one job's events. `tell(type, **content)` puts what became of it into the job's history."""
 
     def __init__(
         self, job: JobDir, loop: EventLoop, request: Request, on_done: Callable[[], None], tell: Callable[..., None]
@@ -211,16 +207,14 @@ class Sinks:
 
     def end_predecessors(self) -> None:
         """Kill the command that a killed supervisor had started: it will run once more, and nothing
-        else would end this one.
-        """
+        else would end this one."""
         for member in tree.with_cookie(self._job.job_id, sinks=True):
             process.send_signal(member.pid, member.start, signal.SIGKILL)
 
     # --- completion_event.json ---
 
     def _begun(self) -> tuple[bool, list[Result], int]:
-        """Return whether no sink is left, what became of each so far, and how often the delivery was
-        begun."""
+        """Return whether no sink is left, what became of each so far, and how often the delivery was begun."""
         try:
             record = fastjson.loads(atomic_file.read(self._job.fd, COMPLETION))
             results: list[Any] = [result for result in record.get("delivery_results", []) if isinstance(result, dict)]
@@ -251,8 +245,7 @@ class Sinks:
     # --- commands ---
 
     def drop(self, watch: str) -> None:
-        """Run no command for this watch any more. The commands that wait for their turn are dropped
-        too."""
+        """Run no command for this watch any more. The commands that wait for their turn are dropped too."""
         self._dropped.add(watch)
 
     def refused(self, delivery: Delivery) -> str | None:
@@ -362,8 +355,7 @@ class _Lane:
 
 def append(event: Event, path: str, own: list[str], sandbox: Sandbox | None = None) -> Result:
     """Add one line by one write to a file opened for appending, so that lines of several jobs do
-    not mix. A file that is `own` of outlive, or in such a directory, is refused.
-    """
+    not mix. A file that is `own` of outlive, or in such a directory, is refused."""
     result = _result(FILE, path)
     line = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
     try:
@@ -383,8 +375,7 @@ def append(event: Event, path: str, own: list[str], sandbox: Sandbox | None = No
 
 def _is_cut(fd: int) -> bool:
     """Return whether the last line of a file has no end: its writer was killed in the middle of it,
-    or the disk was full. The next line would become part of it.
-    """
+    or the disk was full. The next line would become part of it."""
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         return False
     try:

@@ -108,9 +108,7 @@ class Watcher(ABC):
     # --- which ---
 
     def configure(self, specs: list[records.Watch]) -> None:
-        """Look for these from now on. A watch that was there goes on; errors of a pattern go into
-        the history.
-        """
+        """Look for these from now on. A watch that was there goes on; errors of a pattern go into the history."""
         known = {watch.id: watch for watch in self._watches}
         self._watches = []
         new = []
@@ -151,9 +149,7 @@ class Watcher(ABC):
                 self._scanners[stream] = Scanner(self._job, stream, offset)
 
     def _rewind(self, new: list[Watch]) -> None:
-        """A new watch counts lines that were searched for the others while its request was under
-        way.
-        """
+        """A new watch counts lines that were searched for the others while its request was under way."""
         for stream, scanner in self._scanners.items():
             first = min((watch.first[stream] for watch in new if stream in watch.streams), default=scanner.offset)
             if first >= scanner.offset:
@@ -250,16 +246,14 @@ class Watcher(ABC):
 
     def _open(self) -> Iterator[Scanner]:
         """Yield the open scanners, one after the other: the first hit of a `once` watch can close
-        the other stream's.
-        """
+        the other stream's."""
         for stream in (0, 1):
             if stream in self._scanners:
                 yield self._scanners[stream]
 
     def _search_unfinished(self) -> None:
         """Search the unfinished last lines. `_known` remembers a hit, so that the finished line is
-        not reported again.
-        """
+        not reported again."""
         for scanner in self._open():
             at, text = scanner.unfinished()
             if text:
@@ -323,8 +317,7 @@ class Watcher(ABC):
 
     def _save(self) -> None:
         """Record how far the search came, after its hits were reported: a takeover finds those in the
-        history and goes on here.
-        """
+        history and goes on here."""
         self._saved = [
             self._scanners[stream].offset if stream in self._scanners else (self._saved or [0, 0])[stream]
             for stream in (0, 1)

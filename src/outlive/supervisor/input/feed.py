@@ -52,14 +52,12 @@ class Feed(ABC):
 
     def put(self, data: bytes, *, eof: bool, connection: Connection, wait_s: float) -> None:
         """Queue one write. The answer comes when all is in, after `wait_s`, or when the job closed
-        its side; what has not been written by then is dropped and not counted.
-        """
+        its side; what has not been written by then is dropped and not counted."""
         self._enqueue(_Write(data, None, eof, connection, wait_s))
 
     def put_file(self, file: int) -> None:
         """Queue the rest of an open file. Its offset moves with what was taken: if this process is
-        killed, the guardian goes on there.
-        """
+        killed, the guardian goes on there."""
         self._enqueue(_Write(b"", file, False, None, None))
 
     def _enqueue(self, write: _Write) -> None:
@@ -103,9 +101,7 @@ class Feed(ABC):
 
     @abstractmethod
     def _end(self, way: int) -> bool:
-        """Give the job end of file, and return whether it was given. Errors: OSError;
-        BlockingIOError: try later.
-        """
+        """Give the job end of file, and return whether it was given. Errors: OSError; BlockingIOError: try later."""
 
     def _set_timer(self) -> None:
         ends = [write.until for write in self._queue if write.until is not None]
@@ -139,8 +135,7 @@ class Feed(ABC):
 
 class PipeFeed(Feed):
     """Into an open stdin. `escrow` holds the one copy of the write end that must not be in the
-    guardian's own hands: end of file has to be able to close them all.
-    """
+    guardian's own hands: end of file has to be able to close them all."""
 
     def __init__(
         self, loop: EventLoop, pipe: int, escrow: Queue, on_input: Callable[[], None], on_closed: Callable[[], None]
@@ -164,8 +159,7 @@ class PipeFeed(Feed):
 
 class TerminalFeed(Feed):
     """Into a terminal, as if typed. It never closes: the end of the input is a character, and more
-    may be typed after it.
-    """
+    may be typed after it."""
 
     def __init__(self, loop: EventLoop, master: int, on_input: Callable[[], None]) -> None:
         super().__init__(loop, os.dup(master), on_input)

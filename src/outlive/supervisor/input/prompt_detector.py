@@ -136,9 +136,7 @@ class PromptDetector:
         return False
 
     def _last_line(self) -> bytes:
-        """Return the visible text of an unfinished last line, empty if the output ends with a whole
-        line.
-        """
+        """Return the visible text of an unfinished last line, empty if the output ends with a whole line."""
         text = seen(self._pump.last_bytes(limits.PROMPT_BYTES))
         return text.rpartition(b"\n")[2].strip()
 

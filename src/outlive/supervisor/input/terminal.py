@@ -43,9 +43,7 @@ _COLOURS = {b"10": b"ffff/ffff/ffff", b"11": b"0000/0000/0000", b"12": b"ffff/ff
 
 
 class _Cursor:
-    """The question where the cursor is, asked at output position `at`. `prefix`: of the answer, as
-    in the question.
-    """
+    """The question where the cursor is, asked at output position `at`. `prefix`: of the answer, as in the question."""
 
     __slots__ = ("at", "prefix")
 
@@ -64,9 +62,7 @@ def new_record(master: int) -> records.Terminal:
 
 
 class Terminal:
-    """The terminal of one job. `record` is what state.json keeps of it, for a takeover and for
-    readers.
-    """
+    """The terminal of one job. `record` is what state.json keeps of it, for a takeover and for readers."""
 
     def __init__(
         self, job: JobDir, loop: EventLoop, master: int, record: records.Terminal | None, on_change: Callable[[], None]
@@ -214,9 +210,7 @@ class Terminal:
         return b"\x1b[%s%s;%d$y" % (prefix, number, value)
 
     def _flush(self) -> None:
-        """Send answers in the order of the questions: programs use an easy one as a fence behind a
-        hard one.
-        """
+        """Send answers in the order of the questions: programs use an easy one as a fence behind a hard one."""
         while self._answers:
             first = self._answers[0]
             if isinstance(first, _Cursor):
@@ -231,9 +225,7 @@ class Terminal:
     # --- where is the cursor? ---
 
     def _find_cursor(self) -> None:
-        """Ask an emulator, in a fork: it takes 40 ms and megabytes, which no supervisor should
-        keep.
-        """
+        """Ask an emulator, in a fork: it takes 40 ms and megabytes, which no supervisor should keep."""
         first = self._answers[0]
         if self._finder is not None or not isinstance(first, _Cursor):
             return

@@ -50,8 +50,7 @@ class Batching:
 
     def _best(self, now: float, size: int) -> float:
         """Three eighths of a pipe may fill meanwhile: the kernel wakes late. 0: it comes too slowly
-        for that, or in writes so large that each is worth a turn.
-        """
+        for that, or in writes so large that each is worth a turn."""
         took, came = now - self._since, size - self._from
         if came <= 0 or took - self._paused > FLOOD_TURNS * _FLOOD_TURN_S:
             return 0.0

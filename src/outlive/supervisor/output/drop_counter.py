@@ -59,7 +59,11 @@ class DropCounter:
             self._known, self._fd, self._is_countable = at, None, False
             return self._take(pipe, count)
         if at + gone - self._given_back > _HELD_BYTES:
-            self._give_back(counter, at + gone)
+            try:
+                punch(counter, self._given_back, at + gone)
+                self._given_back = at + gone
+            except OSError:  # it stays in memory
+                pass
         return gone
 
     def _counter(self) -> int | None:
@@ -70,10 +74,3 @@ class DropCounter:
             except OSError:
                 self._is_countable = False
         return self._fd
-
-    def _give_back(self, counter: int, end: int) -> None:
-        try:
-            punch(counter, self._given_back, end)
-            self._given_back = end
-        except OSError:
-            return

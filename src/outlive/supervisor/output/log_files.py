@@ -1,6 +1,4 @@
-"""The logs as the supervisor holds them: two open files and their lengths. Other programs may cut
-or delete them.
-"""
+"""The logs as the supervisor holds them: two open files and their lengths. Other programs may cut or delete them."""
 
 from __future__ import annotations
 
@@ -20,8 +18,7 @@ _IN_PLACE_CHECK_S = 1.0  # how often, while there is output, the logs are checke
 
 class LogFiles:
     """`fds` and `sizes` belong to the pump, and are the same lists for ever. `on_new_file`: a log
-    is another file now.
-    """
+    is another file now."""
 
     def __init__(self, job: JobDir, tell: Callable[..., None], on_new_file: Callable[[], None]) -> None:
         """Errors: OSError. A log that was deleted is made again."""
@@ -37,8 +34,7 @@ class LogFiles:
 
     def mend(self, stream: int) -> None:
         """If the log was cut, say what is missing, and give it its length back: positions behind it stay
-        what they are. Before each write, so it costs one lseek(2).
-        """
+        what they are. Before each write, so it costs one lseek(2)."""
         there = os.lseek(self.fds[stream], 0, os.SEEK_END)
         end = self.sizes[stream]
         if there >= end:

@@ -16,8 +16,7 @@ _BLOCK = 1 << 20
 
 
 class Masking:
-    """Searches both logs for `values`. Call `look` when there is new output, before a reader is
-    told of it."""
+    """Searches both logs for `values`. Call `look` when there is new output, before a reader is told of it."""
 
     def __init__(self, job: JobDir, values: list[str]) -> None:
         """Continue where the last supervisor stopped. Errors: OSError."""
@@ -112,8 +111,7 @@ def _all(data: bytes, value: bytes) -> list[int]:
 
 
 def _beginning(data: bytes, value: bytes) -> int:
-    """Return where the longest end of the data begins that is a beginning of the value, but not
-    all of it."""
+    """Return where the longest end of the data begins that is a beginning of the value, but not all of it."""
     for length in range(min(len(value) - 1, len(data)), 0, -1):
         if data.endswith(value[:length]):
             return len(data) - length

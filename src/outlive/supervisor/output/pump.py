@@ -8,7 +8,8 @@ import select
 import time
 
 from outlive import limits
-from outlive.annotations import Any, Callable
+from outlive.annotations import Callable
+from outlive.core.records import State
 from outlive.errors import limit_of
 from outlive.store.job_dir import LOGS
 from outlive.store.output.merged import OrderWriter
@@ -32,8 +33,7 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.
 class Pump:
     """Moves the output: two FIFOs, one terminal, or (of a terminal that went with its supervisors)
     nothing. `drops` counts the bytes that no disk would take, or that are beyond a quota where
-    nothing can be given back.
-    """
+    nothing can be given back."""
 
     def __init__(
         self,
@@ -90,8 +90,7 @@ class Pump:
     def start(self, *, late: bool) -> None:
         """Begin to watch the streams. `late`: they were opened when the command ran already. Then
         read once before the first wait: a FIFO opened after its writers left never reports anything
-        to poll.
-        """
+        to poll."""
         for stream in range(len(self._sources)):
             self._watch(stream)
             if late:
@@ -155,8 +154,7 @@ class Pump:
 
     def _wait_for_more(self, stream: int, seconds: float) -> None:
         """Not in the loop, whose timers count in milliseconds. What the other stream says ends it:
-        it comes behind this.
-        """
+        it comes behind this."""
         others = [source.fd for one, source in enumerate(self._sources) if one != stream and self._open[one]]
         select.select(others, (), (), seconds)
 
@@ -197,9 +195,7 @@ class Pump:
             return -1
 
     def _enlarge_if_full(self, stream: int) -> None:
-        """Pipes stay at 64 KiB until one is found full: the 65th large one of a user makes all his
-        new ones tiny.
-        """
+        """Pipes stay at 64 KiB until one is found full: the 65th large one of a user makes all his new ones tiny."""
         source = self._sources[stream]
         if self._capacity[stream] > limits.PIPE_BYTES or splice.waiting_bytes(source.pipe) < limits.PIPE_BYTES:
             return
@@ -214,6 +210,8 @@ class Pump:
             return
         self._shrinks[stream].after(max(0.1, _PIPE_QUIET_S - quiet))
 
-    def facts(self) -> dict[str, Any]:
-        """Return what a state keeps of the output."""
-        return {"dropped_bytes": self.drops.bytes, "log_bytes": list(self._sizes), "file_limit": self.file_limit}
+    def recorded_in(self, state: State) -> State:
+        """Return the state with what it keeps of the output."""
+        return State.replace(
+            state, dropped_bytes=self.drops.bytes, log_bytes=list(self._sizes), file_limit=self.file_limit
+        )

@@ -34,8 +34,7 @@ NEVER = sys.maxsize
 class Quota:
     """`full_at`: the merged output's length from which on `make_room` is to be called before more
     is stored; until then a quota makes no system call. `turn_bytes`: most to be stored between two
-    such looks. `quota_bytes` 0: no quota.
-    """
+    such looks. `quota_bytes` 0: no quota."""
 
     def __init__(self, job: JobDir, quota_bytes: int, tell: Callable[..., None]) -> None:
         self._job = job
@@ -72,9 +71,7 @@ class Quota:
             return
 
     def make_room(self, end: int) -> bool:
-        """The output is `end` bytes long. False: nothing can be given back here, and no more is to
-        be stored.
-        """
+        """The output is `end` bytes long. False: nothing can be given back here, and no more is to be stored."""
         if not self._possible:
             return False
         try:
@@ -172,8 +169,7 @@ class Quota:
         return first + newline + 1 if newline >= 0 else nominal
 
     def _between_lines(self, output: Output, at: int, end: int) -> int:
-        """Return where the gap is to end: after the next newline, if one is near, else between
-        characters."""
+        """Return where the gap is to end: after the next newline, if one is near, else between characters."""
         data = output.read(at, min(end, at + min(_GAP_LINE_BYTES, self._step)))
         newline = data.find(b"\n")
         if newline >= 0:
@@ -182,8 +178,7 @@ class Quota:
 
     def _punch(self) -> None:
         """What is in the gap, and was not yet the last time. The last block was kept as a whole
-        then: that one again.
-        """
+        then: that one again."""
         old = self._punched
         for stream, hole in enumerate(self._gap.streams):
             hole_punch.punch(self._fds[stream], max(hole.start, old.streams[stream].stop - _BLOCK), hole.stop)

@@ -1,2 +1,1 @@
-"""The resources of a job on this machine: limits that are set at its start, and watched while it
-runs."""
+"""The resources of a job on this machine: limits that are set at its start, and watched while it runs."""
