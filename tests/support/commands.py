@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 
 GATE = "until [ -e go ]; do sleep 0.1; done"  # until the test makes the file `go` in the job's directory
+# Always uses a processor for some of the time: a loop that uses all of it takes it from other tests
+WORKS = "while :; do i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done; sleep 0.05; done"
 
 # For a program in Python: `put(fd, data)` returns when the data is stored, so that pieces arrive in the order of their
 # writing, one at a time, whatever stream they are in.

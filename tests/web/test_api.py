@@ -19,7 +19,7 @@ import pytest
 from outlive.web.views.rows import LOST, ROW_BYTES
 from support import http, pair
 from support.cli import Cli
-from support.commands import in_order
+from support.commands import WORKS, in_order
 from support.ui import Browser, Ui
 from support.wait import until
 
@@ -116,7 +116,7 @@ def test_the_runs_of_a_command_are_told_with_their_times(browser: Browser, cli: 
 
 
 def test_a_page_that_looks_is_told_what_running_jobs_use(browser: Browser, cli: Cli) -> None:
-    job = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", "echo begun; while :; do :; done")["job_id"]
+    job = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", f"echo begun; {WORKS}")["job_id"]
     over = finished(cli, "true")
 
     def look() -> dict[str, Any]:
@@ -134,7 +134,7 @@ def test_a_page_that_looks_is_told_what_running_jobs_use(browser: Browser, cli: 
 def test_what_a_job_used_is_kept_though_no_page_was_open(
     browser: Browser, cli: Cli, root: Path, walls: tuple[str, ...]
 ) -> None:
-    job = cli.ok("run", "--snapshot-after", "0", *walls, "--", "sh", "-c", "echo begun; while :; do :; done")["job_id"]
+    job = cli.ok("run", "--snapshot-after", "0", *walls, "--", "sh", "-c", f"echo begun; {WORKS}")["job_id"]
     file = root / job / "usage.ndjson"
     until(lambda: file.exists() and file.stat().st_size, what="a sample")
     os.kill(pair.supervisor(job), signal.SIGKILL)

@@ -27,7 +27,7 @@ def paste(ctx: Context, *, job: str, text: str = "", bracketed: bool | None = No
             bracketed = ask(job_dir, {"op": "terminal"})["bracketed_paste"]
         if bracketed:
             data = _BEGIN + data + _END
-        return stdin.deliver(ctx, job_dir, data, field="text", **how)
+        return stdin.deliver(ctx, job_dir, stdin.Input(data, "text"), **how)
 
 
 def _without_markers(data: bytes) -> bytes:

@@ -38,5 +38,5 @@ def submit(
         enter = b"\r" if adoption.inspect_and_adopt(ctx, job_dir).definition.pty else b"\n"
         typed = (text or "").encode("utf-8", "surrogateescape") + enter
         return stdin.deliver(
-            ctx, job_dir, typed, field="text", timeout_ms=timeout_ms, wait_ms=wait_ms, max_bytes=max_bytes
+            ctx, job_dir, stdin.Input(typed, "text"), timeout_ms=timeout_ms, wait_ms=wait_ms, max_bytes=max_bytes
         )

@@ -21,7 +21,7 @@ def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: A
     sent = data.encode("utf-8", "surrogateescape")
     with lookup.open_job(ctx, job) as job_dir:
         too_long = _too_long(ctx, job_dir, sent)
-        answer = stdin.deliver(ctx, job_dir, sent, eof=eof, **how)
+        answer = stdin.deliver(ctx, job_dir, stdin.Input(sent, eof=eof), **how)
     answer.warnings = [*(answer.warnings or ()), *too_long, *_spelt_out(sent)] or None
     return answer
 

@@ -19,23 +19,29 @@ from outlive.store.job_dir import KEYBOARD, JobDir
 from outlive.system import fds
 
 
+class Input(NamedTuple):
+    """What a call writes. `eof`: the input ends after it. `field`: the argument that holds the data."""
+
+    data: bytes
+    field: str = "data"
+    eof: bool = False
+
+
 def deliver(
     ctx: Context,
     job: JobDir,
-    data: bytes,
+    given: Input,
     *,
     timeout_ms: int,
     wait_ms: int = 0,
     max_bytes: int = limits.SHOWN_BYTES,
-    eof: bool = False,
-    field: str = "data",
 ) -> Written:
-    """Write `data`, then end the input if `eof`. Answer when the job has read it all, or after
-    `timeout_ms`; with `wait_ms` also with the job's reaction, at most `max_bytes` of it.
+    """Write what is given. Answer when the job has read it all, or after `timeout_ms`; with `wait_ms`
+    also with the job's reaction, at most `max_bytes` of it.
 
-    `field` is the argument that holds the data. Errors: stdin_closed, invalid_state,
-    invalid_argument, io_error.
+    Errors: stdin_closed, invalid_state, invalid_argument, io_error.
     """
+    data, field, eof = given
     inspection = require_writable(ctx, job, len(data), eof=eof, field=field)
     reaction = Reaction(ctx, job, wait_ms, max_bytes) if wait_ms else None
     try:

@@ -384,7 +384,7 @@ async def _type(about: Context, job: JobDir, response: object) -> None:
     typed = _typed(response)
     if typed is not None:
         line = typed.encode("utf-8", "surrogateescape")
-        typing = partial(stdin.deliver, about, job, line, timeout_ms=limits.WRITE_MS, eof=not typed)
+        typing = partial(stdin.deliver, about, job, stdin.Input(line, eof=not typed), timeout_ms=limits.WRITE_MS)
         await _doing(typing, unless="stdin_closed")
 
 
