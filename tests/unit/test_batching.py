@@ -1,13 +1,15 @@
-"""When a turn of the pump waits for more: in a flood of small writes, and never else."""
+"""When a turn of the pump waits for more: in a flood of small writes, and never else. How large its pipes are."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 
 import pytest
 
 from outlive import limits
+from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.job_fds import FifoSource
 from outlive.supervisor.output import batching
 from outlive.supervisor.output.batching import Batching
@@ -108,3 +110,25 @@ def test_a_turn_that_waits_is_woken_by_the_other_stream_and_not_by_its_own(monke
     finally:
         for fd in (out, into_out, errors, into_errors):
             os.close(fd)
+
+
+def test_a_pipe_is_large_from_when_it_was_full_until_it_is_quiet() -> None:
+    """Large pipes are few for each user."""
+    read_end, write_end = os.pipe()
+    try:
+        pump = object.__new__(Pump)
+        pump._sources, pump._capacity = [FifoSource(read_end)], [limits.PIPE_BYTES]
+        pump._shrinks = [EventLoop().timer(pump._shrink, 0)]
+        os.write(write_end, bytes(limits.PIPE_BYTES))
+        pump._enlarge_if_full(0)
+        assert fcntl.fcntl(read_end, fcntl.F_GETPIPE_SZ) == limits.PIPE_FULL_BYTES
+        os.read(read_end, limits.PIPE_BYTES)
+        for last_output, size in ((float("inf"), limits.PIPE_FULL_BYTES), (float("-inf"), limits.PIPE_BYTES)):
+            assert pump._shrinks[0].is_set
+            pump.last_output = last_output
+            pump._shrinks[0].fire()
+            assert fcntl.fcntl(read_end, fcntl.F_GETPIPE_SZ) == size
+        assert not pump._shrinks[0].is_set
+    finally:
+        os.close(read_end)
+        os.close(write_end)
