@@ -105,7 +105,9 @@ def _look(place: Path, but: Collection[int]) -> tuple[dict[int, str], bool]:
     before = _guardians(but)
     left = of(place, but)
     after = _guardians(but)
-    return left, all(below and before.get(pid, below) == below for pid, below in after.items())
+    has_followed = any(pid not in after and is_alive(pid) for pid in before)  # it has the name of a supervisor by now
+    is_watched = all(before.values()) and all(after.values())
+    return left, is_watched and not has_followed and all(before.get(pid, after[pid]) == after[pid] for pid in after)
 
 
 def _guardians(but: Collection[int]) -> dict[int, set[int]]:
