@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from outlive.core.records import Sandbox
 from outlive.sandbox import access, bubblewrap, modes, mounts, session, syscalls
 from outlive.system import fds
 
@@ -25,16 +27,20 @@ def made() -> Iterator[mounts.Mounts]:
     made.close()
 
 
-@pytest.fixture
-def whole(tmp_path: Path, made: mounts.Mounts) -> list[bytes]:
-    """The arguments of a command whose workspace is `tmp_path`."""
-    spec = access.resolved(
+def _spec(workspace: Path) -> Sandbox:
+    return access.resolved(
         granted=modes.Granted("workspace-write", "loopback", "write"),
         settings={"write": [], "show": [], "hide": [], "environment": []},
-        workspace=str(tmp_path),
+        workspace=str(workspace),
         homes=["/nonexistent"],
         ours=access.Ours([], [], bubblewrap.find(None)),
     )
+
+
+@pytest.fixture
+def whole(tmp_path: Path, made: mounts.Mounts) -> list[bytes]:
+    """The arguments of a command whose workspace is `tmp_path`."""
+    spec = _spec(tmp_path)
     mounts.add(made, spec, str(tmp_path), lambda: None)
     words = bubblewrap.arguments(
         spec, {"A": "1"}, str(tmp_path), made.words, filter_fd=FILTER, last=session._FIRST_PROCESS
@@ -85,3 +91,22 @@ def test_nothing_runs_with_the_first_part_of_the_arguments_alone(whole: list[byt
     cuts = [*range(0, len(whole), 13), *range(len(whole) - len(session._FIRST_PROCESS) - 2, len(whole))]
     assert [count for count in cuts if ran(whole[:count], made.files)] == []
     assert not ran([*whole[:-1], whole[-1][:-1]], made.files), "the last word was cut"
+
+
+def test_a_notification_that_cannot_be_started_leaves_no_file_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A supervisor lives on, and tries again with the next notification."""
+    spec, null = _spec(tmp_path), os.open(os.devnull, os.O_RDWR)
+    before = fds.open_fds()
+
+    def refused(*_: object, **_named: object) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    for step in ("_init", "_filter", "_spawn"):
+        monkeypatch.setattr(session, step, refused)
+        with pytest.raises(OSError, match="Too many open files"):
+            session.start_sink(spec, ["true"], {}, dict.fromkeys((0, 1, 2), null), cwd="/", umask=None)
+        monkeypatch.undo()
+        assert fds.open_fds() == before
+    os.close(null)

@@ -258,9 +258,12 @@ def start_sink(
     """Start a notification command in a sandbox like that of its job, and return the pid to wait
     for. Errors: OSError."""
     mounts = _mounts(sandbox, cwd, Keeping(sandbox, None).found)
-    arguments = bubblewrap.arguments(sandbox, env, cwd, mounts.words, filter_fd=_FILTER, last=_COPIED)
-    made = {_INIT: _init(), _FILTER: _filter(sandbox), _ARGS: fds.memory_file("args", arguments)}
+    made: dict[int, int] = {}
     try:
+        arguments = bubblewrap.arguments(sandbox, env, cwd, mounts.words, filter_fd=_FILTER, last=_COPIED)
+        made[_INIT] = _init()
+        made[_FILTER] = _filter(sandbox)
+        made[_ARGS] = fds.memory_file("args", arguments)
         files = {**stdio, **made, **mounts.files}
         return _spawn([*_bwrap(sandbox), *words], files, umask=umask)
     finally:
