@@ -302,6 +302,18 @@ def test_while_one_collects_nobody_else_does(cli: Cli, root: Path, store: Store)
     store.close()
 
 
+def test_while_one_collects_nobody_else_says_how_large_the_store_is(cli: Cli, root: Path, store: Store) -> None:
+    aged(cli, 9)
+    bounds = Bounds(max_percent=90)
+    with (root / COLLECTED).open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert not when_to_collect.look(str(root), bounds)
+        assert (root / COLLECTED).read_bytes() == b""
+    assert not when_to_collect.look(str(root), bounds)
+    assert (root / COLLECTED).read_bytes().startswith(b"1 ")
+    store.close()
+
+
 def test_ends_and_calls_at_once_delete_each_job_once(cli: Cli, root: Path, place: Path) -> None:
     old = [aged(cli, 9) for _ in range(6)]
     env = {"OUTLIVE_GC_OLDER_THAN": "7d"}
