@@ -250,7 +250,7 @@ def test_the_sum_of_processor_times_ends_a_job_also_after_its_supervisors_were_k
     (work / "go").touch()
     found = cli.ok("wait", job, "--timeout-ms", "60s")
     assert "cpu_time is 1 s" in found["message"]
-    assert (found["reason"], found["ended_by"]) == ("limit", "outlive")
+    assert (found["reason"], found["ended_by"], found["signal"]) == ("limit", "outlive", "SIGTERM"), "it has its grace"
 
 
 @pytest.mark.fault("S19")

@@ -51,9 +51,9 @@ class AskedEnd:
 
     def over_limit(self, cause: str, message: str) -> None:
         """End the job, which is over one of its limits: at once where it takes memory."""
-        name, grace_ms = ("SIGKILL", 0) if cause == "oom" else ("SIGTERM", self._grace_ms)
-        self._record(cause, "outlive", name, grace_ms, message)
-        self._killer.end(signals.number_of(name) or signal.SIGKILL, grace_ms / 1000)
+        number, grace_ms = (signal.SIGKILL, 0) if cause == "oom" else (signal.SIGTERM, self._grace_ms)
+        self._record(cause, "outlive", signals.name_of(number), grace_ms, message)
+        self._killer.end(number, grace_ms / 1000)
 
     def signal(self, request: Kill, command: int | None) -> None:
         """Send the signal that a caller asks for. TERM and KILL go to the whole job, any other to
