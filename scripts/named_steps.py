@@ -35,7 +35,7 @@ def page() -> str:
 
     def filled(row: re.Match[str]) -> str:
         name = row[1]
-        return f"|`{name}` |{POINTS[name]} |{', '.join(reached[name])} |" if name in POINTS else row[0]
+        return f"|`{name}` |{POINTS[name]} |{', '.join(reached[name])}|" if name in POINTS else row[0]
 
     return _ROW.sub(filled, text)
 
