@@ -26,15 +26,16 @@ _ACCEPT_AGAIN_S = 0.2
 
 def listen(job: JobDir) -> socket.socket:
     """Bind the socket in the job's directory, in place of a dead supervisor's."""
-    try:
-        os.unlink(CONTROL, dir_fd=job.fd)
-    except FileNotFoundError:
-        pass
+    name = os.path.basename(CONTROL)
     sock = fds.new_socket()
     old = os.umask(0o177)
     try:
-        with fds.Closing(job.open_io()) as io:
-            sock.bind(fds.socket_path(io, os.path.basename(CONTROL)))
+        with fds.Closing(job.open_io()) as io:  # a job may have put a link in place of the directory
+            try:
+                os.unlink(name, dir_fd=io)
+            except FileNotFoundError:
+                pass
+            sock.bind(fds.socket_path(io, name))
         sock.listen(limits.LISTEN_BACKLOG)
         sock.setblocking(False)
     except BaseException:
