@@ -348,8 +348,7 @@ def build(
     told = Channel(calls) if channel else None
     handlers = Handlers(calls, config, caller_of, told, answers=answers, workdir_required=workdir_required)
     resources = Resources(calls, caller_of, lambda: handlers.view.document() if calls.tools.process else None)
-    followers = subscriptions_module.Followers(calls)
-    subscriptions = subscriptions_module.Subscriptions(followers, caller_of)
+    subscriptions = subscriptions_module.Subscriptions(calls, caller_of)
     about = Introduction(calls.tools.offers, channel=channel, workdir_required=workdir_required)
     server = OutliveServer(
         about.server["name"],
@@ -369,7 +368,7 @@ def build(
         on_read_resource=resources.read,
         on_subscribe_resource=subscriptions.subscribe,
         on_unsubscribe_resource=subscriptions.unsubscribe,
-        on_subscriptions_listen=subscriptions_module.ListenRequests(followers, caller_of),
+        on_subscriptions_listen=subscriptions.listen,
     )
     server.declared = about.capabilities
 
