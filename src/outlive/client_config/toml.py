@@ -34,27 +34,16 @@ class Document(Entries):
             raise Unreadable(text, at, str(error).split(" (at ", 1)[0].lower()) from None
 
     def with_entry(self, path: Path, value: Any) -> str:
-        newline = "\r\n" if "\r\n" in self.text else "\n"
+        newline = self._newline
         gap = "" if not self.text else newline if self.text.endswith("\n") else newline * 2
         block = [f"[{'.'.join(map(_quoted, path))}]", *(f"{key} = {_literal(item)}" for key, item in value.items())]
         return self.text + gap + newline.join(block) + newline
 
     def with_member(self, path: Path, value: object) -> str:
-        # At the end of its table: tomlkit would add it behind the comments that precede the next one
+        # Below the header of its table: tomlkit would add it behind the comments that precede the next one
+        member = f"{_quoted(path[-1])} = {_literal(value)}{self._newline}"
         lines = self.text.splitlines(keepends=True)
-        last: int | None = None
-        inside = False
-        for number, line in enumerate(lines):
-            names = _header(line)
-            inside = names == path[:-1] if names else inside
-            if inside and line.strip() and line.lstrip()[0] != "#":
-                last = number
-        if last is None:
-            return self.text
-        newline = "\r\n" if lines[last].endswith("\r\n") else "\n"
-        before = lines[last] if lines[last].endswith("\n") else lines[last] + newline
-        member = f"{_quoted(path[-1])} = {_literal(value)}"
-        return "".join([*lines[:last], before, member, newline, *lines[last + 1 :]])
+        return "".join(line + member * (_header(line) == path[:-1]) for line in lines)
 
     def without_entry(self, path: Path) -> str:
         # With every table below it; comments behind its last line belong to the next table

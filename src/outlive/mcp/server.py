@@ -9,8 +9,7 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from functools import partial
 
 from anyio.abc import TaskGroup
 from mcp import MCPError, types
@@ -28,7 +27,9 @@ from outlive.jobs.context import Context
 from outlive.jobs.permission import facts
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.apps import declaration as apps
+from outlive.mcp.apps.handlers import ViewRequests
 from outlive.mcp.caller import Caller, CallerOf, Request, client_of, on_stdio
+from outlive.mcp.http import delivery
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members, restored
 from outlive.mcp.masks.masker import Masker
@@ -46,9 +47,6 @@ from outlive.mcp.tools.text import sentences
 from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL, Verb
-
-if TYPE_CHECKING:
-    from outlive.mcp.apps.handlers import ViewRequests
 
 _LARGE_CHARS = 65_536  # of an answer that is rendered in a thread: it would keep all other calls waiting
 _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not affected."
@@ -74,6 +72,7 @@ class Handlers:
         self._channel = channel
         self._config = config
         self._tools: dict[listing.Audience, list[types.Tool]] = {}
+        self.view = ViewRequests(calls)
         self.waits = Waits()
 
     async def list_tools(self, ctx: Request, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -88,12 +87,6 @@ class Handlers:
         if audience not in self._tools:
             self._tools[audience] = tool_list(self._calls.tools, self._config, audience)
         return types.ListToolsResult(tools=self._tools[audience])
-
-    @cached_property
-    def view(self) -> ViewRequests:
-        from outlive.mcp.apps.handlers import ViewRequests  # late: few clients show views
-
-        return ViewRequests(self._calls)
 
     async def call_tool(
         self, ctx: Request, params: types.CallToolRequestParams
@@ -156,8 +149,6 @@ class Handlers:
         elif ctx.request is None and ctx.request_id is not None:
             self._calls.when_sent(ctx.request_id, sent)
         elif ctx.request is not None:
-            from outlive.mcp.http import delivery  # late: 0.5 MB, and stdio has no HTTP
-
             delivery.when_over(ctx.request.scope, ctx.request_id, sent)
 
     async def _answer_or_wait(

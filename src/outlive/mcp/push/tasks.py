@@ -36,7 +36,7 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.server.extension import Extension, MethodBinding, compose_tool_call_handler
 from mcp.server.lowlevel import Server
 from mcp.server.session import ServerSession
-from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY, InMemorySubscriptionBus, ListenHandler
+from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from outlive import limits
 from outlive.answers.permission import is_pending
@@ -96,12 +96,11 @@ def install(
     server.extensions[TASKS] = tasks.settings()
     for binding in tasks.methods():
         server.add_request_handler(binding.method, binding.params_type, binding.handler)
-    called = server.get_request_handler("tools/call")
-    if called is not None:
-        server.add_request_handler("tools/call", called.params_type, compose_tool_call_handler([tasks], called.handler))
-    listened = server.get_request_handler(LISTEN)
-    others = ListenHandler(InMemorySubscriptionBus()) if listened is None else listened.handler
-    server.add_request_handler(LISTEN, types.SubscriptionsListenRequestParams, tasks.listening(others))
+    called, listened = server.get_request_handler("tools/call"), server.get_request_handler(LISTEN)
+    assert called is not None
+    assert listened is not None
+    server.add_request_handler("tools/call", called.params_type, compose_tool_call_handler([tasks], called.handler))
+    server.add_request_handler(LISTEN, types.SubscriptionsListenRequestParams, tasks.listening(listened.handler))
 
 
 class Tasks(Extension):
