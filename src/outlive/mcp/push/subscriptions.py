@@ -6,8 +6,6 @@ An update says only that the resource should be read again.
 
 from __future__ import annotations
 
-import sys
-import traceback
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
@@ -23,6 +21,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
+from outlive.mcp import threads
 from outlive.mcp.caller import Caller, CallerOf, Request
 from outlive.mcp.private_parts import connection_of
 from outlive.mcp.push import follow
@@ -118,7 +117,7 @@ class Subscriptions:
             job = lookup.open_by_id(self._calls.observer(caller), place.job)
         self._followed[caller.wall] += 1
         scope = anyio.CancelScope()
-        ctx.lifespan_context.start_soon(self._follow, job, place.part, caller, tell, scope)
+        ctx.lifespan_context.start_soon(threads.logged, self._follow, job, place.part, caller, tell, scope)
 
         def end() -> None:
             scope.cancel()
@@ -130,21 +129,15 @@ class Subscriptions:
         self, job: JobDir, part: str, caller: Caller, tell: Callable[[], Awaitable[None]], scope: anyio.CancelScope
     ) -> None:
         known: object = None
-        try:
-            with scope, job:
-                changes = follow.changes(job, output=part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
-                async with aclosing(changes):
-                    async for _ in changes:
-                        now, over = self._inspect(job, part, caller)
-                        # A client reads the resource when it subscribes; but the job may have ended
-                        # since then
-                        if over if known is None else now != known:
-                            await tell()
-                        known = now
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return  # the client went away
-        except Exception:  # noqa: BLE001 - no subscription may end the server
-            traceback.print_exc(file=sys.stderr)
+        with scope, job:
+            changes = follow.changes(job, output=part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
+            async with aclosing(changes):
+                async for _ in changes:
+                    now, over = self._inspect(job, part, caller)
+                    # A client reads the resource when it subscribes; but the job may have ended since then
+                    if over if known is None else now != known:
+                        await tell()
+                    known = now
 
     def _inspect(self, job: JobDir, part: str, caller: Caller) -> tuple[object, bool]:
         """Return a value that differs after a change, and whether the job is over. A job that has lost its supervisor
