@@ -325,7 +325,7 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
     "a server": (
         ["-c", "import outlive.mcp.stdio.serving, outlive.mcp.http.serve, outlive.mcp.http.app"],
         "outlive.mcp.server",
-        under("outlive.web", "outlive.mcp.apps.handlers"),
+        under("outlive.web"),
     ),
 }
 
