@@ -40,10 +40,19 @@ class Document(Entries):
         return self.text + gap + newline.join(block) + newline
 
     def with_member(self, path: Path, value: object) -> str:
-        # Below the header of its table: tomlkit would add it behind the comments that precede the next one
-        member = f"{_quoted(path[-1])} = {_literal(value)}{self._newline}"
+        # At the end of its table: tomlkit would add it behind the comments that precede the next one
         lines = self.text.splitlines(keepends=True)
-        return "".join(line + member * (_header(line) == path[:-1]) for line in lines)
+        last: int | None = None
+        inside = False
+        for number, line in enumerate(lines):
+            names = _header(line)
+            inside = names == path[:-1] if names else inside
+            if inside and line.strip() and line.lstrip()[0] != "#":
+                last = number
+        if last is None or not lines[last].endswith("\n"):
+            return self.text
+        lines.insert(last + 1, f"{_quoted(path[-1])} = {_literal(value)}{self._newline}")
+        return "".join(lines)
 
     def without_entry(self, path: Path) -> str:
         # With every table below it; comments behind its last line belong to the next table
