@@ -59,6 +59,11 @@ ATTACKS = {
         "git init -q --bare e; set_monitor -f e/config; git config -f e/config core.bare false; mkdir sub; echo gitdir: ../e > sub/.git",
         "git -C sub status",
     ),
+    "a repository of its own behind a file with a NUL": (
+        "",
+        "git init -q --bare e; set_monitor -f e/config; git config -f e/config core.bare false; mkdir sub; printf 'gitdir: ../e\\0x' > sub/.git",
+        "git -C sub status",
+    ),
     "a repository of its own behind a link": (
         "",
         "git init -q --bare e; set_monitor -f e/config; git config -f e/config core.bare false; mkdir sub; ln -s ../e sub/.git",
@@ -397,6 +402,15 @@ def test_a_linked_working_tree_elsewhere_works_and_shows_no_other_repository(gro
     ground.outlive("run", "--wait", "--sandbox", "workspace-write", "--git", "write", script, cwd=place)
     answer = ground.outlive("run", "--wait", "--sandbox", "workspace-write", f"ls {ground.home}/private", cwd=place)
     assert answer["exit_code"] != 0, answer
+
+
+@USERS
+def test_a_name_of_a_git_directory_that_is_no_path_stops_neither_its_job_nor_the_next(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    inside = ("run", "--wait", "--sandbox", "workspace-write")
+    for code in (3, 4):
+        script = f"mkdir -p t{code}; printf 'gitdir: a\\0b' > t{code}/.git; exit {code}"
+        assert ground.outlive(*inside, script, cwd=place)["exit_code"] == code
 
 
 @USERS

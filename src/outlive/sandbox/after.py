@@ -212,9 +212,8 @@ class _Root:
         """Return whether a file `.git` names a directory in a repository that was read-only, and is named
         by that: you made a linked working tree or checked out a submodule while the job ran. A job
         cannot write the word back."""
-        text = gitconfig.read(".git", folder) or ""
-        target = os.path.realpath(os.path.join(path, text.removeprefix("gitdir:").strip()))
-        return text.startswith("gitdir:") and self._is_in_known(target) and gitconfig.working_tree(target) == path
+        target = gitconfig.linked(".git", path, folder)
+        return target is not None and self._is_in_known(target) and gitconfig.working_tree(target) == path
 
     def _in_moved(self, path: str) -> list[dict[str, str]]:
         """Return what is in a directory that was `.git`, where no search looks."""
