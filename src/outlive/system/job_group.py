@@ -291,7 +291,7 @@ def _write(place: str, names: tuple[str, ...], text: str) -> None:
 
 
 def _text(place: str, name: str) -> str:
-    return (place and cgroup.Group(place, "", 2).read(name)) or ""
+    return place and cgroup.Group(place, "", 2).read(name)
 
 
 def _words(place: str, name: str) -> list[str]:

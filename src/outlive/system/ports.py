@@ -7,11 +7,11 @@ first. The links in /proc/PID/fd say which process holds a socket (proc_pid_fd(5
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 
 from outlive.annotations import Iterable, Iterator
+from outlive.system import process
 
 _LISTEN = 10  # TCP_LISTEN, <netinet/tcp.h>
 _ANY_4, _ANY_6 = "0.0.0.0", "::"
@@ -105,24 +105,13 @@ def owner(inode: int, pids: Iterable[int]) -> int | None:
     """Return the first of these processes that holds the socket; None if none does, or their files
     may not be read."""
     link = f"socket:[{inode}]"
-    for pid in pids:
-        try:
-            names = os.listdir(f"/proc/{pid}/fd")
-        except OSError:  # gone, or another user's
-            continue
-        for name in names:
-            try:
-                if os.readlink(f"/proc/{pid}/fd/{name}") == link:
-                    return pid
-            except OSError:  # closed meanwhile
-                continue
-    return None
+    return next((pid for pid in pids if link in process.open_links(pid)), None)
 
 
 def holder(inode: int) -> int | None:
     """Return a process of this machine that holds the socket; None if none is seen to: its files may
     not be read, or it is in a container."""
-    return owner(inode, [int(name) for name in os.listdir("/proc") if name.isdigit()])
+    return owner(inode, process.pids())
 
 
 def is_shared(address: str, port: int) -> bool:

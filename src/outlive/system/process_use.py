@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Iterable
+from outlive.system.fds import content
 from outlive.system.process import stat_fields
 
 _UTIME, _STIME, _CUTIME, _CSTIME, _RSS = 11, 12, 13, 14, 21  # places in `stat_fields`
@@ -63,10 +64,5 @@ def shared_fairly_bytes(pids: Iterable[int]) -> int:
 
 def _value(pid: int, name: str, label: bytes) -> int:
     """Return the number behind `label` in a file of /proc/PID; 0 where it may not be read."""
-    try:
-        with open(f"/proc/{pid}/{name}", "rb") as file:
-            text = file.read()
-    except OSError:
-        return 0
-    words = text.partition(label)[2].split(None, 1)
+    words = content(f"/proc/{pid}/{name}").partition(label)[2].split(None, 1)
     return int(words[0]) if words and words[0].isdigit() else 0

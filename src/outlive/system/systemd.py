@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Iterator
+from outlive.system.fds import content
 
 # What kind of unit a process is in
 SESSION, USER_UNIT, SERVICE, CONTAINER, SCOPE, NONE = "session", "user unit", "service", "container", "scope", "none"
@@ -72,13 +73,8 @@ def unit_of(path: str, *, contained: bool = False) -> Unit:
 
 def is_container() -> bool:
     """Return whether this is a container, by the marks that engines leave."""
-    if any(os.path.exists(mark) for mark in _MARKS):
-        return True
-    try:
-        with open("/proc/1/environ", "rb") as file:
-            return any(word.startswith(b"container=") for word in file.read().split(b"\0"))
-    except OSError:
-        return False
+    is_marked = any(os.path.exists(mark) for mark in _MARKS)
+    return is_marked or any(word.startswith(b"container=") for word in content("/proc/1/environ").split(b"\0"))
 
 
 # --- logouts -------------------------------------------------------------------------------------------------------
@@ -113,13 +109,8 @@ def _logind_files(places: tuple[str, ...]) -> Iterator[str]:
 
 
 def _read_login_section(path: str) -> dict[str, str]:
-    try:
-        with open(path, "rb") as file:
-            lines = file.read().decode("utf-8", "replace").splitlines()
-    except OSError:
-        return {}
     section, settings = "", {}
-    for line in map(str.strip, lines):
+    for line in map(str.strip, content(path).decode("utf-8", "replace").splitlines()):
         if line.startswith("["):
             section = line.strip("[]")
         elif section == "Login" and "=" in line and line[0] not in "#;":
