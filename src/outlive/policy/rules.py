@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from outlive.core.nearest import nearest
+from outlive.core.record import Declared
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import OutliveError
 from outlive.policy import commands_in, runners
@@ -20,7 +21,7 @@ _EXAMPLE_SHELL = ["sh", "-c"]
 _SHOWN_CHARS = 60
 
 
-class Place:
+class Place(Declared):
     """Where a command is to run: what of a job rules look at besides its words.
 
     `path`: the PATH that finds its programs. `sandbox` and `git`: the mode of its sandbox, and what
@@ -28,16 +29,11 @@ class Place:
     the call sets.
     """
 
-    __slots__ = ("cwd", "git", "path", "sandbox", "variables")
-
-    def __init__(
-        self, cwd: str, *, path: str, sandbox: str = "off", git: str = "write", variables: Sequence[str] = ()
-    ) -> None:
-        self.cwd = cwd
-        self.path = path
-        self.sandbox = sandbox
-        self.git = git
-        self.variables = variables
+    cwd: str
+    path: str
+    sandbox: str = "off"
+    git: str = "write"
+    variables: Sequence[str] = ()
 
 
 class Rule:

@@ -10,6 +10,7 @@ import os
 
 from outlive.annotations import Any, Iterable, Mapping
 from outlive.core.ids import sha256
+from outlive.core.record import Declared
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError, argument, invalid
 from outlive.sandbox import visible_paths
@@ -25,16 +26,13 @@ def is_workspace(path: str, homes: Iterable[str]) -> bool:
     return path != "/" and not any(is_in(home, [path]) for home in homes)
 
 
-class Ours:
+class Ours(Declared):
     """What is ours on a machine. `secret`: what is hidden where it lies in something that is shown.
     `installed`: our program, which stays read-only. `bwrap`: the path of bubblewrap."""
 
-    __slots__ = ("bwrap", "installed", "secret")
-
-    def __init__(self, secret: Iterable[str], installed: Iterable[str], bwrap: str) -> None:
-        self.secret = secret
-        self.installed = installed
-        self.bwrap = bwrap
+    secret: Iterable[str]
+    installed: Iterable[str]
+    bwrap: str
 
 
 def resolved(

@@ -15,6 +15,7 @@ import stat
 from outlive import fastjson
 from outlive.annotations import Callable, Mapping
 from outlive.core.quoted import quoted
+from outlive.core.record import Declared
 from outlive.core.records import Sandbox, State
 from outlive.sandbox import gitconfig, search, visible_paths
 from outlive.sandbox.guard import CHANGES, Guard, changes, stamps
@@ -47,24 +48,14 @@ _SAYS = {
 }
 
 
-class Before:
+class Before(Declared):
     """What a job found: a record that a successor of its supervisor can read."""
 
-    __slots__ = ("files", "missing", "repositories", "settings", "shut")
-
-    def __init__(
-        self,
-        repositories: dict[str, list[int]],
-        files: dict[str, list[int]],
-        settings: list[str],
-        missing: list[str],
-        shut: list[str],
-    ) -> None:
-        self.repositories = repositories  # path of a git directory → device, inode, and its `changes`
-        self.files = files  # path of a file of settings → inode, time of its last change, size
-        self.settings = settings
-        self.missing = missing  # directories of hooks that were not there
-        self.shut = shut  # directories that could not be read: read-only for the job
+    repositories: dict[str, list[int]]  # path of a git directory → device, inode, and its `changes`
+    files: dict[str, list[int]]  # path of a file of settings → inode, time of its last change, size
+    settings: list[str]
+    missing: list[str]  # directories of hooks that were not there
+    shut: list[str]  # directories that could not be read: read-only for the job
 
     @classmethod
     def of(cls, guard: Guard) -> Before:
@@ -72,10 +63,9 @@ class Before:
 
     def write(self, folder: int) -> None:
         """Write it into the directory of a job. Errors: OSError."""
-        content = {name: getattr(self, name) for name in self.__slots__}
         fd = os.open(NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
         with open(fd, "wb") as file:
-            file.write(fastjson.dumps(content).encode())
+            file.write(fastjson.dumps(vars(self)).encode())
 
     @classmethod
     def read(cls, folder: int) -> Before | None:
@@ -83,7 +73,7 @@ class Before:
         try:
             with open(os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
                 content = fastjson.loads(file.read())
-            return cls(*(content[name] for name in ("repositories", "files", "settings", "missing", "shut")))
+            return cls(*(content[name] for name in cls.__annotations__))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

@@ -10,6 +10,7 @@ import select
 import struct
 
 from outlive.annotations import Callable
+from outlive.core.record import Declared
 from outlive.system import fds, process, spawn, tree
 from outlive.system.fds import socket
 from outlive.system.signals import signal
@@ -24,31 +25,23 @@ class Unavailable(spawn.BeforeExec):
     """A sandbox that could not be set up: nothing ran."""
 
 
-class Inside:
+class Inside(Declared):
     """A command that runs in a sandbox, and the first process of the sandbox."""
 
-    __slots__ = ("command", "init")
-
-    def __init__(self, command: int, init: int) -> None:
-        self.command = command
-        self.init = init
+    command: int
+    init: int
 
 
-class How:
+class How(Declared):
     """In which directory a command starts, with which umask (None: ours), and whether its stdin is a
     terminal. `folder`: an fd of the directory of its job, for the record of what is there before
     it. `prepare`: see spawn.spawn."""
 
-    __slots__ = ("cwd", "folder", "prepare", "terminal", "umask")
-
-    def __init__(
-        self, cwd: str, umask: int | None, *, terminal: bool, folder: int, prepare: Callable[[], None] | None = None
-    ) -> None:
-        self.cwd = cwd
-        self.umask = umask
-        self.terminal = terminal
-        self.folder = folder
-        self.prepare = prepare
+    cwd: str
+    umask: int | None
+    terminal: bool
+    folder: int
+    prepare: Callable[[], None] | None = None
 
 
 def report_pair() -> tuple[socket.socket, socket.socket]:

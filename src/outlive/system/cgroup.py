@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from outlive.core import records
+from outlive.core.record import Declared
 from outlive.system import fds, mounts
 
 _V2 = ""  # the name that stands for the one hierarchy of version 2
@@ -22,16 +23,13 @@ _USUAL = {
 _found: tuple[dict[str, str], records.Group, Group | None] | None = None  # by `record`: paths, groups
 
 
-class Group:
+class Group(Declared):
     """A control group: a directory of files. `path` is its place in its hierarchy, as
     /proc/PID/cgroup has it."""
 
-    __slots__ = ("directory", "path", "version")
-
-    def __init__(self, directory: str, path: str, version: int) -> None:
-        self.directory = directory
-        self.path = path
-        self.version = version
+    directory: str
+    path: str
+    version: int
 
     def read(self, name: str) -> str:
         """Return the content of one of its files; "" if it does not exist or may not be read."""

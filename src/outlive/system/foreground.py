@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Iterable
+from outlive.core.record import Declared
 from outlive.system import process
 from outlive.system.fds import content
 from outlive.system.ports import numeric
@@ -39,15 +40,12 @@ _MOST_LOCKS = 4096  # bytes about one open file
 _MOST_BYTES = 1 << 20  # of a table of sockets: a machine with more connections is not searched to its end
 
 
-class Socket:
+class Socket(Declared):
     """A TCP socket of a process: `port` is its own where it listens, else that of `peer`."""
 
-    __slots__ = ("peer", "port", "state")
-
-    def __init__(self, state: str, port: int, peer: str = "") -> None:
-        self.state = state
-        self.port = port
-        self.peer = peer
+    state: str
+    port: int
+    peer: str = ""
 
 
 def chain(pid: int, members: Iterable[int]) -> list[int]:

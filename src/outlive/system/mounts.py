@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from outlive.annotations import Iterator
+from outlive.core.record import Declared
 from outlive.system.fds import content
 
 _MOUNTS = "/proc/self/mountinfo"
 
 
-class Mount:
+class Mount(Declared):
     """One mount. `root` is the directory of the file system that is seen at `point`; `type` is
     `ext4`, `nfs4`, …; `options` are those of the file system."""
 
-    __slots__ = ("number", "root", "point", "type", "options")
-
-    def __init__(self, number: str, root: str, point: str, type: str, options: list[str]) -> None:
-        self.number = number
-        self.root = root
-        self.point = point
-        self.type = type
-        self.options = options
+    number: str
+    root: str
+    point: str
+    type: str
+    options: list[str]
 
 
 def mounts() -> Iterator[Mount]:

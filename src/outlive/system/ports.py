@@ -11,6 +11,7 @@ import socket
 import struct
 
 from outlive.annotations import Iterable, Iterator
+from outlive.core.record import Declared
 from outlive.system import process
 
 _LISTEN = 10  # TCP_LISTEN, <netinet/tcp.h>
@@ -19,19 +20,13 @@ _LOOPBACK = ("127.0.0.1", "::1")
 _MAPPED = "::ffff:"  # an IPv4 address written as an IPv6 one (ipv6(7))
 
 
-class Listener:
+class Listener(Declared):
     """A listening socket. `address` is numeric, IPv4 in dots also where an IPv6 socket serves it.
     `user` made it."""
 
-    __slots__ = ("address", "inode", "user")
-
-    def __init__(self, address: str, inode: int, user: int) -> None:
-        self.address = address
-        self.inode = inode
-        self.user = user
-
-    def __repr__(self) -> str:
-        return f"Listener({self.address!r}, {self.inode}, {self.user})"
+    address: str
+    inode: int
+    user: int
 
     def serves(self, host: str | None) -> bool:
         return listens_on(self.address, host)
@@ -202,15 +197,12 @@ def _family(address: str) -> int:
     return 0
 
 
-class Reached:
+class Reached(Declared):
     """Whether a connection could be made: `refusal` says why not. `address` is the address that
     answered."""
 
-    __slots__ = ("address", "refusal")
-
-    def __init__(self, *, address: str | None = None, refusal: str | None = None) -> None:
-        self.address = address
-        self.refusal = refusal
+    address: str | None = None
+    refusal: str | None = None
 
 
 def reached(host: str, port: int, timeout_s: float) -> Reached:

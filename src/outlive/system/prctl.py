@@ -11,6 +11,7 @@ import os
 import struct
 
 from outlive.annotations import Callable
+from outlive.core.record import Declared
 from outlive.system.process import stat_fields
 
 try:
@@ -137,16 +138,12 @@ def _overwrite(*pieces: tuple[int, bytes]) -> None:
             ctypes.memmove(address, data, len(data))
 
 
-class Used:
+class Used(Declared):
     """What a process and the children that it waited for have used."""
 
-    __slots__ = ("peak_bytes", "system_us", "user_us")
-
-    def __init__(self, user_us: int = 0, system_us: int = 0, peak_bytes: int = 0) -> None:
-        """`peak_bytes`: the most that one process of them had in memory at once."""
-        self.user_us = user_us
-        self.system_us = system_us
-        self.peak_bytes = peak_bytes
+    user_us: int = 0
+    system_us: int = 0
+    peak_bytes: int = 0  # the most that one process of them had in memory at once
 
 
 def ended_child(pid: int, *, leave: bool) -> tuple[int, Used | None] | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Iterator
+from outlive.core.record import Declared
 from outlive.system.fds import content
 
 # What kind of unit a process is in
@@ -36,16 +37,13 @@ def scope_of_job(job_id: str) -> str:
     return f"{_OWN_SCOPE}{job_id}.scope"
 
 
-class Unit:
+class Unit(Declared):
     """`kind` is one of the names above, `name` the unit's ("session-3.scope"), "" if there is none,
     `path` that of the control group."""
 
-    __slots__ = ("kind", "name", "path")
-
-    def __init__(self, kind: str, name: str, path: str) -> None:
-        self.kind = kind
-        self.name = name
-        self.path = path
+    kind: str
+    name: str
+    path: str
 
     def is_of_one_job(self) -> bool:
         """Return whether it is the scope of a single job, which ends when the job's last process

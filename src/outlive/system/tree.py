@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Iterable
+from outlive.core.record import Declared
 from outlive.core.records import Identity
 from outlive.system import process
 from outlive.system.fds import content
@@ -27,14 +28,11 @@ FORK_SERVER = "jobforker"
 _OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, MIRROR, FORK_SERVER))
 
 
-class Member:
+class Member(Declared):
     """One living process of a job."""
 
-    __slots__ = ("pid", "start")
-
-    def __init__(self, pid: int, start: int) -> None:
-        self.pid = pid
-        self.start = start
+    pid: int
+    start: int
 
 
 def _living(pid: int) -> list[Member]:
