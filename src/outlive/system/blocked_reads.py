@@ -24,6 +24,7 @@ import time
 
 from outlive.annotations import Iterable
 from outlive.core.record import Declared
+from outlive.system.fds import Closing
 
 # Kinds of system calls. _READ_SECOND: the source is the second argument
 _READ, _READ_SECOND, _POLL, _SELECT, _EPOLL, _RESTART = range(6)
@@ -278,13 +279,11 @@ def _memory(thread: _Thread, address: int, size: int) -> bytes:
     a page that waits for userfaultfd(2)."""
     if not address or not size:
         return b""
-    fd = os.open(f"{thread.where}/mem", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.pread(fd, size, address)
-    except (OSError, OverflowError):  # garbage, or unmapped by another thread
-        return b""
-    finally:
-        os.close(fd)
+    with Closing(os.open(f"{thread.where}/mem", os.O_RDONLY | os.O_CLOEXEC)) as fd:
+        try:
+            return os.pread(fd, size, address)
+        except (OSError, OverflowError):  # garbage, or unmapped by another thread
+            return b""
 
 
 def _kind(thread: _Thread, fd: int, target: Target) -> str:
@@ -362,8 +361,5 @@ def _stat(where: str) -> list[bytes]:
 
 
 def _read(path: str, size: int = 4096) -> bytes:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with Closing(os.open(path, os.O_RDONLY | os.O_CLOEXEC)) as fd:
         return os.read(fd, size)
-    finally:
-        os.close(fd)

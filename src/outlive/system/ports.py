@@ -29,12 +29,21 @@ class Listener(Declared):
     user: int
 
     def serves(self, host: str | None) -> bool:
-        return listens_on(self.address, host)
+        """Return whether it takes connections to `host`; for None it always does.
+
+        `host` is numeric or localhost; another name matches nothing. 0.0.0.0 and :: as hosts are this
+        machine's loopback, as for connect(2). A socket on :: counts as one for IPv4 too: whether its
+        program set IPV6_V6ONLY, the kernel's list does not say.
+        """
+        if host is None:
+            return True
+        mine = self.address
+        return any(mine in (one, _ANY_6) or (mine == _ANY_4 and ":" not in one) for one in _meant(host))
 
 
 def listeners(port: int, tables: str = "/proc/net") -> list[Listener]:
-    """Return all sockets that listen on this port. Errors: OSError where the kernel does not say,
-    so that the caller has to connect."""
+    """Return all sockets that listen on this port; with /proc/PID/net as `tables` in the network of a process. Errors:
+    OSError where the kernel does not say, so that the caller has to connect."""
     listening = list(_listening(f"{tables}/tcp", port))
     try:
         listening += _listening(f"{tables}/tcp6", port)
@@ -42,12 +51,6 @@ def listeners(port: int, tables: str = "/proc/net") -> list[Listener]:
         pass
     # A table that changes while it is read may have a line twice
     return list({(one.address, one.inode): one for one in listening}.values())
-
-
-def listeners_of(pid: int, port: int) -> list[Listener]:
-    """Return all sockets that listen on this port in the network of a process. Errors: OSError if
-    the process is gone."""
-    return listeners(port, f"/proc/{pid}/net")
 
 
 def _listening(path: str, port: int) -> Iterator[Listener]:
@@ -121,28 +124,11 @@ def is_shared(address: str, port: int) -> bool:
     return True
 
 
-def listens_on(address: str, host: str | None) -> bool:
-    """Return whether a socket that listens on `address` takes connections to `host`; for None it
-    always does.
-
-    `host` is numeric or localhost; another name matches nothing. 0.0.0.0 and :: as hosts are this
-    machine's loopback, as for connect(2). A socket on :: counts as one for IPv4 too: whether its
-    program set IPV6_V6ONLY, the kernel's list does not say.
-    """
-    if host is None:
-        return True
-    address = _plain(address)
-    return any(_serves(address, one) for one in _meant(host))
-
-
-def _serves(address: str, host: str) -> bool:
-    return address in (host, _ANY_6) or (address == _ANY_4 and ":" not in host)
-
-
 def _meant(host: str) -> tuple[str, ...]:
     """Return the numeric addresses that a host stands for; none for a name that would have to be
     looked up."""
-    if _is_localhost(host):
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):  # RFC 6761
         return _LOOPBACK
     plain = _plain(host)
     if not _family(plain):
@@ -150,18 +136,10 @@ def _meant(host: str) -> tuple[str, ...]:
     return {_ANY_4: _LOOPBACK[:1], _ANY_6: _LOOPBACK[1:]}.get(plain, (plain,))
 
 
-def _is_localhost(host: str) -> bool:
-    name = host.rstrip(".").lower()
-    return name == "localhost" or name.endswith(".localhost")  # RFC 6761
-
-
 def is_local(host: str | None) -> bool:
     """Return whether a host is this machine, so that `listeners` knows its ports. Names other than
     localhost count as elsewhere."""
-    if host is None:
-        return True
-    meant = _meant(host)
-    return bool(meant) and any(one in _LOOPBACK or _is_ours(one) for one in meant)
+    return host is None or any(one in _LOOPBACK or _is_ours(one) for one in _meant(host))
 
 
 def _is_ours(address: str) -> bool:

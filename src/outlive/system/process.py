@@ -142,32 +142,22 @@ def send_signal(pid: int, start: int | None, number: int) -> bool:
     if pid <= 1:
         return False
     pidfd = open_pidfd(pid)
-    if pidfd is None:
-        if hasattr(os, "pidfd_open"):
-            return False
-        return _send_plain(pid, start, number)
+    if pidfd is None and hasattr(os, "pidfd_open"):
+        return False
     try:
         if start is not None and start_time(pid) != start:
             return False
-        signal.pidfd_send_signal(pidfd, number)
+        if pidfd is None:
+            os.kill(pid, number)
+        else:
+            signal.pidfd_send_signal(pidfd, number)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True  # alive, and not ours to signal (a set-uid program)
     finally:
-        os.close(pidfd)
-    return True
-
-
-def _send_plain(pid: int, start: int | None, number: int) -> bool:
-    if start is not None and start_time(pid) not in (start, None):
-        return False
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+        if pidfd is not None:
+            os.close(pidfd)
     return True
 
 

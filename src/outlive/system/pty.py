@@ -43,15 +43,6 @@ def slave_of(master: int) -> int | None:
         return None
 
 
-def path_of(slave: int) -> str:
-    return os.ttyname(slave)
-
-
-def device_of(slave: int) -> int:
-    """Return the device number by which the terminal of a process is known (stat(2) st_rdev)."""
-    return os.fstat(slave).st_rdev
-
-
 def set_size(fd: int, cols: int, rows: int) -> None:
     """Set the size. If it differs, the kernel sends SIGWINCH to the foreground process group
     (ioctl_tty(2))."""
