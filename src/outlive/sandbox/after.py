@@ -17,6 +17,7 @@ from outlive.annotations import Callable, Mapping
 from outlive.core.quoted import quoted
 from outlive.core.record import Declared
 from outlive.core.records import Sandbox, State
+from outlive.core.rights import identity_of
 from outlive.sandbox import gitconfig, search, visible_paths
 from outlive.sandbox.guard import CHANGES, Guard, changes, stamps
 from outlive.sandbox.mounts import opened
@@ -176,7 +177,7 @@ class _Root:
     def _is_in_known(self, path: str) -> bool:
         """Return whether this lies in a repository that was read-only."""
         known = self._before.repositories
-        return any(is_in(path, [one]) and _is_same(one, known[one]) for one in known)
+        return any(is_in(path, [one]) and identity_of(one) == known[one][:2] for one in known)
 
     def _new_repository(self, kind: str, path: str, git: str) -> list[dict[str, str]]:
         try:
@@ -184,18 +185,17 @@ class _Root:
         except OSError:
             return [{"path": path, "kind": "unchecked"}]
         inner, entry = (".", "HEAD") if kind == "b" else (".git", ".git")
-        try:
+        with Closing(folder):
             if git != self._path and (_is_harmless(folder, inner) or self._names_known(folder, path)):
                 return [{"path": git, "kind": "repository"}, *self._named_hooks(path)]
             if not self._renames:
                 return [{"path": git, "kind": "armed"}]
-            if kind == "g":
-                _behead(folder)
-            moved_to = os.path.join(path, _moved(folder, entry))
-        except OSError:
-            return [{"path": git, "kind": "armed"}]
-        finally:
-            os.close(folder)
+            try:
+                if kind == "g":
+                    _behead(folder)
+                moved_to = os.path.join(path, _moved(folder, entry))
+            except OSError:
+                return [{"path": git, "kind": "armed"}]
         return [{"path": git, "kind": "repository", "moved_to": moved_to}, *self._in_moved(moved_to)]
 
     def _names_known(self, folder: int, path: str) -> bool:
@@ -249,16 +249,15 @@ def _behead(folder: int) -> None:
         git = os.open(".git", _FOLDER, dir_fd=folder)
     except OSError:  # a file or a link
         return
-    try:
-        _moved(git, "HEAD")
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        os.unlink("HEAD", dir_fd=git)  # a new name needs room
-    finally:
-        os.close(git)
+    with Closing(git):
+        try:
+            _moved(git, "HEAD")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            os.unlink("HEAD", dir_fd=git)  # a new name needs room
 
 
 def _was_allowed(folder: int) -> bool:
@@ -286,14 +285,6 @@ def _is_as_before(git: str, known: list[int]) -> bool:
             (name == "config" and _has_harmless_settings(folder)) or (name == "hooks" and _are_samples(folder))
             for name in changed
         )
-
-
-def _is_same(path: str, identity: list[int]) -> bool:
-    try:
-        there = os.lstat(path)
-    except OSError:
-        return False
-    return [there.st_dev, there.st_ino] == identity[:2]
 
 
 def _is_harmless(folder: int, name: str) -> bool:
