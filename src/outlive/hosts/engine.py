@@ -105,5 +105,5 @@ class Engine(ABC):
         OutliveError if the directory must stay."""
 
     @abstractmethod
-    def checked(self, caller: Caller, host: Host, *, setup: bool = False) -> list[Finding]:
-        """Return the findings about the host. With `setup`, put there first what is missing."""
+    def checked(self, caller: Caller, host: Host) -> list[Finding]:
+        """Return the findings about the host. What is missing there and we can put there, is put there first."""

@@ -190,8 +190,7 @@ class SlurmEngine(Engine):
         if record.engine.state not in verdict.OVER:
             _scancel(job, record)
 
-    def checked(self, caller: Caller, host: Host, *, setup: bool = False) -> list[Finding]:
-        """Return what is found about the cluster. There is nothing to put there: `setup` checks too."""
+    def checked(self, caller: Caller, host: Host) -> list[Finding]:
         return checks.run(caller, host)
 
     def advice(self, reason: str | None) -> str | None:

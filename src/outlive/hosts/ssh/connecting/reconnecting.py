@@ -54,11 +54,6 @@ class Link:
         self._heard = 0.0
         self.is_up = False
 
-    @property
-    def pid(self) -> int:
-        """The pid of ssh, 0 while there is none."""
-        return self._connection.pid if self._connection is not None else 0
-
     def connect(self) -> None:
         """Connect now, unless there is a connection or one in the making."""
         if self._connection is not None:
