@@ -69,18 +69,16 @@ def resumed(ctx: Caller, job: JobDir, inspection: Inspection) -> Inspection:
         return ends.settled(ctx.store, job, inspection)
     if inspection.damage is not None:
         return inspection
-    if inspection.state.finished and not engine.tells_ends:
-        mirrored = engine.mirrors and not inspection.supervised
-        if not mirrored or not ctx.store.is_marked_live(job.job_id):
+    if inspection.state.finished and engine.mirrors:
+        if inspection.supervised or not ctx.store.is_marked_live(job.job_id):
             return inspection
     return engine.resumed(ctx, job, inspection)
 
 
 def has_teller(job: JobDir, definition: Definition) -> bool:
-    """Return whether the engine of a job notifies its sinks. An engine that knows ends that no process of
-    ours has seen cannot, and a job that never ran has no engine."""
+    """Return whether a mirror notifies the sinks of a job. A job that never ran has none."""
     engine = of_job(job, definition)
-    return engine is not None and not engine.tells_ends
+    return engine is not None and engine.mirrors
 
 
 def tells_use(job: JobDir, definition: Definition, verb: str) -> bool:

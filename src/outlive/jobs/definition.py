@@ -127,7 +127,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     boundary.require_sinks(definition)
     report_path.require(definition)
     if host is not None:
-        definition = host.engine.planned(host, definition)
+        host.engine.check(host, definition)
     unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.ceiling)
     hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
     hints += _milliseconds_meant(ctx, definition.timeout_ms)

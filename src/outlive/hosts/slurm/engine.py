@@ -50,10 +50,9 @@ _OWN_BYTES = 64 * 1024**2  # guardian and supervisor count as parts of the job
 class SlurmEngine(Engine):
     """Jobs in the queue of a Slurm cluster."""
 
-    tells_ends = True
     tells_use = ("usage",)  # a step for each status would burden the controller
 
-    def planned(self, host: Host, definition: Definition) -> Definition:
+    def check(self, host: Host, definition: Definition) -> None:
         programs.path("sbatch", host.settings.programs)
         if definition.masked_env:
             names = ", ".join(definition.masked_env)
@@ -70,7 +69,6 @@ class SlurmEngine(Engine):
         cpus = wanted.cpus
         if cpus is not None and cpus != int(cpus):
             raise invalid("resources", f"Slurm gives whole processors: cpus is {math.ceil(cpus)}, not {cpus}")
-        return definition
 
     def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
         definition = start.definition

@@ -41,7 +41,6 @@ _PORT_S = 0.02
 class SshEngine(Engine):
     """Jobs on one machine that ssh(1) reaches."""
 
-    shares_files = False
     mirrors = True
     tells_use = ("status", "usage")
 
@@ -52,14 +51,13 @@ class SshEngine(Engine):
         hint = f"{argument('cwd')} is a directory on host {host.name}: absolute, or below ~/."
         raise invalid("cwd", f"not an absolute path: {wanted!r}; nothing was run", hint=hint)
 
-    def planned(self, host: Host, definition: Definition) -> Definition:
+    def check(self, host: Host, definition: Definition) -> None:
         if definition.stdin in ("file", "caller"):
             raise OutliveError(
                 "not_supported",
                 f"a job on host {host.name!r} cannot read a file of this machine as its stdin",
                 hint=f"Give the input with {argument('stdin_data')}, or {argument('stdin')} open and write.",
             )
-        return definition
 
     def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
         """Start the mirror, which starts the job there and reports it."""
