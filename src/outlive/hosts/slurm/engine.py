@@ -97,7 +97,9 @@ class SlurmEngine(Engine):
             raise
         engine_id = printed.strip().partition(";")[0]
         if status != 0 or not engine_id.isdigit():
-            _take_back(job, record)
+            # It may have been half done. A script that starts all the same finds its job gone
+            if _scancel(job, record):
+                engine_record.delete(job)
             raise OutliveError(
                 "launch_failed",
                 f"Slurm did not take the job: {error_text or f'sbatch ended with {status}'}; nothing was run",
@@ -244,16 +246,6 @@ def _sbatch(words: list[str], env: dict[str, str], locks: Locks) -> tuple[int, s
         raise from_os("starting sbatch", error, code="launch_failed", on="process") from error
 
 
-def _take_back(job: JobDir, record: SlurmRecord) -> None:
-    """Make sure that nothing comes of a submission that may have been half done. A script that
-    starts all the same finds its job gone."""
-    try:
-        programs.run("scancel", record.programs, f"--name={job.job_id}", timeout_s=5.0)
-        engine_record.delete(job)
-    except OutliveError:
-        return
-
-
 def _is_worth_asking(record: SlurmRecord, inspection: Inspection) -> bool:
     """Return whether Slurm may still tell its word for the end of a job that has ended, and has not
     told it yet."""
@@ -344,12 +336,8 @@ def _judged(caller: Caller, job: JobDir, record: SlurmRecord, inspection: Inspec
     if reason == "kill":
         state = State.replace(state, ending=Ending(cause="kill", by="engine", at=timestamp()))
     ended = State.replace(
-        state,
+        ends.failed(state, reason, message),
         state=outcome,
-        phase="finished",
-        reason=reason,
-        message=message,
-        finished_at=timestamp(),
         started_at=state.started_at or inspection.definition.created_at,
         stdin="closed",
         waiting=None,
@@ -372,10 +360,11 @@ def _log(job: JobDir) -> bytes:
         return b""
 
 
-def _scancel(job: JobDir, record: SlurmRecord) -> None:
+def _scancel(job: JobDir, record: SlurmRecord) -> bool:
     """Cancel by the name alone, which no other job has. Slurm may give one number to two jobs, after
-    its controller was killed."""
+    its controller was killed. Return whether scancel is there to be asked."""
     try:
         programs.run("scancel", record.programs, f"--name={job.job_id}")
     except OutliveError:
-        return
+        return False
+    return True

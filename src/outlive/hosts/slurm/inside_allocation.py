@@ -112,13 +112,14 @@ def _note_requeue(job: JobDir) -> None:
 
 def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks, umask: int) -> None:
     """Become the guardian of the job."""
+    environment, sandbox = dict(os.environ), definition.sandbox
     overrides = {**read_env_files(definition.env_files), **definition.env}  # which this node must see too
     request = Request.replace(
         Request.of(record.request),
         root=root,
         job_id=definition.job_id,
         definition=definition,
-        environment=_inherited(definition),
+        environment=environment if sandbox is None else visible_paths.filtered(environment, sandbox.environment),
         overrides=overrides,
         umask=umask,
     )
@@ -166,13 +167,6 @@ def _with_sandbox(definition: Definition) -> Definition:
         return definition
     sandbox = Sandbox.replace(definition.sandbox, bwrap=bubblewrap.find(None))
     return Definition.replace(definition, sandbox=sandbox)
-
-
-def _inherited(definition: Definition) -> dict[str, str]:
-    environment = dict(os.environ)
-    if definition.sandbox is None:
-        return environment
-    return visible_paths.filtered(environment, definition.sandbox.environment)
 
 
 def _obey(path: str) -> None:
