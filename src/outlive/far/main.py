@@ -14,7 +14,7 @@ import select
 import sys
 import time
 
-from outlive import __version__, limits
+from outlive import __version__
 from outlive.annotations import Any, Callable
 from outlive.errors import OutliveError, from_os
 from outlive.far import orphans
@@ -24,6 +24,7 @@ from outlive.hosts.ssh.connecting import wire, words
 from outlive.hosts.ssh.connecting.words import Follow, Word
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
+from outlive.jobs.control_client import received
 from outlive.sandbox import bubblewrap
 from outlive.store.cleanup import delete
 from outlive.store.inspection.inspect import Inspection
@@ -256,13 +257,8 @@ class Peer:
             self._say(words.Answer(id=word.id))
 
     def _answered(self, number: int, sock: socket.socket) -> None:
-        try:
-            message = sock.recv(limits.CONTROL_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            message = b""
-        if message and message[:1] != b"{":  # a hint
+        message = received(sock)
+        if message is None or message[:1] not in (b"", b"{"):  # a hint
             return
         self._loop.forget(sock.fileno())
         sock.close()
@@ -349,12 +345,9 @@ class Peer:
 
     def _hinted(self) -> None:
         assert self._hints is not None
-        try:
-            message = self._hints.recv(limits.CONTROL_BYTES)
-        except BlockingIOError:
+        message = received(self._hints)
+        if message is None:
             return
-        except OSError:
-            message = b""
         if not message:
             self._loop.forget(self._hints.fileno())
             self._hints.close()

@@ -164,9 +164,8 @@ def require_input(ctx: Context, definition: Definition) -> None:
 def require_sandbox(ctx: Context, definition: Definition, doing: str) -> None:
     """Check that a stored job is still within this caller's ceiling, and that its sandbox can be
     set up. Errors: denied, sandbox_unavailable, invalid_argument."""
-    if ctx.config.uses("sandbox") or ctx.ceiling or definition.sandbox:
-        boundary.require(ctx, definition, doing)
-        boundary.require_usable(ctx, definition)
+    boundary.require(ctx, definition, doing)
+    boundary.require_usable(ctx, definition)
 
 
 def _milliseconds_meant(ctx: Context, timeout_ms: int) -> list[str]:

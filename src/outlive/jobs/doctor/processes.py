@@ -29,12 +29,12 @@ _ROLES = (
 
 def processes(_place: Place) -> Finding:
     """Count this user's processes of outlive by the names that `ps` shows."""
-    names = [tree.comm(pid).decode("utf-8", "replace") for pid in own_pids()]
+    names = [tree.comm(pid).decode("utf-8", "replace") for pid in _own_pids()]
     counts = {name: names.count(name) for name, _, _ in _ROLES}
     told = ", ".join(f"{counts[name]} `{name}` ({role})" for name, _, role in _ROLES)
-    servers = len(list(_servers()))
+    number = len(list(servers()))
     facts = {key: counts[name] for name, key, _ in _ROLES}
-    return ok(f"of this user, for all roots, as ps names them: {told}; servers: {servers}", servers=servers, **facts)
+    return ok(f"of this user, for all roots, as ps names them: {told}; servers: {number}", servers=number, **facts)
 
 
 def version(place: Place) -> Finding:
@@ -44,7 +44,7 @@ def version(place: Place) -> Finding:
     before they changed. A supervisor says its version itself; `supervision` has asked for it.
     """
     changed = code_changed_at(_PACKAGE)
-    old = [server for server in _servers() if server.since < changed and _is_of_this_installation(server.words)]
+    old = [server for server in servers() if server.since < changed and _is_of_this_installation(server.words)]
     others = {job: told for job, told in place.versions.items() if told != __version__}
     facts: dict[str, object] = {"version": __version__, "changed_at": timestamp(changed)}
     told = ""
@@ -91,9 +91,9 @@ class _Server(NamedTuple):
     since: float  # seconds since the epoch
 
 
-def _servers() -> Iterator[_Server]:
-    for pid in own_pids():
-        words = words_of(pid)
+def servers() -> Iterator[_Server]:
+    for pid in _own_pids():
+        words = _words_of(pid)
         started = process.start_time(pid)
         if started is not None and _is_server(words):
             yield _Server(pid, words, _wall_clock(started))
@@ -119,7 +119,7 @@ def _is_of_this_installation(words: list[bytes]) -> bool:
     return os.path.dirname(words[0]) == os.path.dirname(os.fsencode(sys.executable))
 
 
-def own_pids() -> list[int]:
+def _own_pids() -> list[int]:
     pids = []
     for name in os.listdir("/proc"):
         try:
@@ -130,7 +130,7 @@ def own_pids() -> list[int]:
     return pids
 
 
-def words_of(pid: int) -> list[bytes]:
+def _words_of(pid: int) -> list[bytes]:
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read().split(b"\0")[:-1]

@@ -66,13 +66,9 @@ def _others() -> set[str]:
 
 def _servers(root: str) -> Iterator[list[bytes]]:
     """Yield the command lines of this user's processes that serve this root, which they hold open."""
-    for pid in processes.own_pids():
-        words = processes.words_of(pid)
-        is_server = b"serve" in words and any(
-            os.path.basename(word) in (b"outlive", b"__main__.py") for word in words[:3]
-        )
-        if is_server and _holds(pid, root):
-            yield words
+    for server in processes.servers():
+        if b"serve" in server.words and _holds(server.pid, root):
+            yield server.words
 
 
 def _holds(pid: int, path: str) -> bool:

@@ -17,7 +17,7 @@ from outlive.hosts import engines
 from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
-from outlive.jobs.control_client import refused
+from outlive.jobs.control_client import received, refused
 from outlive.jobs.definition import Plan, masked_lines
 from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines import stages
@@ -163,13 +163,10 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
     sock.setblocking(False)
     deadline = time.monotonic() + limits.LAUNCH_S
     while time.monotonic() < deadline:
-        try:
-            message = sock.recv(limits.CONTROL_BYTES)
-        except BlockingIOError:
+        message = received(sock)
+        if message is None:
             pause((sock.fileno(),), deadline)
             continue
-        except OSError:
-            message = b""
         if message[:1] == b"{":
             failed = fastjson.loads(message)
             if "error" in failed:  # on another host
