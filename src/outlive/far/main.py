@@ -20,20 +20,20 @@ from outlive.errors import OutliveError, from_os
 from outlive.far import orphans
 from outlive.far.source import Source
 from outlive.far.starting import context, forget_marks, mark_absent, start
+from outlive.far.step import used
 from outlive.hosts.ssh.connecting import wire, words
 from outlive.hosts.ssh.connecting.words import Follow, Word
-from outlive.jobs import adoption, job_answer
+from outlive.jobs import adoption
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import received
 from outlive.sandbox import bubblewrap
 from outlive.store.cleanup import delete
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOGS, JobDir
-from outlive.store.output.merged import Output
 from outlive.store.root import Store
 from outlive.supervisor.control_requests import GetUsage, Write
 from outlive.supervisor.event_loop import EventLoop
-from outlive.system import fds, machine
+from outlive.system import fds, machine, systemd
 from outlive.system.fds import socket
 from outlive.system.signals import signal
 
@@ -225,9 +225,7 @@ class Peer:
         inspection = self._inspect()
         if inspection is None or self._job is None:
             return {"ok": True}
-        with Output(self._job) as output:
-            usage = job_answer.usage_now(inspection, self._job, output)
-        return {"ok": True, "usage": usage, "descendants": job_answer.living(inspection, self._job)}
+        return {"ok": True, **used(inspection, self._job)}
 
     # --- requests to the supervisor ---
 
@@ -386,6 +384,6 @@ def _lingers() -> bool | None:
     if os.geteuid() == 0:
         return True
     try:
-        return os.path.exists(f"/var/lib/systemd/linger/{pwd.getpwuid(os.geteuid()).pw_name}")
+        return systemd.lingers(pwd.getpwuid(os.geteuid()).pw_name)
     except KeyError:
         return None

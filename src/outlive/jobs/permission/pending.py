@@ -58,12 +58,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
         sock = making.begin(ctx, plan, job, locks)
-        try:
-            making.started(job, sock, locks)
-        except BaseException:
-            if sock is not None:
-                sock.close()
-            raise
+        making.started(job, sock, locks)
         return sock
     except OutliveError as error:
         auditing.note_unstarted(ctx, job.job_id, error)

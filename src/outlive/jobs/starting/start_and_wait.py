@@ -87,15 +87,12 @@ class StartCall:
             making.started(new.dir, sock, new.locks)
         except OutliveError as error:
             auditing.note_unstarted(ctx, plan.definition.job_id, error)
-            if sock is not None:
-                sock.close()
             new.discard()
             ctx.job_id = None
             raise
         except BaseException as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
-            if sock is not None:
-                sock.close()
-            elif isinstance(error, Cancelled) or (plan.definition.host is None and not new.locks.are_given):
+            is_host = plan.definition.host is not None
+            if sock is None and (isinstance(error, Cancelled) or not (is_host or new.locks.are_given)):
                 new.discard()  # while it waited for its scope: no supervisor has the job
                 ctx.job_id = None
             new.close()
