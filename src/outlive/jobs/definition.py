@@ -17,6 +17,7 @@ from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.ids import sha256
 from outlive.core.labels import check_tags
 from outlive.core.quoted import one_line
+from outlive.core.record import Declared
 from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox, Script
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
@@ -32,26 +33,15 @@ from outlive.sandbox import access
 from outlive.system import machine
 
 
-class Plan:
-    """What is to be started: the definition, the variables on top of the inherited environment, the
-    input, and a script that is to be stored."""
+class Plan(Declared):
+    """What is to be started."""
 
-    def __init__(
-        self,
-        definition: Definition,
-        overrides: dict[str, str],
-        *,
-        stdin_data: bytes | None = None,
-        stdin_fd: int | None = None,
-        script: bytes | None = None,
-        hint: str | None = None,
-    ) -> None:
-        self.definition = definition
-        self.overrides = overrides
-        self.stdin_data = stdin_data
-        self.stdin_fd = stdin_fd
-        self.script = script
-        self.hint = hint
+    definition: Definition
+    overrides: dict[str, str]  # the variables on top of the inherited environment
+    stdin_data: bytes | None = None
+    stdin_fd: int | None = None
+    script: bytes | None = None  # that is to be stored
+    hint: str | None = None
 
 
 def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:

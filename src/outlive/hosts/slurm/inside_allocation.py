@@ -52,7 +52,8 @@ def main(root: str, job_id: str) -> int:
         return _refused("another process holds the job's locks; nothing is run")
     state = job.read_state()
     if state is None or state.state != "created":
-        _note_requeue(job)
+        if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":  # the caller's own options can bring that about
+            history.record(job, history.REQUEUED, state="REQUEUED")
         return _refused(f"the job is {state.state if state else 'unknown'}; a command is never run twice")
     try:
         definition = _with_sandbox(job.read_meta())
@@ -104,12 +105,6 @@ def _note_start(job: JobDir, record: SlurmRecord) -> None:
         return
 
 
-def _note_requeue(job: JobDir) -> None:
-    """Record that Slurm started the script again, which the caller's own options can bring about."""
-    if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":
-        history.record(job, history.REQUEUED, state="REQUEUED")
-
-
 def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks, umask: int) -> None:
     """Become the guardian of the job."""
     environment, sandbox = dict(os.environ), definition.sandbox
@@ -143,7 +138,9 @@ def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks,
     locks.close()
     os.chdir("/")
     signals.clean_slate()
-    _learn_end()
+    end = _squeue("--format=%e")  # asked while nothing is being ended yet
+    if end.isdigit():  # else it is not known, and an order means kill
+        _ends_at.append(float(end))
     oom_verdict.ask_engine = _why_ended  # the supervisor is forked from this process
     oom_verdict.engine_group = f"/job_{os.environ.get('SLURM_JOB_ID')}/"  # where Slurm uses control groups
     path = os.path.join(root, definition.job_id)
@@ -213,13 +210,6 @@ _ends_at: list[float] = []  # when Slurm's time limit ends the job (Unix seconds
 def _cause() -> str:
     """Return `timeout` if the job is about to reach Slurm's time limit, else `kill`."""
     return "timeout" if _ends_at and time.time() >= _ends_at[0] - _LATE_S else "kill"
-
-
-def _learn_end() -> None:
-    """Ask Slurm for the end of the time limit, while nothing is being ended yet."""
-    end = _squeue("--format=%e")
-    if end.isdigit():  # else it is not known, and an order means kill
-        _ends_at.append(float(end))
 
 
 def _squeue(format: str) -> str:
