@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from outlive import fastjson, limits
+from outlive.core.record import Declared
 from outlive.errors import OutliveError
 from outlive.hosts import engines
 from outlive.jobs.processes import stopped
@@ -23,11 +24,11 @@ _FAR_S = 25.0
 _CHECK = "Check with poll what arrived before you repeat it."
 
 
-class Awaited:
+class Awaited(Declared):
     """Wait until one of `fds` is readable, or until `deadline` (time.monotonic seconds; None: no limit)."""
 
-    def __init__(self, fds: tuple[int, ...], deadline: float | None) -> None:
-        self.fds, self.deadline = fds, deadline
+    fds: tuple[int, ...]
+    deadline: float | None
 
     def left_s(self) -> float | None:
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())

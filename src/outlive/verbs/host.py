@@ -39,7 +39,7 @@ def check(ctx: Context, *, host: str) -> HostChecked:
     known = engines.host_of(ctx.config, host)
     checks = known.engine.checked(ctx, known)
     healthy = all(one["status"] != _FAIL for one in checks)
-    return HostChecked(host=host, kind=known.kind, healthy=healthy, checks=checks)
+    return HostChecked(host=host, kind=known.settings.kind, healthy=healthy, checks=checks)
 
 
 def setup(ctx: Context, *, host: str) -> HostChecked:
