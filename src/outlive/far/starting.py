@@ -17,8 +17,7 @@ from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
 from outlive.far import orphans
 from outlive.jobs.context import Context
-from outlive.jobs.definition import Plan
-from outlive.jobs.directory import working_directory
+from outlive.jobs.definition import Plan, working_directory
 from outlive.jobs.starting import making
 from outlive.launch.from_cli import Launcher
 from outlive.sandbox import access, bubblewrap, modes

@@ -21,7 +21,7 @@ from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.hosts import ends
 from outlive.hosts.engine import Caller, Engine, Host, Start
 from outlive.hosts.findings import Finding
-from outlive.hosts.slurm import accounting, checks, programs, refusal, snapshot, verdict
+from outlive.hosts.slurm import checks, programs, snapshot, verdict
 from outlive.hosts.slurm.record import NAME, SlurmRecord
 from outlive.store import history
 from outlive.store.inspection import engine_record
@@ -44,6 +44,13 @@ _MINUTE_MS = 60_000
 _LOG_BYTES = 65_536
 # In what sbatch says of a refusal that may be none later
 _PASSING = ("controller", "timed out", "did not answer", "temporarily", "communication")
+# What sbatch says of a job that no node has room for, even an empty one
+_TOO_MUCH = ("configuration is not available", "can not be satisfied", "generic resource", "processors requested")
+# Reasons of squeue(1) that no waiting ends
+_NEVER = frozenset(
+    "PartitionConfig PartitionNodeLimit PartitionTimeLimit BadConstraints InvalidAccount InvalidQOS "
+    "DependencyNeverSatisfied".split()
+)
 _OWN_BYTES = 64 * 1024**2  # guardian and supervisor count as parts of the job
 
 
@@ -104,7 +111,7 @@ class SlurmEngine(Engine):
                 "launch_failed",
                 f"Slurm did not take the job: {error_text or f'sbatch ended with {status}'}; nothing was run",
                 retryable=any(word in error_text.lower() for word in _PASSING),
-                hint=refusal.hint(host, error_text),
+                hint=_hint(host, error_text),
             )
         fault_points.at("host_handed")
         known, queue = EngineState(name=NAME, job_id=engine_id), Queue.replace(record.queue, state="PENDING")
@@ -194,7 +201,11 @@ class SlurmEngine(Engine):
         return checks.run(caller, host)
 
     def advice(self, reason: str | None) -> str | None:
-        return refusal.waits_in_vain(reason)
+        if reason not in _NEVER:
+            return None
+        return (
+            "Slurm will not start it as it was submitted: kill it, and ask for what a partition gives (`sinfo` tells)."
+        )
 
 
 ENGINE = SlurmEngine()
@@ -244,6 +255,33 @@ def _sbatch(words: list[str], env: dict[str, str], locks: Locks) -> tuple[int, s
         return programs.bounded("sbatch", words, timeout_s=_SUBMIT_S, env=env, pass_fds=locks.fds)
     except OSError as error:
         raise from_os("starting sbatch", error, code="launch_failed", on="process") from error
+
+
+def _hint(host: Host, error: str) -> str:
+    """Return what to do about a job that sbatch refused with this error."""
+    if any(words in error for words in _TOO_MUCH) and (most := _most(host)):
+        return f"Ask for less in `resources`: one node gives at most {most} (`sinfo -N` shows each)."
+    return f"`outlive host check {host.name}` tells what is missing."
+
+
+def _most(host: Host) -> str | None:
+    """Return the most that a node of the cluster has, as members of `resources`."""
+    try:
+        status, printed, _ = programs.run("sinfo", host.settings.programs, "--noheader", "--Node", "--format=%c|%m|%G")
+        nodes = [line.split("|") for line in printed.splitlines() if line.count("|") == 2]
+        if status != 0 or not nodes:
+            return None
+        cpus, memory = (max(int(node[column].rstrip("+")) for node in nodes) for column in (0, 1))
+        gpus = max(_gpus(node[2]) for node in nodes)
+    except (OutliveError, ValueError):
+        return None
+    return f"cpus={cpus} memory={memory}M gpus={gpus}"
+
+
+def _gpus(text: str) -> int:
+    """Return how many GPUs are in a list of generic resources: gpu:a100:4(S:0-1),gpu:2,nic:1."""
+    counts = [one.partition("(")[0].split(":") for one in text.replace("),", ")|").replace(",gpu", "|gpu").split("|")]
+    return sum(int(words[-1]) for words in counts if words[0] == "gpu" and words[-1].isdigit())
 
 
 def _is_worth_asking(record: SlurmRecord, inspection: Inspection) -> bool:
@@ -314,7 +352,7 @@ def _recalled(job: JobDir, record: SlurmRecord) -> SlurmRecord:
     accounting, where there is one."""
     if record.engine.state != verdict.FORGOTTEN:
         return record
-    known = accounting.end_of(job.job_id, record)
+    known = snapshot.end_of(job.job_id, record)
     if known is None:
         return record
     after = SlurmRecord.replace(record, engine=known)

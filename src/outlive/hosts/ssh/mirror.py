@@ -21,11 +21,9 @@ from outlive.hosts.ssh import origin
 from outlive.hosts.ssh.connecting import wire, words
 from outlive.hosts.ssh.connecting.bundle import Bundle
 from outlive.hosts.ssh.connecting.connection import is_crowded, unreachable
-from outlive.hosts.ssh.connecting.reconnecting import Link
+from outlive.hosts.ssh.connecting.reconnecting import Link, Turns
 from outlive.hosts.ssh.connecting.relay import Relay
-from outlive.hosts.ssh.connecting.turns import Turns
-from outlive.hosts.ssh.far_events import FarEvents
-from outlive.hosts.ssh.local_copy import LocalCopy
+from outlive.hosts.ssh.local_copy import FarEvents, LocalCopy
 from outlive.hosts.ssh.record import AGENT, SshRecord
 from outlive.store import history, root
 from outlive.store.inspection import engine_record
