@@ -20,9 +20,8 @@ from outlive.core.records import CONTROL, READ, Definition
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
-from outlive.jobs import adoption, ending, lookup
+from outlive.jobs import adoption, ending, lookup, notices
 from outlive.jobs.context import Context
-from outlive.jobs.news import notices
 from outlive.jobs.permission import approval
 from outlive.jobs.permission.approval import Given
 from outlive.jobs.starting.answer import Asked
