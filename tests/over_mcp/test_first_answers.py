@@ -23,6 +23,7 @@ from mcp_types import version
 
 import outlive
 from outlive import config, verbs
+from outlive.mcp.introduction import TASKS
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.stdio import first_answers, serving, transport
 from outlive.mcp.stdio.first_answers import FirstAnswers
@@ -198,7 +199,7 @@ def test_the_declared_capabilities_are_what_the_sdk_derives_from_the_handlers(pr
     calls, built = serving.build(session)
     with contextlib.closing(calls):
         derived = Server.get_capabilities(
-            built, NotificationOptions(), {"claude/channel": {}}, dict(built.extensions), protocol_version=protocol
+            built, NotificationOptions(), {"claude/channel": {}}, {TASKS: {}}, protocol_version=protocol
         ).model_dump(mode="json", by_alias=True, exclude_none=True)
         for part in derived.values():
             part.update({"listChanged": False} if "listChanged" in part else {})

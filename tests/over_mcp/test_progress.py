@@ -159,8 +159,12 @@ def _messages(
         context.progress = how_far
         with anyio.fail_after(20):
             args: dict[str, object] = {} if how_far else {"job": ["x"]}
-            async with progress.reported(report, verbs.load(verb), context, args, Secrets("none", dict, lambda: None)):
+            async with anyio.create_task_group() as group:
+                about = (report, verbs.load(verb), context, args, Secrets("none", dict, lambda: None))
+                end = anyio.CancelScope()
+                group.start_soon(progress.report_until, end, *about)
                 await enough.wait()
+                end.cancel()
 
     anyio.run(run)
     return found[:count]

@@ -10,7 +10,9 @@ import pytest
 from mcp import Client, types
 
 from outlive import config
+from outlive.core.records import READ
 from outlive.errors import OutliveError
+from outlive.jobs.news import notices
 from outlive.mcp import server, threads
 from outlive.mcp.caller import Caller, client_of, on_stdio
 from outlive.mcp.tools.call import Calls
@@ -44,7 +46,7 @@ def test_a_stdio_client_with_the_name_of_a_token_has_other_jobs_and_other_notice
     forged = on_stdio("ci", {}, isolate=False)
     started = ask(calls, forged, EXEC, command=f"{GATE}; exit 3", background=True)
     theirs = started["job_id"]
-    sent = calls.known(forged, started)
+    sent = notices.known(calls.context(forged, READ, "this"), started)
     assert sent is not None
     sent(True)  # until then the call is under way, and its answer will tell
     (work / "go").touch()

@@ -295,7 +295,7 @@ def test_what_goes_on_after_its_call_says_its_error_in_the_log(capfd: pytest.Cap
     def broken() -> None:
         raise ValueError("broken")
 
-    anyio.run(threads.run_logged, broken)
+    anyio.run(threads.logged, threads.run, broken)
     assert "ValueError: broken" in capfd.readouterr().err
 
 

@@ -22,6 +22,10 @@ class Entries(ABC):
         self.parsed(text)
 
     @property
+    def _newline(self) -> str:
+        return "\r\n" if "\r\n" in self.text else "\n"
+
+    @property
     def value(self) -> dict[str, Any]:
         return self.parsed(self.text)
 

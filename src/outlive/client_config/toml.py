@@ -34,7 +34,7 @@ class Document(Entries):
             raise Unreadable(text, at, str(error).split(" (at ", 1)[0].lower()) from None
 
     def with_entry(self, path: Path, value: Any) -> str:
-        newline = "\r\n" if "\r\n" in self.text else "\n"
+        newline = self._newline
         gap = "" if not self.text else newline if self.text.endswith("\n") else newline * 2
         block = [f"[{'.'.join(map(_quoted, path))}]", *(f"{key} = {_literal(item)}" for key, item in value.items())]
         return self.text + gap + newline.join(block) + newline
@@ -49,12 +49,10 @@ class Document(Entries):
             inside = names == path[:-1] if names else inside
             if inside and line.strip() and line.lstrip()[0] != "#":
                 last = number
-        if last is None:
+        if last is None or not lines[last].endswith("\n"):
             return self.text
-        newline = "\r\n" if lines[last].endswith("\r\n") else "\n"
-        before = lines[last] if lines[last].endswith("\n") else lines[last] + newline
-        member = f"{_quoted(path[-1])} = {_literal(value)}"
-        return "".join([*lines[:last], before, member, newline, *lines[last + 1 :]])
+        lines.insert(last + 1, f"{_quoted(path[-1])} = {_literal(value)}{self._newline}")
+        return "".join(lines)
 
     def without_entry(self, path: Path) -> str:
         # With every table below it; comments behind its last line belong to the next table

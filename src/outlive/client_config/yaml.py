@@ -28,7 +28,7 @@ class Document(Entries):
 
     def with_entry(self, path: Path, value: object) -> str:
         # Before the first entry of its outer key, or with that key at the end of the text
-        newline = "\r\n" if "\r\n" in self.text else "\n"
+        newline = self._newline
         outer = _parsed(self.text).get(path[0])
         lines = self.text.splitlines(keepends=True)
         block = _written({path[1]: value}).splitlines()

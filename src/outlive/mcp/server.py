@@ -7,14 +7,14 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import partial
 
+import anyio
 from anyio.abc import TaskGroup
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
+from mcp.server.context import HandlerResult
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -28,27 +28,27 @@ from outlive.jobs.context import Context
 from outlive.jobs.permission import facts
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.apps import declaration as apps
+from outlive.mcp.apps.handlers import ViewRequests
 from outlive.mcp.caller import Caller, CallerOf, Request, client_of, on_stdio
+from outlive.mcp.http import delivery
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members, restored
-from outlive.mcp.masks.masker import Masker
 from outlive.mcp.masks.secrets import masked_answer
-from outlive.mcp.push import elicitation, progress, task_requests, tasks
+from outlive.mcp.push import elicitation, progress, task_requests
 from outlive.mcp.push import subscriptions as subscriptions_module
 from outlive.mcp.push.channel import Channel
 from outlive.mcp.push.resources import Resources
-from outlive.mcp.push.waits import OF_JOB, OF_WAIT, WAIT, Wait, Waits
+from outlive.mcp.push.tasks import Tasks
+from outlive.mcp.push.waits import OF_JOB, OF_WAIT, Wait
 from outlive.mcp.tools import listing
-from outlive.mcp.tools.call import Alongside, Around, Calls, Tools
+from outlive.mcp.tools.call import SPAWNING, Around, Calls
+from outlive.mcp.tools.call import Tools as OfferedTools
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.mcp.tools.text import answers as text
 from outlive.mcp.tools.text import sentences
 from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL, Verb
-
-if TYPE_CHECKING:
-    from outlive.mcp.apps.handlers import ViewRequests
 
 _LARGE_CHARS = 65_536  # of an answer that is rendered in a thread: it would keep all other calls waiting
 _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not affected."
@@ -63,23 +63,25 @@ class Handlers:
         config: Config,
         caller_of: CallerOf,
         channel: Channel | None,
+        tasks: Tasks,
+        results: Results,
         *,
-        answers: str | None,
         workdir_required: bool,
     ) -> None:
         self._calls = calls
-        self._answers = answers
+        self._results = results
         self._workdir_required = workdir_required
         self._caller_of = caller_of
         self._channel = channel
+        self._tasks = tasks
         self._config = config
         self._tools: dict[listing.Audience, list[types.Tool]] = {}
-        self.waits = Waits()
+        self.view = ViewRequests(calls)
 
     async def list_tools(self, ctx: Request, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         rights = self._caller_of(ctx).rights
         audience = listing.Audience(
-            output_schema=shown.has_output_schema(client_of(ctx), self._answers),
+            output_schema=shown.has_output_schema(client_of(ctx), self._results.answers),
             level=rights.level,
             limited=("sandbox",) if rights.sandbox is not None else (),
             view=shows_views(ctx),
@@ -89,15 +91,7 @@ class Handlers:
             self._tools[audience] = tool_list(self._calls.tools, self._config, audience)
         return types.ListToolsResult(tools=self._tools[audience])
 
-    @cached_property
-    def view(self) -> ViewRequests:
-        from outlive.mcp.apps.handlers import ViewRequests  # late: few clients show views
-
-        return ViewRequests(self._calls)
-
-    async def call_tool(
-        self, ctx: Request, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    async def call_tool(self, ctx: Request, params: types.CallToolRequestParams) -> HandlerResult:
         if params.name in apps.TOOLS and PROCESS in self._calls.tools.offers:
             return await self.view.call(params, self._caller_of(ctx))
         if params.name not in self._calls.tools.offers:
@@ -105,37 +99,26 @@ class Handlers:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
         caller = self._caller_of(ctx)
         answer = await self._answer_or_wait(ctx, params, caller)
-        if WAIT in answer:
-            return types.CallToolResult(content=[], structured_content=answer)
-        becomes_task = params.name == EXEC and task_requests.is_task(
+        if isinstance(answer, Wait):
+            return self._tasks.of_wait_begun(ctx, answer)
+        if params.name == EXEC and task_requests.is_task(
             ctx, params.arguments or {}, answer, exec_alone=self._calls.tools.exec_alone
-        )
-        if params.request_state is None and not becomes_task and answer.get("type") in ("run", "start", "restart"):
+        ):
+            # Its notices come with the next answer: this one is not shown
+            task, sent = self._tasks.of_answer(ctx, answer)
+            if task is not None:
+                self._note(ctx, sent)
+                return task
+        elif params.request_state is None and answer.get("type") in SPAWNING:
             question = self._question(ctx, caller, answer)
             if question is not None:
                 return question
-        # An answer that becomes a task is not shown: its notices come with the next answer
-        if becomes_task:
-            sent = self._calls.known(caller, answer)
-        else:
-            notices, sent = self._calls.notices(caller, answer)
-            answer |= {"notices": notices} if notices else {}
+        notices, sent = self._calls.notices(caller, answer)
+        answer |= {"notices": notices} if notices else {}
         if self._channel is not None:
             self._channel.answered(ctx, caller, answer)
         detail = self._calls.tools.detail(params.arguments or {})
-        client, process = client_of(ctx), PROCESS in self._calls.tools.offers
-        sent_as = (shown.answers_of if answer["ok"] else shown.error_of)(client, self._answers)
-        sent_as = shown.BOTH if becomes_task else sent_as  # what turns it into a task reads the object
-        made = partial(
-            _result,
-            answer,
-            detail=detail,
-            process=process,
-            sent_as=sent_as,
-            job_word=shown.job_word(client),
-            in_meta=shown.in_meta(client) or shows_views(ctx),
-            masker=self._calls.secrets.masker(answer),
-        )
+        made = partial(self._results.of, answer, client_of(ctx), detail=detail, view=shows_views(ctx))
         try:
             few = sum(len(value) for value in answer.values() if isinstance(value, str)) < _LARGE_CHARS
             result = made() if few else await threads.run(partial(in_turn, made), caller=caller.owner)
@@ -156,37 +139,50 @@ class Handlers:
         elif ctx.request is None and ctx.request_id is not None:
             self._calls.when_sent(ctx.request_id, sent)
         elif ctx.request is not None:
-            from outlive.mcp.http import delivery  # late: 0.5 MB, and stdio has no HTTP
-
             delivery.when_over(ctx.request.scope, ctx.request_id, sent)
 
     async def _answer_or_wait(
         self, ctx: Request, params: types.CallToolRequestParams, caller: Caller
-    ) -> dict[str, object]:
-        """Return the answer of a call, or {WAIT: id} if it goes on as a task."""
+    ) -> dict[str, object] | Wait:
+        """Return the answer of a call, or the call if it goes on as a task."""
         if params.request_state is not None and self._asks(ctx) is not None:
             return await self._gone_on(ctx, params, caller)
         if not task_requests.declared(ctx) or not self._calls.tools.waits(params.name, params.arguments or {}):
             return await self._answer(ctx, params, caller)
         kind, start_soon = OF_JOB if params.name == EXEC else OF_WAIT, ctx.lifespan_context.start_soon
-        wait = await self.waits.begun(caller, kind, start_soon, partial(self._answer, ctx, params, caller))
-        return wait.answer or {WAIT: wait.id}
+        wait = await self._tasks.waits.begun(caller, kind, start_soon, partial(self._answer, ctx, params, caller))
+        return wait.answer or wait
 
     async def _answer(
         self, ctx: Request, params: types.CallToolRequestParams, caller: Caller, wait: Wait | None = None
     ) -> dict[str, object]:
         """Return the answer of a call. `wait`: its client follows it as a task."""
+        start_soon, report = ctx.lifespan_context.start_soon, progress.reporter(ctx)
+        reporting = anyio.CancelScope()
+        starts: list[Context] = []
+
+        def begun(verb: Verb, call: Context, args: dict[str, object]) -> None:
+            if wait is not None:
+                wait.ctx = call
+                return
+            if verb.name in SPAWNING:
+                starts.append(call)
+            if report is not None:
+                start_soon(
+                    threads.logged, progress.report_until, reporting, report, verb, call, args, self._calls.secrets
+                )
+
         try:
             return await self._calls.run(
                 params.name,
                 restored(params.arguments or {}),
                 caller,
                 Around(
-                    alongside=self._alongside(ctx, caller) if wait is None else None,
+                    begun=begun,
                     cancelled=partial(self._is_cancelled, ctx) if wait is None else lambda: False,
-                    start_soon=ctx.lifespan_context.start_soon,
+                    start_soon=start_soon,
                     asks=self._asks(ctx),
-                    begun=None if wait is None else wait.begin,
+                    is_awaited=wait is None,
                 ),
                 handle=task_requests.declared(ctx),
             )
@@ -197,6 +193,10 @@ class Handlers:
         except Exception as error:  # noqa: BLE001 - the server outlives its own faults
             traceback.print_exc(file=sys.stderr)
             return envelope.failure(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
+        finally:
+            reporting.cancel()
+            if self._channel is not None and starts and starts[0].job_id is not None:
+                self._channel.begin(ctx, caller, starts[0].job_id)  # even if the client has cancelled the call
 
     def _asks(self, ctx: Request) -> Callable[[Context, Definition], bool] | None:
         """Return what asks the user of the client about a job; None if the client shows no forms."""
@@ -211,7 +211,7 @@ class Handlers:
             if not facts.fits_a_form(definition):
                 return False
             if not by_answer:
-                start_soon(elicitation.ask, ctx, call, definition)
+                start_soon(threads.logged, elicitation.ask, ctx, call, definition)
             return by_answer
 
         return asks
@@ -246,25 +246,8 @@ class Handlers:
             return not self._calls.is_stopping()  # its request was dropped, which is how it is done there
         return private_parts.is_cancelled(ctx)
 
-    def _alongside(self, ctx: Request, caller: Caller) -> Alongside | None:
-        """Return what notifies the client while a call runs, None if it wants no notifications."""
-        report = progress.reporter(ctx)
-        if report is None and self._channel is None:
-            return None
 
-        @asynccontextmanager
-        async def alongside(verb: Verb, call: Context, args: dict[str, object]) -> AsyncIterator[None]:
-            async with AsyncExitStack() as stack:
-                if self._channel is not None:
-                    stack.enter_context(self._channel.starting(ctx, caller, verb, call))
-                if report is not None:
-                    await stack.enter_async_context(progress.reported(report, verb, call, args, self._calls.secrets))
-                yield
-
-        return alongside
-
-
-def tool_list(tools: Tools, config: Config, audience: listing.Audience | None = None) -> list[types.Tool]:
+def tool_list(tools: OfferedTools, config: Config, audience: listing.Audience | None = None) -> list[types.Tool]:
     answer = listing.tools(tools.run, tools.process, tools.offers, config, audience)
     return [types.Tool.model_validate(tool) for tool in answer]
 
@@ -292,39 +275,43 @@ def shows_views(ctx: Request) -> bool:
     return capabilities is not None and apps.is_declared({"extensions": capabilities.extensions})
 
 
-def _result(
-    answer: Mapping[str, object],
-    *,
-    process: bool,
-    detail: str = BRIEF,
-    sent_as: str = shown.BOTH,
-    job_word: str | None = None,
-    in_meta: bool = False,
-    masker: Masker | None = None,
-) -> types.CallToolResult:
-    """Return a full answer as the result of a tool call. The text says the same in both sizes, unless it is all that is
-    sent: then the text of a full answer has its members too. `in_meta`: where the text is all, a program finds the
-    object in `_meta`. `masker` masks secrets."""
-    safe = masked_answer(encodable_members(answer), masker)
-    if not process and safe.get("hint"):
-        safe["hint"] = sentences.without_process(text_of(safe, "hint"))
-    sized = envelope.sized(safe, detail)
-    members = sized if sent_as == shown.TEXT and detail == FULL else None
-    try:
-        words = (
-            json.dumps(sized)
-            if sent_as == shown.JSON
-            else text.render(safe, process=process, members=members, job_word=job_word)
+class Results:
+    """Makes results of tool calls of full answers. `answers`: what they are sent as (shown.py); None leaves it to the name
+    of the client."""
+
+    def __init__(self, calls: Calls, answers: str | None) -> None:
+        self._calls = calls
+        self.answers = answers
+
+    def of(
+        self, answer: Mapping[str, object], client: str | None, *, detail: str = BRIEF, view: bool = False
+    ) -> types.CallToolResult:
+        """Return the result for the client of this name. The text says the same in both sizes, unless it is all that is
+        sent: then the text of a full answer has its members too, and a program finds the object in `_meta`. `view`: the
+        client shows views."""
+        process = PROCESS in self._calls.tools.offers
+        safe = masked_answer(encodable_members(answer), self._calls.secrets.masker(answer))
+        if not process and safe.get("hint"):
+            safe["hint"] = sentences.without_process(text_of(safe, "hint"))
+        sized = envelope.sized(safe, detail)
+        sent_as = (shown.answers_of if safe["ok"] else shown.error_of)(client, self.answers)
+        alone = sent_as == shown.TEXT
+        members, job_word = sized if alone and detail == FULL else None, shown.job_word(client)
+        try:
+            words = (
+                json.dumps(sized)
+                if sent_as == shown.JSON
+                else text.render(safe, process=process, members=members, job_word=job_word)
+            )
+        except Exception:  # noqa: BLE001 - the job may run: no fault in a sentence may hide that
+            traceback.print_exc(file=sys.stderr)
+            words = json.dumps(safe)
+        return types.CallToolResult(
+            content=[types.TextContent(text=words)],
+            structured_content=None if alone else sized,
+            is_error=not safe["ok"],
+            _meta={shown.ANSWER: sized} if alone and (view or shown.in_meta(client)) else None,
         )
-    except Exception:  # noqa: BLE001 - the job may run: no fault in a sentence may hide that
-        traceback.print_exc(file=sys.stderr)
-        words = json.dumps(safe)
-    return types.CallToolResult(
-        content=[types.TextContent(text=words)],
-        structured_content=None if sent_as == shown.TEXT else sized,
-        is_error=not safe["ok"],
-        _meta={shown.ANSWER: sized} if sent_as == shown.TEXT and in_meta else None,
-    )
 
 
 def of_client(env: Mapping[str, str], *, isolate: bool) -> CallerOf:
@@ -345,11 +332,11 @@ def build(
     """Return the server, ready to run over any transport. `caller_of` tells the caller of a request. `channel` adds
     `notifications/claude/channel`. `workdir_required`: each job has to say where it runs. `answers`: what answers are
     sent as (shown.py); None leaves it to the name of the client."""
-    told = Channel(calls) if channel else None
-    handlers = Handlers(calls, config, caller_of, told, answers=answers, workdir_required=workdir_required)
+    told, results = Channel(calls) if channel else None, Results(calls, answers)
+    subscriptions = subscriptions_module.Subscriptions(calls, caller_of)
+    tasks = Tasks(calls, results.of, caller_of, subscriptions.listen)
+    handlers = Handlers(calls, config, caller_of, told, tasks, results, workdir_required=workdir_required)
     resources = Resources(calls, caller_of, lambda: handlers.view.document() if calls.tools.process else None)
-    followers = subscriptions_module.Followers(calls)
-    subscriptions = subscriptions_module.Subscriptions(followers, caller_of)
     about = Introduction(calls.tools.offers, channel=channel, workdir_required=workdir_required)
     server = OutliveServer(
         about.server["name"],
@@ -363,24 +350,14 @@ def build(
         },
         lifespan=subscriptions_module.BackgroundTasks(),
         on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
         on_list_resources=resources.list,
         on_list_resource_templates=resources.templates,
         on_read_resource=resources.read,
         on_subscribe_resource=subscriptions.subscribe,
         on_unsubscribe_resource=subscriptions.unsubscribe,
-        on_subscriptions_listen=subscriptions_module.ListenRequests(followers, caller_of),
     )
     server.declared = about.capabilities
-
-    def result(answer: dict[str, object], client: str | None) -> types.CallToolResult:
-        return _result(
-            answer,
-            process=PROCESS in calls.tools.offers,
-            masker=calls.secrets.masker(answer),
-            sent_as=shown.answers_of(client, answers),
-            in_meta=shown.in_meta(client),
-        )
-
-    tasks.install(server, calls, handlers.waits, result=result, caller_of=caller_of)
+    # What may be answered with a task, which the arguments above do not know
+    server.add_request_handler("tools/call", types.CallToolRequestParams, handlers.call_tool)
+    tasks.install(server)
     return server

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -90,10 +90,13 @@ def from_thread(function: Callable[..., object]) -> Callable[..., None]:
     return call
 
 
-async def run_logged(work: Callable[[], None]) -> None:
-    """Run what goes on after its call was answered. An error is logged: no call is left to answer."""
+async def logged(work: Callable[..., Awaitable[object]], *args: object) -> None:
+    """Run what goes on beside calls or after them, as long as its client is there. An error is logged: no call is left
+    to answer."""
     try:
-        await run(work)
+        await work(*args)
+    except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+        return  # the client is gone
     except Exception:  # noqa: BLE001 - the server outlives its own faults
         traceback.print_exc(file=sys.stderr)
 

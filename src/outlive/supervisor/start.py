@@ -79,6 +79,8 @@ def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, 
         job.mark_spawning(State.replace(state, started_at=timestamp(), started_ns=time.monotonic_ns()))
         fault_points.at("start_marked")
         if not job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
+            if limited is not None:
+                limited.discard()
             return False
         state = _spawn(job, request, state, stdin, job_fds, limited)
         fault_points.at("start_recorded")

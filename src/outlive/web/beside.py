@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from outlive import limits
 from outlive.errors import OutliveError
 from outlive.mcp.caller import Caller
 from outlive.mcp.http.allowed_hosts import AllowedHosts
-from outlive.mcp.http.quotas import RateLimit
+from outlive.mcp.http.quotas import WrongTokens
 from outlive.mcp.tools.call import Calls
 from outlive.store.tokens import EVERYTHING, Token, Tokens
 from outlive.web import sealing, sessions
@@ -22,7 +19,6 @@ from outlive.web.gate import unknown
 from outlive.web.sessions import Session, Sessions
 
 PATH = "/ui"
-_PEERS = 1_000  # addresses with wrong tokens that are remembered
 
 
 class Beside:
@@ -34,7 +30,7 @@ class Beside:
         self._tokens = tokens
         self._hosts = hosts
         self._page: Page | None = None
-        self._peers: OrderedDict[str, RateLimit] = OrderedDict()
+        self._wrong = WrongTokens()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         root_path = scope.get("root_path", "")
@@ -64,17 +60,13 @@ class Beside:
     def _login(self, request: Request, name: str, page: bytes, sealed: bytes) -> bytes | Response:
         """Open a session for a token, or return a refusal. The page names the token by what its
         hash is called, and seals the token itself with the hash: a program that took this server's
-        place learns neither. The rate limit makes guessing slow."""
+        place learns neither."""
         for one in self._tokens.all():
             if not one.expired and sealing.id_of(bytes.fromhex(one.hash)) == name:
                 if sessions.token_in(sealed, one.hash, page):
                     return self._sessions.use_token(one.hash, page)
         peer = request.client.host if request.client else ""
-        bucket = self._peers.setdefault(peer, RateLimit(limits.HTTP_REFUSALS))
-        self._peers.move_to_end(peer)
-        if len(self._peers) > _PEERS:
-            self._peers.popitem(last=False)
-        wait_s = bucket.take()
+        wait_s = self._wrong.take(peer)
         if wait_s:
             return PlainTextResponse("Too many wrong tokens.", 429, {"retry-after": str(max(1, round(wait_s)))})
         return unknown("this is not a token of this server", "`outlive token add NAME` makes one.")

@@ -48,6 +48,22 @@ class RateLimit:
         return 0
 
 
+class WrongTokens:
+    """The rate limit of requests without a valid token, for each address that they come from: it makes guessing
+    slow."""
+
+    def __init__(self) -> None:
+        self._peers: OrderedDict[str, RateLimit] = OrderedDict()
+
+    def take(self, peer: str) -> float:
+        """Count a request, as `RateLimit.take` does."""
+        limit = self._peers.setdefault(peer, RateLimit(limits.HTTP_REFUSALS))
+        self._peers.move_to_end(peer)
+        if len(self._peers) > _PEERS:
+            self._peers.popitem(last=False)
+        return limit.take()
+
+
 class TokenQuotas:
     """ASGI application behind the token check: it refuses requests without a valid token, and bounds the others."""
 
@@ -55,7 +71,7 @@ class TokenQuotas:
         self._app = app
         self._tokens = tokens
         self._log = log
-        self._peers: OrderedDict[str, RateLimit] = OrderedDict()
+        self._wrong = WrongTokens()
         self._rates: dict[str, RateLimit] = {}
         self._open: Counter[str] = Counter()
 
@@ -77,14 +93,9 @@ class TokenQuotas:
                 await self._served(token, scope, receive, send)
 
     def _refuse_unauthenticated(self, scope: Scope) -> Response:
-        """Return the answer to a request without a valid token. The rate limit makes guessing slow; the text tells a
-        person with a new client what it must send."""
+        """Return the answer to a request without a valid token. It tells a person with a new client what to send."""
         peer = scope["client"][0] if scope.get("client") else ""
-        bucket = self._peers.setdefault(peer, RateLimit(limits.HTTP_REFUSALS))
-        self._peers.move_to_end(peer)
-        if len(self._peers) > _PEERS:
-            self._peers.popitem(last=False)
-        room_s = bucket.take()
+        room_s = self._wrong.take(peer)
         if room_s:  # without a line: strangers could fill the log
             return refused(429, "Too many requests without a valid token.", retry_s=room_s)
         given = next((value for name, value in scope["headers"] if name == b"authorization"), None)

@@ -7,10 +7,7 @@ next call tells the same.
 
 from __future__ import annotations
 
-import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, suppress
 
 import anyio
 from mcp import types
@@ -22,18 +19,17 @@ from outlive.core.members import entries_of, text_of
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
 from outlive.jobs import known_to_session, lookup, ownership
-from outlive.jobs.context import Context
+from outlive.mcp import threads
 from outlive.mcp.caller import Caller, Request
 from outlive.mcp.introduction import CHANNEL
 from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.push import follow
-from outlive.mcp.tools.call import SPAWNING, Calls
+from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.text import sentences
 from outlive.render import ends
 from outlive.store import history
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import Verb
 
 Answer = dict[str, object]
 
@@ -60,19 +56,10 @@ class Channel:
         self._calls = calls
         self._followed: dict[tuple[Caller, str], _Followed] = {}
 
-    @contextmanager
-    def starting(self, ctx: Request, caller: Caller, verb: Verb, call: Context) -> Iterator[None]:
-        """Follow what the action in the block starts, even if the client cancels the call."""
-        try:
-            yield
-        finally:
-            if verb.name in SPAWNING and call.job_id is not None:
-                self._begin(ctx, caller, call.job_id)
-
     def answered(self, ctx: Request, caller: Caller, answer: Answer) -> None:
         """Take note of an answer: an end that it tells needs no message."""
         if answer.get("deduplicated") and answer.get("state") not in FINISHED:
-            self._begin(ctx, caller, text_of(answer, "job_id"))
+            self.begin(ctx, caller, text_of(answer, "job_id"))
         for job in (answer, *entries_of(answer, "jobs"), *entries_of(answer, "notices")):
             followed = self._followed.get((caller, str(job.get("job_id"))))
             if followed is None:
@@ -82,19 +69,15 @@ class Channel:
             elif job is answer and answer["type"] == "kill":
                 followed.signalled = True
 
-    def _begin(self, ctx: Request, caller: Caller, job_id: str) -> None:
+    def begin(self, ctx: Request, caller: Caller, job_id: str) -> None:
         if (caller, job_id) not in self._followed:
             followed = self._followed[caller, job_id] = _Followed(ctx.session)
-            ctx.lifespan_context.start_soon(self._follow, caller, job_id, followed)
+            ctx.lifespan_context.start_soon(threads.logged, self._follow, caller, job_id, followed)
 
     async def _follow(self, caller: Caller, job_id: str, followed: _Followed) -> None:
         try:
-            with followed.scope:
+            with followed.scope, suppress(OutliveError):  # the job is gone already
                 await self._until_its_end(caller, job_id, followed)
-        except (OutliveError, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return  # the job is gone already, or the client is
-        except Exception:  # noqa: BLE001 - no message is worth the server
-            traceback.print_exc(file=sys.stderr)
         finally:
             self._followed.pop((caller, job_id), None)
 

@@ -9,9 +9,8 @@ terminal is asked at the same time, and the first answer counts (jobs/permission
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
-import traceback
+from contextlib import suppress
 from functools import cache
 
 import anyio
@@ -160,23 +159,18 @@ async def _ask(ctx: Request, call: Context, definition: Definition, job: JobDir)
         return
     # What belongs to a request ends with it; over HTTP a request of ours needs the stream of one
     related = None if ctx.request is None else ctx.request_id
-    try:
+    gone = (anyio.ClosedResourceError, anyio.BrokenResourceError)
+    with suppress(OutliveError, MCPError, NoBackChannelError, *gone):  # or it cannot be asked now
         given = answer_of(await ctx.session.elicit_form(form.message, form.requested_schema, related))
         if given is not None:
             asking.take(call, job, *given, by=by(call.owner))
-    except (OutliveError, MCPError, NoBackChannelError, anyio.ClosedResourceError, anyio.BrokenResourceError):
-        return  # the client is gone, or cannot be asked now
-    except Exception:  # noqa: BLE001 - the server outlives its own faults
-        traceback.print_exc(file=sys.stderr)
 
 
 async def _until_answered(job: JobDir, scope: anyio.CancelScope) -> None:
     """Take the form back when another answer was first."""
-    try:
+    with suppress(OSError):  # removed between the two
         while job.is_in_place() and approval.read(job) is None:
             await anyio.sleep(_LOOK_S)
-    except OSError:  # removed between the two
-        pass
     scope.cancel()
 
 

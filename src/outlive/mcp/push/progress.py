@@ -4,8 +4,7 @@ how far a call is that works on many jobs."""
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 
@@ -36,40 +35,22 @@ def reporter(ctx: Request) -> Report | None:
     return ctx.session.report_progress if wanted else None
 
 
-@asynccontextmanager
-async def reported(
-    report: Report, verb: Verb, ctx: Context, args: Mapping[str, object], secrets: Secrets
-) -> AsyncIterator[None]:
-    """Report while the action in the block runs, and never after it."""
-    failure: Exception | None = None
-    async with anyio.create_task_group() as group:
-        group.start_soon(_report, report, verb, ctx, args, secrets)
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - raised below: a task group would wrap it
-            failure = error
-        group.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-
-
-async def _report(report: Report, verb: Verb, ctx: Context, args: Mapping[str, object], secrets: Secrets) -> None:
+async def report_until(
+    end: anyio.CancelScope, report: Report, verb: Verb, ctx: Context, args: Mapping[str, object], secrets: Secrets
+) -> None:
+    """Report on a call until `end` is cancelled, and never after it."""
     began = time.monotonic()
     total = total_s(verb, args)
     reported, reported_at = "", began
-    while True:
-        await anyio.sleep(limits.PROGRESS_EVERY_S)
-        now = time.monotonic()
-        message = message_of(ctx, args, secrets) if verb.name in SPAWNING or "job" in args else _how_far(ctx)
-        if not message:  # it does not say how far it is
-            continue
-        if message == reported and now - reported_at < limits.PROGRESS_HEARTBEAT_S:
-            continue
-        reported, reported_at = message, now
-        try:
-            await report(round(now - began, 3), total, message)
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return  # the client went away
+    with end:
+        while True:
+            await anyio.sleep(limits.PROGRESS_EVERY_S)
+            now = time.monotonic()
+            message = message_of(ctx, args, secrets) if verb.name in SPAWNING or "job" in args else _how_far(ctx)
+            # An empty one: it does not say how far it is
+            if message and (message != reported or now - reported_at >= limits.PROGRESS_HEARTBEAT_S):
+                reported, reported_at = message, now
+                await report(round(now - began, 3), total, message)
 
 
 def _how_far(ctx: Context) -> str:

@@ -6,22 +6,22 @@ An update says only that the resource should be read again.
 
 from __future__ import annotations
 
-import sys
-import traceback
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 
 import anyio
 from anyio.abc import TaskGroup
 from mcp import MCPError, types
 from mcp.server.connection import Connection
 from mcp.server.lowlevel import Server
-from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
+from outlive.mcp import threads
 from outlive.mcp.caller import Caller, CallerOf, Request
 from outlive.mcp.private_parts import connection_of
 from outlive.mcp.push import follow
@@ -56,76 +56,87 @@ class BackgroundTasks:
                 group.cancel_scope.cancel()
 
 
-class _Follower:
-    """The follower of one URI, for `holders` subscriptions."""
+class Subscriptions:
+    """`resources/subscribe` and `resources/unsubscribe`, whose subscriptions end with their connection, and
+    `subscriptions/listen`, whose end with their stream. Each subscription follows its resource by itself."""
 
-    def __init__(self) -> None:
-        self.holders = 0
-        self.scope: anyio.CancelScope | None = None  # None while nothing is followed
-
-
-class Followers:
-    """Follows each resource once for all its subscriptions, and publishes the changes on a bus. Each wall has a bus of
-    its own: the same short URI may name different jobs on its two sides."""
-
-    def __init__(self, calls: Calls) -> None:
-        self._buses: dict[str | None, InMemorySubscriptionBus] = {}
+    def __init__(self, calls: Calls, caller_of: CallerOf) -> None:
         self._calls = calls
-        self._held: dict[tuple[str | None, str], _Follower] = {}
+        self._caller_of = caller_of
+        self._followed: Counter[str | None] = Counter()  # by wall: each side has a share of its own
+        self._ends: dict[Connection, dict[str, Callable[[], None]]] = {}  # what ends each subscription, by URI
 
-    def bus(self, caller: Caller) -> InMemorySubscriptionBus:
-        return self._buses.setdefault(caller.wall, InMemorySubscriptionBus())
+    async def subscribe(self, ctx: Request, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        connection = connection_of(ctx)
+        if params.uri not in self._ends.get(connection, {}):
+            end = self._begin(ctx, params.uri, partial(ctx.session.send_resource_updated, params.uri))
+            if connection not in self._ends:
+                self._ends[connection] = {}
+                connection.exit_stack.callback(self._forget, connection)
+            self._ends[connection][params.uri] = end
+        return types.EmptyResult()
 
-    def hold(self, group: TaskGroup, uri: str, caller: Caller) -> None:
-        """Follow a resource until it was released as often as held. A job that is over gets one update, and is not
-        followed. Errors: MCPError if the URI names no resource or no job, or if too many resources are followed."""
-        ctx = self._calls.observer(caller)
-        with refusing(uri), lookup.open_by_id(ctx, place_of(uri).job) as job:
-            inspection = adoption.inspect_and_adopt(ctx, job)
-        followed = sum(wall == caller.wall for wall, _ in self._held)  # a share for each side of a wall
-        if (caller.wall, uri) not in self._held and followed >= limits.FOLLOWED_RESOURCES:
-            raise MCPError(types.INTERNAL_ERROR, f"{limits.FOLLOWED_RESOURCES} resources are followed already")
-        follower = self._held.setdefault((caller.wall, uri), _Follower())
-        follower.holders += 1
-        if inspection.state.finished and not inspection.supervised:
-            group.start_soon(self.bus(caller).publish, ResourceUpdated(uri))
-        elif follower.scope is None:
-            follower.scope = anyio.CancelScope()
-            group.start_soon(self._follow, uri, caller, follower, follower.scope)
+    async def unsubscribe(self, ctx: Request, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        end = self._ends.get(connection_of(ctx), {}).pop(params.uri, None)
+        if end is not None:
+            end()
+        return types.EmptyResult()
 
-    def release(self, uri: str, caller: Caller) -> None:
-        follower = self._held[caller.wall, uri]
-        follower.holders -= 1
-        if not follower.holders:
-            del self._held[caller.wall, uri]
-            if follower.scope is not None:
-                follower.scope.cancel()
+    def _forget(self, connection: Connection) -> None:
+        for end in self._ends.pop(connection).values():
+            end()
 
-    async def _follow(self, uri: str, caller: Caller, follower: _Follower, scope: anyio.CancelScope) -> None:
+    async def listen(
+        self, ctx: Request, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Follow what a stream asks for as long as it is open. The acknowledgement names only what will be told: no
+        lists, which we do not follow, and no job that does not exist."""
+        bus = InMemorySubscriptionBus()
+        ends: dict[str, Callable[[], None]] = {}
         try:
-            with scope:
-                await self._publish_changes(uri, caller)
-        except OutliveError:  # it was removed before this task ran
-            await self.bus(caller).publish(ResourceUpdated(uri))
-        except Exception:  # noqa: BLE001 - no subscription may end the server
-            traceback.print_exc(file=sys.stderr)
+            for uri in dict.fromkeys(params.notifications.resource_subscriptions or ()):
+                try:
+                    ends[uri] = self._begin(ctx, uri, partial(bus.publish, ResourceUpdated(uri)))
+                except MCPError as error:
+                    if error.error.code != types.INVALID_PARAMS:
+                        raise
+            honest = types.SubscriptionFilter(resource_subscriptions=list(ends))
+            return await ListenHandler(bus)(ctx, params.model_copy(update={"notifications": honest}))
         finally:
-            if follower.scope is scope:
-                follower.scope = None
+            for end in ends.values():
+                end()
 
-    async def _publish_changes(self, uri: str, caller: Caller) -> None:
+    def _begin(self, ctx: Request, uri: str, tell: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+        """Follow a resource until what is returned is called. Errors: MCPError if the URI names no resource or no job,
+        or if too many resources are followed."""
+        caller = self._caller_of(ctx)
         place = place_of(uri)
+        if self._followed[caller.wall] >= limits.FOLLOWED_RESOURCES:
+            raise MCPError(types.INTERNAL_ERROR, f"{limits.FOLLOWED_RESOURCES} resources are followed already")
+        with refusing(uri):
+            job = lookup.open_by_id(self._calls.observer(caller), place.job)
+        self._followed[caller.wall] += 1
+        scope = anyio.CancelScope()
+        ctx.lifespan_context.start_soon(threads.logged, self._follow, job, place.part, caller, tell, scope)
+
+        def end() -> None:
+            scope.cancel()
+            self._followed[caller.wall] -= 1
+
+        return end
+
+    async def _follow(
+        self, job: JobDir, part: str, caller: Caller, tell: Callable[[], Awaitable[None]], scope: anyio.CancelScope
+    ) -> None:
         known: object = None
-        with lookup.open_by_id(self._calls.observer(caller), place.job) as job:
-            async with aclosing(
-                follow.changes(job, output=place.part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
-            ) as changes:
+        with scope, job:
+            changes = follow.changes(job, output=part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
+            async with aclosing(changes):
                 async for _ in changes:
-                    now, over = self._inspect(job, place.part, caller)
-                    # A client reads the resource when it subscribes; but the job may have ended
-                    # since then
+                    now, over = self._inspect(job, part, caller)
+                    # A client reads the resource when it subscribes; but the job may have ended since then
                     if over if known is None else now != known:
-                        await self.bus(caller).publish(ResourceUpdated(uri))
+                        await tell()
                     known = now
 
     def _inspect(self, job: JobDir, part: str, caller: Caller) -> tuple[object, bool]:
@@ -143,103 +154,3 @@ class Followers:
             return (state.to_dict(), inspection.definition.to_dict(), inspection.supervised), state.finished
         except (OSError, OutliveError):  # removed or damaged meanwhile
             return "unreadable", True
-
-
-class ListenRequests:
-    """`subscriptions/listen`: follows what a stream asks for as long as the stream is open. The acknowledgement names
-    only what will be told: no lists, which we do not follow, and no job that does not exist."""
-
-    def __init__(self, followers: Followers, caller_of: CallerOf) -> None:
-        self._followers = followers
-        self._caller_of = caller_of
-        self._handlers: dict[str | None, ListenHandler] = {}  # by wall
-
-    async def __call__(
-        self, ctx: Request, params: types.SubscriptionsListenRequestParams
-    ) -> types.SubscriptionsListenResult:
-        caller = self._caller_of(ctx)
-        held: list[str] = []
-        try:
-            for uri in dict.fromkeys(params.notifications.resource_subscriptions or ()):
-                try:
-                    self._followers.hold(ctx.lifespan_context, uri, caller)
-                except MCPError as error:
-                    if error.error.code != types.INVALID_PARAMS:
-                        raise
-                else:
-                    held.append(uri)
-            honest = types.SubscriptionFilter(resource_subscriptions=held)
-            if caller.wall not in self._handlers:
-                bus = self._followers.bus(caller)
-                self._handlers[caller.wall] = ListenHandler(bus, max_subscriptions=limits.FOLLOWED_RESOURCES)
-            return await self._handlers[caller.wall](ctx, params.model_copy(update={"notifications": honest}))
-        finally:
-            for uri in held:
-                self._followers.release(uri, caller)
-
-
-class _Subscription:
-    """One resource and one client of the handshake era. One update that waits to be sent stands for all that came
-    meanwhile."""
-
-    def __init__(self, followers: Followers, caller: Caller, session: ServerSession, uri: str) -> None:
-        self._followers = followers
-        self._caller = caller
-        self._session = session
-        self._uri = uri
-        self._scope = anyio.CancelScope()
-        self._changed = anyio.Event()
-        self._leave = followers.bus(caller).subscribe(
-            self._take
-        )  # at once: the first update may come before `run` does
-
-    def _take(self, event: object) -> None:
-        if event == ResourceUpdated(self._uri):
-            self._changed.set()
-
-    async def run(self) -> None:
-        try:
-            with self._scope:
-                while True:
-                    await self._changed.wait()
-                    self._changed = anyio.Event()
-                    await self._session.send_resource_updated(self._uri)
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return  # the client went away
-
-    def end(self) -> None:
-        self._scope.cancel()
-        self._leave()
-        self._followers.release(self._uri, self._caller)
-
-
-class Subscriptions:
-    """`resources/subscribe` and `resources/unsubscribe`. A subscription ends with its connection."""
-
-    def __init__(self, followers: Followers, caller_of: CallerOf) -> None:
-        self._followers = followers
-        self._caller_of = caller_of
-        self._of: dict[Connection, dict[str, _Subscription]] = {}
-
-    async def subscribe(self, ctx: Request, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        connection = connection_of(ctx)
-        if params.uri not in self._of.get(connection, {}):
-            caller = self._caller_of(ctx)
-            self._followers.hold(ctx.lifespan_context, params.uri, caller)
-            if connection not in self._of:
-                self._of[connection] = {}
-                connection.exit_stack.callback(self._forget, connection)
-            subscription = _Subscription(self._followers, caller, ctx.session, params.uri)
-            self._of[connection][params.uri] = subscription
-            ctx.lifespan_context.start_soon(subscription.run)
-        return types.EmptyResult()
-
-    async def unsubscribe(self, ctx: Request, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        subscription = self._of.get(connection_of(ctx), {}).pop(params.uri, None)
-        if subscription is not None:
-            subscription.end()
-        return types.EmptyResult()
-
-    def _forget(self, connection: Connection) -> None:
-        for subscription in self._of.pop(connection, {}).values():
-            subscription.end()

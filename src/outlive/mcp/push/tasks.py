@@ -22,8 +22,8 @@ an isolation wall is between the caller and the job. `task_view` says what a tas
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -32,37 +32,34 @@ from weakref import WeakValueDictionary
 import anyio
 from anyio.abc import TaskGroup
 from mcp import MCPError, types
-from mcp.server.context import CallNext, HandlerResult
-from mcp.server.extension import Extension, MethodBinding, compose_tool_call_handler
+from mcp.server.context import HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.server.session import ServerSession
-from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY, InMemorySubscriptionBus, ListenHandler
+from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from outlive import limits
 from outlive.answers.permission import is_pending
 from outlive.core.ids import is_id
-from outlive.core.members import object_of
+from outlive.core.members import object_of, text_of
 from outlive.core.records import CONTROL, READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import stdin
+from outlive.jobs.news import notices
 from outlive.mcp import threads
 from outlive.mcp.caller import CallerOf, Request, client_of
-from outlive.mcp.introduction import TASKS
 from outlive.mcp.push import elicitation, follow
-from outlive.mcp.push.task_requests import can_ask, check, is_task, require, wakes
+from outlive.mcp.push.task_requests import can_ask, check, require, wakes
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, is_unapproved, questions
-from outlive.mcp.push.waits import WAIT, Wait, Waits, is_wait, job_of
+from outlive.mcp.push.waits import Wait, Waits, is_wait, job_of
 from outlive.mcp.tools.call import Calls
-from outlive.mcp.tools.offer import EXEC
 from outlive.store.inbox import FOLLOWED
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
 Listen = Callable[[Request, types.SubscriptionsListenRequestParams], Awaitable[HandlerResult]]
 
-LISTEN = "subscriptions/listen"
 NOTIFICATION = "notifications/tasks"
 _FOLLOW_EVERY_S = 0.25
 
@@ -79,96 +76,64 @@ class UpdateParams(TaskParams):
     input_responses: dict[str, object]
 
 
-def install(
-    server: Server[TaskGroup],
-    calls: Calls,
-    waits: Waits,
-    *,
-    result: Callable[[dict[str, object], str | None], types.CallToolResult],
-    caller_of: CallerOf,
-) -> None:
-    """Add the extension to a server.
-
-    This comes last, since it wraps the handlers of tools/call and subscriptions/listen. `result`
-    makes a tool's result of an envelope for the client of this name.
-    """
-    tasks = Tasks(calls, waits, result, caller_of)
-    server.extensions[TASKS] = tasks.settings()
-    for binding in tasks.methods():
-        server.add_request_handler(binding.method, binding.params_type, binding.handler)
-    called = server.get_request_handler("tools/call")
-    if called is not None:
-        server.add_request_handler("tools/call", called.params_type, compose_tool_call_handler([tasks], called.handler))
-    listened = server.get_request_handler(LISTEN)
-    others = ListenHandler(InMemorySubscriptionBus()) if listened is None else listened.handler
-    server.add_request_handler(LISTEN, types.SubscriptionsListenRequestParams, tasks.listening(others))
-
-
-class Tasks(Extension):
-    """The extension as the SDK takes it."""
-
-    identifier = TASKS
+class Tasks:
+    """The handlers of the extension. `result` makes a tool's result of an envelope, for the client of this name; `others`
+    serves what a stream asks for besides tasks."""
 
     def __init__(
         self,
         calls: Calls,
-        waits: Waits,
         result: Callable[[dict[str, object], str | None], types.CallToolResult],
         caller_of: CallerOf,
+        others: Listen,
     ) -> None:
         self._calls = calls
-        self._waits = waits
         self._caller_of = caller_of
         self._result = result
+        self._others = others
+        self.waits = Waits()
         self._answering: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()  # by task, while it is answered
+
+    def install(self, server: Server[TaskGroup]) -> None:
+        server.add_request_handler("tasks/get", TaskParams, self.get)
+        server.add_request_handler("tasks/update", UpdateParams, self.update)
+        server.add_request_handler("tasks/cancel", TaskParams, self.cancel)
+        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self.listen)
 
     @cached_property
     def _view(self) -> TaskView:
         return TaskView(self._result, self._calls.tools.shown_by_default(), self._calls.secrets)
 
-    def methods(self) -> Sequence[MethodBinding]:
-        return (
-            MethodBinding("tasks/get", TaskParams, self.get),
-            MethodBinding("tasks/update", UpdateParams, self.update),
-            MethodBinding("tasks/cancel", TaskParams, self.cancel),
-        )
-
     # --- a task instead of a result ---
 
-    async def intercept_tool_call(
-        self, params: types.CallToolRequestParams, ctx: Request, call_next: CallNext
-    ) -> HandlerResult:
-        answer = await call_next(ctx)
-        started = answer.structured_content if isinstance(answer, types.CallToolResult) else None
-        if isinstance(started, dict) and WAIT in started:
-            begun = self._waits.get(started[WAIT], self._caller_of(ctx))
-            assert begun is not None
-            return {"resultType": "task", **self._of_wait(ctx, begun)}
-        alone = self._calls.tools.exec_alone
-        if params.name != EXEC or not isinstance(started, dict):
-            return answer
-        if not is_task(ctx, params.arguments or {}, started, exec_alone=alone):
-            return answer
-        task = self._of(self._context(ctx), started["job_id"], ctx)
+    def of_wait_begun(self, ctx: Request, wait: Wait) -> HandlerResult:
+        return {"resultType": "task", **self._of_wait(ctx, wait)}
+
+    def of_answer(self, ctx: Request, answer: dict[str, object]) -> tuple[HandlerResult, Callable[[bool], None] | None]:
+        """Return the task of the job that a call made (`is_task`), and what is to be called with whether it was sent. None
+        if the job asks for what no task can ask of this client."""
+        about, job_id = self._context(ctx), text_of(answer, "job_id")
+        task = self._of(about, job_id, ctx)
         if "result" in task:  # it has ended since
-            return object_of(task, "result")
-        asks = started.get("waiting_for_input") or is_pending(started)
-        if not alone and asks and "inputRequests" not in task:
-            return answer
-        return {"resultType": "task", **{key: value for key, value in task.items() if key not in OF_ITS_STATUS}}
+            return object_of(task, "result"), notices.known(about, answer)
+        asks = answer.get("waiting_for_input") or is_pending(answer)
+        if asks and "inputRequests" not in task and not self._calls.tools.exec_alone:
+            return None, None
+        shown = {key: value for key, value in task.items() if key not in OF_ITS_STATUS}
+        return {"resultType": "task", **shown}, notices.known(about, answer)
 
     # --- methods ---
 
     async def get(self, ctx: Request, params: TaskParams) -> HandlerResult:
         check(ctx, params.task_id)
-        wait = self._waits.get(params.task_id, self._caller_of(ctx))
+        wait = self.waits.get(params.task_id, self._caller_of(ctx))
         return self._of(self._context(ctx), params.task_id, ctx) if wait is None else self._of_wait(ctx, wait)
 
     async def cancel(self, ctx: Request, params: TaskParams) -> HandlerResult:
         """Kill the job in the caller's name, but for a call of `wait`, which is ended alone. The answer does not wait
         for the end."""
         check(ctx, params.task_id)
-        wait = self._waits.get(params.task_id, self._caller_of(ctx))
+        wait = self.waits.get(params.task_id, self._caller_of(ctx))
         if wait is not None:
             wait.cancel()
         if is_wait(params.task_id):
@@ -212,41 +177,34 @@ class Tasks(Extension):
 
     # --- notifications ---
 
-    def listening(self, others: Listen) -> Listen:
-        """Return the handler of subscriptions/listen. `others` serves all but tasks, on the same stream."""
+    async def listen(self, ctx: Request, params: types.SubscriptionsListenRequestParams) -> HandlerResult:
+        wanted = _task_ids(params)
+        if not wanted:
+            return await self._others(ctx, params)
+        require(ctx)
+        about = self._context(ctx)
+        about.client = None  # being told of a result is not reading it: no read position moves
+        async with AsyncExitStack() as stack:
+            jobs, waits = {}, {}
+            for task_id in wanted[: limits.TASKS_FOLLOWED]:
+                wait = self.waits.get(task_id, self._caller_of(ctx))
+                if wait is not None:
+                    waits[task_id] = wait
+                    continue
+                with suppress(MCPError):  # unknown: the acknowledgement leaves it out
+                    jobs[task_id] = stack.enter_context(_opened(about, task_id))
+            group = await stack.enter_async_context(anyio.create_task_group())
 
-        async def listen(ctx: Request, params: types.SubscriptionsListenRequestParams) -> HandlerResult:
-            wanted = _task_ids(params)
-            if not wanted:
-                return await others(ctx, params)
-            require(ctx)
-            about = self._context(ctx)
-            about.client = None  # being told of a result is not reading it: no read position moves
-            async with AsyncExitStack() as stack:
-                jobs, waits = {}, {}
-                for task_id in wanted[: limits.TASKS_FOLLOWED]:
-                    wait = self._waits.get(task_id, self._caller_of(ctx))
-                    if wait is not None:
-                        waits[task_id] = wait
-                        continue
-                    try:
-                        jobs[task_id] = stack.enter_context(_opened(about, task_id))
-                    except MCPError:  # unknown: the acknowledgement leaves it out
-                        continue
-                group = await stack.enter_async_context(anyio.create_task_group())
+            def acknowledged() -> None:
+                for job in jobs.values():
+                    group.start_soon(self._follow, ctx, about, job)
+                for wait in waits.values():
+                    group.start_soon(self._follow_wait, ctx, wait)
 
-                def acknowledged() -> None:
-                    for job in jobs.values():
-                        group.start_soon(self._follow, ctx, about, job)
-                    for wait in waits.values():
-                        group.start_soon(self._follow_wait, ctx, wait)
-
-                session: Any = _Acknowledging(ctx.session, [*jobs, *waits], acknowledged)
-                result = await others(replace(ctx, session=session), params)
-                group.cancel_scope.cancel()
-            return result
-
-        return listen
+            session: Any = _Acknowledging(ctx.session, [*jobs, *waits], acknowledged)
+            result = await self._others(replace(ctx, session=session), params)
+            group.cancel_scope.cancel()
+        return result
 
     async def _follow_wait(self, ctx: Request, wait: Wait) -> None:
         await wait.over.wait()
@@ -279,7 +237,7 @@ class Tasks(Extension):
             return task
         result = self._result(wait.answer, client_of(ctx)).model_dump(by_alias=True, mode="json", exclude_none=True)
         if "job_id" in wait.answer:
-            self._calls.mark_told(self._context(ctx), wait.answer)
+            _mark_told(self._context(ctx), wait.answer)
         return {**task, "statusMessage": result["content"][0]["text"].partition("\n")[0], "result": result}
 
     def _context(self, ctx: Request, right: str = READ) -> Context:
@@ -301,7 +259,7 @@ class Tasks(Extension):
             if not job.is_in_place():  # removed during this look, which may have seen half of it
                 raise _unknown(task_id)
             if task["status"] in OVER:
-                self._calls.mark_told(about, {"job_id": job.job_id, "state": "exited"})
+                _mark_told(about, {"job_id": job.job_id, "state": "exited"})
             else:
                 self._left_to_task(about, job.job_id, ctx)
             return {**task, "taskId": task_id}
@@ -344,6 +302,13 @@ class _Acknowledging:
         changed = notification.model_copy(update={"params": params})
         await self._session.send_notification(changed, related_request_id=related_request_id)
         self._then()
+
+
+def _mark_told(about: Context, answered: dict[str, object]) -> None:
+    """Note that the client of `about` knows this of a job, so that no notice tells it again."""
+    then = notices.known(about, answered)
+    if then is not None:
+        then(True)
 
 
 def _opened(about: Context, task_id: str) -> JobDir:

@@ -21,7 +21,6 @@ from outlive.mcp.caller import Caller
 from outlive.mcp.push.task_view import CANCELLED, COMPLETED, WORKING, poll_interval_ms
 
 FIRST_S = 1.0  # what is over by then is answered at once
-WAIT = "wait"  # the member of a result that a task takes the place of: its id
 OF_JOB, OF_WAIT = "u", "w"  # the marks: cancelling ends the job, or only the waiting
 _MARK = "-"
 _MOST = 256  # of a server that are over and kept
@@ -47,9 +46,6 @@ class Wait:
             self.answer = await call(self)
         self._updated_at = timestamp()
         self.over.set()
-
-    def begin(self, ctx: Context) -> None:
-        self.ctx = ctx
 
     def cancel(self) -> None:
         self._scope.cancel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -41,23 +41,20 @@ from outlive.verbs.envelope import answer
 from outlive.verbs.spec import BRIEF, DETAIL, FULL, Verb
 from outlive.verbs.spelling import MCP, spelled
 
-# Notifies a client while an action runs; takes the verb, its context and its arguments
-Alongside = Callable[[Verb, Context, dict[str, object]], AbstractAsyncContextManager[None]]
-
 KILL = "kill"  # a value of `on_cancel`
 SPAWNING = frozenset({RUN, "start", "restart"})  # these need the job environment
 
 
 class Around(NamedTuple):
-    """What is around a call. `alongside` notifies the client while it runs. `cancelled`: whether the
-    client has taken it back. `start_soon` starts what goes on after it, `asks` asks the user of the
-    client. `begun`: nobody waits for this call, which may last; it is told the context."""
+    """What is around a call. `begun` is told the verb, its context and its arguments. `cancelled`: whether
+    the client has taken it back. `start_soon` starts what goes on after it, `asks` asks the user of the
+    client. `is_awaited` False: no client waits for this call, which may last."""
 
-    alongside: Alongside | None = None
+    begun: Callable[[Verb, Context, dict[str, object]], None] = lambda verb, ctx, args: None
     cancelled: Callable[[], bool] = lambda: False
     start_soon: Callable[..., object] | None = None
     asks: Callable[[Context, Definition], bool] | None = None
-    begun: Callable[[Context], None] | None = None
+    is_awaited: bool = True
 
 
 class Tools:
@@ -215,7 +212,7 @@ class Calls:
         """Return the full envelope of a call. Errors: OutliveError, and any exception of a faulty action."""
         verb, args = self.tools.read(tool, given, handle=handle)
         report: dict[str, int] = {}
-        if around.begun is not None:
+        if not around.is_awaited:
             args = without_limit(verb, args, self.tools.written(tool, given))
         elif tool != EXEC or not self.tools.exec_alone or handle:
             args, report = clamp(verb, args, partial(self._longest.of, caller.program))
@@ -225,14 +222,13 @@ class Calls:
         ctx.detail = self.tools.detail(given)
         args.pop("detail", None)
         if around.start_soon is not None:
-            ctx.later = threads.from_thread(partial(around.start_soon, threads.run_logged))
+            ctx.later = threads.from_thread(partial(around.start_soon, threads.logged, threads.run))
         if around.asks is not None:
             ctx.asks = partial(around.asks, ctx)
         notices.begin(ctx)
-        if around.begun is not None:
-            around.begun(ctx)
+        around.begun(verb, ctx, args)
         try:
-            result = await self._result(verb, ctx, args, around.alongside, self.tools.written(tool, given))
+            result = await self._result(verb, ctx, args, self.tools.written(tool, given))
             await anyio.lowlevel.checkpoint_if_cancelled()  # an answer that a cancellation crosses is not sent
         except anyio.get_cancelled_exc_class():
             await self._leave(ctx, ends=around.cancelled() and self._ends_cancelled)
@@ -301,28 +297,12 @@ class Calls:
         for key in [key for key in self._inboxes if key[1] == session]:
             self._inboxes.pop(key).close()
 
-    def mark_told(self, ctx: Context, answered: dict[str, object]) -> None:
-        """Note that the client of `ctx` knows this of a job, so that no notice tells it again."""
-        then = notices.known(ctx, answered)
-        if then is not None:
-            then(True)
-
-    def known(self, caller: Caller, answered: dict[str, object]) -> Callable[[bool], None] | None:
-        """Return what is to be called with whether an answer without notices was sent."""
-        try:
-            return notices.known(self.context(caller, READ, "a notice"), answered)
-        except (OSError, OutliveError):
-            return None
-
-    async def _result(
-        self, verb: Verb, ctx: Context, args: dict[str, object], alongside: Alongside | None, written: Mapping[str, str]
-    ) -> Answer:
+    async def _result(self, verb: Verb, ctx: Context, args: dict[str, object], written: Mapping[str, str]) -> Answer:
         try:
             with _worded(verb, written):
-                async with nullcontext() if alongside is None else alongside(verb, ctx, args):
-                    result: Answer = await threads.run(
-                        partial(verb.run, ctx, **args), caller=ctx.owner, cancelled=partial(notices.leave, ctx)
-                    )
+                result: Answer = await threads.run(
+                    partial(verb.run, ctx, **args), caller=ctx.owner, cancelled=partial(notices.leave, ctx)
+                )
             return result
         except OutliveError:
             raise
