@@ -42,9 +42,8 @@ class _Waiting(Protocol):
 
 
 def call(scope: Scope, what: str) -> Any:
-    """Call one of these of a request's connection. Connections of other ASGI servers have none."""
-    function = scope.get("state", {}).get(what)
-    return None if function is None else function()
+    """Call one of these of a request's connection."""
+    return scope["state"][what]()
 
 
 _waiting: dict[_Waiting, asyncio.TimerHandle] = {}  # oldest first

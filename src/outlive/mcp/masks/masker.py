@@ -37,20 +37,14 @@ class Masker:
         if not isinstance(value, list):
             return value
         if len(value) > 1 and all(isinstance(one, str) and "\n" not in one for one in value):
-            return self._lines("\n".join(value)).split("\n")
+            return self.text("\n".join(value), keep_lines=True).split("\n")
         return [self.value(one) for one in value]
 
     def members(self, members: Mapping[str, object]) -> dict[str, object]:
         return {name: self.value(one) for name, one in members.items()}
 
-    def text(self, text: str) -> str:
-        return self._masked(text, keep_lines=False)
-
-    def _lines(self, text: str) -> str:
-        """Return the text with as many lines as before: rows of a screen have numbers."""
-        return self._masked(text, keep_lines=True)
-
-    def _masked(self, text: str, *, keep_lines: bool) -> str:
+    def text(self, text: str, *, keep_lines: bool = False) -> str:
+        """Return the text masked; `keep_lines`: with as many lines as before, since rows of a screen have numbers."""
         if len(text) < LEAST_CHARS:
             return text
         for value in self._values:
