@@ -38,7 +38,6 @@ class OwnCode:
         self._log = log
         self._holding = False
         self._look_at = 0.0  # on the monotonic clock
-        self._seen: tuple[int, ...] = ()  # inode, size and time of __init__.py when its version was read
 
     async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
         try:
@@ -53,13 +52,8 @@ class OwnCode:
 
     def _look(self) -> None:
         with suppress(OSError, ValueError):  # it was removed, or is being replaced just now
-            status = os.stat(outlive.__file__)
-            state = (status.st_ino, status.st_size, status.st_mtime_ns)
-            if state == self._seen:
-                return
             with open(outlive.__file__, encoding="utf-8") as file:
                 version = _VERSION.search(file.read())
-            self._seen = state
             if version is not None and version[1] != outlive.__version__:
                 self._look_at = float("inf")
                 self._log(

@@ -100,7 +100,7 @@ class Handlers:
         caller = self._caller_of(ctx)
         answer = await self._answer_or_wait(ctx, params, caller)
         if isinstance(answer, Wait):
-            return self._tasks.of_wait_begun(ctx, answer)
+            return {"resultType": "task", **self._tasks.of_wait(ctx, answer)}
         if params.name == EXEC and task_requests.is_task(
             ctx, params.arguments or {}, answer, exec_alone=self._calls.tools.exec_alone
         ):

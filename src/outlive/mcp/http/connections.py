@@ -18,7 +18,7 @@ import signal
 import ssl
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 import uvicorn
 from starlette.types import Scope
@@ -33,23 +33,15 @@ UNSENT = "unsent"  # returns how many bytes the kernel has not taken yet
 ADMITTED = "admitted"  # the request has a valid token: from here on quotas.py bounds its time
 
 
-class _Waiting(Protocol):
-    """A connection without an admitted request."""
-
-    known: bool  # it has brought an admitted request before
-
-    def end(self) -> None: ...
-
-
 def call(scope: Scope, what: str) -> Any:
     """Call one of these of a request's connection."""
     return scope["state"][what]()
 
 
-_waiting: dict[_Waiting, asyncio.TimerHandle] = {}  # oldest first
+_waiting: dict[Connection | SecureConnection, asyncio.TimerHandle] = {}  # without an admitted request; oldest first
 
 
-def _wait(one: _Waiting, late: Callable[[], None]) -> None:
+def _wait(one: Connection | SecureConnection, late: Callable[[], None]) -> None:
     """Call `late` if the connection brings no admitted request in time. Beyond a number of such connections the oldest
     is closed: of the strangers or of those that are kept for a next request, whichever are more."""
     _arrived(one)
@@ -59,7 +51,7 @@ def _wait(one: _Waiting, late: Callable[[], None]) -> None:
     _waiting[one] = asyncio.get_running_loop().call_later(limits.HTTP_IDLE_S, late)
 
 
-def _arrived(one: _Waiting) -> None:
+def _arrived(one: Connection | SecureConnection) -> None:
     timer = _waiting.pop(one, None)
     if timer is not None:
         timer.cancel()
@@ -68,7 +60,7 @@ def _arrived(one: _Waiting) -> None:
 class Connection(H11Protocol):
     """A connection that has to bring an admitted request in time."""
 
-    known = False
+    known = False  # it has brought one before
     _is_lost = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

@@ -59,7 +59,7 @@ class Sessions:
             await refused(400, f"The header {twice.decode()} stands there twice.")(scope, receive, send)
         elif _SESSION in headers:
             await self._used(headers[_SESSION].decode("latin-1"), scope, receive, send)
-        elif _may_open(scope, headers):
+        elif scope["method"] == "POST" and headers.get(_VERSION) in {None, *_OLDER}:  # it may open one
             await self._opened(scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -151,8 +151,3 @@ class Sessions:
         headers = [(b"host", b"localhost"), (_SESSION, session_id.encode("latin-1"))]
         with anyio.CancelScope(shield=True):  # else it would be open and not noted
             await self._app({**session.opened_by, "method": "DELETE", "headers": headers}, nothing, ignored)
-
-
-def _may_open(scope: Scope, headers: dict[bytes, bytes]) -> bool:
-    older = headers.get(_VERSION) in {None, *_OLDER}
-    return bool(older and scope["method"] == "POST")

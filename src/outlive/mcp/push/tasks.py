@@ -106,9 +106,6 @@ class Tasks:
 
     # --- a task instead of a result ---
 
-    def of_wait_begun(self, ctx: Request, wait: Wait) -> HandlerResult:
-        return {"resultType": "task", **self._of_wait(ctx, wait)}
-
     def of_answer(self, ctx: Request, answer: dict[str, object]) -> tuple[HandlerResult, Callable[[bool], None] | None]:
         """Return the task of the job that a call made (`is_task`), and what is to be called with whether it was sent. None
         if the job asks for what no task can ask of this client."""
@@ -127,7 +124,7 @@ class Tasks:
     async def get(self, ctx: Request, params: TaskParams) -> HandlerResult:
         check(ctx, params.task_id)
         wait = self.waits.get(params.task_id, self._caller_of(ctx))
-        return self._of(self._context(ctx), params.task_id, ctx) if wait is None else self._of_wait(ctx, wait)
+        return self._of(self._context(ctx), params.task_id, ctx) if wait is None else self.of_wait(ctx, wait)
 
     async def cancel(self, ctx: Request, params: TaskParams) -> HandlerResult:
         """Kill the job in the caller's name, but for a call of `wait`, which is ended alone. The answer does not wait
@@ -208,7 +205,7 @@ class Tasks:
 
     async def _follow_wait(self, ctx: Request, wait: Wait) -> None:
         await wait.over.wait()
-        await _notify(ctx, self._of_wait(ctx, wait))
+        await _notify(ctx, self.of_wait(ctx, wait))
 
     async def _follow(self, ctx: Request, about: Context, job: JobDir) -> None:
         """Notify of one job until it is over, at most four times a second."""
@@ -230,7 +227,7 @@ class Tasks:
 
     # --- the call that waits, and the job ---
 
-    def _of_wait(self, ctx: Request, wait: Wait) -> dict[str, object]:
+    def of_wait(self, ctx: Request, wait: Wait) -> dict[str, object]:
         task = wait.shown()
         if wait.answer is None:
             self._left_to_task(self._context(ctx), job_of(wait.id), ctx)

@@ -13,7 +13,7 @@ from outlive.limits import MAX_SHOWN_BYTES
 from outlive.mcp import instructions
 from outlive.mcp.apps import declaration
 from outlive.mcp.tools import schemas
-from outlive.mcp.tools.offer import EXEC, PROCESS, WAIT_ARGUMENTS
+from outlive.mcp.tools.offer import EXEC, PROCESS, WAIT_ARGUMENTS, tool_annotations
 from outlive.verbs.spec import Verb
 
 # Claude Code puts a longer result into a file, and shows 2 kB of it
@@ -57,7 +57,7 @@ def tools(
                     workdir_required=audience.workdir_required,
                 ),
                 **of_answers,
-                "annotations": _annotations(open_world=True),
+                "annotations": tool_annotations(open_world=True),
                 "_meta": _meta(instructions.EXEC_SEARCH),
             }
         )
@@ -71,17 +71,13 @@ def tools(
                 "description": instructions.process_description(rights.level),
                 "inputSchema": schemas.of_actions(allowed, run if runs else None, config, audience.limited),
                 **of_answers,
-                "annotations": _annotations(open_world=False, reads=reads),
+                "annotations": tool_annotations(open_world=False, reads=reads),
                 "_meta": _meta(instructions.PROCESS_SEARCH),
             }
         )
     if audience.view and PROCESS in offers:  # without it there is nothing that the view could ask
         return declaration.with_view(offered, controls=rights.allows(CONTROL))
     return offered
-
-
-def _annotations(*, open_world: bool, reads: bool = False) -> dict[str, bool]:
-    return {"readOnlyHint": reads, "destructiveHint": not reads, "idempotentHint": False, "openWorldHint": open_world}
 
 
 def _meta(search: str) -> dict[str, object]:
