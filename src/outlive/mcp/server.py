@@ -75,7 +75,6 @@ class Handlers:
         self._channel = channel
         self._tasks = tasks
         self._config = config
-        self._tools: dict[listing.Audience, list[types.Tool]] = {}
         self.view = ViewRequests(calls)
 
     async def list_tools(self, ctx: Request, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -87,9 +86,7 @@ class Handlers:
             view=shows_views(ctx),
             workdir_required=self._workdir_required,
         )
-        if audience not in self._tools:
-            self._tools[audience] = tool_list(self._calls.tools, self._config, audience)
-        return types.ListToolsResult(tools=self._tools[audience])
+        return types.ListToolsResult(tools=tool_list(self._calls.tools, self._config, audience))
 
     async def call_tool(self, ctx: Request, params: types.CallToolRequestParams) -> HandlerResult:
         if params.name in apps.TOOLS and PROCESS in self._calls.tools.offers:
@@ -334,7 +331,7 @@ def build(
     sent as (shown.py); None leaves it to the name of the client."""
     told, results = Channel(calls) if channel else None, Results(calls, answers)
     subscriptions = subscriptions_module.Subscriptions(calls, caller_of)
-    tasks = Tasks(calls, results.of, caller_of, subscriptions.listen)
+    tasks = Tasks(calls, results.of, caller_of, subscriptions)
     handlers = Handlers(calls, config, caller_of, told, tasks, results, workdir_required=workdir_required)
     resources = Resources(calls, caller_of, lambda: handlers.view.document() if calls.tools.process else None)
     about = Introduction(calls.tools.offers, channel=channel, workdir_required=workdir_required)
