@@ -1,10 +1,7 @@
-"""The clients: where each keeps its configuration, and what a server looks like in it. Nothing here
-touches a file.
+"""The clients: where each keeps its configuration, and what a server looks like in it. Nothing here touches a file.
 
-outlive writes the files and does not call `claude mcp add`, `codex mcp add` and the like: a desktop
-client has no such command; the commands differ from version to version, refuse what is there
-already, may ask or log in, and cannot say what they would do. What a person would type instead is
-`own_command`.
+outlive writes the files and does not call `claude mcp add` and the like: a desktop client has no such command, and the
+others refuse what is there already, may ask or log in, and cannot say what they would do.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""A server goes on with the code that it was started with, whatever happens to the files of that
-code.
+"""A server goes on with the code that it was started with while `pip` replaces or deletes the files of that code.
 
-`pip install -U` and `pipx uninstall` replace and delete files of a running server. Our own modules
-are held in memory from the start (launch/fork_server_client.py). Here the server holds the other
+Our own modules are held in memory from the start (launch/fork_server_client.py). Here the server holds the other
 packages that it imports late, and tells its log once that another version of outlive is installed.
 """
 

@@ -1,14 +1,8 @@
-"""Close connections that bring no admitted request in time, so that a thousand of them cannot shut
-out all clients.
+"""Close connections that bring no admitted request in time, so that a thousand of them cannot shut out all clients.
 
-uvicorn 0.54 has no limit that does this, as its source shows:
-
-* It waits for ever for the rest of a header, for the rest of a body that was refused already, and
-  for a client to take its answer. It waits a minute for a TLS handshake.
-* `timeout_keep_alive` ends an idle connection after an answer. Any byte stops that timer for good.
-* `limit_concurrency` answers each further request with 503, from any client: strangers would
-  shut out the clients that have a token.
-* `h11_max_incomplete_event_size` bounds the bytes of a header, not its time. serve.py sets it.
+uvicorn 0.54 has no limit that does this. It waits for ever for the rest of a header, for the rest of a body that was
+refused already, and for a client to take its answer; any byte stops its `timeout_keep_alive` for good; and
+`limit_concurrency` refuses everyone, so that strangers would shut out the clients that have a token.
 """
 
 from __future__ import annotations

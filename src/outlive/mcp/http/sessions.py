@@ -35,11 +35,8 @@ class _Session:
 
 
 class Sessions:
-    """ASGI application right around the one of the SDK that keeps the sessions.
-
-    The SDK counts its sessions and does not say which there are. So each session is noted here from
-    the answer that opens it until an answer of the SDK says that it is over, and no request may
-    name two.
+    """ASGI application right around the one of the SDK that keeps the sessions. The SDK does not say which there are, so
+    each is noted here from the answer that opens it until an answer says that it is over, and no request may name two.
 
     A new session is never refused because all are taken. Instead the token that has most sessions
     loses the one that it has not used for longest; its client opens a new one when it comes back.

@@ -33,12 +33,9 @@ from outlive.store.job_dir import JobDir
 
 
 class BackgroundTasks:
-    """The lifespan of the SDK's server: the task group of what goes on between calls.
-
-    The SDK enters a lifespan once for the server, and once more for each SSE stream. All of them
-    share the group of the first, because what one client subscribed to may be followed for others
-    too. The group ends with the server.
-    """
+    """The lifespan of the SDK's server: the task group of what goes on between calls. The SDK enters a lifespan once for
+    the server, and once more for each SSE stream; all of them share the group of the first, which ends with the
+    server."""
 
     def __init__(self) -> None:
         self._group: TaskGroup | None = None
