@@ -244,7 +244,7 @@ class Handlers:
         return private_parts.is_cancelled(ctx)
 
 
-def tool_list(tools: OfferedTools, config: Config, audience: listing.Audience | None = None) -> list[types.Tool]:
+def tool_list(tools: OfferedTools, config: Config, audience: listing.Audience = listing.Audience()) -> list[types.Tool]:
     answer = listing.tools(tools.run, tools.process, tools.offers, config, audience)
     return [types.Tool.model_validate(tool) for tool in answer]
 

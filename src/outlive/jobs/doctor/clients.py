@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from outlive.client_config import trial
 from outlive.client_config.discover import survey
-from outlive.client_config.registry import CLIENTS
+from outlive.client_config.registry import CLIENTS, start_of
 from outlive.jobs.doctor.finding import Finding, Place, ok, warn
 
 _REFUSED = ": config_error: "  # in what a server says that cannot read its configuration
@@ -41,7 +40,7 @@ def _try(place: Place, entries: list[dict[str, Any]]) -> None:
     """Start each server, and put its tools or what went wrong into its entry."""
     if not entries:
         return
-    starts = [trial.start_of(CLIENTS[one["client"]], one["command"], one["env"], place.env) for one in entries]
+    starts = [start_of(CLIENTS[one["client"]], one["command"], one["env"], place.env) for one in entries]
     from outlive.client_config import asking  # late: a second, the SDK's
 
     answers = asking.tools(starts, place.cwd)

@@ -33,11 +33,10 @@ class Audience(NamedTuple):
 
 
 def tools(
-    run: Verb, process: Mapping[str, Verb], offers: Collection[str], config: Config, audience: Audience | None = None
+    run: Verb, process: Mapping[str, Verb], offers: Collection[str], config: Config, audience: Audience = Audience()
 ) -> list[dict[str, object]]:
     """Return the tools among `offers`: exec, which is the verb `run`, and process, the verbs `process` by their
     actions."""
-    audience = audience or Audience()
     offered: list[dict[str, object]] = []
     of_answers = {"outputSchema": schemas.of_answer()} if audience.output_schema else {}
     alone = PROCESS not in offers
