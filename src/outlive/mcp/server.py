@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 import anyio
@@ -42,7 +42,6 @@ from outlive.mcp.push.tasks import Tasks
 from outlive.mcp.push.waits import OF_JOB, OF_WAIT, Wait
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.call import SPAWNING, Around, Calls
-from outlive.mcp.tools.call import Tools as OfferedTools
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.mcp.tools.text import answers as text
 from outlive.mcp.tools.text import sentences
@@ -86,7 +85,7 @@ class Handlers:
             view=shows_views(ctx),
             workdir_required=self._workdir_required,
         )
-        return types.ListToolsResult(tools=tool_list(self._calls.tools, self._config, audience))
+        return types.ListToolsResult(tools=tool_list(self._calls.tools.offers, self._config, audience))
 
     async def call_tool(self, ctx: Request, params: types.CallToolRequestParams) -> HandlerResult:
         if params.name in apps.TOOLS and PROCESS in self._calls.tools.offers:
@@ -244,9 +243,10 @@ class Handlers:
         return private_parts.is_cancelled(ctx)
 
 
-def tool_list(tools: OfferedTools, config: Config, audience: listing.Audience = listing.Audience()) -> list[types.Tool]:
-    answer = listing.tools(tools.run, tools.process, tools.offers, config, audience)
-    return [types.Tool.model_validate(tool) for tool in answer]
+def tool_list(
+    offers: Collection[str], config: Config, audience: listing.Audience = listing.Audience()
+) -> list[types.Tool]:
+    return [types.Tool.model_validate(tool) for tool in listing.tools(offers, config, audience)]
 
 
 class OutliveServer(Server[TaskGroup]):

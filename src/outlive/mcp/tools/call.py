@@ -34,7 +34,7 @@ from outlive.mcp.job_environment import JobEnvironment, job_directory
 from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.bounds import clamp, without_limit
-from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, shell_of
+from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, process_verbs, shell_of
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
 from outlive.system.host_process import Host
@@ -60,12 +60,14 @@ class Around(NamedTuple):
 
 
 class Tools:
-    """The tools that this server offers, and the readers of their arguments."""
+    """The tools that this server offers, and the readers of their arguments. `verbs` stand in for those of the
+    tools, by action."""
 
-    def __init__(self, run: Verb, process: Mapping[str, Verb], offers: Iterable[str], config: Config) -> None:
+    def __init__(self, offers: Iterable[str], config: Config, verbs: Mapping[str, Verb] | None = None) -> None:
         self.offers = frozenset(offers)
-        self.run = run
-        self.process = dict(process) if PROCESS in self.offers else {}
+        known = {RUN: verbs_module.load(RUN), **process_verbs(), **(verbs or {})}
+        self.run = run = known.pop(RUN)
+        self.process = known if PROCESS in self.offers else {}
         self.exec_alone = PROCESS not in self.offers
         self.level = EXEC_RIGHT if EXEC in self.offers else CONTROL
         self._actions = {fold(name).replace(" ", ""): name for name in self.process}
