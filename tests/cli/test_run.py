@@ -12,7 +12,7 @@ import pytest
 
 from support import processes
 from support.cli import Cli, Jobs
-from support.commands import python
+from support.commands import GATE, python
 from support.jobs import job_ids
 from support.tiers import first
 from support.wait import until
@@ -56,6 +56,16 @@ def test_a_background_child_does_not_hold_up_the_end_and_kill_ends_it(cli: Cli, 
     assert cli.ok("status", found["job_id"])["descendants"] == 0
     assert processes.wait_gone(place, 60) == {}
     jobs.end()
+
+
+def test_output_that_a_background_child_opens_again_by_its_name_arrives(cli: Cli, place: Path, work: Path) -> None:
+    """Both streams were at their end: no process could write to them any more."""
+    child = f"(exec 7</proc/self/fd/1 >/dev/null 2>&1; {GATE}; echo late >/proc/self/fd/7) &"
+    found = cli.ok("run", f"{child} echo hi")
+    assert (found["state"], found["output"]) == ("exited", "hi\n")
+    (work / "go").touch()
+    assert processes.wait_gone(place, 60) == {}
+    assert cli.ok("log", found["job_id"])["output"] == "hi\nlate\n"
 
 
 @pytest.mark.fault("F31")

@@ -22,7 +22,8 @@ from support import pair, processes
 from support.cli import Cli, environment
 from support.commands import GATE
 from support.mcp_client import McpSession
-from support.preloaded import OUTLIVE
+from support.mounts import Mounts, fill
+from support.preloaded import MAIN, OUTLIVE
 from support.tiers import MODERN_FIRST, first
 from support.wait import until
 
@@ -33,6 +34,8 @@ LIMIT = 96 * MIB
 # Touches a page after the other, far beyond the limit
 EATER = "import mmap\nroom = mmap.mmap(-1, 1 << 29)\nfor at in range(0, 1 << 29, 4096): room[at] = 1\n"
 BURNS = "while True: pass"
+# A command line that waits for its supervisor two seconds instead of 30
+GIVES_UP = f"import sys; from outlive import limits; limits.LAUNCH_S = 2.0; {MAIN}"
 Run = Callable[..., dict[str, Any]]
 
 
@@ -189,6 +192,33 @@ def test_the_group_of_a_lost_job_is_removed_by_the_reader_that_finds_it_lost(cli
     found = cli.ok("status", job)
     assert (found["state"], found["reason"]) == ("failed", "lost")
     assert not in_groups(job)
+
+
+@pytest.mark.usefixtures("grouped")
+def test_a_start_that_a_full_disk_refuses_leaves_no_group(cli: Cli, mount: Mounts) -> None:
+    root = mount.small("tmpfs", 4)
+    cli.ok("--root", str(root), "list")
+    size, before = fill(root).stat().st_size, set(in_groups(""))
+    for kib in (4, 8, 12, 16):  # it is refused in one place or another
+        os.truncate(root / "filler", size - (kib << 10))
+        cli.error("--root", str(root), "run", "--resource", "processes=5", "true", code="launch_failed")
+    new = set(in_groups("")) - before  # those of other tests go too
+    until(lambda: not new & set(in_groups("")), what="the removal of its group")
+
+
+@pytest.mark.usefixtures("grouped")
+def test_a_start_that_its_launcher_gave_up_runs_nothing_and_leaves_no_group(work: Path, place: Path) -> None:
+    before = set(in_groups(""))
+    words = [sys.executable, "-c", GIVES_UP, "run", "--resource", "processes=5", "touch ran"]
+    env = environment({"OUTLIVE_CRASH_AT": "stop:start_marked"})
+    told = subprocess.run(words, capture_output=True, env=env, cwd=work, timeout=60, check=False)
+    assert json.loads(told.stdout)["error"]["code"] == "launch_failed"
+    new = set(in_groups("")) - before
+    (supervisor,) = [pid for pid in processes.of(place) if processes.state(pid) == "T"]
+    os.kill(supervisor, signal.SIGCONT)
+    assert processes.wait_gone(place, 60) == {}
+    assert not (work / "ran").exists()
+    until(lambda: not new & set(in_groups("")), what="the removal of its group")
 
 
 @pytest.mark.usefixtures("grouped")

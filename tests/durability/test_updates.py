@@ -115,6 +115,23 @@ def test_a_job_goes_on_with_everything_that_it_was_asked_for(
     server.call("process", action="remove", job_id=job)
 
 
+@BOTH_CHANGES
+def test_a_job_in_a_sandbox_ends_and_notifies_with_its_own_code(
+    change: str, old: Installed, cli: Cli, work: Path
+) -> None:
+    if cli.run("run", "--sandbox", "read-only", "true").status:
+        pytest.skip("no sandbox can be set up here")
+    sinks = ("--notify-file", str(work / "told"), "--notify-command", f"cat > {work}/heard")
+    words = ("--sandbox", "workspace-write", *sinks, "--", "sh", "-c", f"{MARK.format('go')}; exit 7")
+    job = cli.ok("run", "--snapshot-after", "0", *words, env=old.env)["job_id"]
+    old.change(change)
+    (work / "go").touch()
+    assert cli.ok("wait", job)["exit_code"] == 7
+    until((work / "heard").exists, what="the notification")
+    assert json.loads((work / "told").read_text())["job_id"] == job
+    assert "fault" not in {event["type"] for event in cli.ok("events", job)["events"]}
+
+
 # Asks for its cursor, prints the answer without its escape, and echoes a line
 ASKS = """
 import os, sys, termios, tty

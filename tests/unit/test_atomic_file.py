@@ -34,6 +34,17 @@ def test_what_somebody_of_our_pid_left_behind_stops_no_write(work: Path) -> None
     assert sorted(path.read_bytes() for path in work.iterdir()) == [b"left"] * 3 + [b"new"]
 
 
+def test_a_write_that_fails_leaves_nothing_behind(work: Path) -> None:
+    (work / "state.json").mkdir()
+    fd = os.open(work, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with pytest.raises(IsADirectoryError):
+            atomic_file.write_atomic(fd, "state.json", b"new")
+    finally:
+        os.close(fd)
+    assert [path.name for path in work.iterdir()] == ["state.json"]
+
+
 def test_a_temporary_file_is_0600_whatever_the_umask(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Listings of a job directory miss it nearly always: it is there for some microseconds."""
     modes = {}

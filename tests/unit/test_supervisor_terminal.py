@@ -11,7 +11,7 @@ import pytest
 
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.input.terminal import Terminal
+from outlive.supervisor.input.terminal import _BLOCK, Terminal
 from outlive.system import pty
 
 
@@ -58,6 +58,7 @@ def program(tmp_path: Path) -> Iterator[Program]:
 QUESTIONS = {
     b"\x1b[5n": b"\x1b[0n",
     b"\x1b[c": b"\x1b[?62;22c",
+    b"\x1bZ": b"\x1b[?62;22c",
     b"\x1b[?2004$p": b"\x1b[?2004;2$y",
     b"\x1b]11;?\x1b\\": b"\x1b]11;rgb:0000/0000/0000\x1b\\",
     b"\x1bP+q544e\x1b\\": b"\x1bP0+r\x1b\\",
@@ -81,6 +82,11 @@ def test_a_question_that_comes_byte_by_byte_is_answered_once(program: Program, q
             assert program.hears() == b""
             program.prints(question[at : at + 1])
         assert program.hears() == QUESTIONS[question]
+
+
+def test_a_question_at_the_end_of_much_output_is_answered_though_two_reads_share_it(program: Program) -> None:
+    program.prints(b"x" * (_BLOCK - 2) + b"\x1b[5n")
+    assert program.hears() == b"\x1b[0n"
 
 
 def test_a_mode_that_is_switched_byte_by_byte_is_known(program: Program) -> None:

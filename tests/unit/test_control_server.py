@@ -1,0 +1,43 @@
+"""The control socket of a supervisor."""
+
+from __future__ import annotations
+
+import errno
+import json
+import socket
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from outlive.supervisor import control_server
+from outlive.supervisor.event_loop import EventLoop
+from outlive.system import fds
+
+
+def test_a_caller_that_came_while_no_file_could_be_opened_is_heard_a_little_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accept, failures = fds.accept, [errno.EMFILE, errno.ENFILE]
+
+    def try_accept(listener: fds.socket.socket) -> fds.socket.socket:
+        if failures:
+            raise OSError(failures.pop(0), "no file can be opened")
+        return accept(listener)
+
+    monkeypatch.setattr(fds, "accept", try_accept)
+    monkeypatch.setattr(control_server, "_ACCEPT_AGAIN_S", 0.0)
+    loop = EventLoop()
+    faults: list[Exception] = []
+    with closing(fds.new_socket()) as listener, closing(fds.new_socket()) as caller:
+        listener.bind(str(tmp_path / "control"))
+        listener.listen()
+        server = control_server.ControlServer(loop, listener, lambda *_: None, faults.append, on_quiet=loop.stop)
+        caller.connect(str(tmp_path / "control"))
+        caller.send(b'{"op": "ping"}')
+        caller.shutdown(socket.SHUT_WR)
+        loop.run()
+        assert json.loads(caller.recv(1_000))["ok"]
+        server.close()
+    loop.close()
+    assert (failures, faults) == ([], [])
