@@ -7,8 +7,8 @@ the command line started took 11 % more memory, with all of these 16 %. They tak
 from here, JSON from `outlive.fastjson`, sockets from `system/fds.py` and signals from
 `system/signals.py`. All other rooms import the standard library as usual.
 
-To the type checker these are the names of the standard library. At run time no annotation is read, and
-each name stands for nothing.
+To the type checker these are the names of the standard library (pyproject.toml lets others import them
+from here). At run time no annotation is read, and each name stands for nothing.
 """
 
 from __future__ import annotations
@@ -54,31 +54,3 @@ else:
     Callable = Collection = Container = Generator = Iterable = Iterator = Mapping = Sequence = _Name
     CodeType = Lock = ModuleType = Semaphore = _Name
     IO = Any = ClassVar = Literal = NoReturn = NotRequired = ParamSpec = Protocol = Self = TypeAlias = TypeVar = _Name
-
-__all__ = [
-    "IO",
-    "Any",
-    "Callable",
-    "ClassVar",
-    "CodeType",
-    "Collection",
-    "Container",
-    "Generator",
-    "Iterable",
-    "Iterator",
-    "Literal",
-    "Lock",
-    "Mapping",
-    "ModuleType",
-    "NoReturn",
-    "NotRequired",
-    "ParamSpec",
-    "Protocol",
-    "Self",
-    "Semaphore",
-    "Sequence",
-    "TypeAlias",
-    "TypeVar",
-    "TypedDict",
-    "dataclass_transform",
-]

@@ -86,6 +86,11 @@ def invalid(field: str, message: str, *, hint: str | None = None, usage: bool = 
     return OutliveError("invalid_argument", message, hint=hint, details={"field": field, **details}, usage=usage)
 
 
+def misconfigured(message: str, hint: str | None = None) -> OutliveError:
+    """Return the error of a configuration that is wrong."""
+    return OutliveError("config_error", message, hint=hint)
+
+
 MARK = "⟨⟩"
 FACES = "␟"  # between the two texts of `per_face`
 

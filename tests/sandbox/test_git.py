@@ -59,6 +59,11 @@ ATTACKS = {
         "git init -q --bare e; set_monitor -f e/config; git config -f e/config core.bare false; mkdir sub; echo gitdir: ../e > sub/.git",
         "git -C sub status",
     ),
+    "a repository of its own behind a file with a NUL": (
+        "",
+        "git init -q --bare e; set_monitor -f e/config; git config -f e/config core.bare false; mkdir sub; printf 'gitdir: ../e\\0x' > sub/.git",
+        "git -C sub status",
+    ),
     "a repository of its own behind a link": (
         "",
         "git init -q --bare e; set_monitor -f e/config; git config -f e/config core.bare false; mkdir sub; ln -s ../e sub/.git",
@@ -397,6 +402,30 @@ def test_a_linked_working_tree_elsewhere_works_and_shows_no_other_repository(gro
     ground.outlive("run", "--wait", "--sandbox", "workspace-write", "--git", "write", script, cwd=place)
     answer = ground.outlive("run", "--wait", "--sandbox", "workspace-write", f"ls {ground.home}/private", cwd=place)
     assert answer["exit_code"] != 0, answer
+
+
+NO_END = """
+import os
+os.chdir("new/.git/objects")
+for _ in range(1500):
+    os.mkdir("d")
+    os.chdir("d")
+"""
+
+
+@USERS
+@pytest.mark.parametrize(
+    "script",
+    ["mkdir -p t; printf 'gitdir: a\\0b' > t/.git", f"git init -q new; python3 -c '{NO_END}'"],
+    ids=["nul", "deep"],
+)
+def test_nothing_that_a_job_leaves_costs_its_outcome_or_is_a_riddle_to_the_next(ground: Ground, script: str) -> None:
+    place = ground.directory("attacks")
+    inside = ("run", "--wait", "--sandbox", "workspace-write")
+    assert ground.outlive(*inside, f"{script}; exit 3", cwd=place)["exit_code"] == 3
+    answer = ground.outlive(*inside, "exit 4", cwd=place)
+    assert answer["exit_code"] == 4 if answer["ok"] else "more than 400: start" in answer["error"]["message"], answer
+    ground.shell("rm -rf new", place)  # too deep for the removal of the test's directory
 
 
 @USERS

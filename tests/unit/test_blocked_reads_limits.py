@@ -107,7 +107,7 @@ try:
     while time.monotonic() < deadline:
         found = blocked_reads.inspect_threads([pid], blocked_reads.Target(pipe=(info.st_dev, info.st_ino)))
         if getattr(found, wanted) and not found.busy:
-            print(*(name for name in found.__slots__ if getattr(found, name)), end="")
+            print(*(name for name in type(found).__annotations__ if getattr(found, name)), end="")
             break
         time.sleep(0.01)
 finally:

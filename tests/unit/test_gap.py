@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from outlive.core.records import Watch
 from outlive.render import search, window
 from outlive.render.view import View
-from outlive.store.job_dir import GAP
+from outlive.store.job_dir import GAP, LOGS
 from outlive.store.output import line_index as lines_module
 from outlive.store.output import merged as output_module
 from outlive.store.output.gap import NO_GAP, Gap, GapFile, GapWriter, Hole
@@ -356,6 +356,18 @@ def test_a_scanner_hands_out_every_line_that_is_there_and_none_that_is_not(
         for at, _ in handed[1:]:
             before = text[at - 1 : at]
             assert before == b"\n" or any(at == begin + len(data) for begin, data in handed) or at > hole.start
+        scanner.close()
+
+
+def test_a_scanner_goes_on_in_a_log_that_was_deleted_and_made_again(tmp_path: Path) -> None:
+    with made(tmp_path, 0) as job:
+        job.put(0, b"one\n")
+        scanner = Scanner(job.dir, 0, 0)
+        assert scanner.whole_lines() == (0, b"one\n")
+        log = job.path / LOGS[0]
+        log.unlink()
+        log.write_bytes(b"one\ntwo\n")
+        assert scanner.whole_lines() == (4, b"two\n")
         scanner.close()
 
 

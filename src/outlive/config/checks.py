@@ -11,10 +11,10 @@ from typing import Any
 
 from outlive import limits
 from outlive.config import KEYS, PATH, PATHS, STRINGS, Config
-from outlive.core.nearest import nearest
+from outlive.core.nearest import meant
 from outlive.core.records import LOCAL
 from outlive.core.units import byte_count, duration_ms
-from outlive.errors import OutliveError
+from outlive.errors import OutliveError, misconfigured
 from outlive.policy.rules import DECISIONS
 
 _FOREVER_S = limits.MAX_DURATION_MS / 1000
@@ -23,7 +23,7 @@ _FOREVER_S = limits.MAX_DURATION_MS / 1000
 def check_whole(config: Config, path: str) -> None:
     """Check what can be judged only when everything was read. Errors: config_error."""
     if config.has("policy") and not config.is_set("policy", "default"):
-        raise mistake(
+        raise misconfigured(
             f"{path}: [policy] has no default",
             'Say what happens to commands that no rule decides: default = "allow", "ask" or "deny".',
         )
@@ -35,14 +35,8 @@ def _check_host(config: Config, path: str) -> None:
     """Check that the host of jobs that name none exists. Errors: config_error."""
     name, known = config.get("exec", "host"), [LOCAL, *config.hosts()]
     if name not in known:
-        near = nearest(name, known)
-        hint = f"Did you mean {near}?" if near else f"Known: {', '.join(known)}. A host has a section [hosts.NAME]."
-        raise mistake(f"{path}: exec.host names no host: {name!r}", hint)
-
-
-def mistake(message: str, hint: str | None = None) -> OutliveError:
-    """Return the error of a configuration that is wrong."""
-    return OutliveError("config_error", message, hint=hint)
+        hint = meant(name, known, f"Known: {', '.join(known)}. A host has a section [hosts.NAME].")
+        raise misconfigured(f"{path}: exec.host names no host: {name!r}", hint)
 
 
 # Least and most of numbers, where that is not 0 and any
@@ -70,18 +64,20 @@ def checked(section: str, key: str, value: Any, where: str) -> object:
         PATHS: isinstance(value, list) and all(isinstance(one, str) and one.startswith(("/", "~/")) for one in value),
     }.get(kind, value in kind.split("|"))
     if not good:
-        raise mistake(f"{where}: {section}.{key} must be {kind.replace('|', ' or ')}, not {value!r}")
+        raise misconfigured(f"{where}: {section}.{key} must be {kind.replace('|', ' or ')}, not {value!r}")
     if (section, key) == ("exec", "quota_bytes") and 0 < value < limits.MIN_QUOTA_BYTES:
-        raise mistake(f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}")
+        raise misconfigured(
+            f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}"
+        )
     least, most = _RANGES.get((section, key), (None, None))
     if least is not None and value < least:
-        raise mistake(f"{where}: {section}.{key} is at least {least}, not {value}")
+        raise misconfigured(f"{where}: {section}.{key} is at least {least}, not {value}")
     if most is not None and value > most:
-        raise mistake(f"{where}: {section}.{key} is at most {most}, not {value}")
+        raise misconfigured(f"{where}: {section}.{key} is at most {most}, not {value}")
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
-        raise mistake(f"{where}: serve.workdir is an absolute path, not {value!r}")
+        raise misconfigured(f"{where}: serve.workdir is an absolute path, not {value!r}")
     if (section, key) == ("policy", "default") and value not in DECISIONS:
-        raise mistake(f"{where}: policy.default is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}, not {value!r}")
+        raise misconfigured(f"{where}: policy.default is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}, not {value!r}")
     if (section, key) in (("gc", "older_than"), ("policy", "ask_timeout")) and (key, value) != ("ask_timeout", "0"):
         _measured(partial(duration_ms, bare_unit=None), value, f"{section}.{key}", where)
     return value
@@ -91,10 +87,9 @@ def _measured(read: Callable[[str, str], int], text: str, name: str, where: str)
     try:
         return read(text, name)
     except OutliveError as error:
-        raise mistake(f"{where}: {error.message}", error.hint) from error
+        raise misconfigured(f"{where}: {error.message}", error.hint) from error
 
 
 def unknown(what: str, word: str, known: list[str], where: str) -> OutliveError:
     """Return the error about a name that is not known, with the name that was probably meant."""
-    near = nearest(word, known)
-    return mistake(f"{where}: unknown {what}", f"Did you mean {near}?" if near else f"Known: {', '.join(known)}.")
+    return misconfigured(f"{where}: unknown {what}", meant(word, known))

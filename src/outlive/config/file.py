@@ -7,9 +7,9 @@ import tomllib
 from collections.abc import Mapping
 
 from outlive.config import KEYS, Config, variables
-from outlive.config.checks import check_whole, checked, mistake, unknown
+from outlive.config.checks import check_whole, checked, unknown
 from outlive.core import host_settings
-from outlive.errors import OutliveError
+from outlive.errors import OutliveError, misconfigured
 from outlive.matching import problem_matchers
 from outlive.matching.problem_matchers import Matcher
 from outlive.policy import rules
@@ -35,9 +35,9 @@ def _text(path: str, *, must_exist: bool) -> bytes | None:
     except FileNotFoundError as error:
         if not must_exist:
             return None
-        raise mistake(f"no configuration file at {path}", "Name an existing file with --config.") from error
+        raise misconfigured(f"no configuration file at {path}", "Name an existing file with --config.") from error
     except OSError as error:
-        raise mistake(f"while reading {path}: {error.strerror}") from error
+        raise misconfigured(f"while reading {path}: {error.strerror}") from error
 
 
 def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
@@ -46,15 +46,15 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
         written = text.decode("utf-8")
         tables = tomllib.loads(written)
     except UnicodeDecodeError as error:
-        raise mistake(f"{path} is not TOML: {error}") from error
+        raise misconfigured(f"{path} is not TOML: {error}") from error
     except tomllib.TOMLDecodeError as error:
-        raise mistake(_not_toml(path, text.decode("utf-8"), str(error))) from error
+        raise misconfigured(_not_toml(path, text.decode("utf-8"), str(error))) from error
     values: dict[tuple[str, str], object] = {}
     for section, entries in tables.items():
         if section not in KEYS:
             raise unknown(f"section [{section}]", section, list(KEYS), _place(path, written, section))
         if not isinstance(entries, dict):
-            raise mistake(f"{_place(path, written, section)}: {section} is a section; write [{section}]")
+            raise misconfigured(f"{_place(path, written, section)}: {section} is a section; write [{section}]")
         for key, value in entries.items():
             where = _place(path, written, section, key)
             if (section, key) == ("policy", "rule"):
@@ -78,7 +78,7 @@ def _places(name: str, value: object, path: str, text: str, where: str) -> list[
     Errors: config_error."""
     header = f"[[{name}]]"
     if not isinstance(value, list):
-        raise mistake(f"{where}: {name} is an array of tables; write {header}")
+        raise misconfigured(f"{where}: {name} is an array of tables; write {header}")
     lines = [number for number, line in enumerate(text.splitlines(), 1) if "".join(line.split()).startswith(header)]
     return [f"{path}, line {number}" for number in lines] if len(lines) == len(value) else [path] * len(value)
 
@@ -87,7 +87,7 @@ def _matcher(value: object, place: str) -> Matcher:
     try:
         return problem_matchers.checked(value, "output.problem_matcher")
     except OutliveError as error:
-        raise mistake(f"{place}: output.problem_matcher: {error.message}", error.hint) from error
+        raise misconfigured(f"{place}: output.problem_matcher: {error.message}", error.hint) from error
 
 
 def _not_toml(path: str, text: str, said: str) -> str:

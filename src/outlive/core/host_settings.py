@@ -1,9 +1,9 @@
 """What `[hosts.NAME]` of the configuration may hold: where jobs run besides this machine."""
 
-from outlive.core.nearest import nearest
+from outlive.core.nearest import meant
 from outlive.core.record import Record
 from outlive.core.records import LOCAL, NETWORKS, SANDBOXES
-from outlive.errors import OutliveError
+from outlive.errors import OutliveError, misconfigured
 
 SLURM, SSH = KINDS = ("slurm", "ssh")
 _STRINGS = "array of strings"
@@ -66,14 +66,11 @@ def checked(name: str, table: object, where: str) -> HostSettings:
     kind = table.get("kind")
     if kind not in KINDS:
         said = "has no kind" if kind is None else f"has kind {kind!r}"
-        near = nearest(str(kind), list(KINDS)) if kind is not None else None
-        hint = f"Did you mean {near}?" if near else f"Known: {', '.join(KINDS)}."
-        raise _error(where, f"[hosts.{name}] {said}", hint)
+        raise _error(where, f"[hosts.{name}] {said}", meant(str(kind or ""), [*KINDS]))
     known = _KEYS[kind]
     for key, value in table.items():
         if key not in known:
-            near = nearest(key, list(known))
-            hint = f"Did you mean {near}?" if near else f"Known for kind {kind}: {', '.join(known)}."
+            hint = meant(key, [*known], f"Known for kind {kind}: {', '.join(known)}.")
             raise _error(where, f"unknown key {key} in [hosts.{name}]", hint)
         if not _is(known[key], value):
             raise _error(where, f"hosts.{name}.{key} must be {known[key]}, not {value!r}")
@@ -98,4 +95,4 @@ def _is(kind: str, value: object) -> bool:
 
 
 def _error(where: str, message: str, hint: str | None = None) -> OutliveError:
-    return OutliveError("config_error", f"{where}: {message}", hint=hint)
+    return misconfigured(f"{where}: {message}", hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.core.record import Declared
 from outlive.errors import OutliveError
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"  # in the shells and servers that a client starts for its agent
@@ -45,13 +46,10 @@ def tag_matches(pattern: str, tags: list[str]) -> bool:
     return any(tag == prefix or tag.startswith(prefix + ".") for tag in tags)
 
 
-class Origin:
+class Origin(Declared):
     """Where a job comes from, which decides who may reach it: scope, owner, directory and session, as in `core/records.py`."""
 
-    __slots__ = ("cwd", "owner", "scope", "session")
-
-    def __init__(self, scope: str | None, owner: str, cwd: str, session: str | None) -> None:
-        self.scope = scope
-        self.owner = owner
-        self.cwd = cwd
-        self.session = session
+    scope: str | None
+    owner: str
+    cwd: str
+    session: str | None

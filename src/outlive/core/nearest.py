@@ -33,6 +33,12 @@ def nearest(word: str, known: list[str]) -> str | None:
     return near[0] if least <= _edits_allowed(folded) and len(near) == 1 else None
 
 
+def meant(word: str, known: list[str], otherwise: str | None = None) -> str:
+    """Return a hint about a word that is not known: the name that it may be, else `otherwise`, by default all names."""
+    near = nearest(word, known)
+    return f"Did you mean {near}?" if near else otherwise or f"Known: {', '.join(known)}."
+
+
 _LEAST_PREFIX = 3
 _MOST_EDITS = 2
 _SHORT_WORD = 4

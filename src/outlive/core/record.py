@@ -12,21 +12,27 @@ _R = TypeVar("_R")
 _UNION: type = type(int | None)
 
 
-class Layout:
-    """The types of a record's values. `types`: name, and its types in JSON. `held`: name; list, dict
-    or None; and what records it holds. `texts`: names of lists of strings."""
+@dataclass_transform()
+class Declared:
+    """Values in the order of the class, given by position or by name."""
 
-    __slots__ = ("held", "texts", "types")
+    def __init__(self, *values: Any, **named: Any) -> None:
+        declared = type(self).__annotations__
+        if len(values) > len(declared) or not named.keys() <= declared.keys():
+            raise TypeError(f"{type(self).__name__} has no {values[len(declared) :] or named.keys() - declared.keys()}")
+        vars(self).update(zip(declared, values, strict=False), **named)
+        self.__post_init__()
 
-    def __init__(
-        self,
-        types: list[tuple[str, tuple[type, ...]]],
-        held: list[tuple[str, type | None, type[Record]]],
-        texts: list[str],
-    ) -> None:
-        self.types = types
-        self.held = held
-        self.texts = texts
+    def __post_init__(self) -> None:
+        """Work out what follows from the values given."""
+
+
+class Layout(Declared):
+    """The types of a record's values."""
+
+    types: list[tuple[str, tuple[type, ...]]]  # name, and its types in JSON
+    held: list[tuple[str, type | None, type[Record]]]  # name; list, dict or None; and what records it holds
+    texts: list[str]  # names of lists of strings
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -158,18 +164,3 @@ class Record:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
-
-
-@dataclass_transform()
-class Declared:
-    """Values in the order of the class, given by position or by name."""
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        declared = type(self).__annotations__
-        if len(values) > len(declared) or not named.keys() <= declared.keys():
-            raise TypeError(f"{type(self).__name__} has no {values[len(declared) :] or named.keys() - declared.keys()}")
-        vars(self).update(zip(declared, values, strict=False), **named)
-        self.__post_init__()
-
-    def __post_init__(self) -> None:
-        """Work out what follows from the values given."""

@@ -78,7 +78,7 @@ class Rights(Record):
 
 
 def identity_of(path: str) -> list[int] | None:
-    """Return device and inode of a directory, None for a link or if it is missing."""
+    """Return device and inode of what stands at a path, of a link its own; None if nothing does."""
     try:
         status = os.lstat(path)
     except OSError:

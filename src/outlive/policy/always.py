@@ -116,17 +116,13 @@ def has(directory: str, key: str | None) -> bool:
         return False
 
 
-def add(directory: str, entry: Mapping[str, object]) -> None:
-    """Add an approval: {key, command, cwd, by, at}. Errors: OSError."""
-    _append(directory, entry)
-
-
 def forget(directory: str, key: str, *, by: str, at: str) -> None:
     """Take an approval back. Errors: OSError."""
-    _append(directory, {"forgotten": key, "by": by, "at": at})
+    add(directory, {"forgotten": key, "by": by, "at": at})
 
 
-def _append(directory: str, entry: Mapping[str, object]) -> None:
+def add(directory: str, entry: Mapping[str, object]) -> None:
+    """Add an approval: {key, command, cwd, by, at}. Errors: OSError."""
     os.makedirs(directory, mode=0o700, exist_ok=True)
     fd = os.open(path(directory), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:

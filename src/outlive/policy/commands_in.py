@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.core.record import Declared
 from outlive.policy import runners, system_shells
 
 # How a shell is called to run a string
@@ -37,22 +38,17 @@ _NULL = "/dev/null"
 _TOO_LONG = f"it is longer than {limits.MAX_COMMAND_BYTES:,} bytes"
 
 
-class Command:
+class Command(Declared):
     """One command: its words, and what is not known of it.
 
     `globs` are the places of words that stand for names of files. `unread` says why it is not known
     what the command runs; None if that is known. `moved`: an earlier command changed the directory.
     """
 
-    __slots__ = ("argv", "globs", "moved", "unread")
-
-    def __init__(
-        self, argv: list[str], *, globs: frozenset[int] = frozenset(), unread: str | None = None, moved: bool = False
-    ) -> None:
-        self.argv = argv
-        self.globs = globs
-        self.unread = unread
-        self.moved = moved
+    argv: list[str]
+    globs: frozenset[int] = frozenset()
+    unread: str | None = None
+    moved: bool = False
 
 
 class _Unread(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from outlive.core.record import Declared
 from outlive.policy import commands_in
 from outlive.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_safe
 
@@ -13,29 +14,23 @@ _UNKNOWN = "it is not known what it runs"
 _NOT_BY_DEFAULT = 'a rule with unknown = true decides such commands, default = "allow" does not'
 
 
-class Policy:
+class Policy(Declared):
     """`[policy]` of the configuration. `default` decides what no rule does; `ask_timeout_ms` is how
     long an approval may take, 0: it is denied at once."""
 
-    __slots__ = ("ask_timeout_ms", "default", "rules")
-
-    def __init__(self, default: str, ask_timeout_ms: int, rules: Sequence[Rule]) -> None:
-        self.default = default
-        self.ask_timeout_ms = ask_timeout_ms
-        self.rules = rules
+    default: str
+    ask_timeout_ms: int
+    rules: Sequence[Rule]
 
 
-class Decision:
+class Decision(Declared):
     """What was decided about a command, by which rule, and why."""
 
-    __slots__ = ("command", "decision", "reason", "rule", "unread")
-
-    def __init__(self, command: commands_in.Command, decision: str, rule: str, reason: str | None) -> None:
-        self.command = command.argv
-        self.unread = command.unread
-        self.decision = decision
-        self.rule = rule
-        self.reason = reason
+    command: list[str]
+    unread: str | None
+    decision: str
+    rule: str
+    reason: str | None
 
     def to_dict(self) -> dict[str, Any]:
         answer = {"command": self.command, "decision": self.decision, "rule": self.rule, "reason": self.reason}
@@ -52,26 +47,21 @@ def decided(
 
 def strictest(decisions: Sequence[Decision]) -> Decision:
     """Return the strictest of several decisions; of equal ones the first."""
-    return max(decisions, key=lambda one: _strictness(one.decision))
-
-
-def _strictness(decision: str) -> int:
-    return DECISIONS.index(decision)
+    return max(decisions, key=lambda one: DECISIONS.index(one.decision))
 
 
 def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
+    def by(decision: str, rule: str, reason: str | None) -> Decision:
+        return Decision(command.argv, command.unread, decision, rule, reason)
+
     matching = [rule for rule in policy.rules if rule.matches(command, place)]
     if matching:
-        rule = max(matching, key=lambda one: _strictness(one.decision))
-        return Decision(command, rule.decision, rule.name, rule.reason)
-    unsafe = command.unread is None and next((name for name in place.variables if not is_safe(name)), None)
-    if command.unread is None and not unsafe:
-        return Decision(command, policy.default, DEFAULT, None)
+        rule = max(matching, key=lambda one: DECISIONS.index(one.decision))
+        return by(rule.decision, rule.name, rule.reason)
+    unsafe = next((name for name in place.variables if not is_safe(name)), None)
     # It might run what a rule asks about or denies
     restricts = policy.default == ALLOW and any(rule.decision != ALLOW for rule in policy.rules)
-    if unsafe and not restricts:
-        return Decision(command, policy.default, DEFAULT, None)
+    if command.unread is None and not (unsafe and restricts):
+        return by(policy.default, DEFAULT, None)
     reason = f"{_UNKNOWN}: {command.unread or f'the call sets {unsafe}'}"
-    if restricts:
-        return Decision(command, ASK, DEFAULT, f"{reason}; {_NOT_BY_DEFAULT}")
-    return Decision(command, policy.default, DEFAULT, reason)
+    return by(ASK, DEFAULT, f"{reason}; {_NOT_BY_DEFAULT}") if restricts else by(policy.default, DEFAULT, reason)

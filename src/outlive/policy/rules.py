@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from outlive.core.nearest import nearest
+from outlive.core.nearest import meant
+from outlive.core.record import Declared
 from outlive.core.records import GIT, SANDBOXES
-from outlive.errors import OutliveError
+from outlive.errors import misconfigured
 from outlive.policy import commands_in, runners
 
 ALLOW, ASK, DENY = DECISIONS = ("allow", "ask", "deny")  # the later, the stricter
@@ -20,7 +21,7 @@ _EXAMPLE_SHELL = ["sh", "-c"]
 _SHOWN_CHARS = 60
 
 
-class Place:
+class Place(Declared):
     """Where a command is to run: what of a job rules look at besides its words.
 
     `path`: the PATH that finds its programs. `sandbox` and `git`: the mode of its sandbox, and what
@@ -28,16 +29,11 @@ class Place:
     the call sets.
     """
 
-    __slots__ = ("cwd", "git", "path", "sandbox", "variables")
-
-    def __init__(
-        self, cwd: str, *, path: str, sandbox: str = "off", git: str = "write", variables: Sequence[str] = ()
-    ) -> None:
-        self.cwd = cwd
-        self.path = path
-        self.sandbox = sandbox
-        self.git = git
-        self.variables = variables
+    cwd: str
+    path: str
+    sandbox: str = "off"
+    git: str = "write"
+    variables: Sequence[str] = ()
 
 
 class Rule:
@@ -191,19 +187,17 @@ def parsed(tables: list[Any], where: Callable[[int], str]) -> list[Rule]:
 
 def _check(table: Any, place: str) -> None:
     if not isinstance(table, dict):
-        raise _error(f"{place}: a rule is a table", "Write [[policy.rule]], and its keys below.")
+        raise misconfigured(f"{place}: a rule is a table", "Write [[policy.rule]], and its keys below.")
     for key, value in table.items():
         if key not in _KEYS:
-            near = nearest(key, list(_KEYS))
-            raise _error(
-                f"{place}: unknown key {key}", f"Did you mean {near}?" if near else f"Known: {', '.join(_KEYS)}."
-            )
-        if not _is_of_kind(key, value):
-            raise _error(f"{place}: {key} must be {_KINDS[key][0]}, not {value!r}")
+            raise misconfigured(f"{place}: unknown key {key}", meant(key, [*_KEYS]))
+        kind, is_of_kind = _KINDS[key]
+        if not is_of_kind(value):
+            raise misconfigured(f"{place}: {key} must be {kind}, not {value!r}")
     if table.get("decision") not in DECISIONS:
-        raise _error(f"{place}: decision is allow, ask or deny", 'For example: decision = "ask".')
+        raise misconfigured(f"{place}: decision is allow, ask or deny", 'For example: decision = "ask".')
     if not any(table.get(key) for key in _CONDITIONS):
-        raise _error(
+        raise misconfigured(
             f"{place}: it names no command, so it would decide all of them",
             "Give it a prefix, program, directory, sandbox or git, or unknown = true; for all commands there is default.",
         )
@@ -215,10 +209,6 @@ def _is_text(value: object) -> bool:
 
 def _is_texts(value: object) -> bool:
     return _is_text(value) or (isinstance(value, list) and bool(value) and all(map(_is_text, value)))
-
-
-def _is_of_kind(key: str, value: object) -> bool:
-    return _KINDS[key][1](value)
 
 
 _TEXTS = ("a string or an array of strings", _is_texts)
@@ -258,7 +248,7 @@ def _check_examples(rule: Rule, table: Mapping[str, Any], place: str) -> None:
         for example in table.get(key, ()):
             if rule.is_example(example) is not wanted:
                 does = "does not match" if wanted else "matches"
-                raise _error(f"{place}: it {does} its example {example!r} of {key}", _why(example))
+                raise misconfigured(f"{place}: it {does} its example {example!r} of {key}", _why(example))
 
 
 def _why(example: str | list[str]) -> str | None:
@@ -267,7 +257,3 @@ def _why(example: str | list[str]) -> str | None:
         return None
     unread = next((one.unread for one in commands_in.commands([example], _EXAMPLE_SHELL) if one.unread), None)
     return f"It is an unknown command: {unread}." if unread else None
-
-
-def _error(message: str, hint: str | None = None) -> OutliveError:
-    return OutliveError("config_error", message, hint=hint)

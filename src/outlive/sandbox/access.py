@@ -10,8 +10,9 @@ import os
 
 from outlive.annotations import Any, Iterable, Mapping
 from outlive.core.ids import sha256
+from outlive.core.record import Declared
 from outlive.core.records import Sandbox
-from outlive.errors import OutliveError, argument, invalid
+from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.sandbox import visible_paths
 from outlive.sandbox.modes import Granted
 from outlive.sandbox.visible_paths import is_in
@@ -25,16 +26,13 @@ def is_workspace(path: str, homes: Iterable[str]) -> bool:
     return path != "/" and not any(is_in(home, [path]) for home in homes)
 
 
-class Ours:
+class Ours(Declared):
     """What is ours on a machine. `secret`: what is hidden where it lies in something that is shown.
     `installed`: our program, which stays read-only. `bwrap`: the path of bubblewrap."""
 
-    __slots__ = ("bwrap", "installed", "secret")
-
-    def __init__(self, secret: Iterable[str], installed: Iterable[str], bwrap: str) -> None:
-        self.secret = secret
-        self.installed = installed
-        self.bwrap = bwrap
+    secret: Iterable[str]
+    installed: Iterable[str]
+    bwrap: str
 
 
 def resolved(
@@ -88,8 +86,8 @@ def _own_name(path: str, what: str) -> str:
     path = os.path.normpath(path)
     real = os.path.realpath(path)
     if real != path:
-        hint = f"Name the directory itself: {real}."
-        raise OutliveError("config_error", f"{what} is a link, or lies behind one: {path}; nothing was run", hint=hint)
+        message = f"{what} is a link, or lies behind one: {path}; nothing was run"
+        raise misconfigured(message, f"Name the directory itself: {real}.")
     return path
 
 
@@ -97,12 +95,12 @@ def _written(path: str, homes: list[str]) -> str:
     """Return a directory of [sandbox] write, which is made if it is missing."""
     path = _own_name(path, "a directory of [sandbox] write")
     if not is_workspace(path, homes):
-        hint = "Name directories in it."
-        raise OutliveError("config_error", f"[sandbox] write names {path}, a home directory or one above it", hint=hint)
+        message = f"[sandbox] write names {path}, a home directory or one above it"
+        raise misconfigured(message, "Name directories in it.")
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
-        raise OutliveError("config_error", f"[sandbox] write: {path}: {error.strerror}") from error
+        raise misconfigured(f"[sandbox] write: {path}: {error.strerror}") from error
     return _own_name(path, "a directory of [sandbox] write")
 
 
@@ -110,7 +108,7 @@ def _hidden(path: str, roots: list[str]) -> str:
     """Return where a path of [sandbox] hide leads. Errors: config_error if a job could change that."""
     if visible_paths.reached(path, roots) is None:
         message = f"[sandbox] hide names {path}, behind a link that a job can change"
-        raise OutliveError("config_error", message, hint="Name the directory itself.")
+        raise misconfigured(message, "Name the directory itself.")
     return os.path.realpath(path)
 
 
@@ -119,18 +117,18 @@ def _require_no_file(secret: Iterable[str], hidden: Iterable[str], roots: list[s
     exposed = next((path for path in secret if is_in(path, roots) and os.path.isfile(path)), None)
     if exposed is not None:
         message = f"a job could change {exposed}, which is no part of its work; nothing was run"
-        raise OutliveError("config_error", message, hint="Move it, or start outlive in another directory.")
+        raise misconfigured(message, "Move it, or start outlive in another directory.")
     file = next((path for path in hidden if os.path.isfile(path)), None)
     if file is not None:
         message = f"[sandbox] hide names a file, and only directories can be hidden: {file}"
-        raise OutliveError("config_error", message, hint="Name the directory that it is in.")
+        raise misconfigured(message, "Name the directory that it is in.")
 
 
 def _identity(path: str) -> list[int]:
     try:
         status = os.stat(path)
     except OSError as error:
-        raise OutliveError("config_error", f"{path}: {error.strerror}; nothing was run") from error
+        raise misconfigured(f"{path}: {error.strerror}; nothing was run") from error
     return [status.st_dev, status.st_ino]
 
 

@@ -15,7 +15,9 @@ import stat
 from outlive import fastjson
 from outlive.annotations import Callable, Mapping
 from outlive.core.quoted import quoted
+from outlive.core.record import Declared
 from outlive.core.records import Sandbox, State
+from outlive.core.rights import identity_of
 from outlive.sandbox import gitconfig, search, visible_paths
 from outlive.sandbox.guard import CHANGES, Guard, changes, stamps
 from outlive.sandbox.mounts import opened
@@ -33,6 +35,7 @@ _PLAIN = frozenset(
 )
 _MOST = 50  # of what is reported
 _MOST_NAMED = 5  # of these in a message
+_DEEPEST = 50  # directories in each other in a git directory that may be harmless; git makes few
 _ROUNDS = 600  # of opening directories that were shut, each may have one in it: as deep as is searched
 _SAYS = {
     "armed": "{path} is a git repository that was made since the job started and that may run programs; it was not renamed: look at its config and hooks before you use git there",
@@ -47,24 +50,14 @@ _SAYS = {
 }
 
 
-class Before:
+class Before(Declared):
     """What a job found: a record that a successor of its supervisor can read."""
 
-    __slots__ = ("files", "missing", "repositories", "settings", "shut")
-
-    def __init__(
-        self,
-        repositories: dict[str, list[int]],
-        files: dict[str, list[int]],
-        settings: list[str],
-        missing: list[str],
-        shut: list[str],
-    ) -> None:
-        self.repositories = repositories  # path of a git directory → device, inode, and its `changes`
-        self.files = files  # path of a file of settings → inode, time of its last change, size
-        self.settings = settings
-        self.missing = missing  # directories of hooks that were not there
-        self.shut = shut  # directories that could not be read: read-only for the job
+    repositories: dict[str, list[int]]  # path of a git directory → device, inode, and its `changes`
+    files: dict[str, list[int]]  # path of a file of settings → inode, time of its last change, size
+    settings: list[str]
+    missing: list[str]  # directories of hooks that were not there
+    shut: list[str]  # directories that could not be read: read-only for the job
 
     @classmethod
     def of(cls, guard: Guard) -> Before:
@@ -72,10 +65,9 @@ class Before:
 
     def write(self, folder: int) -> None:
         """Write it into the directory of a job. Errors: OSError."""
-        content = {name: getattr(self, name) for name in self.__slots__}
         fd = os.open(NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
         with open(fd, "wb") as file:
-            file.write(fastjson.dumps(content).encode())
+            file.write(fastjson.dumps(vars(self)).encode())
 
     @classmethod
     def read(cls, folder: int) -> Before | None:
@@ -83,7 +75,7 @@ class Before:
         try:
             with open(os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
                 content = fastjson.loads(file.read())
-            return cls(*(content[name] for name in ("repositories", "files", "settings", "missing", "shut")))
+            return cls(*(content[name] for name in cls.__annotations__))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -101,7 +93,7 @@ def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> l
         try:
             with Closing(opened(root, identity)) as fd:
                 findings += _Root(root, fd, sandbox, before, renames=renames).new()
-        except OSError:
+        except Exception:  # noqa: BLE001 - nothing that a job leaves there may cost its outcome
             findings.append({"path": root, "kind": "unchecked"})
     findings.sort(key=_urgency)
     return findings[:_MOST]
@@ -186,7 +178,7 @@ class _Root:
     def _is_in_known(self, path: str) -> bool:
         """Return whether this lies in a repository that was read-only."""
         known = self._before.repositories
-        return any(is_in(path, [one]) and _is_same(one, known[one]) for one in known)
+        return any(is_in(path, [one]) and identity_of(one) == known[one][:2] for one in known)
 
     def _new_repository(self, kind: str, path: str, git: str) -> list[dict[str, str]]:
         try:
@@ -194,27 +186,25 @@ class _Root:
         except OSError:
             return [{"path": path, "kind": "unchecked"}]
         inner, entry = (".", "HEAD") if kind == "b" else (".git", ".git")
-        try:
+        with Closing(folder):
             if git != self._path and (_is_harmless(folder, inner) or self._names_known(folder, path)):
                 return [{"path": git, "kind": "repository"}, *self._named_hooks(path)]
             if not self._renames:
                 return [{"path": git, "kind": "armed"}]
-            if kind == "g":
-                _behead(folder)
-            moved_to = os.path.join(path, _moved(folder, entry))
-        except OSError:
-            return [{"path": git, "kind": "armed"}]
-        finally:
-            os.close(folder)
+            try:
+                if kind == "g":
+                    _behead(folder)
+                moved_to = os.path.join(path, _moved(folder, entry))
+            except OSError:
+                return [{"path": git, "kind": "armed"}]
         return [{"path": git, "kind": "repository", "moved_to": moved_to}, *self._in_moved(moved_to)]
 
     def _names_known(self, folder: int, path: str) -> bool:
         """Return whether a file `.git` names a directory in a repository that was read-only, and is named
         by that: you made a linked working tree or checked out a submodule while the job ran. A job
         cannot write the word back."""
-        text = gitconfig.read(".git", folder) or ""
-        target = os.path.realpath(os.path.join(path, text.removeprefix("gitdir:").strip()))
-        return text.startswith("gitdir:") and self._is_in_known(target) and gitconfig.working_tree(target) == path
+        target = gitconfig.linked(".git", path, folder)
+        return target is not None and self._is_in_known(target) and gitconfig.working_tree(target) == path
 
     def _in_moved(self, path: str) -> list[dict[str, str]]:
         """Return what is in a directory that was `.git`, where no search looks."""
@@ -259,16 +249,15 @@ def _behead(folder: int) -> None:
         git = os.open(".git", _FOLDER, dir_fd=folder)
     except OSError:  # a file or a link
         return
-    try:
-        _moved(git, "HEAD")
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        os.unlink("HEAD", dir_fd=git)  # a new name needs room
-    finally:
-        os.close(git)
+    with Closing(git):
+        try:
+            _moved(git, "HEAD")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            os.unlink("HEAD", dir_fd=git)  # a new name needs room
 
 
 def _was_allowed(folder: int) -> bool:
@@ -298,14 +287,6 @@ def _is_as_before(git: str, known: list[int]) -> bool:
         )
 
 
-def _is_same(path: str, identity: list[int]) -> bool:
-    try:
-        there = os.lstat(path)
-    except OSError:
-        return False
-    return [there.st_dev, there.st_ino] == identity[:2]
-
-
 def _is_harmless(folder: int, name: str) -> bool:
     """Return whether a git directory runs nothing: plain settings, samples of hooks alone, no word of
     another directory, and no repository in it, where no search looks."""
@@ -321,14 +302,16 @@ def _is_harmless(folder: int, name: str) -> bool:
         return False
 
 
-def _has_files_alone(folder: int, *, single: bool = True) -> bool:
+def _has_files_alone(folder: int, *, single: bool = True, depth: int = 0) -> bool:
     """Return whether a directory holds no link, and (`single`) no file that has another name elsewhere:
     git writes through a link, and a job through another name. Clones may share objects."""
+    if depth > _DEEPEST:
+        return False
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 with Closing(os.open(entry.name, _FOLDER, dir_fd=folder)) as inner:
-                    if not _has_files_alone(inner, single=single and entry.name != "objects"):
+                    if not _has_files_alone(inner, single=single and entry.name != "objects", depth=depth + 1):
                         return False
             elif not entry.is_file(follow_symlinks=False) or (
                 single and entry.stat(follow_symlinks=False).st_nlink > 1

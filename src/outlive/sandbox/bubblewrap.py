@@ -8,6 +8,7 @@ import sys
 from outlive.annotations import Mapping
 from outlive.core.records import Sandbox, SandboxTrial
 from outlive.errors import OutliveError
+from outlive.system import fds
 
 # Never along PATH: a directory of it may be one that a job can write
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
@@ -66,11 +67,7 @@ def mend() -> str:
 
 
 def _read(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return file.read().decode("utf-8", "replace")
-    except OSError:
-        return ""
+    return fds.content(path).decode("utf-8", "replace")
 
 
 def can_work(configured: str | None) -> bool:

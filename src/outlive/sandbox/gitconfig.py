@@ -44,7 +44,7 @@ def settings(text: str) -> Iterator[tuple[str, str, str, str]]:
             subsection = subsection.strip().strip('"') or dotted
             line = line.strip()
         if line and line[0] not in "#;":
-            key, _, value = line.partition("=")
+            key, _, value = line.partition("\0")[0].partition("=")
             yield section, subsection, key.strip().lower(), value.strip()
 
 
@@ -97,7 +97,7 @@ def _is_plain(text: str) -> bool:
 
 def common(git: str) -> str:
     """Return the git directory that a linked working tree shares with others, `git` itself for others."""
-    shared = (read(os.path.realpath(os.path.join(git, "commondir"))) or "").strip()
+    shared = path_in(os.path.realpath(os.path.join(git, "commondir"))).strip()
     return os.path.normpath(os.path.join(git, shared))
 
 
@@ -110,7 +110,7 @@ def files_of(git: str) -> list[str]:
 def working_tree(git: str) -> str | None:
     """Return the top of the working tree that a git directory names: a linked one by its file `gitdir`,
     a submodule by core.worktree. None if it names none."""
-    back = (read(os.path.join(git, "gitdir")) or "").strip()
+    back = path_in(os.path.join(git, "gitdir")).strip()
     if back:
         return os.path.dirname(os.path.realpath(back))
     for section, _, key, value in settings(read(os.path.join(git, "config")) or ""):
@@ -151,6 +151,18 @@ class Named:
         else:
             value = value.partition("#")[0].partition(";")[0].strip()
         return os.path.join(self._home, value[2:]) if value.startswith("~/") else value
+
+
+def linked(git: str, top: str, folder: int | None = None) -> str | None:
+    """Return the git directory that a file `.git` of the working tree `top` names; None if it is no such file."""
+    text = path_in(git, folder)
+    target = text.removeprefix("gitdir:")
+    return None if target == text else os.path.realpath(os.path.join(top, target.strip()))
+
+
+def path_in(path: str, folder: int | None = None) -> str:
+    """Return what a file that names one path says: git reads it up to a NUL. Empty if there is none."""
+    return (read(path, folder) or "").partition("\0")[0]
 
 
 def read(path: str, folder: int | None = None) -> str | None:

@@ -185,11 +185,8 @@ class Guard:
     def _linked(self, top: str, git: str) -> str | None:
         """Return the git directory that a file `.git` names. It is shown if it names this working tree
         too: otherwise any job could have a directory shown that it may not see."""
-        text = gitconfig.read(git) or ""
-        if not text.startswith("gitdir:"):
-            return None
-        target = os.path.realpath(os.path.join(top, text.removeprefix("gitdir:").strip()))
-        if is_in(target, self._written):
+        target = gitconfig.linked(git, top)
+        if target is None or is_in(target, self._written):
             return target
         common, folder = os.path.split(os.path.dirname(target))  # as git-worktree(1) lays them out
         is_one = folder == "worktrees" and gitconfig.working_tree(target) == top

@@ -10,6 +10,7 @@ import select
 import struct
 
 from outlive.annotations import Callable
+from outlive.core.record import Declared
 from outlive.system import fds, process, spawn, tree
 from outlive.system.fds import socket
 from outlive.system.signals import signal
@@ -24,31 +25,23 @@ class Unavailable(spawn.BeforeExec):
     """A sandbox that could not be set up: nothing ran."""
 
 
-class Inside:
+class Inside(Declared):
     """A command that runs in a sandbox, and the first process of the sandbox."""
 
-    __slots__ = ("command", "init")
-
-    def __init__(self, command: int, init: int) -> None:
-        self.command = command
-        self.init = init
+    command: int
+    init: int
 
 
-class How:
+class How(Declared):
     """In which directory a command starts, with which umask (None: ours), and whether its stdin is a
     terminal. `folder`: an fd of the directory of its job, for the record of what is there before
     it. `prepare`: see spawn.spawn."""
 
-    __slots__ = ("cwd", "folder", "prepare", "terminal", "umask")
-
-    def __init__(
-        self, cwd: str, umask: int | None, *, terminal: bool, folder: int, prepare: Callable[[], None] | None = None
-    ) -> None:
-        self.cwd = cwd
-        self.umask = umask
-        self.terminal = terminal
-        self.folder = folder
-        self.prepare = prepare
+    cwd: str
+    umask: int | None
+    terminal: bool
+    folder: int
+    prepare: Callable[[], None] | None = None
 
 
 def report_pair() -> tuple[socket.socket, socket.socket]:
@@ -88,14 +81,17 @@ def heard(here: socket.socket, ended: int | None = None) -> tuple[int, int, int]
 def outcome(here: socket.socket) -> int | None:
     """Return the wait status of the command, None if it was not reported: not yet, or never, if
     process 1 was killed. The message stays in the socket for a successor."""
+    kind, value = _next(here)
+    return value if kind == _ENDED else None
+
+
+def _next(here: socket.socket) -> tuple[int, int]:
+    """Return the message that waits in the socket as (kind, value), and leave it there; (0, 0) if none does."""
     try:
         message = here.recv(_MESSAGE.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except (BlockingIOError, ConnectionResetError):
-        return None
-    if len(message) != _MESSAGE.size:
-        return None
-    kind, value = _MESSAGE.unpack(message)
-    return int(value) if kind == _ENDED else None
+        return 0, 0
+    return _MESSAGE.unpack(message) if len(message) == _MESSAGE.size else (0, 0)
 
 
 def found_again(here: socket.socket) -> Inside | None:
@@ -111,21 +107,11 @@ def found_again(here: socket.socket) -> Inside | None:
         if init and process.parent(init) != os.getpid():
             end_outer(process.parent(init) or 0)
         if command and init:
-            _skip_start(here)
+            # Take the reports of the start out of the socket, as far as the killed supervisor did not
+            while _next(here)[0] in (READY, STARTED):
+                here.recv(_MESSAGE.size, socket.MSG_DONTWAIT)
             return Inside(command, init)
         kind, value, _ = heard(here)
         if kind == 0 or (kind == STARTED and value):
             return None
     return None
-
-
-def _skip_start(here: socket.socket) -> None:
-    """Take the reports of the start out of the socket, as far as the killed supervisor did not."""
-    while True:
-        try:
-            message = here.recv(_MESSAGE.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except (BlockingIOError, ConnectionResetError):
-            return
-        if len(message) != _MESSAGE.size or _MESSAGE.unpack(message)[0] == _ENDED:
-            return
-        here.recv(_MESSAGE.size, socket.MSG_DONTWAIT)

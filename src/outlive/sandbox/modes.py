@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive.annotations import Any, Mapping
+from outlive.core.record import Declared
 from outlive.core.records import GIT, NETWORKS, Sandbox
 from outlive.core.records import SANDBOXES as MODES
 from outlive.errors import OutliveError, argument, invalid
@@ -10,30 +11,29 @@ from outlive.errors import OutliveError, argument, invalid
 OFF = "off"
 
 
-class Bounds:
+class Bounds(Declared):
     """The sandbox of a call that asks for none (`mode`, `network`, `git`), and the most that a call
     may ask for (`most_mode`, `most_network`, `most_git`)."""
 
-    __slots__ = ("git", "mode", "most_git", "most_mode", "most_network", "network")
+    mode: str
+    network: str
+    git: str
+    most_mode: str
+    most_network: str
+    most_git: str
 
-    def __init__(self, mode: str, network: str, git: str, most_mode: str, most_network: str, most_git: str) -> None:
-        self.most_mode = most_mode
-        self.most_network = most_network
-        self.most_git = most_git
-        self.mode = stricter(MODES, mode, most_mode)
-        self.network = stricter(NETWORKS, network, most_network)
-        self.git = stricter(GIT, git, most_git)
+    def __post_init__(self) -> None:
+        self.mode = stricter(MODES, self.mode, self.most_mode)
+        self.network = stricter(NETWORKS, self.network, self.most_network)
+        self.git = stricter(GIT, self.git, self.most_git)
 
 
-class Granted:
+class Granted(Declared):
     """The sandbox that a call gets."""
 
-    __slots__ = ("git", "mode", "network")
-
-    def __init__(self, mode: str, network: str, git: str) -> None:
-        self.mode = mode
-        self.network = network
-        self.git = git
+    mode: str
+    network: str
+    git: str
 
 
 def stricter(order: tuple[str, ...], one: str, other: str) -> str:

@@ -14,6 +14,7 @@ import stat
 
 from outlive.annotations import Callable, Iterable, Protocol
 from outlive.core.records import Sandbox
+from outlive.core.rights import identity_of
 from outlive.sandbox import gitconfig, visible_paths
 from outlive.sandbox.visible_paths import is_in
 from outlive.system import fds
@@ -39,7 +40,7 @@ class Mounts:
         self.words: list[str] = []
         self.writable: list[str] = []
         self.files: dict[int, int] = {}  # number for bubblewrap → fd here
-        self.bound: dict[str, tuple[int, int]] = {}  # path of what is mounted by an open fd → device, inode
+        self.bound: dict[str, list[int]] = {}  # path of what is mounted by an open fd → device, inode
         self._next = first_fd
         self._links: set[str] = set()
 
@@ -62,19 +63,12 @@ class Mounts:
         make it a link. Errors: OSError."""
         fd = opened(path, identity)
         status = os.fstat(fd)
-        self.bound[path] = status.st_dev, status.st_ino
+        self.bound[path] = [status.st_dev, status.st_ino]
         self.words += ["--bind-fd" if writable else "--ro-bind-fd", self.number(fd), path]
 
     def is_as_bound(self) -> bool:
         """Return whether what was mounted by an open fd still stands at its path."""
-        for path, identity in self.bound.items():
-            try:
-                there = os.lstat(path)
-            except OSError:
-                return False
-            if (there.st_dev, there.st_ino) != identity:
-                return False
-        return True
+        return all(identity_of(path) == identity for path, identity in self.bound.items())
 
     def copy(self, fd: int, at: str) -> None:
         self.words += ["--perms", "0444", "--file", self.number(fd), at]

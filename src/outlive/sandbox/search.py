@@ -8,6 +8,7 @@ import os
 from outlive.annotations import Iterable, Mapping
 from outlive.sandbox.programs import SEARCH
 from outlive.system import fds, spawn
+from outlive.system.fds import Closing
 
 _WHY = {
     1: "there are more than 500,000 directories below",
@@ -43,18 +44,15 @@ def find(roots: Mapping[str, int]) -> list[tuple[str, str]]:
 
 def _searched(names: list[str], roots: Iterable[int]) -> tuple[bytes, int]:
     """Return what the program prints, and its exit code."""
-    program = fds.memory_file("search", binascii.a2b_base64(SEARCH[os.uname().machine]))
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    reading, output = os.pipe()
-    with open(reading, "rb") as file:
-        try:
-            # By its number here, which is its number there too: the check before the spawn sees the same file
-            files = {program: program, 0: nothing, 1: output, 2: nothing, **{fd: fd for fd in roots}}
-            pid = spawn.spawn([f"/proc/self/fd/{program}", *names], {}, files, cwd="/")
-        finally:
-            for fd in (program, nothing, output):
-                os.close(fd)
-        data = file.read()
+    code = binascii.a2b_base64(SEARCH[os.uname().machine])
+    with Closing(fds.memory_file("search", code)) as program, Closing(os.open(os.devnull, os.O_RDWR)) as nothing:
+        reading, output = os.pipe()
+        with open(reading, "rb") as file:
+            with Closing(output):
+                # By its number here, which is its number there too: the check before the spawn sees the same file
+                files = {program: program, 0: nothing, 1: output, 2: nothing, **{fd: fd for fd in roots}}
+                pid = spawn.spawn([f"/proc/self/fd/{program}", *names], {}, files, cwd="/")
+            data = file.read()
     return data, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 

@@ -79,15 +79,14 @@ def start(
 
 def _found(program: str, env: Mapping[str, str], cwd: str) -> str:
     """Return the path that execvpe(3) would run in `cwd`."""
-    back = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.chdir(cwd)
-        return spawn.find(program, env)
-    except OSError as error:
-        raise spawn.BeforeExec(error.errno, error.strerror, cwd) from error
-    finally:
-        os.fchdir(back)
-        os.close(back)
+    with fds.Closing(os.open(".", fds.DIRECTORY)) as back:
+        try:
+            os.chdir(cwd)
+            return spawn.find(program, env)
+        except OSError as error:
+            raise spawn.BeforeExec(error.errno, error.strerror, cwd) from error
+        finally:
+            os.fchdir(back)
 
 
 def _tried(
@@ -205,8 +204,10 @@ def _spawn(
 ) -> int:
     """Start bwrap. The fds go through high numbers: no source may be the target of another."""
     above = max(files) + 1
-    high = {target: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above) for target, fd in files.items()}
+    high: dict[int, int] = {}
     try:
+        for target, fd in files.items():
+            high[target] = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above)
         return spawn.spawn(command, {}, high, cwd="/", umask=umask, prepare=prepare)
     except spawn.BeforeExec:
         raise

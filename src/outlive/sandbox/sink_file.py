@@ -14,8 +14,7 @@ from outlive.sandbox import access
 from outlive.sandbox.guard import guarded
 from outlive.sandbox.mounts import opened
 from outlive.sandbox.visible_paths import is_in
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+from outlive.system.fds import DIRECTORY, Closing
 
 
 def open_writable(sandbox: Sandbox, path: str, flags: int, mode: int) -> int:
@@ -24,25 +23,20 @@ def open_writable(sandbox: Sandbox, path: str, flags: int, mode: int) -> int:
     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     root = next((one for one in sandbox.roots if is_in(path, [one])), None)
     names = path.removeprefix(root or "").strip("/").split("/")
-    if root is None or not access.is_writable(sandbox, path):
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
-    if guarded(sandbox).keeps(path):
+    if root is None or not access.is_writable(sandbox, path) or guarded(sandbox).keeps(path):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
     folder = opened(root, sandbox.root_ids[sandbox.roots.index(root)])
-    try:
-        for name in names[:-1]:
-            inner = _entered(folder, name)
-            os.close(folder)
-            folder = inner
+    for name in names[:-1]:
+        with Closing(folder):
+            folder = _entered(folder, name)
+    with Closing(folder):
         return os.open(names[-1], flags | os.O_NOFOLLOW, mode, dir_fd=folder)
-    finally:
-        os.close(folder)
 
 
 def _entered(folder: int, name: str) -> int:
     """Return an fd of a directory in `folder`, which is made if it is missing."""
     try:
-        return os.open(name, _FOLDER, dir_fd=folder)
+        return os.open(name, DIRECTORY, dir_fd=folder)
     except FileNotFoundError:
         os.mkdir(name, 0o777, dir_fd=folder)
-        return os.open(name, _FOLDER, dir_fd=folder)
+        return os.open(name, DIRECTORY, dir_fd=folder)

@@ -11,7 +11,7 @@ import os
 from outlive.annotations import Iterable, Mapping
 from outlive.core.records import Sandbox
 
-_MOST_STEPS = 1000  # names and links of one path
+_MOST_STEPS = 1000  # names and links of one path: links may lead in a circle
 
 # Of /nix and /gnu the stores: a daemon that builds outside listens on a socket beside them
 SYSTEM = tuple(
@@ -50,7 +50,6 @@ STORES = tuple(
 CACHES = (".cache", ".npm")
 CACHES_IN_TOOLCHAINS = (".local/share/pnpm/store", ".bun/install/cache")  # where they are there
 OWN_STORES = ".stores"  # in the home of a sandbox: what the stores of its own are in
-_MOST_NAMES = 200  # on the way to a directory: links may lead in a circle
 # Variables of the caller that name a toolchain elsewhere: what is shown of the directory
 NAMED_BY = {
     "VIRTUAL_ENV": ("",),
@@ -93,21 +92,27 @@ def is_in(path: str, folders: Iterable[str]) -> bool:
 def reached(path: str, roots: Iterable[str], *, fixed: Iterable[str] = ()) -> str | None:
     """Return where a path leads; None if a link in a writable directory is on the way, since a job
     may have made it. In `fixed` directories none can."""
+    place, links = _followed(path)
+    return None if any(is_in(link, roots) and not is_in(link, fixed) for link in links) else place
+
+
+def _followed(path: str) -> tuple[str | None, list[str]]:
+    """Return where a path leads, None for a circle of links, and the links on the way."""
     done, left = "/", [*filter(None, path.split("/"))]
+    links: list[str] = []
     for _ in range(_MOST_STEPS):
         if not left:
-            return done
-        name = left.pop(0)
-        here = os.path.normpath(os.path.join(done, name))
-        if not os.path.islink(here):
-            done = here
-        elif is_in(here, roots) and not is_in(here, fixed):
-            return None
-        else:
+            return done, links
+        here = os.path.normpath(os.path.join(done, left.pop(0)))
+        try:
             target = os.readlink(here)
-            done = "/" if target.startswith("/") else done
-            left = [*filter(None, target.split("/")), *left]
-    return None
+        except OSError:
+            done = here
+            continue
+        links.append(here)
+        done = "/" if target.startswith("/") else done
+        left = [*filter(None, target.split("/")), *left]
+    return None, links
 
 
 def written(sandbox: Sandbox) -> list[str]:
@@ -181,19 +186,8 @@ def is_fixed(path: str, home: str, trusted: Iterable[str] = ()) -> bool:
     """Return whether no job can have decided where a path leads: each link on the way lies in the
     home itself, above it, in a `trusted` directory, or where this user writes nothing. In a workspace `.venv` may be a link to
     your keys, made by a job so that the next one sees them."""
-    left, done = path.strip("/").split("/"), "/"
-    for _ in range(_MOST_NAMES):
-        if not left:
-            return True
-        name = left.pop(0)
-        here = os.path.normpath(os.path.join(done, name))
-        try:
-            target = os.readlink(here)
-        except OSError:
-            done = here
-            continue
-        if not (is_in(home, [done]) or is_in(done, SYSTEM) or done in trusted) and is_ours(done):
-            return False
-        done = "/" if target.startswith("/") else done
-        left = [*target.strip("/").split("/"), *left]
-    return False
+    place, links = _followed(path)
+    return place is not None and all(
+        is_in(home, [folder]) or is_in(folder, SYSTEM) or folder in trusted or not is_ours(folder)
+        for folder in map(os.path.dirname, links)
+    )

@@ -20,7 +20,6 @@ from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import cgroup, fault_points, fds, machine, prctl, process, spawn, tree
-from outlive.system import pty as pty_module
 from outlive.system.fds import socket
 
 TYPE_CHECKING = False
@@ -209,7 +208,7 @@ def _spawn(
         stdio[0] = stdin
     if definition.script is not None:
         _add_script(job, definition, argv, stdio)
-    tty = None if job_fds.slave is None else pty_module.path_of(job_fds.slave)
+    tty = None if job_fds.slave is None else os.ttyname(job_fds.slave)
     # Taken before the command runs, which inherits the group: kills that are counted from here on may be its own
     group = cgroup.record()
     prepare = None

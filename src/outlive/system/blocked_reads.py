@@ -23,6 +23,8 @@ import struct
 import time
 
 from outlive.annotations import Iterable
+from outlive.core.record import Declared
+from outlive.system.fds import Closing
 
 # Kinds of system calls. _READ_SECOND: the source is the second argument
 _READ, _READ_SECOND, _POLL, _SELECT, _EPOLL, _RESTART = range(6)
@@ -62,32 +64,22 @@ _GONE = (FileNotFoundError, ProcessLookupError)
 _tables: tuple[dict[int, int], dict[int, int]] | None = None
 
 
-class Target:
+class Target(Declared):
     """The input of a job: a pipe, a terminal, or both."""
 
-    __slots__ = ("pipe", "terminal")
-
-    def __init__(self, pipe: tuple[int, int] | None = None, terminal: int | None = None) -> None:
-        self.pipe = pipe  # (st_dev, st_ino) of the stdin pipe
-        self.terminal = terminal  # st_rdev of the pty slave
+    pipe: tuple[int, int] | None = None  # (st_dev, st_ino) of the stdin pipe
+    terminal: int | None = None  # st_rdev of the pty slave
 
 
-class ThreadStates:
+class ThreadStates(Declared):
     """What the threads of a job were doing at one moment."""
 
-    __slots__ = ("reading", "polling", "others", "busy", "unreadable")
-
-    def __init__(self) -> None:
-        self.reading = False  # blocked in a read of the target
-        # Blocked in poll, select or epoll_wait over a set with the target in it
-        self.polling = False
-        # Such a set also holds a socket to somewhere else, or a terminal that is not the target
-        self.others = False
-        self.busy = False  # running or in uninterruptible sleep, so silence does not mean waiting
-        self.unreadable = False  # some thread could not be inspected, so its state is not known
-
-    def __repr__(self) -> str:
-        return f"ThreadStates({', '.join(name for name in self.__slots__ if getattr(self, name))})"
+    reading: bool = False  # blocked in a read of the target
+    polling: bool = False  # blocked in poll, select or epoll_wait over a set with the target in it
+    # Such a set also holds a socket to somewhere else, or a terminal that is not the target
+    others: bool = False
+    busy: bool = False  # running or in uninterruptible sleep, so silence does not mean waiting
+    unreadable: bool = False  # some thread could not be inspected, so its state is not known
 
 
 def supported() -> bool:
@@ -127,17 +119,14 @@ def inspect_threads(pids: Iterable[int], target: Target) -> ThreadStates:
     return states
 
 
-class _Thread:
+class _Thread(Declared):
     """A sleeping thread."""
 
-    __slots__ = ("where", "terminal", "call", "args")
-
-    def __init__(self, where: str, terminal: int, call: int, args: list[int]) -> None:
-        self.where = where  # /proc/PID/task/TID
-        # Its controlling terminal (tty_nr), the device number as in st_rdev
-        self.terminal = terminal
-        self.call = call
-        self.args = args
+    where: str  # /proc/PID/task/TID
+    # Its controlling terminal (tty_nr), the device number as in st_rdev
+    terminal: int
+    call: int
+    args: list[int]
 
 
 def _threads(pid: int, states: ThreadStates) -> list[str]:
@@ -290,13 +279,11 @@ def _memory(thread: _Thread, address: int, size: int) -> bytes:
     a page that waits for userfaultfd(2)."""
     if not address or not size:
         return b""
-    fd = os.open(f"{thread.where}/mem", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.pread(fd, size, address)
-    except (OSError, OverflowError):  # garbage, or unmapped by another thread
-        return b""
-    finally:
-        os.close(fd)
+    with Closing(os.open(f"{thread.where}/mem", os.O_RDONLY | os.O_CLOEXEC)) as fd:
+        try:
+            return os.pread(fd, size, address)
+        except (OSError, OverflowError):  # garbage, or unmapped by another thread
+            return b""
 
 
 def _kind(thread: _Thread, fd: int, target: Target) -> str:
@@ -374,8 +361,5 @@ def _stat(where: str) -> list[bytes]:
 
 
 def _read(path: str, size: int = 4096) -> bytes:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with Closing(os.open(path, os.O_RDONLY | os.O_CLOEXEC)) as fd:
         return os.read(fd, size)
-    finally:
-        os.close(fd)

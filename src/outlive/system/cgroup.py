@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 
 from outlive.core import records
-from outlive.system import mounts
+from outlive.core.record import Declared
+from outlive.system import fds, mounts
 
 _V2 = ""  # the name that stands for the one hierarchy of version 2
 _SYSTEMD = "name=systemd"
@@ -22,24 +23,20 @@ _USUAL = {
 _found: tuple[dict[str, str], records.Group, Group | None] | None = None  # by `record`: paths, groups
 
 
-class Group:
+class Group(Declared):
     """A control group: a directory of files. `path` is its place in its hierarchy, as
     /proc/PID/cgroup has it."""
 
-    __slots__ = ("directory", "path", "version")
+    directory: str
+    path: str
+    version: int
 
-    def __init__(self, directory: str, path: str, version: int) -> None:
-        self.directory = directory
-        self.path = path
-        self.version = version
-
-    def read(self, name: str) -> str | None:
-        """Return the content of one of its files; None if it does not exist or may not be read."""
-        content = _content(f"{self.directory}/{name}")
-        return None if content is None else content.strip()
+    def read(self, name: str) -> str:
+        """Return the content of one of its files; "" if it does not exist or may not be read."""
+        return _text(f"{self.directory}/{name}").strip()
 
     def pids(self) -> list[int]:
-        return [int(word) for word in (self.read("cgroup.procs") or "").split() if word.isdigit()]
+        return [int(word) for word in self.read("cgroup.procs").split() if word.isdigit()]
 
     def oom_kills(self) -> int | None:
         """Return how many of its processes the kernel has ended for lack of memory, its own limit
@@ -47,7 +44,7 @@ class Group:
         SIGKILL (mm/oom_kill.c)."""
         names = ("memory.events.local", "memory.events") if self.version == 2 else ("memory.oom_control",)
         for name in names:
-            for line in (self.read(name) or "").splitlines():
+            for line in self.read(name).splitlines():
                 word, _, number = line.partition(" ")
                 if word == "oom_kill" and number.isdigit():
                     return int(number)
@@ -55,7 +52,7 @@ class Group:
 
     def memory_limit(self) -> int | None:
         """Return its limit in bytes; None if it has none (a group above may have one)."""
-        text = self.read("memory.max" if self.version == 2 else "memory.limit_in_bytes") or ""
+        text = self.read("memory.max" if self.version == 2 else "memory.limit_in_bytes")
         return int(text) if text.isdigit() and int(text) < 2**62 else None
 
     def dies_as_one(self) -> bool:
@@ -63,22 +60,8 @@ class Group:
         return self.version == 2 and self.read("memory.oom.group") == "1"
 
 
-def _content(path: str) -> str | None:
-    """Return the content of a file; None if it cannot be read. (What `open` does in addition takes
-    as long again.)"""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    pieces = []
-    try:
-        while piece := os.read(fd, 65_536):
-            pieces.append(piece)
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
-    return b"".join(pieces).decode("utf-8", "replace")
+def _text(path: str) -> str:
+    return fds.content(path).decode("utf-8", "replace")
 
 
 def paths(pid: int | str = "self") -> dict[str, str]:
@@ -88,7 +71,7 @@ def paths(pid: int | str = "self") -> dict[str, str]:
     version 1 is in use.
     """
     by_controller: dict[str, str] = {}
-    for line in (_content(f"/proc/{pid}/cgroup") or "").splitlines():
+    for line in _text(f"/proc/{pid}/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         by_controller.update(dict.fromkeys(controllers.split(","), path))
     return by_controller

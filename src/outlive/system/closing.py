@@ -16,7 +16,7 @@ def cloexec_from(first: int) -> None:
 
     `socket.recv_fds` returns inheritable fds whatever flags say, so this runs before each spawn.
     """
-    if prctl.mark_cloexec(first):
+    if prctl.close_from(first, at_exec=True):
         return
     for fd in open_fds():
         if fd >= first:
@@ -34,9 +34,4 @@ def close_others(keep: set[int]) -> None:
         os.closerange(first, fd)
         first = fd + 1
     if not prctl.close_from(first):
-        os.closerange(first, _highest() + 1)  # `closerange` would try each number up to a high limit
-
-
-def _highest() -> int:
-    fds = open_fds()
-    return max(fds) if fds else 3
+        os.closerange(first, open_fds()[-1] + 1)  # `closerange` would try each number up to a high limit

@@ -11,7 +11,9 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Iterable
+from outlive.core.record import Declared
 from outlive.system import process
+from outlive.system.fds import content
 from outlive.system.ports import numeric
 
 # What a process does. WAITING: the kernel does not say for what
@@ -34,18 +36,16 @@ _PLACES = (
 LISTENING, CONNECTED, CONNECTING = "listening", "connected", "connecting"
 _TCP_STATES = {b"01": CONNECTED, b"02": CONNECTING, b"0A": LISTENING}
 _MOST_FDS = 512
+_MOST_LOCKS = 4096  # bytes about one open file
 _MOST_BYTES = 1 << 20  # of a table of sockets: a machine with more connections is not searched to its end
 
 
-class Socket:
+class Socket(Declared):
     """A TCP socket of a process: `port` is its own where it listens, else that of `peer`."""
 
-    __slots__ = ("peer", "port", "state")
-
-    def __init__(self, state: str, port: int, peer: str = "") -> None:
-        self.state = state
-        self.port = port
-        self.peer = peer
+    state: str
+    port: int
+    peer: str = ""
 
 
 def chain(pid: int, members: Iterable[int]) -> list[int]:
@@ -87,7 +87,7 @@ def activity(pid: int) -> str:
 
 
 def _waits_for(where: str) -> str:
-    place = _read(f"{where}/wchan").decode("ascii", "replace")
+    place = content(f"{where}/wchan").decode("ascii", "replace")
     return next((doing for names, doing in _PLACES if place.startswith(names)), WAITING)
 
 
@@ -102,7 +102,7 @@ def cpu_s(pids: Iterable[int]) -> float:
 
 def sockets(pid: int) -> list[Socket]:
     """Return the TCP sockets of a process that listen, are connected or are connecting."""
-    inodes = {link[len("socket:[") : -1] for link in _links(pid) if link.startswith("socket:[")}
+    inodes = {link[len("socket:[") : -1] for link in process.open_links(pid) if link.startswith("socket:[")}
     if not inodes:
         return []
     return [one for table in ("tcp", "tcp6") for one in _in_table(f"/proc/{pid}/net/{table}", inodes)]
@@ -110,7 +110,7 @@ def sockets(pid: int) -> list[Socket]:
 
 def _in_table(path: str, inodes: set[str]) -> list[Socket]:
     sockets = []
-    for line in _read(path, _MOST_BYTES).split(b"\n")[1:]:
+    for line in content(path, _MOST_BYTES).split(b"\n")[1:]:
         fields = line.split()
         if len(fields) < 10 or fields[3] not in _TCP_STATES or fields[9].decode() not in inodes:
             continue
@@ -128,7 +128,7 @@ def lock_holder(pid: int) -> int | None:
     took the lock; a lock of flock(2) belongs to the open file, which `flock 9` leaves to its shell.
     """
     holder, lock = None, b""
-    for line in _read("/proc/locks", _MOST_BYTES).split(b"\n"):
+    for line in content("/proc/locks", _MOST_BYTES).split(b"\n"):
         words = line.split()
         if len(words) < 6:
             continue
@@ -141,45 +141,17 @@ def lock_holder(pid: int) -> int | None:
 
 def _keeper(lock: bytes) -> int | None:
     """Return the first process of this user with an open file that has a lock, as proc(5) shows it below fdinfo."""
-    for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
+    for pid in sorted(process.pids()):
         try:
             files = os.listdir(f"/proc/{pid}/fdinfo")[:_MOST_FDS]
         except OSError:  # gone, or another user's
             continue
         for name in files:
-            told = _read(f"/proc/{pid}/fdinfo/{name}")
+            told = content(f"/proc/{pid}/fdinfo/{name}", _MOST_LOCKS)
             if b"\nlock:" in told and any(lock in b" ".join(line.split()) for line in told.split(b"\n")):
                 return pid
     return None
 
 
-def _links(pid: int) -> list[str]:
-    links = []
-    try:
-        names = os.listdir(f"/proc/{pid}/fd")[:_MOST_FDS]
-    except OSError:  # gone, or another user's
-        return []
-    for name in names:
-        try:
-            links.append(os.readlink(f"/proc/{pid}/fd/{name}"))
-        except OSError:  # closed meanwhile
-            continue
-    return links
-
-
 def _state(where: str) -> bytes:
-    return _read(f"{where}/stat").rpartition(b")")[2].strip()[:1]
-
-
-def _read(path: str, size: int = 4096) -> bytes:
-    """Return what a file of /proc holds, at most `size` bytes; nothing if it is gone or closed to
-    us."""
-    try:
-        with open(path, "rb", buffering=0) as file:
-            pieces = []
-            while size > 0 and (piece := file.read(size)):
-                pieces.append(piece)
-                size -= len(piece)
-            return b"".join(pieces)
-    except OSError:
-        return b""
+    return content(f"{where}/stat").rpartition(b")")[2].strip()[:1]

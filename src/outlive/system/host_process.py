@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from outlive.system import process
+from outlive.system import process, tree
 
 Host = tuple[int, int]  # its pid, and its start in clock ticks after boot
 
 # A client starts its commands by one of them. Most replace themselves by the command, but not all
-_BETWEEN = ("sh", "bash", "dash", "zsh", "fish", "ksh", "uv", "uvx")
+_BETWEEN = (b"sh", b"bash", b"dash", b"zsh", b"fish", b"ksh", b"uv", b"uvx")
 _MOST = 6
 
 
@@ -17,7 +17,7 @@ def own() -> Host | None:
     """Return the nearest process above this one that is no shell: the client that started it."""
     pid: int | None = os.getppid()
     for _ in range(_MOST):
-        if not pid or (name := _name(pid)) is None:
+        if not pid or not (name := tree.comm(pid)):
             return None
         if name not in _BETWEEN:
             start = process.start_time(pid)
@@ -29,11 +29,3 @@ def own() -> Host | None:
 def is_there(host: Host) -> bool:
     """Return whether this process still exists."""
     return process.is_alive(host[0]) and process.start_time(host[0]) == host[1]
-
-
-def _name(pid: int) -> str | None:
-    try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return None

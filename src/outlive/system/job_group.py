@@ -11,6 +11,7 @@ import os
 from outlive.annotations import Iterable
 from outlive.core.records import Group, OwnGroup
 from outlive.system import cgroup, systemd
+from outlive.system.fds import Closing
 
 MEMORY, PIDS, CPU = CONTROLLERS = ("memory", "pids", "cpu")
 OF_RESOURCES = {"memory": MEMORY, "processes": PIDS, "cpus": CPU}  # the controllers that limit them
@@ -128,14 +129,14 @@ class JobGroup:
 
     def peak_bytes(self) -> int | None:
         """Return the most memory that its processes had together; None if it is not told."""
-        place = self._places.get(MEMORY, "")
-        value = _number(place, "memory.peak")
-        return _number(place, "memory.max_usage_in_bytes") if value is None else value
+        return self._memory("memory.peak", "memory.max_usage_in_bytes")
 
     def memory_bytes(self) -> int | None:
-        place = self._places.get(MEMORY, "")
-        value = _number(place, "memory.current")
-        return _number(place, "memory.usage_in_bytes") if value is None else value
+        return self._memory("memory.current", "memory.usage_in_bytes")
+
+    def _memory(self, *names: str) -> int | None:
+        values = (_number(self._places.get(MEMORY, ""), name) for name in names)
+        return next((value for value in values if value is not None), None)
 
     def refused_forks(self) -> int:
         """Return how often a process was refused because there were too many."""
@@ -283,15 +284,12 @@ def _enabled(place: str, wanted: list[str]) -> list[str]:
 def _write(place: str, names: tuple[str, ...], text: str) -> None:
     """Write the first of these files that exists. Errors: OSError."""
     name = next((name for name in names if os.path.exists(os.path.join(place, name))), names[0])
-    fd = os.open(os.path.join(place, name), os.O_WRONLY | os.O_CLOEXEC)
-    try:
+    with Closing(os.open(os.path.join(place, name), os.O_WRONLY | os.O_CLOEXEC)) as fd:
         os.write(fd, text.encode())
-    finally:
-        os.close(fd)
 
 
 def _text(place: str, name: str) -> str:
-    return (place and cgroup.Group(place, "", 2).read(name)) or ""
+    return place and cgroup.Group(place, "", 2).read(name)
 
 
 def _words(place: str, name: str) -> list[str]:

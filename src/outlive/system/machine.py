@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from outlive.core.records import Machine
-from outlive.system import process
+from outlive.system import fds, process
 
 # Names this machine where /etc/machine-id does not, because every machine was made from one image
 _VARIABLE = "OUTLIVE_MACHINE"
@@ -24,18 +24,10 @@ def here() -> Machine:
     if _here is None:
         name = os.uname().nodename
         given = os.environ.get(_VARIABLE)
-        machine_id = f"{_GIVEN}{given}" if given else _machine_id() or name
+        known = fds.content("/etc/machine-id", 64).strip().decode("ascii", "replace")
+        machine_id = f"{_GIVEN}{given}" if given else known or name
         _here = Machine(id=machine_id, name=given or name, boot_id=process.boot_id())
     return _here
-
-
-def _machine_id() -> str:
-    try:
-        # Bytes: opening as text may import a codec, on the way to a start
-        with open("/etc/machine-id", "rb") as file:
-            return file.read(64).strip().decode("ascii", "replace")
-    except OSError:
-        return ""
 
 
 def is_other(machine: Machine | None) -> bool:

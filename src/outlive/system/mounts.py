@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from outlive.annotations import Iterator
+from outlive.core.record import Declared
+from outlive.system.fds import content
 
 _MOUNTS = "/proc/self/mountinfo"
 
 
-class Mount:
+class Mount(Declared):
     """One mount. `root` is the directory of the file system that is seen at `point`; `type` is
     `ext4`, `nfs4`, …; `options` are those of the file system."""
 
-    __slots__ = ("number", "root", "point", "type", "options")
-
-    def __init__(self, number: str, root: str, point: str, type: str, options: list[str]) -> None:
-        self.number = number
-        self.root = root
-        self.point = point
-        self.type = type
-        self.options = options
+    number: str
+    root: str
+    point: str
+    type: str
+    options: list[str]
 
 
 def mounts() -> Iterator[Mount]:
     """Yield all mounts that this process sees, of two at one place the upper one last; none where
     /proc does not say."""
-    for line in _lines(_MOUNTS):
+    for line in content(_MOUNTS).decode("utf-8", "surrogateescape").split("\n"):
         left, _, right = line.partition(" - ")
         before, after = left.split(" "), right.split(" ")
         if len(before) > 4 and len(after) > 2:
@@ -38,14 +37,6 @@ def holding(path: str) -> Mount | None:
         if path == mount.point or path.startswith(mount.point.rstrip("/") + "/"):
             best = mount if best is None or len(mount.point) >= len(best.point) else best
     return best
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        with open(path, "rb") as file:
-            return file.read().decode("utf-8", "surrogateescape").split("\n")
-    except OSError:
-        return []
 
 
 def _unescaped(text: str) -> str:

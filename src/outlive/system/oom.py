@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Iterator
+from outlive.system import fds
 
 _FILE = "oom_score_adj"
 _SPARED = (-500, 0)  # the scores that a supervisor asks for; it gets the first that is permitted
@@ -20,26 +21,18 @@ _callers: int | None = None  # the score we came with, if we have a lower one no
 
 def score(pid: int | str = "self") -> int | None:
     """Return what is added to the badness of a process; None where the kernel does not say."""
-    try:
-        with open(f"/proc/{pid}/{_FILE}", "rb") as file:
-            return int(file.read())
-    except (OSError, ValueError):
-        return None
+    text = fds.content(f"/proc/{pid}/{_FILE}")
+    return int(text) if text else None
 
 
 def set_score(wanted: int, pid: int | str = "self") -> bool:
     """Set the score; return False where it is not permitted. Lowering it below a value that was set
     needs CAP_SYS_RESOURCE."""
     try:
-        fd = os.open(f"/proc/{pid}/{_FILE}", os.O_WRONLY | os.O_CLOEXEC)
+        with fds.Closing(os.open(f"/proc/{pid}/{_FILE}", os.O_WRONLY | os.O_CLOEXEC)) as fd:
+            os.write(fd, b"%d" % wanted)
     except OSError:
         return False
-    try:
-        os.write(fd, b"%d" % wanted)
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
     return True
 
 
@@ -93,14 +86,12 @@ def named_since(start_us: int) -> set[int]:
     except OSError:
         return set()
     pids = set()
-    try:
+    with fds.Closing(fd):
         for record in _records(fd):
             head, _, text = record.partition(b";")
             fields, pid = head.split(b","), text.partition(_NAMED)[2].partition(b" ")[0]
             if pid.isdigit() and len(fields) > 2 and int(fields[2]) >= start_us - _CLOCKS_APART_US:
                 pids.add(int(pid))
-    finally:
-        os.close(fd)
     return pids
 
 

@@ -7,11 +7,12 @@ first. The links in /proc/PID/fd say which process holds a socket (proc_pid_fd(5
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 
 from outlive.annotations import Iterable, Iterator
+from outlive.core.record import Declared
+from outlive.system import process
 
 _LISTEN = 10  # TCP_LISTEN, <netinet/tcp.h>
 _ANY_4, _ANY_6 = "0.0.0.0", "::"
@@ -19,27 +20,30 @@ _LOOPBACK = ("127.0.0.1", "::1")
 _MAPPED = "::ffff:"  # an IPv4 address written as an IPv6 one (ipv6(7))
 
 
-class Listener:
+class Listener(Declared):
     """A listening socket. `address` is numeric, IPv4 in dots also where an IPv6 socket serves it.
     `user` made it."""
 
-    __slots__ = ("address", "inode", "user")
-
-    def __init__(self, address: str, inode: int, user: int) -> None:
-        self.address = address
-        self.inode = inode
-        self.user = user
-
-    def __repr__(self) -> str:
-        return f"Listener({self.address!r}, {self.inode}, {self.user})"
+    address: str
+    inode: int
+    user: int
 
     def serves(self, host: str | None) -> bool:
-        return listens_on(self.address, host)
+        """Return whether it takes connections to `host`; for None it always does.
+
+        `host` is numeric or localhost; another name matches nothing. 0.0.0.0 and :: as hosts are this
+        machine's loopback, as for connect(2). A socket on :: counts as one for IPv4 too: whether its
+        program set IPV6_V6ONLY, the kernel's list does not say.
+        """
+        if host is None:
+            return True
+        mine = self.address
+        return any(mine in (one, _ANY_6) or (mine == _ANY_4 and ":" not in one) for one in _meant(host))
 
 
 def listeners(port: int, tables: str = "/proc/net") -> list[Listener]:
-    """Return all sockets that listen on this port. Errors: OSError where the kernel does not say,
-    so that the caller has to connect."""
+    """Return all sockets that listen on this port; with /proc/PID/net as `tables` in the network of a process. Errors:
+    OSError where the kernel does not say, so that the caller has to connect."""
     listening = list(_listening(f"{tables}/tcp", port))
     try:
         listening += _listening(f"{tables}/tcp6", port)
@@ -47,12 +51,6 @@ def listeners(port: int, tables: str = "/proc/net") -> list[Listener]:
         pass
     # A table that changes while it is read may have a line twice
     return list({(one.address, one.inode): one for one in listening}.values())
-
-
-def listeners_of(pid: int, port: int) -> list[Listener]:
-    """Return all sockets that listen on this port in the network of a process. Errors: OSError if
-    the process is gone."""
-    return listeners(port, f"/proc/{pid}/net")
 
 
 def _listening(path: str, port: int) -> Iterator[Listener]:
@@ -105,24 +103,13 @@ def owner(inode: int, pids: Iterable[int]) -> int | None:
     """Return the first of these processes that holds the socket; None if none does, or their files
     may not be read."""
     link = f"socket:[{inode}]"
-    for pid in pids:
-        try:
-            names = os.listdir(f"/proc/{pid}/fd")
-        except OSError:  # gone, or another user's
-            continue
-        for name in names:
-            try:
-                if os.readlink(f"/proc/{pid}/fd/{name}") == link:
-                    return pid
-            except OSError:  # closed meanwhile
-                continue
-    return None
+    return next((pid for pid in pids if link in process.open_links(pid)), None)
 
 
 def holder(inode: int) -> int | None:
     """Return a process of this machine that holds the socket; None if none is seen to: its files may
     not be read, or it is in a container."""
-    return owner(inode, [int(name) for name in os.listdir("/proc") if name.isdigit()])
+    return owner(inode, process.pids())
 
 
 def is_shared(address: str, port: int) -> bool:
@@ -137,28 +124,11 @@ def is_shared(address: str, port: int) -> bool:
     return True
 
 
-def listens_on(address: str, host: str | None) -> bool:
-    """Return whether a socket that listens on `address` takes connections to `host`; for None it
-    always does.
-
-    `host` is numeric or localhost; another name matches nothing. 0.0.0.0 and :: as hosts are this
-    machine's loopback, as for connect(2). A socket on :: counts as one for IPv4 too: whether its
-    program set IPV6_V6ONLY, the kernel's list does not say.
-    """
-    if host is None:
-        return True
-    address = _plain(address)
-    return any(_serves(address, one) for one in _meant(host))
-
-
-def _serves(address: str, host: str) -> bool:
-    return address in (host, _ANY_6) or (address == _ANY_4 and ":" not in host)
-
-
 def _meant(host: str) -> tuple[str, ...]:
     """Return the numeric addresses that a host stands for; none for a name that would have to be
     looked up."""
-    if _is_localhost(host):
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):  # RFC 6761
         return _LOOPBACK
     plain = _plain(host)
     if not _family(plain):
@@ -166,18 +136,10 @@ def _meant(host: str) -> tuple[str, ...]:
     return {_ANY_4: _LOOPBACK[:1], _ANY_6: _LOOPBACK[1:]}.get(plain, (plain,))
 
 
-def _is_localhost(host: str) -> bool:
-    name = host.rstrip(".").lower()
-    return name == "localhost" or name.endswith(".localhost")  # RFC 6761
-
-
 def is_local(host: str | None) -> bool:
     """Return whether a host is this machine, so that `listeners` knows its ports. Names other than
     localhost count as elsewhere."""
-    if host is None:
-        return True
-    meant = _meant(host)
-    return bool(meant) and any(one in _LOOPBACK or _is_ours(one) for one in meant)
+    return host is None or any(one in _LOOPBACK or _is_ours(one) for one in _meant(host))
 
 
 def _is_ours(address: str) -> bool:
@@ -213,15 +175,12 @@ def _family(address: str) -> int:
     return 0
 
 
-class Reached:
+class Reached(Declared):
     """Whether a connection could be made: `refusal` says why not. `address` is the address that
     answered."""
 
-    __slots__ = ("address", "refusal")
-
-    def __init__(self, *, address: str | None = None, refusal: str | None = None) -> None:
-        self.address = address
-        self.refusal = refusal
+    address: str | None = None
+    refusal: str | None = None
 
 
 def reached(host: str, port: int, timeout_s: float) -> Reached:

@@ -11,6 +11,8 @@ import os
 import struct
 
 from outlive.annotations import Callable
+from outlive.core.record import Declared
+from outlive.system.fds import Closing
 from outlive.system.process import stat_fields
 
 try:
@@ -76,19 +78,10 @@ def become_subreaper() -> bool:
         return False
 
 
-def mark_cloexec(first: int) -> bool:
-    """Mark every fd from `first` on close-on-exec; return False where close_range(2) cannot do it
-    (before Linux 5.11)."""
-    return _close_range(first, _CLOSE_RANGE_CLOEXEC)
-
-
-def close_from(first: int) -> bool:
-    """Close every fd from `first` on; return False where close_range(2) cannot do it (before Linux
-    5.9)."""
-    return _close_range(first, 0)
-
-
-def _close_range(first: int, flags: int) -> bool:
+def close_from(first: int, *, at_exec: bool = False) -> bool:
+    """Close every fd from `first` on, or with `at_exec` mark them close-on-exec; return False where
+    close_range(2) cannot do it (before Linux 5.9, and 5.11)."""
+    flags = _CLOSE_RANGE_CLOEXEC if at_exec else 0
     try:
         return _libc("syscall", _SYS_CLOSE_RANGE, first, -1, flags) == 0
     except OSError:  # a libc without syscall()
@@ -124,12 +117,9 @@ def rename(title: str) -> None:
 def _overwrite(*pieces: tuple[int, bytes]) -> None:
     """Write bytes at addresses of our own memory (proc_pid_mem(5))."""
     try:
-        fd = os.open("/proc/self/mem", os.O_RDWR | os.O_CLOEXEC)
-        try:
+        with Closing(os.open("/proc/self/mem", os.O_RDWR | os.O_CLOEXEC)) as fd:
             for address, data in pieces:
                 os.pwrite(fd, data, address)
-        finally:
-            os.close(fd)
     except OSError:  # some sandboxes do not let a process open it
         import ctypes  # late: 3 ms, where the C half is missing
 
@@ -137,16 +127,12 @@ def _overwrite(*pieces: tuple[int, bytes]) -> None:
             ctypes.memmove(address, data, len(data))
 
 
-class Used:
+class Used(Declared):
     """What a process and the children that it waited for have used."""
 
-    __slots__ = ("peak_bytes", "system_us", "user_us")
-
-    def __init__(self, user_us: int = 0, system_us: int = 0, peak_bytes: int = 0) -> None:
-        """`peak_bytes`: the most that one process of them had in memory at once."""
-        self.user_us = user_us
-        self.system_us = system_us
-        self.peak_bytes = peak_bytes
+    user_us: int = 0
+    system_us: int = 0
+    peak_bytes: int = 0  # the most that one process of them had in memory at once
 
 
 def ended_child(pid: int, *, leave: bool) -> tuple[int, Used | None] | None:

@@ -9,7 +9,9 @@ import fcntl
 import os
 import struct
 
+from outlive.annotations import Iterator
 from outlive.core.records import Identity
+from outlive.system import fds
 from outlive.system.signals import signal
 
 # pidfd.h, Linux 6.13 (EXIT: 6.15): _IOWR(0xFF, 11, struct pidfd_info), 64 bytes in its first
@@ -26,13 +28,7 @@ def boot_id() -> str:
     anything."""
     global _boot_id
     if _boot_id is None:
-        try:
-            # Bytes, not text: opening as text may import a codec, a millisecond on the way to a
-            # start
-            with open("/proc/sys/kernel/random/boot_id", "rb") as file:
-                _boot_id = file.read().strip().decode()
-        except OSError:
-            _boot_id = ""
+        _boot_id = fds.content("/proc/sys/kernel/random/boot_id").strip().decode()
     return _boot_id
 
 
@@ -44,13 +40,9 @@ def has_proc() -> bool:
 def umask() -> int:
     """Return the umask of this process. Without /proc it is set and set again (umask(2)): another
     thread that makes a file meanwhile gets a mode for its owner alone."""
-    try:
-        with open("/proc/self/status", "rb") as file:
-            for line in file:
-                if line.startswith(b"Umask:"):
-                    return int(line[6:], 8)
-    except OSError:
-        pass
+    told = fds.content("/proc/self/status").partition(b"\nUmask:")[2]
+    if told:
+        return int(told.split(None, 1)[0], 8)
     old = os.umask(0o077)
     os.umask(old)
     return old
@@ -69,20 +61,33 @@ def is_first_namespace() -> bool:
     return pid_namespace() == "pid:[4026531836]"
 
 
+def pids() -> list[int]:
+    """Return all processes that this one sees."""
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return []
+
+
+def open_links(pid: int) -> Iterator[str]:
+    """Yield what the open files of a process are (proc_pid_fd(5)); nothing if it is gone or another
+    user's."""
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return
+    for name in names:
+        try:
+            yield os.readlink(f"/proc/{pid}/fd/{name}")
+        except OSError:  # closed meanwhile
+            continue
+
+
 def stat_fields(pid: int) -> list[bytes] | None:
     """Return the fields of /proc/PID/stat from field 3 (state) on; None if the process is gone
     (proc_pid_stat(5))."""
-    try:
-        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        data = os.read(fd, 4096)
-    except OSError:  # ESRCH: it went while the file was open
-        return None
-    finally:
-        os.close(fd)
-    return data[data.rindex(b")") + 2 :].split()  # the name may hold spaces and parentheses
+    data = fds.content(f"/proc/{pid}/stat")
+    return data[data.rindex(b")") + 2 :].split() if data else None  # the name may hold spaces and parentheses
 
 
 def start_time(pid: int) -> int | None:
@@ -137,32 +142,22 @@ def send_signal(pid: int, start: int | None, number: int) -> bool:
     if pid <= 1:
         return False
     pidfd = open_pidfd(pid)
-    if pidfd is None:
-        if hasattr(os, "pidfd_open"):
-            return False
-        return _send_plain(pid, start, number)
+    if pidfd is None and hasattr(os, "pidfd_open"):
+        return False
     try:
         if start is not None and start_time(pid) != start:
             return False
-        signal.pidfd_send_signal(pidfd, number)
+        if pidfd is None:
+            os.kill(pid, number)
+        else:
+            signal.pidfd_send_signal(pidfd, number)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True  # alive, and not ours to signal (a set-uid program)
     finally:
-        os.close(pidfd)
-    return True
-
-
-def _send_plain(pid: int, start: int | None, number: int) -> bool:
-    if start is not None and start_time(pid) not in (start, None):
-        return False
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+        if pidfd is not None:
+            os.close(pidfd)
     return True
 
 

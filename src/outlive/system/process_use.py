@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Iterable
+from outlive.core.record import Declared
+from outlive.system.fds import content
 from outlive.system.process import stat_fields
 
 _UTIME, _STIME, _CUTIME, _CSTIME, _RSS = 11, 12, 13, 14, 21  # places in `stat_fields`
@@ -12,28 +14,26 @@ _TICK_US = 1_000_000 // (os.sysconf("SC_CLK_TCK") or 100)
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Use:
+class Use(Declared):
     """What a tree of processes uses: the sums, and of `peak_bytes` the largest of one process.
 
     Processor times count the ended children that a process has waited for.
     """
 
-    __slots__ = ("memory_bytes", "peak_bytes", "processes", "read_bytes", "system_us", "user_us", "written_bytes")
-
-    def __init__(self) -> None:
-        self.user_us = self.system_us = 0
-        self.memory_bytes = self.peak_bytes = self.processes = 0
-        self.read_bytes = self.written_bytes = 0
+    user_us: int = 0
+    system_us: int = 0
+    memory_bytes: int = 0
+    peak_bytes: int = 0
+    processes: int = 0
+    read_bytes: int = 0
+    written_bytes: int = 0
 
 
 def times_us(pid: int) -> tuple[int, int]:
     """Return user and system time of a process and its ended children, in microseconds; a zombie
     has them too. (0, 0) if it is gone."""
-    fields = stat_fields(pid)
-    if fields is None:
-        return 0, 0
-    user, system = int(fields[_UTIME]) + int(fields[_CUTIME]), int(fields[_STIME]) + int(fields[_CSTIME])
-    return user * _TICK_US, system * _TICK_US
+    use = of([pid], whole=False)
+    return use.user_us, use.system_us
 
 
 def of(pids: Iterable[int], *, whole: bool = True) -> Use:
@@ -63,10 +63,5 @@ def shared_fairly_bytes(pids: Iterable[int]) -> int:
 
 def _value(pid: int, name: str, label: bytes) -> int:
     """Return the number behind `label` in a file of /proc/PID; 0 where it may not be read."""
-    try:
-        with open(f"/proc/{pid}/{name}", "rb") as file:
-            text = file.read()
-    except OSError:
-        return 0
-    words = text.partition(label)[2].split(None, 1)
+    words = content(f"/proc/{pid}/{name}").partition(label)[2].split(None, 1)
     return int(words[0]) if words and words[0].isdigit() else 0

@@ -9,6 +9,8 @@ import select
 import struct
 import termios
 
+from outlive.core.record import Declared
+
 _IUTF8 = 0o40000  # termios(3): erase whole UTF-8 characters; Python knows the name from 3.14 on
 # ioctl_tty(2), Linux 4.13: the slave of this master, whatever is mounted at /dev/pts
 _TIOCGPTPEER = 0x5441
@@ -41,15 +43,6 @@ def slave_of(master: int) -> int | None:
         return None
 
 
-def path_of(slave: int) -> str:
-    return os.ttyname(slave)
-
-
-def device_of(slave: int) -> int:
-    """Return the device number by which the terminal of a process is known (stat(2) st_rdev)."""
-    return os.fstat(slave).st_rdev
-
-
 def set_size(fd: int, cols: int, rows: int) -> None:
     """Set the size. If it differs, the kernel sends SIGWINCH to the foreground process group
     (ioctl_tty(2))."""
@@ -62,15 +55,12 @@ def size(fd: int) -> tuple[int, int]:
     return cols, rows
 
 
-class Modes:
+class Modes(Declared):
     """What the line discipline does with typed input. `eof` is the character that ends it."""
 
-    __slots__ = ("canonical", "echo", "eof")
-
-    def __init__(self, *, echo: bool, canonical: bool, eof: bytes) -> None:
-        self.echo = echo
-        self.canonical = canonical
-        self.eof = eof
+    echo: bool
+    canonical: bool
+    eof: bytes
 
 
 def modes(master: int) -> Modes:

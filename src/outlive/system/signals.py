@@ -9,26 +9,12 @@ from outlive.annotations import Iterable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import signal
+    import signal as signal  # noqa: PLC0414 - others take it from here
 else:
     try:
         import _signal as signal  # the module `signal` loads `enum`, `functools` and `collections`
     except ImportError:
         import signal
-
-__all__ = [
-    "all_resettable",
-    "clean_slate",
-    "ends",
-    "forget_wakeup",
-    "is_valid",
-    "name_of",
-    "names",
-    "number_of",
-    "signal",
-    "survive",
-    "wakeup_pipe",
-]
 
 _UNCATCHABLE = {signal.SIGKILL, signal.SIGSTOP}
 _LETS_LIVE = ("SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGCHLD", "SIGURG", "SIGWINCH")
@@ -99,8 +85,7 @@ def number_of(text: str) -> int | None:
     none."""
     word = text.strip().upper()
     if word.isdigit():
-        number = int(word)
-        return number if number in set(signal.valid_signals()) else None
+        return int(word) if is_valid(int(word)) else None
     return _numbers().get(word if word.startswith("SIG") else "SIG" + word)
 
 
@@ -118,8 +103,7 @@ def name_of(number: int) -> str:
 
 
 def names() -> list[str]:
-    valid = set(signal.valid_signals())
-    return sorted(name for number, name in _names().items() if number in valid)
+    return sorted(name for number, name in _names().items() if is_valid(number))
 
 
 def _numbers() -> dict[str, int]:

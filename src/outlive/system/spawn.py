@@ -48,8 +48,7 @@ def spawn(
         if umask is not None:
             old_umask = os.umask(umask)
         with oom.AsCaller():
-            start = _starter(env, [*_moves(stdio), *_opens(terminal, stdio)], prepare)
-            return _spawn_found(argv, env, start)
+            return _spawn_found(argv, env, [*_moves(stdio), *_opens(terminal, stdio)], prepare)
     except (ValueError, TypeError) as error:  # a NUL or half a character, or no text at all, in argv or env
         raise BeforeExec(errno.EINVAL, f"no program can be given this: {error}") from error
     finally:
@@ -79,10 +78,11 @@ def _moves(stdio: Mapping[int, int]) -> list[Action]:
     return [(os.POSIX_SPAWN_DUP2, source, target) for target, source in stdio.items()]
 
 
-def _starter(
-    env: Mapping[str, str], moves: list[Action], prepare: Callable[[], None] | None
-) -> Callable[[str, list[str]], int]:
-    """Return what starts a program with these words."""
+def _spawn_found(
+    argv: Sequence[str], env: Mapping[str, str], moves: list[Action], prepare: Callable[[], None] | None
+) -> int:
+    """Start a program that is found by the rules of execvpe(3): a path as it is, a name along the
+    PATH of the *job*."""
 
     def start(program: str, words: list[str]) -> int:
         defaults = signals.all_resettable()
@@ -90,12 +90,6 @@ def _starter(
             return spawn_limited.start(program, words, env, moves, defaults, prepare)
         return os.posix_spawn(program, words, env, file_actions=moves, setsid=True, setsigmask=(), setsigdef=defaults)
 
-    return start
-
-
-def _spawn_found(argv: Sequence[str], env: Mapping[str, str], start: Callable[[str, list[str]], int]) -> int:
-    """Start a program that is found by the rules of execvpe(3): a path as it is, a name along the
-    PATH of the *job*."""
     path = find(argv[0], env)
     try:
         try:

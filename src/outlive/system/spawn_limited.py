@@ -76,22 +76,16 @@ def _become(
         for kind, *values in actions:
             if kind == os.POSIX_SPAWN_OPEN:
                 target, path, flags, mode = values
-                _move(os.open(path, flags | os.O_CLOEXEC, mode), target)
-            elif values[0] == values[1]:
-                os.set_inheritable(values[0], True)
+                source = os.open(path, flags | os.O_CLOEXEC, mode)
             else:
-                os.dup2(values[0], values[1])
+                source, target = values
+            if source == target:
+                os.set_inheritable(source, True)
+            else:
+                os.dup2(source, target)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.execve(program, list(argv), env)
     except OSError as error:
         os.write(writer, _ERROR.pack(error.errno or 0))
     finally:
         os._exit(127)
-
-
-def _move(fd: int, target: int) -> None:
-    if fd == target:
-        os.set_inheritable(fd, True)
-    else:
-        os.dup2(fd, target)
-        os.close(fd)

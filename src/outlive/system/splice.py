@@ -57,11 +57,6 @@ def feed(source: int, target: int, count: int) -> int:
     return fed
 
 
-def discard(source: int, count: int) -> int:
-    """Read up to `count` bytes out of a pipe and forget them; return how many, 0 at end of file."""
-    return len(os.read(source, count))
-
-
 def waiting_bytes(fd: int) -> int:
     """Return how many bytes a pipe holds now (FIONREAD, pipe(7))."""
     return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), sys.byteorder)

@@ -7,6 +7,8 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Iterator
+from outlive.core.record import Declared
+from outlive.system.fds import content
 
 # What kind of unit a process is in
 SESSION, USER_UNIT, SERVICE, CONTAINER, SCOPE, NONE = "session", "user unit", "service", "container", "scope", "none"
@@ -35,16 +37,13 @@ def scope_of_job(job_id: str) -> str:
     return f"{_OWN_SCOPE}{job_id}.scope"
 
 
-class Unit:
+class Unit(Declared):
     """`kind` is one of the names above, `name` the unit's ("session-3.scope"), "" if there is none,
     `path` that of the control group."""
 
-    __slots__ = ("kind", "name", "path")
-
-    def __init__(self, kind: str, name: str, path: str) -> None:
-        self.kind = kind
-        self.name = name
-        self.path = path
+    kind: str
+    name: str
+    path: str
 
     def is_of_one_job(self) -> bool:
         """Return whether it is the scope of a single job, which ends when the job's last process
@@ -72,13 +71,8 @@ def unit_of(path: str, *, contained: bool = False) -> Unit:
 
 def is_container() -> bool:
     """Return whether this is a container, by the marks that engines leave."""
-    if any(os.path.exists(mark) for mark in _MARKS):
-        return True
-    try:
-        with open("/proc/1/environ", "rb") as file:
-            return any(word.startswith(b"container=") for word in file.read().split(b"\0"))
-    except OSError:
-        return False
+    is_marked = any(os.path.exists(mark) for mark in _MARKS)
+    return is_marked or any(word.startswith(b"container=") for word in content("/proc/1/environ").split(b"\0"))
 
 
 # --- logouts -------------------------------------------------------------------------------------------------------
@@ -113,13 +107,8 @@ def _logind_files(places: tuple[str, ...]) -> Iterator[str]:
 
 
 def _read_login_section(path: str) -> dict[str, str]:
-    try:
-        with open(path, "rb") as file:
-            lines = file.read().decode("utf-8", "replace").splitlines()
-    except OSError:
-        return {}
     section, settings = "", {}
-    for line in map(str.strip, lines):
+    for line in map(str.strip, content(path).decode("utf-8", "replace").splitlines()):
         if line.startswith("["):
             section = line.strip("[]")
         elif section == "Login" and "=" in line and line[0] not in "#;":

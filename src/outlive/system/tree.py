@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 
 from outlive.annotations import Iterable
+from outlive.core.record import Declared
 from outlive.core.records import Identity
 from outlive.system import process
+from outlive.system.fds import content
 
 COOKIE = "OUTLIVE_JOB_ID"
 SINK_MARK = "OUTLIVE_EVENT_TYPE"  # in the environment of a notification command, not of a job
@@ -26,14 +28,17 @@ FORK_SERVER = "jobforker"
 _OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, MIRROR, FORK_SERVER))
 
 
-class Member:
+class Member(Declared):
     """One living process of a job."""
 
-    __slots__ = ("pid", "start")
+    pid: int
+    start: int
 
-    def __init__(self, pid: int, start: int) -> None:
-        self.pid = pid
-        self.start = start
+
+def _living(pid: int) -> list[Member]:
+    """Return the process; nothing if it is gone or a zombie."""
+    fields = process.stat_fields(pid)
+    return [] if fields is None or fields[0] in (b"Z", b"X") else [Member(pid, int(fields[19]))]
 
 
 def children(pid: int) -> list[int]:
@@ -44,19 +49,7 @@ def children(pid: int) -> list[int]:
     except OSError:
         return pids
     for thread in threads:
-        try:
-            fd = os.open(f"/proc/{pid}/task/{thread}/children", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            pieces = []
-            while piece := os.read(fd, 65_536):
-                pieces.append(piece)
-            pids += [int(word) for word in b"".join(pieces).split()]
-        except OSError:
-            continue
-        finally:
-            os.close(fd)
+        pids += map(int, content(f"/proc/{pid}/task/{thread}/children").split())
     return pids
 
 
@@ -75,12 +68,9 @@ def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
             if pid in seen:
                 continue
             seen.add(pid)
-            fields = process.stat_fields(pid)
-            if fields is None or is_ours(pid):
-                continue
-            todo.append(pid)
-            if fields[0] not in (b"Z", b"X"):
-                members.append(Member(pid, int(fields[19])))
+            if not is_ours(pid):
+                todo.append(pid)
+                members += _living(pid)
     return members
 
 
@@ -90,37 +80,20 @@ def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
     """
     wanted = f"{COOKIE}={job_id}".encode()
     members: list[Member] = []
-    try:
-        names = os.listdir("/proc")
-    except OSError:
-        return members
-    for name in names:
-        if not name.isdigit():
-            continue
-        words = environment(int(name))
-        if wanted not in words or any(word.startswith(SINK_MARK.encode() + b"=") for word in words) != sinks:
-            continue
-        fields = process.stat_fields(int(name))
-        if fields is not None and fields[0] not in (b"Z", b"X"):
-            members.append(Member(int(name), int(fields[19])))
+    for pid in process.pids():
+        words = environment(pid)
+        if wanted in words and _is_of_sink(words) is sinks:
+            members += _living(pid)
     return members
 
 
 def supervisors_of(job_id: str, lock: tuple[int, int] | None) -> list[Member]:
     """Return the guardians and supervisors of a job, whatever its files say: they have its lock file
     open, `lock` (device, inode), or the job's id behind their name."""
-    members = []
-    try:
-        names = os.listdir("/proc")
-    except OSError:
-        return []
-    for name in names:
-        pid = int(name) if name.isdigit() else 0
-        if not pid or not is_ours(pid) or not (_has_open(pid, lock) or job_id in command_line(pid)):
-            continue
-        fields = process.stat_fields(pid)
-        if fields is not None and fields[0] not in (b"Z", b"X"):
-            members.append(Member(pid, int(fields[19])))
+    members: list[Member] = []
+    for pid in filter(is_ours, process.pids()):
+        if _has_open(pid, lock) or job_id in command_line(pid):
+            members += _living(pid)
     return members
 
 
@@ -157,51 +130,41 @@ def oldest_with_cookie(job_id: str) -> Identity | None:
 
 def number_inside(pid: int) -> int:
     """Return the pid that a process has in a pid namespace right below ours, 0 if it is in ours."""
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            numbers = next((line.split()[1:] for line in file if line.startswith(b"NSpid:")), [])
-    except OSError:
-        return 0
+    numbers = content(f"/proc/{pid}/status").partition(b"\nNSpid:")[2].partition(b"\n")[0].split()
     return int(numbers[1]) if len(numbers) == 2 else 0
 
 
 def running(identity: Identity | None) -> Member | None:
     """Return the process with this identity, if it is alive."""
-    if identity is None or not process.is_same(identity) or not process.is_alive(identity.pid):
+    if identity is None or not process.is_same(identity):
         return None
-    return None if identity.start_time is None else Member(identity.pid, identity.start_time)
+    return next((one for one in _living(identity.pid) if one.start == identity.start_time), None)
 
 
 def is_sink(pid: int) -> bool:
     """Return whether it is a notification command, or a process that one started."""
-    mark = SINK_MARK.encode() + b"="
-    return any(word.startswith(mark) for word in environment(pid))
+    return _is_of_sink(environment(pid))
+
+
+def _is_of_sink(environment: list[bytes]) -> bool:
+    return any(word.startswith(SINK_MARK.encode() + b"=") for word in environment)
 
 
 def environment(pid: int) -> list[bytes]:
-    """Return the environment that a process was started with; empty if it may not be read."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return file.read().rstrip(b"\0").split(b"\0")  # what our processes have wiped is nothing but zeros
-    except OSError:
-        return []
+    """Return the environment that a process was started with; [b""] if it may not be read."""
+    # What our processes have wiped is nothing but zeros
+    return content(f"/proc/{pid}/environ").rstrip(b"\0").split(b"\0")
 
 
 def command_line(pid: int) -> str:
     """Return argv joined by spaces, or the name in brackets as ps shows it; "" if the process is
     gone."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            words = file.read().rstrip(b"\0").split(b"\0")
-    except OSError:
-        return ""
-    return b" ".join(words).decode("utf-8", "replace") or f"[{comm(pid).decode('utf-8', 'replace')}]"
+    words = content(f"/proc/{pid}/cmdline").rstrip(b"\0").replace(b"\0", b" ")
+    if not words and (name := comm(pid)):
+        words = b"[%b]" % name
+    return words.decode("utf-8", "replace")
 
 
 def comm(pid: int) -> bytes:
     """Return the name in the process table, at most 15 bytes; b"" if the process is gone."""
-    try:
-        with open(f"/proc/{pid}/comm", "rb") as file:
-            return file.read().rstrip(b"\n")
-    except OSError:
-        return b""
+    return content(f"/proc/{pid}/comm").rstrip(b"\n")

@@ -215,7 +215,7 @@ class Port(_OnPort):
         members = [member.pid for member in processes.survivors(inspection, self._job)]
         for pid in members[:1]:  # all of a sandbox are in one network
             try:
-                listening = [one for one in ports.listeners_of(pid, self._port) if one.serves(self._host)]
+                listening = [one for one in ports.listeners(self._port, f"/proc/{pid}/net") if one.serves(self._host)]
             except OSError:  # it has just ended
                 break
             if listening:

@@ -69,7 +69,7 @@ class Input(NoInput):
 
     def _target(self) -> blocked_reads.Target:
         if self._fds.slave is not None:
-            return blocked_reads.Target(pipe=None, terminal=pty.device_of(self._fds.slave))
+            return blocked_reads.Target(pipe=None, terminal=os.fstat(self._fds.slave).st_rdev)
         assert self._fds.stdin is not None
         pipe = os.fstat(self._fds.stdin)  # both ends of a pipe are one inode
         return blocked_reads.Target(pipe=(pipe.st_dev, pipe.st_ino), terminal=None)

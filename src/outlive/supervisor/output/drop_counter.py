@@ -47,7 +47,7 @@ class DropCounter:
     def _take(self, pipe: int, count: int) -> int:
         counter = self._counter()
         if counter is None:
-            gone = splice.discard(pipe, count)
+            gone = len(os.read(pipe, count))
             self._known += gone
             return gone
         at = os.fstat(counter).st_size
