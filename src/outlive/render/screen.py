@@ -1,8 +1,7 @@
 """Render a terminal's screen from the bytes that were printed on it.
 
-An emulator in Python does one or two MB a second, and output may be gigabytes. So rendering begins
-near the end, if possible at a point after which nothing earlier can be seen.
-"""
+An emulator in Python does one or two MB a second, and output may be gigabytes. So rendering begins near the end, if
+possible at a point after which nothing earlier can be seen."""
 
 from __future__ import annotations
 
@@ -54,10 +53,8 @@ def render(
 ) -> Screen:
     """Return the screen after output [0, end). Never fails, whatever the bytes are.
 
-    `read(start, stop)` returns bytes of the output. `sizes`: (position from which on it holds,
-    columns, rows), ascending; the first position is 0. `floor`: nothing before it is read, because
-    some of it is gone.
-    """
+    `read(start, stop)` returns bytes of the output. `sizes`: (position from which on it holds, columns, rows),
+    ascending; the first position is 0. `floor`: nothing before it is read, because some of it is gone."""
     start, exact, inside = _start(read, end, floor)
     cols, rows = _size_at(sizes, start)
     emulator = Emulator(cols, rows)

@@ -81,8 +81,7 @@ def _place(block: bytes, shown: bytes, taken: int) -> int:
 def _answer(
     lines: Lines, pattern: str, matched: Matched, start: int, at: int, stopped_after_s: float | None
 ) -> LogLines:
-    """Return what matched in [start, at). `stopped_after_s`: the time, if that ended the
-    search."""
+    """Return what matched in [start, at). `stopped_after_s`: the time, if that ended the search."""
     gaps = gaps_in(lines.hole, start, at)
     hints = []
     if at < lines.end:
@@ -186,8 +185,7 @@ class Matched:
 
 
 def _matching(block: bytes, wanted: Pattern) -> Iterator[tuple[int, int]]:
-    """Yield where each line with a match begins and ends. One line may have several: carriage
-    returns divide it."""
+    """Yield where each line with a match begins and ends. One line may have several: carriage returns divide it."""
     end = 0
     for hit in wanted.hits(block):
         if hit.start >= end:

@@ -1,7 +1,6 @@
 """`outlive attach JOB`: join a person's terminal to the job's.
 
-Several people can watch at the same time; one of them holds the keyboard.
-"""
+Several people can watch at the same time; one of them holds the keyboard."""
 
 from __future__ import annotations
 

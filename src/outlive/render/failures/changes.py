@@ -1,8 +1,7 @@
 """What differs between the outputs of two runs.
 
-Compared are kinds of lines. Two lines are of one kind if they differ in nothing but numbers, times, addresses and hashes;
-two lines that report a failure, if they differ in nothing but times and addresses.
-"""
+Compared are kinds of lines. Two lines are of one kind if they differ in nothing but numbers, times, addresses and
+hashes; two lines that report a failure, if they differ in nothing but times and addresses."""
 
 from __future__ import annotations
 
