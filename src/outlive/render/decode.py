@@ -34,11 +34,6 @@ def decode(pieces: list[tuple[int, bytes]], *, more: bool) -> tuple[str, int]:
     return "".join(text), held
 
 
-def decode_exact(data: bytes) -> str:
-    """Return UTF-8 as text, invalid bytes as U+FFFD."""
-    return data.decode("utf-8", "replace")
-
-
 def hides_bytes(shown: str, pieces: list[tuple[int, bytes]], *, cut_start: bool, cut_end: bool) -> bool:
     """Return whether runs of the streams are shown with U+FFFD for bytes that are not UTF-8; a program
     may print that character itself. `cut_start`, `cut_end`: a character may be cut there."""

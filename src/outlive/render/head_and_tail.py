@@ -7,15 +7,6 @@ from collections.abc import Iterable
 from outlive.render.decode import leading_cut, trailing_cut
 
 
-def split_budget(total: int, budget: int) -> tuple[int, int] | None:
-    """Return how many bytes of `total` are shown as (head, tail), or None if all of it is shown.
-    The tail gets two thirds, because errors and results stand at the end."""
-    if total <= budget:
-        return None
-    head = budget // 3
-    return head, budget - head
-
-
 def fitting(sizes: Iterable[int], budget: int | None) -> int:
     """Return how many of the first items fit into `budget`, one at least; all if it is None."""
     count = used = 0

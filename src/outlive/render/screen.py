@@ -35,17 +35,9 @@ class Screen:
         self.column = min(emulator.cursor.x, emulator.columns - 1)
         self.cursor_visible = not emulator.cursor.hidden
         self.alternate = emulator.alternate
+        self.title: str | None = emulator.title or None
         self.since = since
         self.exact = exact
-
-    @property
-    def title(self) -> str | None:
-        """The title that the program set, or None."""
-        return self.emulator.title or None
-
-    def paint(self) -> bytes:
-        """Return the bytes that draw this screen on a person's terminal."""
-        return self.emulator.paint()
 
 
 def render(

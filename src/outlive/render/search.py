@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.render import head_and_tail
-from outlive.render.decode import decode_exact, hides_bytes
+from outlive.render.decode import hides_bytes
 from outlive.render.gaps import gaps_in
 from outlive.render.plain_text import readable
 from outlive.store.output.line_index import Lines
@@ -179,7 +179,7 @@ class Matched:
         return True
 
     def _row(self, number: int, line: bytes, mark: str) -> str:
-        text = decode_exact(line.rstrip(b"\n"))
+        text = line.rstrip(b"\n").decode("utf-8", "replace")
         self.not_utf_8 |= hides_bytes(text, [(0, line)], cut_start=True, cut_end=not line.endswith(b"\n"))
         return f"{number + 1}{mark}{text if self._raw else readable(text)}"
 
