@@ -39,8 +39,7 @@ def wait(
 ) -> Wait:
     """Wait until a condition holds for one job, or for all; without a job, for any of the caller's.
 
-    A time-out is a normal answer and ends no job.
-    """
+    A time-out is a normal answer and ends no job."""
     wanted = parse.parsed(until)
     if ctx.rights is not None and any(one.name in parse.EXTERNAL for one in wanted):
         ctx.rights.require(CONTROL, "until with port, http or file")
@@ -83,8 +82,7 @@ def wait(
 
 
 def _deciding(jobs: list[_WaitedJob], mode: str) -> _WaitedJob:
-    """Return the job that ended the wait: of several that fired, with `all` the first that failed,
-    else the last."""
+    """Return the job that ended the wait: of several that fired, with `all` the first that failed, else the last."""
     fired = [one for one in jobs if one.wait.is_over]
     if mode == "any":
         return fired[0]
