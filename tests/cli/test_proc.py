@@ -12,6 +12,7 @@ import pytest
 
 from support import pair, processes
 from support.cli import Text, environment, one_object
+from support.mcp_client import RawMcp
 from support.preloaded import OUTLIVE
 from support.wait import until
 
@@ -46,6 +47,14 @@ def test_without_proc_nothing_runs_and_no_job_is_taken_for_dead(work: Path, root
     assert error["message"].startswith("there is no /proc here")
     assert "mount -t proc proc /proc" in error["hint"]
     assert not (work / "ran").exists() and not root.exists()
+
+
+def test_a_server_without_proc_introduces_itself_and_refuses_each_job(place: Path, work: Path, root: Path) -> None:
+    words = [*_shell('mount -t tmpfs none /proc && exec "$@"'), *OUTLIVE, "mcp"]
+    with RawMcp(log=place / "mcp.log", command=words) as server:
+        answer = server.start().request("tools/call", {"name": "exec", "arguments": {"command": "true"}})
+    assert answer["isError"] and "there is no /proc here" in str(answer)
+    assert not root.exists()
 
 
 def test_doctor_says_that_there_is_no_proc(work: Path, root: Path) -> None:
