@@ -26,7 +26,7 @@ def stopped_supervisor(inspection: Inspection) -> int | None:
     fields = process.stat_fields(supervisor.pid)
     if fields is None or fields[0] not in (b"T", b"t") or int(fields[19]) != supervisor.start_time:
         return None
-    if command and command.pid_ns != process.pid_namespace():  # a pid of another container
+    if command and command.pid_ns != process.namespace("pid"):  # a pid of another container
         return None
     return supervisor.pid
 

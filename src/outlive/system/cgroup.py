@@ -8,6 +8,7 @@ import os
 from outlive.core import records
 from outlive.core.record import Declared
 from outlive.system import fds, mounts
+from outlive.system.process import namespace
 
 _V2 = ""  # the name that stands for the one hierarchy of version 2
 _SYSTEMD = "name=systemd"
@@ -64,14 +65,14 @@ def _text(path: str) -> str:
     return fds.content(path).decode("utf-8", "replace")
 
 
-def paths(pid: int | str = "self") -> dict[str, str]:
-    """Return controller → path of a process; empty where there are no control groups.
+def paths() -> dict[str, str]:
+    """Return controller → path of this process; empty where there are no control groups.
 
     "" is the hierarchy of version 2, "name=systemd" the one in which systemd keeps its units where
     version 1 is in use.
     """
     by_controller: dict[str, str] = {}
-    for line in _text(f"/proc/{pid}/cgroup").splitlines():
+    for line in _text("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         by_controller.update(dict.fromkeys(controllers.split(","), path))
     return by_controller
@@ -79,7 +80,7 @@ def paths(pid: int | str = "self") -> dict[str, str]:
 
 def unit_path() -> str:
     """Return the path in which systemd and container engines put the names of their units."""
-    by_controller = paths("self")
+    by_controller = paths()
     return by_controller.get(_naming(by_controller), "")
 
 
@@ -118,7 +119,7 @@ def record() -> records.Group | None:
     if _found is None or _found[0] != mine:
         controller, group = _naming(mine), memory(mine)
         known = records.Group(
-            ns=namespace(),
+            ns=namespace("cgroup"),
             hierarchy=controller,
             path=mine.get(controller, ""),
             id=_inode(directory(controller, mine.get(controller, ""))),
@@ -132,7 +133,7 @@ def record() -> records.Group | None:
 def is_gone(recorded: records.Group | None) -> bool:
     """Return whether the group of this record has ended or was made anew since; False also where
     that cannot be told."""
-    if recorded is None or not recorded.id or recorded.ns != namespace():
+    if recorded is None or not recorded.id or recorded.ns != namespace("cgroup"):
         return False
     if directory(recorded.hierarchy, "/") is None:  # a part of it only can be seen from here
         return False
@@ -142,19 +143,11 @@ def is_gone(recorded: records.Group | None) -> bool:
 def oom_kills_since(recorded: records.Group | None) -> tuple[int, Group | None]:
     """Return (how many processes of the recorded group the kernel has ended for lack of memory
     since, the group); (0, None) where that cannot be told."""
-    if recorded is None or recorded.oom_kills is None or recorded.ns != namespace():
+    if recorded is None or recorded.oom_kills is None or recorded.ns != namespace("cgroup"):
         return 0, None
     group = memory(dict.fromkeys((name for name in ("memory", _V2) if name in paths()), str(recorded.memory)))
     now = None if group is None else group.oom_kills()
     return (0 if now is None else max(0, now - recorded.oom_kills)), group
-
-
-def namespace() -> str:
-    """Return the namespace in which paths of control groups mean something."""
-    try:
-        return os.readlink("/proc/self/ns/cgroup")
-    except OSError:
-        return ""
 
 
 def _inode(place: str | None) -> int | None:

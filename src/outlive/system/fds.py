@@ -246,12 +246,12 @@ def _send_beyond_limit(send: Callable[[], object]) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = True) -> tuple[bytes, list[int]]:
-    """Return one message and its fds; b"" when the other end is gone. A message that was cut is
+def receive(sock: socket.socket, size: int, *, wait: bool = True) -> tuple[bytes, list[int]]:
+    """Return one message and its fds, at most 8; b"" when the other end is gone. A message that was cut is
     returned as b"\\0" without fds, so that no half of it is obeyed. Errors: BlockingIOError if it
     may not wait."""
     flags = socket.MSG_CMSG_CLOEXEC | (0 if wait else _DONTWAIT)
-    room = socket.CMSG_SPACE(most_fds * _INT_BYTES)
+    room = socket.CMSG_SPACE(8 * _INT_BYTES)
     message, control, answer_flags, _ = sock.recvmsg(size, room, flags)
     fds: list[int] = []
     for level, kind, data in control:

@@ -12,6 +12,7 @@ from outlive.annotations import Iterable
 from outlive.core.records import Group, OwnGroup
 from outlive.system import cgroup, systemd
 from outlive.system.fds import Closing
+from outlive.system.process import namespace
 
 MEMORY, PIDS, CPU = CONTROLLERS = ("memory", "pids", "cpu")
 OF_RESOURCES = {"memory": MEMORY, "processes": PIDS, "cpus": CPU}  # the controllers that limit them
@@ -47,12 +48,12 @@ class JobGroup:
     def of(cls, recorded: OwnGroup | None) -> JobGroup | None:
         """Return the group of this record; None if there is none, or none that means anything in
         this namespace."""
-        if recorded is None or recorded.ns != cgroup.namespace():
+        if recorded is None or recorded.ns != namespace("cgroup"):
             return None
         return cls(dict(recorded.places))
 
     def record(self) -> OwnGroup:
-        return OwnGroup(ns=cgroup.namespace(), places=dict(self._places))
+        return OwnGroup(ns=namespace("cgroup"), places=dict(self._places))
 
     def has(self, controller: str) -> bool:
         return controller in self._places

@@ -25,11 +25,11 @@ def score(pid: int | str = "self") -> int | None:
     return int(text) if text else None
 
 
-def set_score(wanted: int, pid: int | str = "self") -> bool:
-    """Set the score; return False where it is not permitted. Lowering it below a value that was set
+def set_score(wanted: int) -> bool:
+    """Set the score of this process; return False where it is not permitted. Lowering it below a value that was set
     needs CAP_SYS_RESOURCE."""
     try:
-        with fds.Closing(os.open(f"/proc/{pid}/{_FILE}", os.O_WRONLY | os.O_CLOEXEC)) as fd:
+        with fds.Closing(os.open(f"/proc/self/{_FILE}", os.O_WRONLY | os.O_CLOEXEC)) as fd:
             os.write(fd, b"%d" % wanted)
     except OSError:
         return False

@@ -48,9 +48,11 @@ def umask() -> int:
     return old
 
 
-def pid_namespace() -> str:
+def namespace(kind: str) -> str:
+    """Return the namespace of this process (namespaces(7)), `pid` that in which pids mean something; "" where the link
+    cannot be read."""
     try:
-        return os.readlink("/proc/self/ns/pid")
+        return os.readlink(f"/proc/self/ns/{kind}")
     except OSError:
         return ""
 
@@ -58,7 +60,7 @@ def pid_namespace() -> str:
 def is_first_namespace() -> bool:
     """Return whether our pids are those that the kernel itself uses (PROC_PID_INIT_INO,
     linux/proc_ns.h)."""
-    return pid_namespace() == "pid:[4026531836]"
+    return namespace("pid") == "pid:[4026531836]"
 
 
 def pids() -> list[int]:
@@ -103,12 +105,12 @@ def parent(pid: int) -> int | None:
 
 
 def identity(pid: int) -> Identity:
-    return Identity(boot_id=boot_id(), pid_ns=pid_namespace(), pid=pid, start_time=start_time(pid))
+    return Identity(boot_id=boot_id(), pid_ns=namespace("pid"), pid=pid, start_time=start_time(pid))
 
 
 def is_same(identity: Identity | None) -> bool:
     """Return whether the process with this identity still exists, a zombie included."""
-    if identity is None or identity.boot_id != boot_id() or identity.pid_ns != pid_namespace():
+    if identity is None or identity.boot_id != boot_id() or identity.pid_ns != namespace("pid"):
         return False
     return identity.start_time is not None and start_time(identity.pid) == identity.start_time
 
