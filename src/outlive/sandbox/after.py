@@ -99,8 +99,7 @@ def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> l
 
 
 def _urgency(one: dict[str, str]) -> int:
-    """Return the place of what was found: of what may run something nothing is pushed out of the list
-    by what cannot."""
+    """Return the place of a finding: what may run something is not pushed out of the list by what cannot."""
     if one["kind"] == "repository" and "moved_to" not in one:
         return len(_SAYS)
     return list(_SAYS).index(one["kind"])
@@ -128,8 +127,7 @@ class _Root:
         return [*findings, *map(self._without_hooks, missing)]
 
     def _searched(self) -> list[tuple[str, str]]:
-        """Search it. What a job shut is opened first: its owner can open it at any time. Errors:
-        OSError."""
+        """Search it, after opening what a job shut, as its owner can at any time. Errors: OSError."""
         for _ in range(_ROUNDS):
             entries = search.find({self._path: self._fd})
             shut = [path for kind, path in entries if kind == "u" and path not in self._before.shut]
@@ -260,8 +258,7 @@ def _behead(folder: int) -> None:
 
 
 def _was_allowed(folder: int) -> bool:
-    """Let its owner read and write a directory; return whether that changed anything. Errors:
-    OSError."""
+    """Let its owner read and write a directory; return whether that changed it. Errors: OSError."""
     mode = stat.S_IMODE(os.fstat(folder).st_mode)
     os.chmod(f"/proc/self/fd/{folder}", mode | stat.S_IRWXU)
     return mode & stat.S_IRWXU != stat.S_IRWXU

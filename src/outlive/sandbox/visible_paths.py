@@ -78,8 +78,7 @@ SETTING_FILES = (".envrc", ".mcp.json")
 
 
 def filtered(environment: Mapping[str, str], more: Iterable[str]) -> dict[str, str]:
-    """Return the variables that a sandboxed job inherits. A name that ends in * stands for all that
-    begin like it."""
+    """Return the variables that a sandboxed job inherits. A name that ends in * is a prefix."""
     names = {*ENVIRONMENT, *more}
     prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
     return {name: value for name, value in environment.items() if name in names or name.startswith(prefixes)}

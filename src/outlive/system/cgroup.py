@@ -1,5 +1,4 @@
-"""The control groups of a process, and what they say of memory: both versions, by their text files
-(cgroups(7))."""
+"""Control groups, and what they say of memory: both versions, by their text files (cgroups(7))."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ _found: tuple[dict[str, str], records.Group, Group | None] | None = None  # by `
 
 
 class Group(Declared):
-    """A control group: a directory of files. `path` is its place in its hierarchy, as
-    /proc/PID/cgroup has it."""
+    """A directory of files. `path` is its place in its hierarchy, as /proc/PID/cgroup has it."""
 
     directory: str
     path: str
@@ -85,8 +83,7 @@ def unit_path() -> str:
 
 
 def _naming(by_controller: dict[str, str]) -> str:
-    """Return the hierarchy in which units have their names. Where systemd runs with version 1 both
-    exist, with the same path."""
+    """Return the hierarchy in which units have names. Under systemd with version 1 both have the same path."""
     return _SYSTEMD if _V2 not in by_controller or by_controller.get(_SYSTEMD, "/") != "/" else _V2
 
 
@@ -131,8 +128,7 @@ def record() -> records.Group | None:
 
 
 def is_gone(recorded: records.Group | None) -> bool:
-    """Return whether the group of this record has ended or was made anew since; False also where
-    that cannot be told."""
+    """Return whether the recorded group has ended or was made anew since; False where that cannot be told."""
     if recorded is None or not recorded.id or recorded.ns != namespace("cgroup"):
         return False
     if directory(recorded.hierarchy, "/") is None:  # a part of it only can be seen from here
@@ -159,8 +155,7 @@ def _inode(place: str | None) -> int | None:
 
 
 def directory(controller: str, path: str) -> str | None:
-    """Return the directory of the group at `path`. A mount may show only a part of its hierarchy,
-    below its root."""
+    """Return the directory of the group at `path`. A mount may show only a part of its hierarchy."""
     for place in _USUAL.get(controller, ()):
         directory = os.path.join(place, path.lstrip("/"))
         if os.path.exists(os.path.join(directory, "cgroup.procs")):

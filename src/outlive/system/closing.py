@@ -27,8 +27,7 @@ def cloexec_from(first: int) -> None:
 
 
 def close_others(keep: set[int]) -> None:
-    """Close all fds from 3 on but `keep`: an inherited listening socket, for example, would keep
-    its port busy for ever."""
+    """Close all fds from 3 on but `keep`: an inherited listening socket would keep its port busy for ever."""
     first = 3
     for fd in sorted(keep - {0, 1, 2}):
         os.closerange(first, fd)

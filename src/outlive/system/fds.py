@@ -38,8 +38,7 @@ def open_fds() -> list[int]:
 
 
 def open_standard() -> None:
-    """Open /dev/null for each closed standard stream; else a file of the store would become fd 1
-    and get our answer."""
+    """Open /dev/null for each closed standard stream; else a file of the store would get our answer."""
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)
@@ -90,8 +89,7 @@ def names_in(directory: int, name: str = ".") -> list[str]:
 
 
 def memory_file(name: str, data: bytes) -> int:
-    """Return an fd of a file in memory that holds `data`, at offset 0. Messages above a socket's
-    limit travel in such a file."""
+    """Return an fd, at offset 0, of a file in memory that holds `data`: a socket's messages are limited."""
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create(name, os.MFD_CLOEXEC)
     else:
@@ -210,14 +208,12 @@ def accept(listener: socket.socket) -> socket.socket:
 
 
 def socket_path(dir_fd: int, name: str) -> str:
-    """Return a path for `name` in an open directory that fits into sun_path, which holds 107 bytes
-    (unix(7))."""
+    """Return a path for `name` in an open directory that fits into the 107 bytes of sun_path (unix(7))."""
     return f"/proc/self/fd/{dir_fd}/{name}"
 
 
 def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait: bool = True) -> None:
-    """Send one message with fds (unix(7), SCM_RIGHTS), without SIGPIPE. Errors: BlockingIOError if
-    it may not wait."""
+    """Send one message with fds (SCM_RIGHTS), without SIGPIPE. Errors: BlockingIOError if it may not wait."""
     flags = socket.MSG_NOSIGNAL | (0 if wait else _DONTWAIT)
     if not fds:
         sock.send(message, flags)

@@ -194,8 +194,7 @@ def _files(name: str, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _data(file: str) -> bytes:
-    """Return the bytecode of a source file, or the source where there is none that is up to date.
-    Errors: OSError."""
+    """Return the bytecode of a source file, or the source if that is not up to date. Errors: OSError."""
     try:
         data = _contents(cache_from_source(file))
     except (OSError, NotImplementedError):  # none was written; or this Python writes none

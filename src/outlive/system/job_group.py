@@ -46,8 +46,7 @@ class JobGroup:
 
     @classmethod
     def of(cls, recorded: OwnGroup | None) -> JobGroup | None:
-        """Return the group of this record; None if there is none, or none that means anything in
-        this namespace."""
+        """Return the group of this record; None if it means nothing in this namespace."""
         if recorded is None or recorded.ns != namespace("cgroup"):
             return None
         return cls(dict(recorded.places))
@@ -77,8 +76,7 @@ class JobGroup:
         return cgroup.Group(place, os.path.join(path, os.path.relpath(place, home)), version) if home else None
 
     def with_memory(self, recorded: Group | None) -> Group | None:
-        """Return a record of cgroup.record() in which the memory is that of this group, in which
-        nothing ran yet."""
+        """Return a record of cgroup.record() with the memory of this group, in which nothing ran yet."""
         group = self.memory_group()
         if recorded is None or group is None:
             return recorded

@@ -96,8 +96,7 @@ def named_since(start_us: int) -> set[int]:
 
 
 def _records(fd: int) -> Iterator[bytes]:
-    """Yield the records of the log, oldest first: one for each read
-    (Documentation/ABI/testing/dev-kmsg)."""
+    """Yield the records of the log, oldest first (Documentation/ABI/testing/dev-kmsg)."""
     while True:
         try:
             record = os.read(fd, _RECORD_BYTES)

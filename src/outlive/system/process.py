@@ -24,8 +24,7 @@ _boot_id: str | None = None
 
 
 def boot_id() -> str:
-    """Return the kernel's id of this boot, "" where there is none. After a reboot no old pid means
-    anything."""
+    """Return the id of this boot, "" where there is none. After a reboot no old pid means anything."""
     global _boot_id
     if _boot_id is None:
         _boot_id = fds.content("/proc/sys/kernel/random/boot_id").strip().decode()
@@ -58,8 +57,7 @@ def namespace(kind: str) -> str:
 
 
 def is_first_namespace() -> bool:
-    """Return whether our pids are those that the kernel itself uses (PROC_PID_INIT_INO,
-    linux/proc_ns.h)."""
+    """Return whether our pids are those of the kernel itself (PROC_PID_INIT_INO, linux/proc_ns.h)."""
     return namespace("pid") == "pid:[4026531836]"
 
 
@@ -72,8 +70,7 @@ def pids() -> list[int]:
 
 
 def open_links(pid: int) -> Iterator[str]:
-    """Yield what the open files of a process are (proc_pid_fd(5)); nothing if it is gone or another
-    user's."""
+    """Yield what the open files of a process are (proc_pid_fd(5)); nothing if it is gone or not ours."""
     try:
         names = os.listdir(f"/proc/{pid}/fd")
     except OSError:
@@ -86,8 +83,7 @@ def open_links(pid: int) -> Iterator[str]:
 
 
 def stat_fields(pid: int) -> list[bytes] | None:
-    """Return the fields of /proc/PID/stat from field 3 (state) on; None if the process is gone
-    (proc_pid_stat(5))."""
+    """Return the fields of /proc/PID/stat (proc_pid_stat(5)) from field 3, state, on; None if it is gone."""
     data = fds.content(f"/proc/{pid}/stat")
     return data[data.rindex(b")") + 2 :].split() if data else None  # the name may hold spaces and parentheses
 
@@ -122,8 +118,7 @@ def is_alive(pid: int) -> bool:
 
 
 def open_pidfd(pid: int) -> int | None:
-    """Return a handle on the process (pidfd_open(2)); None where the system has none or the process
-    is gone."""
+    """Return a handle on the process; None where pidfd_open(2) is missing or the process is gone."""
     if not hasattr(os, "pidfd_open"):
         return None
     try:

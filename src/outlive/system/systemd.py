@@ -46,14 +46,12 @@ class Unit(Declared):
     path: str
 
     def is_of_one_job(self) -> bool:
-        """Return whether it is the scope of a single job, which ends when the job's last process
-        does."""
+        """Return whether it is the scope of one job, which ends with the job's last process."""
         return self.name.startswith(_OWN_SCOPE)
 
 
 def unit_of(path: str, *, contained: bool = False) -> Unit:
-    """Return the unit whose control group is at `path`. `contained`: it is known that this is a
-    container."""
+    """Return the unit whose control group is at `path`. `contained`: this is known to be a container."""
     units = [part for part in path.split("/") if part.endswith((".service", ".scope"))]
     name = units[-1] if units else ""
     if name.startswith(_OWN_SCOPE) and name.endswith(".scope"):
@@ -118,8 +116,7 @@ def _read_login_section(path: str) -> dict[str, str]:
 
 
 def kills_processes_of(user: str, settings: dict[str, str]) -> bool:
-    """Return whether the end of a login session of `user` ends all of its processes, under these
-    settings."""
+    """Return whether the end of a login session of `user` ends all of its processes."""
     if settings.get("KillUserProcesses", "no").lower() not in _YES:
         return False
     spared = settings.get("KillExcludeUsers", "root").split()
@@ -128,6 +125,5 @@ def kills_processes_of(user: str, settings: dict[str, str]) -> bool:
 
 
 def lingers(user: str) -> bool:
-    """Return whether the user's own manager stays after the user's last logout (loginctl
-    enable-linger)."""
+    """Return whether the user's manager stays after the last logout (loginctl enable-linger)."""
     return os.path.exists(os.path.join(_LINGER, user))

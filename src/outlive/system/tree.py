@@ -113,8 +113,7 @@ def _has_open(pid: int, wanted: tuple[int, int] | None) -> bool:
 
 
 def is_ours(pid: int) -> bool:
-    """Return whether it is a guardian, a supervisor or a fork server: by its name, and by its empty
-    environment."""
+    """Return whether it is a guardian, supervisor or fork server: by name and empty environment."""
     return comm(pid) in _OURS and not any(environment(pid))
 
 
@@ -157,8 +156,7 @@ def environment(pid: int) -> list[bytes]:
 
 
 def command_line(pid: int) -> str:
-    """Return argv joined by spaces, or the name in brackets as ps shows it; "" if the process is
-    gone."""
+    """Return argv joined by spaces, or the name in brackets as ps has it; "" if it is gone."""
     words = content(f"/proc/{pid}/cmdline").rstrip(b"\0").replace(b"\0", b" ")
     if not words and (name := comm(pid)):
         words = b"[%b]" % name

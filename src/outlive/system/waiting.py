@@ -89,8 +89,7 @@ class Call:
 
 
 def pause(fds: tuple[int, ...] = (), deadline: float | None = None) -> None:
-    """Wait until one of `fds` is readable or `deadline` has passed (time.monotonic seconds; None:
-    no limit). Errors: Cancelled."""
+    """Wait until one of `fds` is readable or `deadline` (time.monotonic(); None: no limit) has passed. Errors: Cancelled."""
     call = _call.get()
     if call is not None:
         call.rest()
