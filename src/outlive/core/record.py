@@ -90,11 +90,8 @@ class Record:
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> Self:
-        """Return the record that a file holds.
-
-        A name that the file lacks has its default, because older writers did not know it. Unknown
-        names are ignored, because newer writers may add some.
-        """
+        """Return the record that a file holds. A name that an older writer did not know has its default; one of a newer
+        writer is ignored."""
         record = cls.__new__(cls)
         values = vars(record)
         values.update({name: content.get(name, default) for name, default in cls.FIELDS.items()})
@@ -110,8 +107,7 @@ class Record:
 
     @classmethod
     def misfit(cls, content: dict[str, Any]) -> str | None:
-        """Return the name of a value that is missing, or has another type than it was written with;
-        None if all are right."""
+        """Return the name of a value that is missing or of another type; None if all are right."""
         for name in cls._REQUIRED:
             if name not in content:
                 return name

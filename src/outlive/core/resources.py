@@ -116,8 +116,7 @@ def _memory(name: str, value: Any) -> int:
 
 
 def _cpu_time(name: str, value: object) -> str:
-    """Return the time as a text with its unit. A bare number is refused: one face counts seconds
-    elsewhere, the other milliseconds."""
+    """Return the time as a text with its unit. Faces differ in what a bare number means, so it is refused."""
     try:
         ms = duration_ms(value, name, bare_unit=None) if isinstance(value, str) else -1
     except OutliveError:

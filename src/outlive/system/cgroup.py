@@ -38,9 +38,8 @@ class Group(Declared):
         return [int(word) for word in self.read("cgroup.procs").split() if word.isdigit()]
 
     def oom_kills(self) -> int | None:
-        """Return how many of its processes the kernel has ended for lack of memory, its own limit
-        or the machine's; None if the kernel does not say. Each is counted before it gets its
-        SIGKILL (mm/oom_kill.c)."""
+        """Return how many of its processes the kernel has ended for lack of memory; None if it does not say. Each is
+        counted before it gets its SIGKILL (mm/oom_kill.c)."""
         names = ("memory.events.local", "memory.events") if self.version == 2 else ("memory.oom_control",)
         for name in names:
             for line in self.read(name).splitlines():
@@ -64,11 +63,8 @@ def _text(path: str) -> str:
 
 
 def paths() -> dict[str, str]:
-    """Return controller → path of this process; empty where there are no control groups.
-
-    "" is the hierarchy of version 2, "name=systemd" the one in which systemd keeps its units where
-    version 1 is in use.
-    """
+    """Return controller → path of this process; empty without control groups. "" is the hierarchy of version 2,
+    "name=systemd" that of the units of systemd where version 1 is in use."""
     by_controller: dict[str, str] = {}
     for line in _text("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)

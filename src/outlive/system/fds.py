@@ -228,9 +228,8 @@ def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait
 
 
 def _send_beyond_limit(send: Callable[[], object]) -> None:
-    """Send under the hard limit of open files: so many may a user have in flight, counted over all
-    processes and compared with the limit of the sender (unix(7), ETOOMANYREFS). Errors: OSError.
-    """
+    """Send under the hard limit of open files: so many a user may have in flight in all processes, compared with the
+    limit of the sender (unix(7), ETOOMANYREFS). Errors: OSError."""
     import resource  # late: 0.1 ms of each call, and it takes hundreds of jobs at once
 
     with _raised:
@@ -243,9 +242,8 @@ def _send_beyond_limit(send: Callable[[], object]) -> None:
 
 
 def receive(sock: socket.socket, size: int, *, wait: bool = True) -> tuple[bytes, list[int]]:
-    """Return one message and its fds, at most 8; b"" when the other end is gone. A message that was cut is
-    returned as b"\\0" without fds, so that no half of it is obeyed. Errors: BlockingIOError if it
-    may not wait."""
+    """Return one message and its fds, at most 8; b"" when the other end is gone, b"\\0" without fds for a message that
+    was cut, so that no half of it is obeyed. Errors: BlockingIOError if it may not wait."""
     flags = socket.MSG_CMSG_CLOEXEC | (0 if wait else _DONTWAIT)
     room = socket.CMSG_SPACE(8 * _INT_BYTES)
     message, control, answer_flags, _ = sock.recvmsg(size, room, flags)

@@ -54,11 +54,8 @@ _known: set[str] = set()
 
 
 def hold(*names: str) -> None:
-    """Keep within reach what these modules, and packages with everything below them, have not
-    loaded yet.
-
-    A name that cannot be found is passed over: the import will say why.
-    """
+    """Keep within reach what these modules, and packages with everything below them, have not loaded yet. A name that
+    cannot be found is passed over: the import will say why."""
     wanted = [name for name in names if name not in _known]
     if wanted:
         files = {module: file for module, file in _find(wanted) if module not in sys.modules}

@@ -1,6 +1,4 @@
-"""Which process the kernel ends when memory runs out (proc_pid_oom_score_adj(5): from -1000, never,
-to 1000), and which it has ended.
-"""
+"""Which process the kernel ends when memory runs out, by its score (-1000, never, to 1000), and which it has ended."""
 
 from __future__ import annotations
 
@@ -78,9 +76,8 @@ class AsCaller:
 
 
 def named_since(start_us: int) -> set[int]:
-    """Return the pids, in the first namespace, of processes that the kernel's log says were ended
-    for lack of memory since `start_us` (microseconds of CLOCK_MONOTONIC); none where the log may
-    not be read."""
+    """Return the pids, in the first namespace, that the kernel's log says were ended for lack of memory since
+    `start_us` (CLOCK_MONOTONIC); none where the log may not be read."""
     try:
         fd = os.open(_LOG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -1,6 +1,4 @@
-"""The identity of a process. A pid alone does not identify one, because the kernel uses it again:
-identity is boot id, pid namespace, pid and start time.
-"""
+"""The identity of a process: boot id, pid namespace, pid and start time. The kernel uses a pid again."""
 
 from __future__ import annotations
 
@@ -130,12 +128,8 @@ def open_pidfd(pid: int) -> int | None:
 
 
 def send_signal(pid: int, start: int | None, number: int) -> bool:
-    """Signal exactly this process; return False if it is gone. The pidfd is opened before the
-    identity is checked.
-
-    Checking first and signalling the number afterwards would leave a gap in which the pid can be
-    used again.
-    """
+    """Signal exactly this process; return False if it is gone. The pidfd is opened before the identity is checked: else
+    the pid could be used again in between."""
     if pid <= 1:
         return False
     pidfd = open_pidfd(pid)
@@ -159,12 +153,8 @@ def send_signal(pid: int, start: int | None, number: int) -> bool:
 
 
 def exit_status(pidfd: int) -> int | None:
-    """Return the wait status of a process that is not our child and has been reaped; None if the
-    kernel does not say.
-
-    PIDFD_GET_INFO with PIDFD_INFO_EXIT (Linux 6.15) answers once its parent, usually PID 1, has
-    reaped it.
-    """
+    """Return the wait status of a process that another one has reaped; None if the kernel does not say, which does from
+    Linux 6.15 on (PIDFD_INFO_EXIT)."""
     request = bytearray(64)
     struct.pack_into("Q", request, 0, _PIDFD_INFO_EXIT)
     try:

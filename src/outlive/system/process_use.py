@@ -15,10 +15,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Use(Declared):
-    """What a tree of processes uses: the sums, and of `peak_bytes` the largest of one process.
-
-    Processor times count the ended children that a process has waited for.
-    """
+    """The sums of a tree of processes, and their ended children; of `peak_bytes` the largest of one."""
 
     user_us: int = 0
     system_us: int = 0

@@ -103,12 +103,8 @@ def _spawn_found(
 
 
 def find(program: str, env: Mapping[str, str]) -> str:
-    """Return the first candidate that may be run: a check costs microseconds, a spawn that fails
-    half a millisecond.
-
-    If none may be run, return the first that exists: its error says more than "not found"
-    (execvp(3)).
-    """
+    """Return the first candidate that may be run, as a spawn that fails costs half a millisecond; if none may, the
+    first that exists: its error says more than "not found" (execvp(3))."""
     there = None
     for path in _candidates(program, env):
         if os.path.isfile(path):

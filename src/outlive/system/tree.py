@@ -75,9 +75,8 @@ def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
 
 
 def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
-    """Return the living processes whose environment carries the cookie of this job: without its
-    notification commands, or with `sinks` only those.
-    """
+    """Return the living processes with the cookie of this job, without its notification commands; `sinks`: only
+    those."""
     wanted = f"{COOKIE}={job_id}".encode()
     members: list[Member] = []
     for pid in process.pids():
@@ -118,10 +117,8 @@ def is_ours(pid: int) -> bool:
 
 
 def oldest_with_cookie(job_id: str) -> Identity | None:
-    """Return the identity of a command of which no record was written. It is the oldest process
-    with the cookie, since everything that it has started is younger. Process 1 of a sandbox is not
-    a command.
-    """
+    """Return the identity of a command without a record: the oldest process with the cookie has started all others.
+    Process 1 of a sandbox is not a command."""
     candidates = [(member.start, member.pid) for member in with_cookie(job_id) if number_inside(member.pid) != 1]
     identity = process.identity(min(candidates)[1]) if candidates else None
     return identity if process.is_same(identity) else None  # it may have ended meanwhile
