@@ -346,7 +346,7 @@ def test_tokens_on_a_machine_with_other_users_need_a_server_that_proves_itself(c
 
     cli.ok("token", "add", "laptop")
     # What is seen of a server is its command line, and that it holds the root
-    words = ["outlive", "-c", "echo; read x", "serve"]
+    words = ["sh", "-c", "echo; read x", "outlive", "serve"]
     root = os.open(cli.root, os.O_RDONLY)
     here = subprocess.Popen(["sleep", "600"], user=12_345)
     try:
@@ -356,7 +356,7 @@ def test_tokens_on_a_machine_with_other_users_need_a_server_that_proves_itself(c
         assert "--socket" in found["advice"] and "--certfile" in found["advice"]
         for more, status in (["--port=1"], "warn"), (["--socket", "path"], "ok"), (["--certfile=path"], "ok"):
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "pass_fds": (root,)}
-            with subprocess.Popen([*words, *more], executable="/bin/sh", **pipes) as server:
+            with subprocess.Popen([*words, *more], **pipes) as server:
                 assert server.stdin and server.stdout
                 assert server.stdout.readline() == b"\n"
                 assert checked()["status"] == status, more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -106,6 +107,13 @@ def test_jobs_of_another_machine_neither_count_nor_go() -> None:
     jobs = [Ended("a", now - 3 * DAY_S, 100, foreign=True), Ended("b", now - 2 * DAY_S, 10)]
     assert surplus(jobs, SHARE, now=now, share=Share(10, 0)) == []
     assert [job.job_id for job, _ in surplus(jobs, SHARE, now=now, share=Share(9, 0))] == ["b"]
+
+
+def test_a_share_is_so_many_hundredths_of_the_file_system(tmp_path: Path) -> None:
+    size = shutil.disk_usage(tmp_path).total
+    with contextlib.closing(Store(str(tmp_path), os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY))) as store:
+        shares = [when_to_collect.share(store.fd, percent) for percent in (None, 0.0, 50.0, 100.0)]
+    assert shares == [None, None, size // 2, size]
 
 
 # --- automatic gc ----------------------------------------------------------------------------------

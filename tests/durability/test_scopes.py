@@ -15,7 +15,8 @@ from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.far.starting import context
 from outlive.jobs.definition import Plan
-from outlive.jobs.starting.start_and_wait import Asked, StartCall
+from outlive.jobs.starting.answer import Asked
+from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.launch import systemd_scope
 from outlive.store.root import Store
 from support import pair, processes

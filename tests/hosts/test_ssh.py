@@ -22,7 +22,7 @@ from outlive.core.host_settings import HostSettings
 from outlive.far.starting import context
 from outlive.hosts.ssh.connecting.bundle import Bundle
 from outlive.hosts.ssh.connecting.connection import Connection
-from outlive.hosts.ssh.connecting.turns import AT_ONCE, Turns
+from outlive.hosts.ssh.connecting.reconnecting import AT_ONCE, Turns
 from outlive.jobs import adoption
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store

@@ -404,13 +404,28 @@ def test_a_linked_working_tree_elsewhere_works_and_shows_no_other_repository(gro
     assert answer["exit_code"] != 0, answer
 
 
+NO_END = """
+import os
+os.chdir("new/.git/objects")
+for _ in range(1500):
+    os.mkdir("d")
+    os.chdir("d")
+"""
+
+
 @USERS
-def test_a_name_of_a_git_directory_that_is_no_path_stops_neither_its_job_nor_the_next(ground: Ground) -> None:
+@pytest.mark.parametrize(
+    "script",
+    ["mkdir -p t; printf 'gitdir: a\\0b' > t/.git", f"git init -q new; python3 -c '{NO_END}'"],
+    ids=["nul", "deep"],
+)
+def test_nothing_that_a_job_leaves_costs_its_outcome_or_is_a_riddle_to_the_next(ground: Ground, script: str) -> None:
     place = ground.directory("attacks")
     inside = ("run", "--wait", "--sandbox", "workspace-write")
-    for code in (3, 4):
-        script = f"mkdir -p t{code}; printf 'gitdir: a\\0b' > t{code}/.git; exit {code}"
-        assert ground.outlive(*inside, script, cwd=place)["exit_code"] == code
+    assert ground.outlive(*inside, f"{script}; exit 3", cwd=place)["exit_code"] == 3
+    answer = ground.outlive(*inside, "exit 4", cwd=place)
+    assert answer["exit_code"] == 4 if answer["ok"] else "more than 400: start" in answer["error"]["message"], answer
+    ground.shell("rm -rf new", place)  # too deep for the removal of the test's directory
 
 
 @USERS

@@ -12,7 +12,7 @@ from mcp import Client, types
 from outlive import config
 from outlive.core.records import READ
 from outlive.errors import OutliveError
-from outlive.jobs.news import notices
+from outlive.jobs import notices
 from outlive.mcp import server, threads
 from outlive.mcp.caller import Caller, client_of, on_stdio
 from outlive.mcp.tools.call import Calls

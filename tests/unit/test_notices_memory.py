@@ -16,7 +16,7 @@ import pytest
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
-from outlive.jobs.news import notices
+from outlive.jobs import notices
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Inbox, Progress
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob

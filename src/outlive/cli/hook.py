@@ -15,7 +15,7 @@ from outlive.core.ids import short_id
 from outlive.core.members import text_of
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError
-from outlive.jobs.news.session import News, of_window
+from outlive.jobs.notices import News, of_window
 from outlive.store.root import default_path
 from outlive.verbs.spec import GlobalOptions
 

@@ -143,9 +143,9 @@ def _tell(call: Call, ctx: Context, result: dict[str, object], answer: dict[str,
         if ctx.sent is not None:
             ctx.sent(written)
         if ctx.inbox is not None and written:
-            from outlive.jobs.news import session  # late: 4 ms, for the shell of an agent
+            from outlive.jobs import notices  # late: 4 ms, for the shell of an agent
 
-            session.answered(ctx, result)
+            notices.answered(ctx, result)
 
 
 def _follow(verb: Verb, call: Call) -> int:

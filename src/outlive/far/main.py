@@ -14,25 +14,26 @@ import select
 import sys
 import time
 
-from outlive import __version__, limits
+from outlive import __version__
 from outlive.annotations import Any, Callable
 from outlive.errors import OutliveError, from_os
 from outlive.far import orphans
 from outlive.far.source import Source
 from outlive.far.starting import context, forget_marks, mark_absent, start
+from outlive.far.step import used
 from outlive.hosts.ssh.connecting import wire, words
 from outlive.hosts.ssh.connecting.words import Follow, Word
-from outlive.jobs import adoption, job_answer
+from outlive.jobs import adoption
 from outlive.jobs.context import Context
+from outlive.jobs.control_client import received
 from outlive.sandbox import bubblewrap
 from outlive.store.cleanup import delete
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOGS, JobDir
-from outlive.store.output.merged import Output
 from outlive.store.root import Store
 from outlive.supervisor.control_requests import GetUsage, Write
 from outlive.supervisor.event_loop import EventLoop
-from outlive.system import fds, machine
+from outlive.system import fds, machine, systemd
 from outlive.system.fds import socket
 from outlive.system.signals import signal
 
@@ -224,9 +225,7 @@ class Peer:
         inspection = self._inspect()
         if inspection is None or self._job is None:
             return {"ok": True}
-        with Output(self._job) as output:
-            usage = job_answer.usage_now(inspection, self._job, output)
-        return {"ok": True, "usage": usage, "descendants": job_answer.living(inspection, self._job)}
+        return {"ok": True, **used(inspection, self._job)}
 
     # --- requests to the supervisor ---
 
@@ -256,13 +255,8 @@ class Peer:
             self._say(words.Answer(id=word.id))
 
     def _answered(self, number: int, sock: socket.socket) -> None:
-        try:
-            message = sock.recv(limits.CONTROL_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            message = b""
-        if message and message[:1] != b"{":  # a hint
+        message = received(sock)
+        if message is None or message[:1] not in (b"", b"{"):  # a hint
             return
         self._loop.forget(sock.fileno())
         sock.close()
@@ -349,12 +343,9 @@ class Peer:
 
     def _hinted(self) -> None:
         assert self._hints is not None
-        try:
-            message = self._hints.recv(limits.CONTROL_BYTES)
-        except BlockingIOError:
+        message = received(self._hints)
+        if message is None:
             return
-        except OSError:
-            message = b""
         if not message:
             self._loop.forget(self._hints.fileno())
             self._hints.close()
@@ -393,6 +384,6 @@ def _lingers() -> bool | None:
     if os.geteuid() == 0:
         return True
     try:
-        return os.path.exists(f"/var/lib/systemd/linger/{pwd.getpwuid(os.geteuid()).pw_name}")
+        return systemd.lingers(pwd.getpwuid(os.geteuid()).pw_name)
     except KeyError:
         return None

@@ -14,6 +14,7 @@ from outlive.annotations import Iterable, Iterator
 from outlive.core.ids import is_id
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
+from outlive.store import atomic_file
 from outlive.store.cleanup import delete
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
@@ -69,8 +70,6 @@ def _is_old(job: JobDir) -> bool:
 
 def _origin_of(job: JobDir) -> str:
     try:
-        fd = job.open_file(_ORIGIN)
+        return atomic_file.read(job.fd, _ORIGIN, _NAME_BYTES).decode("ascii", "replace")
     except OSError:
         return ""
-    with fds.Closing(fd):
-        return os.read(fd, _NAME_BYTES).decode("ascii", "replace")

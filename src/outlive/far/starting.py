@@ -17,8 +17,7 @@ from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
 from outlive.far import orphans
 from outlive.jobs.context import Context
-from outlive.jobs.definition import Plan
-from outlive.jobs.directory import working_directory
+from outlive.jobs.definition import Plan, working_directory
 from outlive.jobs.starting import making
 from outlive.launch.from_cli import Launcher
 from outlive.sandbox import access, bubblewrap, modes
@@ -91,15 +90,13 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
         orphans.note(new.dir, origin)
         # Only now that the directory can be seen: either this sees the mark, or the connection that
         # left it saw the job
-        if _is_marked(store, wanted.job_id):
+        if _ABSENT + wanted.job_id in os.listdir(store.fd):
             message = "the mirror of the job was told meanwhile that it is not there; nothing was run"
             raise OutliveError("launch_failed", message)
         sock = making.begin(ctx, plan, new.dir, new.locks)
         assert sock is not None  # it runs on this machine
-        try:
-            making.started(new.dir, sock, new.locks)
-        finally:
-            sock.close()
+        making.started(new.dir, sock, new.locks)
+        sock.close()
     except (OSError, OutliveError):
         new.discard()
         raise
@@ -111,14 +108,6 @@ def mark_absent(store: Store, job_id: str) -> None:
     asked for it over a connection that is cut, and not ended yet. Look for the job again after
     this. Errors: OSError."""
     os.close(os.open(_ABSENT + job_id, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=store.fd))
-
-
-def _is_marked(store: Store, job_id: str) -> bool:
-    try:
-        os.stat(_ABSENT + job_id, dir_fd=store.fd)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def forget_marks(store: Store) -> None:

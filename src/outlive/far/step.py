@@ -12,7 +12,7 @@ from outlive import fastjson
 from outlive.errors import OutliveError
 from outlive.hosts import control_stream
 from outlive.jobs import job_answer
-from outlive.store.inspection.inspect import inspect_job
+from outlive.store.inspection.inspect import Inspection, inspect_job
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.store.root import Store
@@ -40,11 +40,17 @@ def _answered(message: bytes, root: str, job_id: str) -> bytes | None:
 
 def _used(root: str, job_id: str) -> dict[str, object]:
     store = Store.existing(root)
-    with JobDir.open(store, job_id) as job, Output(job) as output:
+    with JobDir.open(store, job_id) as job:
         inspection = inspect_job(store, job)
         inspection.elsewhere = False  # here are its processes
+        return used(inspection, job)
+
+
+def used(inspection: Inspection, job: JobDir) -> dict[str, object]:
+    """Return what a job of this machine uses, as `usage` of a control connection is answered."""
+    with Output(job) as output:
         usage = job_answer.usage_now(inspection, job, output)
-        return {"usage": usage, "descendants": job_answer.living(inspection, job)}
+    return {"usage": usage, "descendants": job_answer.living(inspection, job)}
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 
 from outlive import fastjson, limits
 from outlive.annotations import IO, Callable
@@ -58,7 +59,19 @@ def carry(
     came = threading.Event()
 
     def from_socket() -> None:
-        _from_socket(sock, out)
+        try:
+            while True:
+                message, files = fds.receive(sock, limits.CONTROL_BYTES)
+                contents = [fds.read_all(fd) for fd in files]
+                for fd in files:
+                    os.close(fd)
+                if not message:
+                    break
+                write_frame(out, message, contents)
+        except (OSError, ValueError):
+            pass
+        with suppress(OSError):
+            out.close()
         if abandoned is not None and not came.is_set():
             abandoned()
 
@@ -77,27 +90,6 @@ def carry(
         finally:
             for fd in files:
                 os.close(fd)
-    try:
+    with suppress(OSError):
         sock.shutdown(_SHUT_RD)
-    except OSError:
-        pass
     return came.is_set()
-
-
-def _from_socket(sock: socket.socket, out: IO[bytes]) -> None:
-    """Carry what the socket says, and end the stream behind it."""
-    try:
-        while True:
-            message, files = fds.receive(sock, limits.CONTROL_BYTES)
-            contents = [fds.read_all(fd) for fd in files]
-            for fd in files:
-                os.close(fd)
-            if not message:
-                break
-            write_frame(out, message, contents)
-    except (OSError, ValueError):
-        pass
-    try:
-        out.close()
-    except OSError:
-        return

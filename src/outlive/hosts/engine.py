@@ -53,12 +53,10 @@ class Start(Protocol):
 class Engine(ABC):
     """The engine of one kind of hosts."""
 
-    shares_files = True  # whether paths mean the same there
-    # Whether it knows ends that no process of ours has seen. Then `resumed` is called for a job that has ended too,
-    # because the engine's word for that comes later, and no process of ours notifies its sinks
-    tells_ends = False
-    # Whether the job's directory is a copy of another one. Then `resumed` is called also for a job that has ended and
-    # is still marked live, because the other one is still there
+    # Whether the job's directory is a copy of another one, on a machine where paths mean something else. The mirror
+    # notifies the sinks; `resumed` is called for a job that has ended only while it is marked live, because the other
+    # directory is still there. Else the engine knows ends that no process of ours has seen, and `resumed` is called for
+    # each job that has ended: the engine's word for that comes later
     mirrors = False
     # The verbs for which the other end is asked what a job uses: its connection takes `usage`, and answers with
     # {usage, descendants} as they are there
@@ -70,9 +68,8 @@ class Engine(ABC):
         return None
 
     @abstractmethod
-    def planned(self, host: Host, definition: Definition) -> Definition:
-        """Return the definition as it is to be stored. Nothing is made yet. Errors: what keeps such a
-        job from running there."""
+    def check(self, host: Host, definition: Definition) -> None:
+        """Check, before anything is made, that such a job can run there. Errors: what keeps it from that."""
 
     @abstractmethod
     def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
@@ -105,5 +102,5 @@ class Engine(ABC):
         OutliveError if the directory must stay."""
 
     @abstractmethod
-    def checked(self, caller: Caller, host: Host, *, setup: bool = False) -> list[Finding]:
-        """Return the findings about the host. With `setup`, put there first what is missing."""
+    def checked(self, caller: Caller, host: Host) -> list[Finding]:
+        """Return the findings about the host. What is missing there and we can put there, is put there first."""

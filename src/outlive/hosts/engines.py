@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from outlive.answers.job import Place
 from outlive.config import Config
 from outlive.core.host_settings import HostSettings
 from outlive.core.libraries import named
 from outlive.core.nearest import nearest
-from outlive.core.records import LOCAL, Definition, EngineRecord
+from outlive.core.record import Declared
+from outlive.core.records import LOCAL, Definition
 from outlive.errors import OutliveError, argument, invalid
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection
@@ -20,18 +20,16 @@ if TYPE_CHECKING:
 _ENGINES = {"slurm": "outlive.hosts.slurm.engine:ENGINE", "ssh": "outlive.hosts.ssh.engine:ENGINE"}
 
 
-class Host:
-    """A host of the configuration: its name, its kind, and its settings."""
+class Host(Declared):
+    """A host of the configuration."""
 
-    def __init__(self, name: str, settings: HostSettings) -> None:
-        self.name = name
-        self.kind = settings.kind
-        self.settings = settings
+    name: str
+    settings: HostSettings
 
     @property
     def engine(self) -> Engine:
         """Return the engine of the host. Errors: not_supported."""
-        return of_kind(self.kind)
+        return of_kind(self.settings.kind)
 
 
 def of_kind(kind: str) -> Engine:
@@ -69,43 +67,7 @@ def resumed(ctx: Caller, job: JobDir, inspection: Inspection) -> Inspection:
         return ends.settled(ctx.store, job, inspection)
     if inspection.damage is not None:
         return inspection
-    if inspection.state.finished and not engine.tells_ends:
-        mirrored = engine.mirrors and not inspection.supervised
-        if not mirrored or not ctx.store.is_marked_live(job.job_id):
+    if inspection.state.finished and engine.mirrors:
+        if inspection.supervised or not ctx.store.is_marked_live(job.job_id):
             return inspection
     return engine.resumed(ctx, job, inspection)
-
-
-def has_teller(job: JobDir, definition: Definition) -> bool:
-    """Return whether the engine of a job notifies its sinks. An engine that knows ends that no process of
-    ours has seen cannot, and a job that never ran has no engine."""
-    engine = of_job(job, definition)
-    return engine is not None and not engine.tells_ends
-
-
-def tells_use(job: JobDir, definition: Definition, verb: str) -> bool:
-    """Return whether the host of a job can be asked now what the job uses, and is to be for this
-    verb."""
-    record, engine = engine_record.read(job), of_job(job, definition)
-    is_reached = record is None or record.unreachable_since is None
-    return is_reached and engine is not None and verb in engine.tells_use
-
-
-def advice(job: JobDir, definition: Definition, reason: str | None) -> str | None:
-    """Return what to do about a job that waits for this reason; None if there is nothing but to
-    wait."""
-    engine = of_job(job, definition)
-    return None if engine is None else engine.advice(reason)
-
-
-def place(job: JobDir, definition: Definition, state: str) -> Place:
-    """Return where a job of another host is, with what is known there."""
-    record = engine_record.read(job) or EngineRecord()
-    queue = record.queue if state == "created" else None
-    return Place(
-        host=definition.host,
-        engine=None if record.engine is None else record.engine.to_dict(),
-        queue=None if queue is None else queue.to_dict(),
-        reachable=False if record.unreachable_since is not None else None,
-        unreachable_since=record.unreachable_since,
-    )

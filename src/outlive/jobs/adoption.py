@@ -60,8 +60,9 @@ def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
     if inspection.definition.host is None:
         return inspection
     inspection = engines.resumed(ctx, job, inspection)
-    # Where no mirror does it, a process here tells the sinks, and looks after nothing else
-    if not engines.has_teller(job, inspection.definition):
+    # Where no mirror does it, as for a job that never ran, a process here tells the sinks, and looks after nothing else
+    engine = engines.of_job(job, inspection.definition)
+    if engine is None or not engine.mirrors:
         _look_after(ctx, job, inspection, by_supervisor=_is_end_unreported(ctx, job, inspection))
     return inspection
 

@@ -36,10 +36,10 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) ->
     except OSError as error:
         why = from_os("writing the audit record", error)
         if target.required:
-            hint = "Nothing was done, because [audit] of the configuration says required. `outlive doctor` tells more."
-            raise OutliveError(
-                why.code, why.message, retryable=why.retryable, hint=hint, details=why.details
-            ) from error
+            why.hint = (
+                "Nothing was done, because [audit] of the configuration says required. `outlive doctor` tells more."
+            )
+            raise why from error
         ctx.warnings.append(f"This is not in the audit record: {why.message}.")
 
 

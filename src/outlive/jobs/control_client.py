@@ -7,8 +7,10 @@ from contextlib import closing
 from typing import Any
 
 from outlive import fastjson, limits
+from outlive.core.record import Declared
 from outlive.errors import OutliveError
 from outlive.hosts import engines
+from outlive.jobs.processes import stopped
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.job_dir import JobDir
@@ -22,11 +24,11 @@ _FAR_S = 25.0
 _CHECK = "Check with poll what arrived before you repeat it."
 
 
-class Awaited:
+class Awaited(Declared):
     """Wait until one of `fds` is readable, or until `deadline` (time.monotonic seconds; None: no limit)."""
 
-    def __init__(self, fds: tuple[int, ...], deadline: float | None) -> None:
-        self.fds, self.deadline = fds, deadline
+    fds: tuple[int, ...]
+    deadline: float | None
 
     def left_s(self) -> float | None:
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
@@ -138,12 +140,9 @@ class ControlClient:
     def drain(self) -> None:
         """Take what has arrived: hints are dropped, answers are kept."""
         while self._sock is not None:
-            try:
-                message = self._sock.recv(limits.CONTROL_BYTES)
-            except BlockingIOError:
+            message = received(self._sock)
+            if message is None:
                 return
-            except OSError:
-                message = b""
             if not message:
                 self.close()
             elif message[:1] == b"{":
@@ -157,6 +156,16 @@ class ControlClient:
         if self._sock is not None:
             self._sock.close()
             self._sock = None
+
+
+def received(sock: socket.socket) -> bytes | None:
+    """Return the message that has come over a connection that does not block: b"" at its end, None if there is none yet."""
+    try:
+        return sock.recv(limits.CONTROL_BYTES)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
 
 
 def ask(
@@ -189,7 +198,7 @@ def _running_again(job: JobDir) -> None:
     """Wait until the job's supervisor is not stopped. Errors: io_error after CONTROL_S. It was not
     sent the request then, which it would carry out whenever it goes on."""
     deadline = time.monotonic() + limits.CONTROL_S
-    while _stopped(job) is not None:
+    while _stopped(job):
         if time.monotonic() >= deadline:
             raise unanswered(job)
         pause((), min(deadline, time.monotonic() + _RETRY_S))
@@ -199,13 +208,9 @@ def _stopped(job: JobDir) -> int | None:
     """Return the pid of the job's supervisor if it is stopped, and on this machine."""
     try:
         state = job.read_state()
-        supervisor = None if state is None or machine.is_other(state.machine) else state.supervisor
-        fields = process.stat_fields(supervisor.pid) if supervisor else None
     except (OSError, OutliveError):
         return None
-    if supervisor and fields and fields[0] in (b"T", b"t") and int(fields[19]) == supervisor.start_time:
-        return supervisor.pid
-    return None
+    return None if state is None or machine.is_other(state.machine) else stopped(state)
 
 
 def _read(message: bytes) -> dict[str, object] | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,13 +18,14 @@ from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.ids import sha256
 from outlive.core.labels import check_tags
 from outlive.core.quoted import one_line
+from outlive.core.record import Declared
 from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox, Script
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
 from outlive.hosts import engines
 from outlive.hosts.engines import Host
 from outlive.jobs import command as command_module
-from outlive.jobs import directory, ownership, watch_spec
+from outlive.jobs import ownership, watch_spec
 from outlive.jobs.context import Context
 from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines.naming import name_of
@@ -31,27 +33,19 @@ from outlive.reports import path as report_path
 from outlive.sandbox import access
 from outlive.system import machine
 
+_EXISTING = "Name an existing directory."
+_WHERE = f"Give an absolute path with {argument('cwd')}."
 
-class Plan:
-    """What is to be started: the definition, the variables on top of the inherited environment, the
-    input, and a script that is to be stored."""
 
-    def __init__(
-        self,
-        definition: Definition,
-        overrides: dict[str, str],
-        *,
-        stdin_data: bytes | None = None,
-        stdin_fd: int | None = None,
-        script: bytes | None = None,
-        hint: str | None = None,
-    ) -> None:
-        self.definition = definition
-        self.overrides = overrides
-        self.stdin_data = stdin_data
-        self.stdin_fd = stdin_fd
-        self.script = script
-        self.hint = hint
+class Plan(Declared):
+    """What is to be started."""
+
+    definition: Definition
+    overrides: dict[str, str]  # the variables on top of the inherited environment
+    stdin_data: bytes | None = None
+    stdin_fd: int | None = None
+    script: bytes | None = None  # that is to be stored
+    hint: str | None = None
 
 
 def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
@@ -127,7 +121,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     boundary.require_sinks(definition)
     report_path.require(definition)
     if host is not None:
-        definition = host.engine.planned(host, definition)
+        host.engine.check(host, definition)
     unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.ceiling)
     hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
     hints += _milliseconds_meant(ctx, definition.timeout_ms)
@@ -151,7 +145,55 @@ def directory_on(ctx: Context, host: Host | None, given: str | None) -> str:
     """Return the directory that a job runs in. Errors: those of `working_directory`, and of the
     host."""
     there = None if host is None else host.engine.directory(host, given)
-    return directory.working_directory(ctx, given) if there is None else there
+    return working_directory(ctx, given) if there is None else there
+
+
+def working_directory(ctx: Context, given: str | None) -> str:
+    """Return the absolute directory that a job runs in.
+
+    Errors: invalid_argument if it cannot be entered, denied if the caller has no right to it.
+    """
+    if given is None:
+        if ctx.cwd is None:
+            why, hint = _deleted() if ctx.face == "cli" else ("this server has none for jobs", _WHERE)
+            raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint=hint)
+        given = ctx.cwd
+    if given == "~" or given.startswith("~/"):  # as on hosts: models write it
+        given = os.path.join(ctx.env.get("HOME", "~"), given[2:])
+    if not given.strip():
+        raise invalid("cwd", f"not a directory: {given!r}; nothing was run")
+    if ctx.cwd is None and not os.path.isabs(given):
+        raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint=_WHERE)
+    path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
+    try:
+        is_directory = stat.S_ISDIR(os.stat(path).st_mode)
+    except PermissionError:
+        raise invalid("cwd", f"the directory {path} {_not_entered(path)}; nothing was run") from None
+    except OSError as error:
+        what = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be opened: {error.strerror}"
+        raise invalid("cwd", f"the directory {path} {what}; nothing was run", hint=_EXISTING) from None
+    if not is_directory:
+        raise invalid("cwd", f"{path} is not a directory; nothing was run", hint=_EXISTING)
+    if not os.access(path, os.X_OK):
+        raise invalid("cwd", f"the directory {path} may not be entered; nothing was run")
+    if ctx.rights is not None:
+        ctx.rights.require_inside(path)
+    return path
+
+
+def _deleted() -> tuple[str, str]:
+    """Say which current directory was deleted, and what can be done. A shell stays in the deleted one
+    when another is made at its path."""
+    path = os.readlink("/proc/self/cwd").removesuffix(" (deleted)")
+    again = f"Another one is there now: cd {shlex.quote(path)}" if os.path.isdir(path) else _WHERE
+    return f"the current one, {path}, was deleted", again
+
+
+def _not_entered(path: str) -> str:
+    names = path.split("/")
+    above = ("/".join(names[:count]) or "/" for count in range(1, len(names)))
+    closed = next((folder for folder in above if not os.access(folder, os.X_OK)), "a directory above it")
+    return f"cannot be reached: {closed} may not be entered"
 
 
 def require_input(ctx: Context, definition: Definition) -> None:
@@ -164,9 +206,8 @@ def require_input(ctx: Context, definition: Definition) -> None:
 def require_sandbox(ctx: Context, definition: Definition, doing: str) -> None:
     """Check that a stored job is still within this caller's ceiling, and that its sandbox can be
     set up. Errors: denied, sandbox_unavailable, invalid_argument."""
-    if ctx.config.uses("sandbox") or ctx.ceiling or definition.sandbox:
-        boundary.require(ctx, definition, doing)
-        boundary.require_usable(ctx, definition)
+    boundary.require(ctx, definition, doing)
+    boundary.require_usable(ctx, definition)
 
 
 def _milliseconds_meant(ctx: Context, timeout_ms: int) -> list[str]:

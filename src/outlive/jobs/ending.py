@@ -179,7 +179,7 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> tuple[str, int
 
 def _note_of(ctx: Context, inspection: Inspection) -> Callable[[int], None] | None:
     """Return what writes down, before the job is gone, who deletes the job of another session, which is told
-    (jobs/news/notices.py); None for other jobs."""
+    (jobs/notices.py); None for other jobs."""
     definition, state = inspection.definition, inspection.state.state
     if definition.session is None or (ownership.session_of(ctx) and ownership.is_own(ctx, definition)):
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from outlive import limits
-from outlive.answers import ABSENT
+from outlive.answers import ABSENT, sentences
 from outlive.answers.job import Described, HowEnded, Losses, OtherRun, Outcome, Place, Prompt, Stopped
 from outlive.answers.testing import Reported
 from outlive.core.ids import short_id
@@ -17,12 +17,11 @@ from outlive.core.records import Sources
 from outlive.core.units import seconds_of
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere, use
-from outlive.jobs.diagnosis import losses as losses_module
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.store.inspection.inspect import Inspection
-from outlive.store.job_dir import KEYBOARD, JobDir
+from outlive.store.job_dir import KEYBOARD, LOGS, JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process
 from outlive.system.waiting import checkpoint
@@ -223,9 +222,42 @@ def losses(inspection: Inspection, output: Output) -> Losses:
     is damaged."""
     hidden = output.hidden if inspection.state.finished and not inspection.supervised else 0
     lost = Losses(damage=damage(inspection, output))
-    if output.missing_bytes or inspection.state.dropped_bytes or hidden:
-        losses_module.add(lost, inspection, output, hidden)
+    hints = []
+    if output.missing_bytes:
+        lost.missing_bytes = output.missing_bytes
+        hints.append(_missing(output))
+    if inspection.state.dropped_bytes:
+        lost.dropped_bytes = inspection.state.dropped_bytes
+        hints.append(_dropped(inspection, output))
+    if hidden:
+        why = "the processes that knew the masked values were killed before they had searched them"
+        hints.append(f"The last {hidden:,} bytes of output are not shown, because {why}. The log files have them.")
+    lost.hint = sentences(*hints)
     return lost
+
+
+def _missing(output: Output) -> str:
+    where = [
+        f"bytes {start:,} to {stop:,} of {name}"
+        for name, spans in zip(LOGS, output.missing, strict=True)
+        for start, stop in spans
+    ]
+    places = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
+    how = f"a log was cut or deleted ({places}). Positions still count them."
+    return f"{output.missing_bytes:,} bytes of output are missing: {how}"
+
+
+def _dropped(inspection: Inspection, output: Output) -> str:
+    quota = inspection.definition.quota_bytes
+    why = "the disk under the job root was full. Free some space."
+    limit = inspection.state.file_limit
+    if limit is not None:
+        why = (
+            f"no file of its supervisor may be larger than {limit:,} bytes (`ulimit -f` of what started it): raise it."
+        )
+    elif 0 < quota <= output.end and not output.gap.merged.stop:
+        why = f"they came after the job's quota of {quota:,} bytes, and this file system cannot punch holes into files."
+    return f"{inspection.state.dropped_bytes:,} bytes of output are lost, because {why}"
 
 
 def env_vars(inspection: Inspection) -> list[str]:

@@ -29,12 +29,12 @@ def _session(ctx: Context) -> str | None:
     return ctx.inbox.name if ctx.client is not None and ctx.inbox is not None else None
 
 
-def _record(ctx: Context, job: JobDir) -> tuple[bytes, bool] | None:
+def _record(ctx: Context, job: JobDir) -> tuple[bytes, bool]:
     """Return the record of the session, else the newest one of those that it goes on for, and
-    whether it is the session's own; None if there is none."""
+    whether it is the session's own; an empty one of its own if there is none."""
     session = _session(ctx)
     if session is None:
-        return None
+        return b"", True
     with suppress(OSError):
         return _content(job, session), True
     with suppress(OSError, OutliveError):
@@ -42,7 +42,7 @@ def _record(ctx: Context, job: JobDir) -> tuple[bytes, bool] | None:
         newest = max(names, key=lambda name: os.stat(f"{SEEN}/{name}", dir_fd=job.fd).st_mtime_ns, default=None)
         if newest is not None and ownership.is_own(ctx, job.read_meta()):
             return _content(job, newest), False
-    return None
+    return b"", True
 
 
 def _content(job: JobDir, name: str) -> bytes:
@@ -59,18 +59,18 @@ def _open(ctx: Context, job: JobDir, flags: int = 0) -> int:
     name = f"{SEEN}/{_session(ctx)}"
     with suppress(FileNotFoundError):
         return job.open_file(name, os.O_WRONLY | flags)
-    before = _record(ctx, job)
+    before, _ = _record(ctx, job)
     with suppress(FileExistsError):
         os.mkdir(SEEN, 0o700, dir_fd=job.fd)
     fd = job.open_file(name, os.O_WRONLY | os.O_CREAT | flags)
-    os.pwrite(fd, _first_line(0) if before is None else before[0], 0)
+    os.pwrite(fd, before or _first_line(0), 0)
     return fd
 
 
 def _position(ctx: Context, job: JobDir) -> tuple[int, bool]:
     """Return up to where the session, or the last session that it goes on for, was shown the output,
     and whether it was this session."""
-    record, is_own = _record(ctx, job) or (b"", True)
+    record, is_own = _record(ctx, job)
     first = record[:_WIDTH].strip()
     return (int(first) if first.isdigit() else 0), is_own
 
@@ -90,7 +90,7 @@ def seen_here(ctx: Context, job: JobDir) -> int:
 def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -> None:
     """Remember that this answer ends at `next_seq`. A session without a record is at 0. `asks`: the answer tells that the
     job waits for input, which a `wait` for any of several jobs does not tell again."""
-    if _session(ctx) is None or not (next_seq or _record(ctx, job)):
+    if _session(ctx) is None or not (next_seq or _record(ctx, job)[0]):
         return
     if asks:
         mark_reported(ctx, job, "input", next_seq)
@@ -101,7 +101,7 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -
 def reported(ctx: Context, job: JobDir) -> dict[str, int]:
     """Return which conditions `wait` has reported, each with the length of the output at that
     time."""
-    record, _ = _record(ctx, job) or (b"", True)
+    record, _ = _record(ctx, job)
     lines = (line.partition(" ") for line in record[_WIDTH + 1 :].decode("utf-8", "replace").splitlines())
     return {condition: int(position) for position, _, condition in lines if position.isdigit()}
 
@@ -123,7 +123,7 @@ def tell_once(ctx: Context, job: JobDir, what: str) -> bool:
     what = f"{what} {_session(ctx)}"
     if what in reported(ctx, job):
         return False
-    _, is_own = _record(ctx, job) or (b"", True)
+    _, is_own = _record(ctx, job)
     if is_own:  # else a record would hide from poll that it goes on where the earlier session was
         mark_reported(ctx, job, what, 0)
     return True

@@ -92,7 +92,7 @@ def open_exactly(ctx: Context, text: str, verb: str, why: str) -> JobDir:
 def open_known(ctx: Context, job_id: str) -> JobDir:
     """Open the job with this whole id. Errors: job_not_found, io_error."""
     job = JobDir.open(ctx.store, job_id)
-    if not _is_inside(ctx, job):
+    if ctx.wall is not None and not _exists(ctx, job_id):
         job.close()
         raise not_found(job_id)
     return job
@@ -141,7 +141,8 @@ def _inside(ctx: Context, job_ids: Iterable[str]) -> Iterator[str]:
 
 
 def _exists(ctx: Context, job_id: str) -> bool:
-    """Return whether the job exists for this caller, who is behind a wall."""
+    """Return whether the job exists for this caller, who is behind a wall. A damaged definition tells no scope: it exists
+    for callers without a wall."""
     known = origin(ctx, job_id)
     return known is not None and known.scope == ctx.wall
 
@@ -167,19 +168,6 @@ def remember(ctx: Context, job_id: str, definition: Definition) -> Origin:
             ctx.store.origins.clear()
         ctx.store.origins[job_id] = where
     return where
-
-
-def _is_inside(ctx: Context, job: JobDir) -> bool:
-    """Return whether the job exists for this caller.
-
-    A damaged definition tells no scope: it exists for callers without a wall.
-    """
-    if ctx.wall is None:
-        return True
-    try:
-        return bool(job.read_meta().scope == ctx.wall)
-    except (OSError, OutliveError):
-        return False
 
 
 def outcome(ctx: Context, job_id: str) -> State | None:

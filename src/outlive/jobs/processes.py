@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.core.records import OwnGroup
+from outlive.core.records import OwnGroup, State
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 from outlive.system import process, tree
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 def stopped_supervisor(inspection: Inspection) -> int | None:
-    """Return the pid of a job's supervisor if it is stopped (SIGSTOP, a debugger), else None.
+    """Return the pid of a job's supervisor if it is stopped, and on this machine."""
+    return stopped(inspection.state) if inspection.supervised and not inspection.elsewhere else None
 
-    Reads one file of /proc.
-    """
-    supervisor, command = inspection.state.supervisor, inspection.state.identity
-    if not inspection.supervised or not supervisor or inspection.elsewhere:
+
+def stopped(state: State) -> int | None:
+    """Return the pid of the supervisor that a job on this machine had last if it is stopped (SIGSTOP, a debugger), else
+    None. Reads one file of /proc."""
+    supervisor, command = state.supervisor, state.identity
+    fields = process.stat_fields(supervisor.pid) if supervisor else None
+    if not supervisor or not fields or fields[0] not in (b"T", b"t") or int(fields[19]) != supervisor.start_time:
         return None
-    fields = process.stat_fields(supervisor.pid)
-    if fields is None or fields[0] not in (b"T", b"t") or int(fields[19]) != supervisor.start_time:
-        return None
-    if command and command.pid_ns != process.namespace("pid"):  # a pid of another container
-        return None
-    return supervisor.pid
+    is_of_container = command is not None and command.pid_ns != process.namespace("pid")  # a pid of another one
+    return None if is_of_container else supervisor.pid
 
 
 def descendants(inspection: Inspection, job: JobDir) -> list[tree.Member]:

@@ -35,6 +35,7 @@ _PLAIN = frozenset(
 )
 _MOST = 50  # of what is reported
 _MOST_NAMED = 5  # of these in a message
+_DEEPEST = 50  # directories in each other in a git directory that may be harmless; git makes few
 _ROUNDS = 600  # of opening directories that were shut, each may have one in it: as deep as is searched
 _SAYS = {
     "armed": "{path} is a git repository that was made since the job started and that may run programs; it was not renamed: look at its config and hooks before you use git there",
@@ -92,7 +93,7 @@ def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> l
         try:
             with Closing(opened(root, identity)) as fd:
                 findings += _Root(root, fd, sandbox, before, renames=renames).new()
-        except OSError:
+        except Exception:  # noqa: BLE001 - nothing that a job leaves there may cost its outcome
             findings.append({"path": root, "kind": "unchecked"})
     findings.sort(key=_urgency)
     return findings[:_MOST]
@@ -298,14 +299,16 @@ def _is_harmless(folder: int, name: str) -> bool:
         return False
 
 
-def _has_files_alone(folder: int, *, single: bool = True) -> bool:
+def _has_files_alone(folder: int, *, single: bool = True, depth: int = 0) -> bool:
     """Return whether a directory holds no link, and (`single`) no file that has another name elsewhere:
     git writes through a link, and a job through another name. Clones may share objects."""
+    if depth > _DEEPEST:
+        return False
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 with Closing(os.open(entry.name, _FOLDER, dir_fd=folder)) as inner:
-                    if not _has_files_alone(inner, single=single and entry.name != "objects"):
+                    if not _has_files_alone(inner, single=single and entry.name != "objects", depth=depth + 1):
                         return False
             elif not entry.is_file(follow_symlinks=False) or (
                 single and entry.stat(follow_symlinks=False).st_nlink > 1

@@ -319,7 +319,6 @@ class Supervisor:
             self._record.write()
         self._quota.finish()
         self._quota.close()
-        self._control.state()
         self._reaper.remove_group()
         self._job.release_reserve()
         self._job.remove_io()

@@ -27,29 +27,26 @@ def list_hosts(ctx: Context, *, host: str | None = None) -> Hosts:
 
 
 def check(ctx: Context, *, host: str) -> HostChecked:
-    """Return what is found about a host. Nothing is changed there."""
-    return _findings(ctx, host, setup=False)
-
-
-def setup(ctx: Context, *, host: str) -> HostChecked:
-    """Put on a host what jobs need there, and return what is found then."""
+    """Return what is found about a host. The verb `host setup` does no more: to look at a host over SSH carries our end
+    there and makes the root."""
     if host == LOCAL:
-        raise invalid("host", f"{argument('host')} {LOCAL} is this machine, which needs no setup")
-    return _findings(ctx, host, setup=True)
-
-
-def _findings(ctx: Context, name: str, *, setup: bool) -> HostChecked:
-    if name == LOCAL:
         here: dict[str, object] = {
             "name": "reach",
             "status": "ok",
             "found": "It is this machine; `outlive doctor` checks it.",
         }
         return HostChecked(host=LOCAL, kind=LOCAL, healthy=True, checks=[here])
-    host = engines.host_of(ctx.config, name)
-    checks = host.engine.checked(ctx, host, setup=setup)
+    known = engines.host_of(ctx.config, host)
+    checks = known.engine.checked(ctx, known)
     healthy = all(one["status"] != _FAIL for one in checks)
-    return HostChecked(host=name, kind=host.kind, healthy=healthy, checks=checks)
+    return HostChecked(host=host, kind=known.settings.kind, healthy=healthy, checks=checks)
+
+
+def setup(ctx: Context, *, host: str) -> HostChecked:
+    """Put on a host what jobs need there, and return what is found then."""
+    if host == LOCAL:
+        raise invalid("host", f"{argument('host')} {LOCAL} is this machine, which needs no setup")
+    return check(ctx, host=host)
 
 
 _NAME = Arg("host", STR, "The host: a name of the configuration, or local.", required=True, cli="NAME", metavar="NAME")

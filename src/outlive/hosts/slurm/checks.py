@@ -71,8 +71,7 @@ def _tracking(host: Host) -> Finding:
 def _node(caller: Caller, host: Host) -> list[Finding]:
     """Look from a node."""
     python = host.settings.python or sys.executable
-    token = secrets.token_hex(8)
-    name = f".check-{token}"
+    name = f".check-{secrets.token_hex(8)}"
     fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=caller.store.fd)
     try:
         locks.take(fd, _BYTE)
@@ -93,7 +92,7 @@ def _node(caller: Caller, host: Host) -> list[Finding]:
     if not isinstance(seen, dict) or Look.misfit(seen) is not None:
         return [_unlooked(host, python, error)]
     there = Look.of(seen)
-    checks = [_outlive(host, python, there), _root(caller, there), _locks(there)]
+    checks = [_outlive(python, there), _root(caller, there), _locks(there)]
     if there.sandbox is not None:
         checks.append(findings.of_sandbox(f"on node {there.node}", there.sandbox))
     return checks
@@ -110,7 +109,7 @@ def _unlooked(host: Host, python: str, error: str) -> Finding:
     return finding("node", "fail", f"A node cannot run outlive: {error or 'it said nothing'}", advice)
 
 
-def _outlive(host: Host, python: str, there: Look) -> Finding:
+def _outlive(python: str, there: Look) -> Finding:
     where = f"{python} on node {there.node} has outlive {there.version}"
     if there.version == __version__:
         return finding("node", "ok", f"{where}.")

@@ -21,7 +21,7 @@ from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.hosts import ends
 from outlive.hosts.engine import Caller, Engine, Host, Start
 from outlive.hosts.findings import Finding
-from outlive.hosts.slurm import accounting, checks, programs, refusal, snapshot, verdict
+from outlive.hosts.slurm import checks, programs, snapshot, verdict
 from outlive.hosts.slurm.record import NAME, SlurmRecord
 from outlive.store import history
 from outlive.store.inspection import engine_record
@@ -44,16 +44,22 @@ _MINUTE_MS = 60_000
 _LOG_BYTES = 65_536
 # In what sbatch says of a refusal that may be none later
 _PASSING = ("controller", "timed out", "did not answer", "temporarily", "communication")
+# What sbatch says of a job that no node has room for, even an empty one
+_TOO_MUCH = ("configuration is not available", "can not be satisfied", "generic resource", "processors requested")
+# Reasons of squeue(1) that no waiting ends
+_NEVER = frozenset(
+    "PartitionConfig PartitionNodeLimit PartitionTimeLimit BadConstraints InvalidAccount InvalidQOS "
+    "DependencyNeverSatisfied".split()
+)
 _OWN_BYTES = 64 * 1024**2  # guardian and supervisor count as parts of the job
 
 
 class SlurmEngine(Engine):
     """Jobs in the queue of a Slurm cluster."""
 
-    tells_ends = True
     tells_use = ("usage",)  # a step for each status would burden the controller
 
-    def planned(self, host: Host, definition: Definition) -> Definition:
+    def check(self, host: Host, definition: Definition) -> None:
         programs.path("sbatch", host.settings.programs)
         if definition.masked_env:
             names = ", ".join(definition.masked_env)
@@ -70,7 +76,6 @@ class SlurmEngine(Engine):
         cpus = wanted.cpus
         if cpus is not None and cpus != int(cpus):
             raise invalid("resources", f"Slurm gives whole processors: cpus is {math.ceil(cpus)}, not {cpus}")
-        return definition
 
     def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
         definition = start.definition
@@ -99,12 +104,14 @@ class SlurmEngine(Engine):
             raise
         engine_id = printed.strip().partition(";")[0]
         if status != 0 or not engine_id.isdigit():
-            _take_back(job, record)
+            # It may have been half done. A script that starts all the same finds its job gone
+            if _scancel(job, record):
+                engine_record.delete(job)
             raise OutliveError(
                 "launch_failed",
                 f"Slurm did not take the job: {error_text or f'sbatch ended with {status}'}; nothing was run",
                 retryable=any(word in error_text.lower() for word in _PASSING),
-                hint=refusal.hint(host, error_text),
+                hint=_hint(host, error_text),
             )
         fault_points.at("host_handed")
         known, queue = EngineState(name=NAME, job_id=engine_id), Queue.replace(record.queue, state="PENDING")
@@ -190,12 +197,15 @@ class SlurmEngine(Engine):
         if record.engine.state not in verdict.OVER:
             _scancel(job, record)
 
-    def checked(self, caller: Caller, host: Host, *, setup: bool = False) -> list[Finding]:
-        """Return what is found about the cluster. There is nothing to put there: `setup` checks too."""
+    def checked(self, caller: Caller, host: Host) -> list[Finding]:
         return checks.run(caller, host)
 
     def advice(self, reason: str | None) -> str | None:
-        return refusal.waits_in_vain(reason)
+        if reason not in _NEVER:
+            return None
+        return (
+            "Slurm will not start it as it was submitted: kill it, and ask for what a partition gives (`sinfo` tells)."
+        )
 
 
 ENGINE = SlurmEngine()
@@ -247,14 +257,31 @@ def _sbatch(words: list[str], env: dict[str, str], locks: Locks) -> tuple[int, s
         raise from_os("starting sbatch", error, code="launch_failed", on="process") from error
 
 
-def _take_back(job: JobDir, record: SlurmRecord) -> None:
-    """Make sure that nothing comes of a submission that may have been half done. A script that
-    starts all the same finds its job gone."""
+def _hint(host: Host, error: str) -> str:
+    """Return what to do about a job that sbatch refused with this error."""
+    if any(words in error for words in _TOO_MUCH) and (most := _most(host)):
+        return f"Ask for less in `resources`: one node gives at most {most} (`sinfo -N` shows each)."
+    return f"`outlive host check {host.name}` tells what is missing."
+
+
+def _most(host: Host) -> str | None:
+    """Return the most that a node of the cluster has, as members of `resources`."""
     try:
-        programs.run("scancel", record.programs, f"--name={job.job_id}", timeout_s=5.0)
-        engine_record.delete(job)
-    except OutliveError:
-        return
+        status, printed, _ = programs.run("sinfo", host.settings.programs, "--noheader", "--Node", "--format=%c|%m|%G")
+        nodes = [line.split("|") for line in printed.splitlines() if line.count("|") == 2]
+        if status != 0 or not nodes:
+            return None
+        cpus, memory = (max(int(node[column].rstrip("+")) for node in nodes) for column in (0, 1))
+        gpus = max(_gpus(node[2]) for node in nodes)
+    except (OutliveError, ValueError):
+        return None
+    return f"cpus={cpus} memory={memory}M gpus={gpus}"
+
+
+def _gpus(text: str) -> int:
+    """Return how many GPUs are in a list of generic resources: gpu:a100:4(S:0-1),gpu:2,nic:1."""
+    counts = [one.partition("(")[0].split(":") for one in text.replace("),", ")|").replace(",gpu", "|gpu").split("|")]
+    return sum(int(words[-1]) for words in counts if words[0] == "gpu" and words[-1].isdigit())
 
 
 def _is_worth_asking(record: SlurmRecord, inspection: Inspection) -> bool:
@@ -325,7 +352,7 @@ def _recalled(job: JobDir, record: SlurmRecord) -> SlurmRecord:
     accounting, where there is one."""
     if record.engine.state != verdict.FORGOTTEN:
         return record
-    known = accounting.end_of(job.job_id, record)
+    known = snapshot.end_of(job.job_id, record)
     if known is None:
         return record
     after = SlurmRecord.replace(record, engine=known)
@@ -347,12 +374,8 @@ def _judged(caller: Caller, job: JobDir, record: SlurmRecord, inspection: Inspec
     if reason == "kill":
         state = State.replace(state, ending=Ending(cause="kill", by="engine", at=timestamp()))
     ended = State.replace(
-        state,
+        ends.failed(state, reason, message),
         state=outcome,
-        phase="finished",
-        reason=reason,
-        message=message,
-        finished_at=timestamp(),
         started_at=state.started_at or inspection.definition.created_at,
         stdin="closed",
         waiting=None,
@@ -375,10 +398,11 @@ def _log(job: JobDir) -> bytes:
         return b""
 
 
-def _scancel(job: JobDir, record: SlurmRecord) -> None:
+def _scancel(job: JobDir, record: SlurmRecord) -> bool:
     """Cancel by the name alone, which no other job has. Slurm may give one number to two jobs, after
-    its controller was killed."""
+    its controller was killed. Return whether scancel is there to be asked."""
     try:
         programs.run("scancel", record.programs, f"--name={job.job_id}")
     except OutliveError:
-        return
+        return False
+    return True

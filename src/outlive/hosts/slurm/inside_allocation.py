@@ -52,7 +52,8 @@ def main(root: str, job_id: str) -> int:
         return _refused("another process holds the job's locks; nothing is run")
     state = job.read_state()
     if state is None or state.state != "created":
-        _note_requeue(job)
+        if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":  # the caller's own options can bring that about
+            history.record(job, history.REQUEUED, state="REQUEUED")
         return _refused(f"the job is {state.state if state else 'unknown'}; a command is never run twice")
     try:
         definition = _with_sandbox(job.read_meta())
@@ -104,21 +105,16 @@ def _note_start(job: JobDir, record: SlurmRecord) -> None:
         return
 
 
-def _note_requeue(job: JobDir) -> None:
-    """Record that Slurm started the script again, which the caller's own options can bring about."""
-    if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":
-        history.record(job, history.REQUEUED, state="REQUEUED")
-
-
 def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks, umask: int) -> None:
     """Become the guardian of the job."""
+    environment, sandbox = dict(os.environ), definition.sandbox
     overrides = {**read_env_files(definition.env_files), **definition.env}  # which this node must see too
     request = Request.replace(
         Request.of(record.request),
         root=root,
         job_id=definition.job_id,
         definition=definition,
-        environment=_inherited(definition),
+        environment=environment if sandbox is None else visible_paths.filtered(environment, sandbox.environment),
         overrides=overrides,
         umask=umask,
     )
@@ -142,7 +138,9 @@ def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks,
     locks.close()
     os.chdir("/")
     signals.clean_slate()
-    _learn_end()
+    end = _squeue("--format=%e")  # asked while nothing is being ended yet
+    if end.isdigit():  # else it is not known, and an order means kill
+        _ends_at.append(float(end))
     oom_verdict.ask_engine = _why_ended  # the supervisor is forked from this process
     oom_verdict.engine_group = f"/job_{os.environ.get('SLURM_JOB_ID')}/"  # where Slurm uses control groups
     path = os.path.join(root, definition.job_id)
@@ -166,13 +164,6 @@ def _with_sandbox(definition: Definition) -> Definition:
         return definition
     sandbox = Sandbox.replace(definition.sandbox, bwrap=bubblewrap.find(None))
     return Definition.replace(definition, sandbox=sandbox)
-
-
-def _inherited(definition: Definition) -> dict[str, str]:
-    environment = dict(os.environ)
-    if definition.sandbox is None:
-        return environment
-    return visible_paths.filtered(environment, definition.sandbox.environment)
 
 
 def _obey(path: str) -> None:
@@ -219,13 +210,6 @@ _ends_at: list[float] = []  # when Slurm's time limit ends the job (Unix seconds
 def _cause() -> str:
     """Return `timeout` if the job is about to reach Slurm's time limit, else `kill`."""
     return "timeout" if _ends_at and time.time() >= _ends_at[0] - _LATE_S else "kill"
-
-
-def _learn_end() -> None:
-    """Ask Slurm for the end of the time limit, while nothing is being ended yet."""
-    end = _squeue("--format=%e")
-    if end.isdigit():  # else it is not known, and an order means kill
-        _ends_at.append(float(end))
 
 
 def _squeue(format: str) -> str:

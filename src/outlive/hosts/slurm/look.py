@@ -11,7 +11,7 @@ from outlive import __version__, fastjson
 from outlive.core.record import Record
 from outlive.core.records import SandboxTrial
 from outlive.sandbox import bubblewrap
-from outlive.system import locks, machine
+from outlive.system import fds, locks, machine
 
 ANY = "-"
 
@@ -32,7 +32,8 @@ def main(root: str, name: str, bwrap: str | None = None) -> int:
     here = machine.here()
     node = os.environ.get("SLURMD_NODENAME") or here.name
     try:
-        is_locked: bool | None = locks.is_held(os.open(os.path.join(root, name), os.O_RDONLY | os.O_CLOEXEC), 0)
+        with fds.Closing(os.open(os.path.join(root, name), os.O_RDONLY | os.O_CLOEXEC)) as fd:
+            is_locked: bool | None = locks.is_held(fd, 0)
     except OSError:
         is_locked = None
     look = Look(

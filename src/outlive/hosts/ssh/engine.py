@@ -14,7 +14,7 @@ import time
 from outlive import limits
 from outlive.annotations import Any
 from outlive.core.records import Definition, Notification
-from outlive.errors import OutliveError, argument
+from outlive.errors import OutliveError, argument, invalid
 from outlive.hosts import ends, findings
 from outlive.hosts.engine import Caller, Engine, Host, Start
 from outlive.hosts.findings import Finding, finding
@@ -41,7 +41,6 @@ _PORT_S = 0.02
 class SshEngine(Engine):
     """Jobs on one machine that ssh(1) reaches."""
 
-    shares_files = False
     mirrors = True
     tells_use = ("status", "usage")
 
@@ -49,21 +48,16 @@ class SshEngine(Engine):
         wanted = given if given is not None else host.settings.workdir or _HOME
         if wanted == _HOME or wanted.startswith(("~/", "/")):
             return os.path.normpath(wanted)
-        raise OutliveError(
-            "invalid_argument",
-            f"not an absolute path: {wanted!r}; nothing was run",
-            hint=f"{argument('cwd')} is a directory on host {host.name}: absolute, or below ~/.",
-            details={"field": "cwd"},
-        )
+        hint = f"{argument('cwd')} is a directory on host {host.name}: absolute, or below ~/."
+        raise invalid("cwd", f"not an absolute path: {wanted!r}; nothing was run", hint=hint)
 
-    def planned(self, host: Host, definition: Definition) -> Definition:
+    def check(self, host: Host, definition: Definition) -> None:
         if definition.stdin in ("file", "caller"):
             raise OutliveError(
                 "not_supported",
                 f"a job on host {host.name!r} cannot read a file of this machine as its stdin",
                 hint=f"Give the input with {argument('stdin_data')}, or {argument('stdin')} open and write.",
             )
-        return definition
 
     def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
         """Start the mirror, which starts the job there and reports it."""
@@ -168,8 +162,8 @@ class SshEngine(Engine):
                 hint=f"Try again when it is back. If that machine is gone for good: rm -r {job.path}",
             )
 
-    def checked(self, caller: Caller, host: Host, *, setup: bool = False) -> list[Finding]:
-        """Connect, which also carries our end there; with `setup` the root is made too."""
+    def checked(self, caller: Caller, host: Host) -> list[Finding]:
+        """Connect, which also carries our end there and makes the root."""
         began = time.monotonic()
         try:
             with contextlib.closing(Connection(host.settings, caller.env, Bundle())) as connection:

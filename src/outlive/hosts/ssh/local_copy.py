@@ -1,5 +1,5 @@
 """The local copy of a job that runs elsewhere: its files, written at the positions that they have
-there.
+there, and its events.
 
 How far the copy is stands in the lengths of its files and in nothing else. So a mirror that was
 killed at any moment is followed by another one, which goes on at the exact byte.
@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 
+from outlive.annotations import Any, Iterator
 from outlive.hosts.ssh.connecting import wire
 from outlive.hosts.ssh.connecting.words import Follow
-from outlive.store import atomic_file
+from outlive.store import atomic_file, history
 from outlive.store.job_dir import EVENTS, GAP, LOGS, MASKS, META, MISSING, ORDER, STATE, JobDir
 from outlive.store.output.gap import NO_GAP, GapFile, GapWriter, unpacked
 from outlive.store.output.masks import HEADER
@@ -170,3 +171,39 @@ def _write_at(fd: int, data: bytes | memoryview, at: int) -> None:
     while data:
         written = os.pwrite(fd, data, at)
         data, at = data[written:], at + written
+
+
+Event = dict[str, Any]
+
+# The mirror tells these itself, from the state
+_OWN = frozenset({history.FINISHED, history.LEFT_OUT})
+
+
+class FarEvents:
+    """The events that came. `job`: its directory here, in whose history an earlier mirror may have
+    put some of them."""
+
+    def __init__(self, job: JobDir) -> None:
+        self._job = job
+        self._here: dict[tuple[str, int, str], int] | None = None  # event → how often it is here
+        self._last = 0  # `n` of the newest event
+
+    def new(self, events: list[Event]) -> Iterator[Event]:
+        """Yield the events that are not here, without the number that they have there."""
+        if self._here is None:
+            self._here = {}
+            for event in history.read(self._job)[0]:
+                self._here[_key(event)] = self._here.get(_key(event), 0) + 1
+        for event in events:
+            key, number = _key(event), event.pop("n")
+            if number <= self._last or event["type"] in _OWN:
+                continue
+            self._last = number
+            if self._here.get(key):
+                self._here[key] -= 1
+            else:
+                yield event
+
+
+def _key(event: Event) -> tuple[str, int, str]:
+    return event["type"], event["seq"], event["at"]

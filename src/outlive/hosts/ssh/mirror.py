@@ -21,11 +21,9 @@ from outlive.hosts.ssh import origin
 from outlive.hosts.ssh.connecting import wire, words
 from outlive.hosts.ssh.connecting.bundle import Bundle
 from outlive.hosts.ssh.connecting.connection import is_crowded, unreachable
-from outlive.hosts.ssh.connecting.reconnecting import Link
+from outlive.hosts.ssh.connecting.reconnecting import Link, Turns
 from outlive.hosts.ssh.connecting.relay import Relay
-from outlive.hosts.ssh.connecting.turns import Turns
-from outlive.hosts.ssh.far_events import FarEvents
-from outlive.hosts.ssh.local_copy import LocalCopy
+from outlive.hosts.ssh.local_copy import FarEvents, LocalCopy
 from outlive.hosts.ssh.record import AGENT, SshRecord
 from outlive.store import history, root
 from outlive.store.inspection import engine_record
@@ -78,7 +76,8 @@ class Mirror:
         self._link = Link(
             self._loop,
             self._record.settings,
-            _environment(request.environment, self._record.agent),
+            # A reader that started the mirror again may know no agent
+            {AGENT: self._record.agent, **request.environment} if self._record.agent else request.environment,
             Bundle(),
             Turns(request.root, self._record.settings, lambda: self._wait(_TURN) if self._is_unsent else None),
             self,
@@ -220,12 +219,6 @@ class Mirror:
             self._report()
         elif self._is_unsent and self._waiter is not None:  # the first connection takes long
             self._next_report_of_wait.after(_WAITS_S)
-
-    def _cancel(self, connection: Connection, request: Kill) -> None:
-        """End a job that waits."""
-        ending = Ending(cause="kill", by=request.by, at=timestamp())
-        self._never_started("kill", "it was cancelled before it started; it never ran", ending)
-        connection.answer(ok=True)
 
     def _never_started(self, reason: str, message: str, ending: Ending | None = None) -> None:
         self._link.close()
@@ -381,7 +374,9 @@ class Mirror:
             connection.answer(ok=True, written=0, closed=True, eof=False, usage=None, descendants=0)
             return
         if self._is_unsent and isinstance(request, Kill):
-            self._cancel(connection, request)
+            ending = Ending(cause="kill", by=request.by, at=timestamp())
+            self._never_started("kill", "it was cancelled before it started; it never ran", ending)
+            connection.answer(ok=True)
             return
         data = fds.read_all(files[0]) if files else b""
         self._relay.take(connection, request, data)
@@ -430,8 +425,3 @@ class Mirror:
             return self._job.read_meta()
         except (OSError, OutliveError):
             return self._definition
-
-
-def _environment(known: dict[str, str], agent: str | None) -> dict[str, str]:
-    """Return the environment of ssh: a reader that started the mirror again may know no agent."""
-    return {AGENT: agent, **known} if agent else known

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from outlive.answers.job import Place
+from outlive.core.records import EngineRecord
 from outlive.errors import OutliveError
 from outlive.hosts import engines
 from outlive.jobs.control_client import ask
+from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 
 
 def place(inspection: Inspection, job: JobDir) -> Place:
     """Return where the job is: its machine, or its host with what is known there."""
-    if inspection.definition.host is None:
+    host = inspection.definition.host
+    if host is None:
         return Place(machine=machine_of(inspection))
-    return engines.place(job, inspection.definition, inspection.state.state)
+    record = engine_record.read(job) or EngineRecord()
+    queue = record.queue if inspection.state.state == "created" else None
+    return Place(
+        host=host,
+        engine=None if record.engine is None else record.engine.to_dict(),
+        queue=None if queue is None else queue.to_dict(),
+        reachable=False if record.unreachable_since is not None else None,
+        unreachable_since=record.unreachable_since,
+    )
 
 
 def machine_of(inspection: Inspection) -> str:
@@ -25,8 +36,11 @@ def machine_of(inspection: Inspection) -> str:
 def asked(inspection: Inspection, job: JobDir, verb: str) -> tuple[dict[str, object] | None, int | None]:
     """Ask the host of a job what the job uses now, if it is to be asked for this verb. Return its usage, as answers
     have it, and the number of its descendants, each None if it is not known, as of a job of this machine."""
-    is_there = inspection.elsewhere and inspection.supervised and inspection.definition.host is not None
-    if not is_there or not engines.tells_use(job, inspection.definition, verb):
+    if not (inspection.elsewhere and inspection.supervised):
+        return None, None
+    record, engine = engine_record.read(job), engines.of_job(job, inspection.definition)
+    is_reached = record is None or record.unreachable_since is None
+    if not is_reached or engine is None or verb not in engine.tells_use:
         return None, None
     try:
         answer = ask(job, {"op": "usage"})
@@ -48,6 +62,7 @@ def hint(inspection: Inspection, job: JobDir) -> str | None:
     if where.queue is not None:
         reason = str(where.queue.get("reason") or "")
         why = f" ({reason})" if reason else ""
-        then = engines.advice(job, inspection.definition, reason) or "wait tells when it ends; kill cancels it."
+        engine = engines.of_job(job, inspection.definition)
+        then = (engine and engine.advice(reason)) or "wait tells when it ends; kill cancels it."
         return f"It waits for its start on {where.host}{why}. {then}"
     return None

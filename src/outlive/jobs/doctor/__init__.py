@@ -9,37 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from outlive.errors import OutliveError
-from outlive.jobs.doctor import (
-    audit,
-    cleanup,
-    clients,
-    install,
-    jobs,
-    kernel,
-    processes,
-    resources,
-    root,
-    sandbox,
-    serving,
-    systemd,
-)
+from outlive.jobs.doctor import jobs, kernel, processes, resources, root, setup, systemd
 from outlive.jobs.doctor.finding import Finding, Place, warn
 
 # Name → check, in the order of the answer.
 CHECKS: dict[str, Callable[[Place], Finding]] = {
-    "python": install.python,
-    "configuration": install.configuration,
+    "python": setup.python,
+    "configuration": setup.configuration,
     "root": root.root,
     "file_system": root.file_system,
     "space": root.space,
-    "gc": cleanup.automatic,
+    "gc": root.automatic,
     "jobs": jobs.jobs,
     "supervision": jobs.supervision,
     "processes": processes.processes,
     "version": processes.version,  # after supervision, which asks the supervisors
     "kernel": kernel.features,
     "who_is_blocked": kernel.blocked,
-    "sandbox": sandbox.sandbox,
+    "sandbox": setup.sandbox,
     "open_files": resources.open_files,
     "pipes": resources.pipes,
     "memory": resources.memory,
@@ -47,9 +34,9 @@ CHECKS: dict[str, Callable[[Place], Finding]] = {
     "logout": systemd.logout,
     "service": systemd.service,
     "scopes": systemd.scopes,
-    "clients": clients.clients,
-    "serving": serving.serving,
-    "audit": audit.record,
+    "clients": setup.clients,
+    "serving": processes.serving,
+    "audit": setup.audit,
 }
 
 

@@ -12,6 +12,7 @@ from outlive.core.records import State
 from outlive.errors import OutliveError
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.doctor.finding import Finding, Place, ok, unopened, warn
+from outlive.jobs.processes import stopped
 from outlive.store.atomic_file import Damaged
 from outlive.store.cleanup import disk_use
 from outlive.store.inspection import inspect
@@ -21,7 +22,6 @@ from outlive.system import process
 _LISTED = 10
 _ANSWER_S = 1.0  # for one supervisor; a sound one answers within microseconds
 _ALL_ANSWERS_S = 10.0
-_STOPPED = (b"T", b"t")  # proc_pid_stat(5)
 
 
 def jobs(place: Place) -> Finding:
@@ -113,8 +113,7 @@ def _answers(place: Place, job: JobDir, state: State, deadline: float) -> bool:
     supervisor = state.supervisor
     if not supervisor or process.start_time(supervisor.pid) != supervisor.start_time:
         return True
-    fields = process.stat_fields(supervisor.pid)
-    if fields is not None and fields[0] in _STOPPED:
+    if stopped(state) is not None:
         return False
     with closing(ControlClient(job, output=False)) as client:
         if not client.request({"op": "ping"}):

@@ -1,10 +1,11 @@
-"""The processes of outlive: what `ps` calls them, and whether they run the code that is on disk
-now.
+"""The processes of outlive: what `ps` calls them, whether they run the code that is on disk now, and whether another user
+of this machine could take the place of `outlive serve`.
 """
 
 from __future__ import annotations
 
 import os
+import pwd
 import sys
 import time
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ from typing import NamedTuple
 
 from outlive import __version__
 from outlive.core.units import timestamp
-from outlive.jobs.doctor.finding import Finding, Place, ok, warn
+from outlive.jobs.doctor.finding import Finding, Place, ok, unopened, warn
+from outlive.store.tokens import Tokens
 from outlive.system import process, tree
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -29,12 +31,12 @@ _ROLES = (
 
 def processes(_place: Place) -> Finding:
     """Count this user's processes of outlive by the names that `ps` shows."""
-    names = [tree.comm(pid).decode("utf-8", "replace") for pid in own_pids()]
+    names = [tree.comm(pid).decode("utf-8", "replace") for pid in _own_pids()]
     counts = {name: names.count(name) for name, _, _ in _ROLES}
     told = ", ".join(f"{counts[name]} `{name}` ({role})" for name, _, role in _ROLES)
-    servers = len(list(_servers()))
+    number = len(list(servers()))
     facts = {key: counts[name] for name, key, _ in _ROLES}
-    return ok(f"of this user, for all roots, as ps names them: {told}; servers: {servers}", servers=servers, **facts)
+    return ok(f"of this user, for all roots, as ps names them: {told}; servers: {number}", servers=number, **facts)
 
 
 def version(place: Place) -> Finding:
@@ -44,7 +46,7 @@ def version(place: Place) -> Finding:
     before they changed. A supervisor says its version itself; `supervision` has asked for it.
     """
     changed = code_changed_at(_PACKAGE)
-    old = [server for server in _servers() if server.since < changed and _is_of_this_installation(server.words)]
+    old = [server for server in servers() if server.since < changed and _is_of_this_installation(server.words)]
     others = {job: told for job, told in place.versions.items() if told != __version__}
     facts: dict[str, object] = {"version": __version__, "changed_at": timestamp(changed)}
     told = ""
@@ -91,9 +93,9 @@ class _Server(NamedTuple):
     since: float  # seconds since the epoch
 
 
-def _servers() -> Iterator[_Server]:
-    for pid in own_pids():
-        words = words_of(pid)
+def servers() -> Iterator[_Server]:
+    for pid in _own_pids():
+        words = _words_of(pid)
         started = process.start_time(pid)
         if started is not None and _is_server(words):
             yield _Server(pid, words, _wall_clock(started))
@@ -119,7 +121,7 @@ def _is_of_this_installation(words: list[bytes]) -> bool:
     return os.path.dirname(words[0]) == os.path.dirname(os.fsencode(sys.executable))
 
 
-def own_pids() -> list[int]:
+def _own_pids() -> list[int]:
     pids = []
     for name in os.listdir("/proc"):
         try:
@@ -130,7 +132,7 @@ def own_pids() -> list[int]:
     return pids
 
 
-def words_of(pid: int) -> list[bytes]:
+def _words_of(pid: int) -> list[bytes]:
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read().split(b"\0")[:-1]
@@ -142,3 +144,75 @@ def _wall_clock(started: int) -> float:
     """Turn a start time (clock ticks since the boot) into seconds since the epoch."""
     age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")
     return time.time() - age_s
+
+
+_FIRST_PERSON, _NOBODY = 1000, 65_534  # uids from the first on belong to persons (login.defs(5), UID_MIN)
+_NO_SHELLS = ("nologin", "false", "sync")
+_PROVEN = ("--socket", "--certfile")
+_MOST_NAMED = 3
+
+
+def serving(place: Place) -> Finding:
+    """Check who else could listen at the port of a server that is down: clients send it their
+    tokens."""
+    if place.store is None:
+        return unopened(place)
+    tokens = len(Tokens(place.store).all())
+    others = sorted(_others())
+    proven = [any(_has(words, flag) for flag in _PROVEN) for words in _serving(os.path.realpath(place.store.path))]
+    facts = {"tokens": tokens, "other_users": others[:100]}
+    if not tokens:
+        return ok("there is no token, so no client uses `outlive serve`", **facts)
+    if not others:
+        return ok(f"{_count(tokens)}; no other person has an account here", **facts)
+    if proven and all(proven):
+        return ok(f"{_count(tokens)}; the server that runs proves itself by a socket or by TLS", **facts)
+    named = ", ".join(others[:_MOST_NAMED]) + (
+        f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
+    )
+    return warn(
+        f"{_count(tokens)}, and other users of this machine ({named}) may listen at a port whose server is down: "
+        "clients would send their tokens to them",
+        "Serve on a Unix socket (`outlive serve --socket`), or with TLS (--certfile), and let clients check the "
+        "certificate. Make new tokens if a client may have met another program.",
+        **facts,
+    )
+
+
+def _count(tokens: int) -> str:
+    return "1 token" if tokens == 1 else f"{tokens} tokens"
+
+
+def _others() -> set[str]:
+    """Return the names of other users who can log in, or run a process now (a directory service
+    does not list everyone)."""
+    me = os.geteuid()
+    people = {
+        one.pw_uid: one.pw_name for one in pwd.getpwall() if not one.pw_shell.endswith(_NO_SHELLS) and one.pw_uid != me
+    }
+    for name in os.listdir("/proc"):
+        try:
+            uid = os.stat(f"/proc/{name}").st_uid if name.isdigit() else me
+        except OSError:  # it has ended
+            continue
+        if uid != me:
+            people.setdefault(uid, f"uid {uid}")
+    return {name for uid, name in people.items() if _FIRST_PERSON <= uid != _NOBODY}
+
+
+def _serving(root: str) -> Iterator[list[bytes]]:
+    """Yield the command lines of this user's processes that serve this root, which they hold open."""
+    for server in servers():
+        if b"serve" in server.words and _holds(server.pid, root):
+            yield server.words
+
+
+def _holds(pid: int, path: str) -> bool:
+    try:
+        return any(os.readlink(entry.path) == path for entry in os.scandir(f"/proc/{pid}/fd"))
+    except OSError:  # it ends, or opens and closes files just now
+        return False
+
+
+def _has(words: list[bytes], flag: str) -> bool:
+    return any(word == flag.encode() or word.startswith(f"{flag}=".encode()) for word in words)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from outlive.core.ids import new_id
 from outlive.core.quoted import visible
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
@@ -22,7 +23,6 @@ from outlive.system.fds import Closing
 
 _MOST_BYTES = 4096
 _MOST_CHARS = 100
-_taken = 0  # by this process
 
 
 class Keyboard:
@@ -87,15 +87,8 @@ def hint(hold: dict[str, str]) -> str:
 
 def _written(job: JobDir, content: dict[str, object]) -> int:
     """Write a new file, lock it, and give it its name. Return its fd. Errors: OSError."""
-    global _taken
-    while True:
-        _taken += 1
-        temporary = f".{KEYBOARD}.{os.getpid()}.{_taken}"
-        try:
-            fd = job.open_file(temporary, os.O_RDWR | NEW)
-            break
-        except FileExistsError:
-            continue
+    temporary = f".{KEYBOARD}.{new_id()}"
+    fd = job.open_file(temporary, os.O_RDWR | NEW)
     try:
         os.write(fd, atomic_file.dump(content))
         locks.take(fd, 0)

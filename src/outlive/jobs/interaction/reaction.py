@@ -7,7 +7,7 @@ from contextlib import closing
 
 from outlive import limits
 from outlive.answers.job import Prompt
-from outlive.answers.reading import Polled, Reading
+from outlive.answers.reading import Polled
 from outlive.jobs import adoption, job_answer, known_to_session
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
@@ -72,7 +72,8 @@ class Reaction:
         known = reading.asks.waiting_for_input and reading.asks.echo is not False
         if known and not (reading.stopped or since.losses.dropped_bytes or since.losses.missing_bytes):
             since.hint = None  # how to answer a prompt, which the caller has just done
-            if _half_a_line(sent, reading):
+            is_half = not sent.endswith(b"\n") and not reading.shown.output
+            if sent and is_half and reading.asks.echo is None:  # a job without a terminal
                 since.hint = "It reads on: what was written has no newline at its end, which a line needs."
         if since.hint is None and not self.asks and reading.job.state == "running":
             since.hint = self._silence(sent)
@@ -91,11 +92,6 @@ class Reaction:
         if _visible(said) == _visible(echo_of(sent)):
             return "So far its terminal only echoed what was typed: wait until output, input or exit."
         return None
-
-
-def _half_a_line(sent: bytes, reading: Reading) -> bool:
-    """Return whether a job without a terminal still waits for the rest of a line."""
-    return bool(sent) and not sent.endswith(b"\n") and not reading.shown.output and reading.asks.echo is None
 
 
 def _asks(waiting: Prompt, inspection: Inspection, output: Output) -> bool:

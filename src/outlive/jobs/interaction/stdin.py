@@ -52,7 +52,12 @@ def deliver(
         raise
     written = answer.written
     if answer.closed and not eof and written < len(data):
-        raise _closed(written)
+        raise OutliveError(
+            "stdin_closed",
+            f"the job closed its input after {written} bytes",
+            hint="It may have ended: poll tells.",
+            details={"bytes_written": written},
+        )
     said = None
     if reaction is not None:
         if written == len(data):  # else the job does not read, and has nothing to react to
@@ -137,15 +142,6 @@ def require_pty(inspection: Inspection, *, running: bool = True) -> None:
         )
     if running:
         require_open(inspection)
-
-
-def _closed(written: int) -> OutliveError:
-    return OutliveError(
-        "stdin_closed",
-        f"the job closed its input after {written} bytes",
-        hint="It may have ended: poll tells.",
-        details={"bytes_written": written},
-    )
 
 
 def warnings_of(job: JobDir, inspection: Inspection, written: int, wanted: int, not_ended: bool) -> list[str]:

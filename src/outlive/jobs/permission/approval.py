@@ -50,7 +50,7 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
             mine = lookup.open_known(ctx, job.job_id)
             ctx.later(partial(_hold, ctx, plan, mine, holder))
             holder = -1
-        given = _answer(ctx, job, deadline)
+        given = _answer(job, deadline)
         if given is None or given.state != approval.APPROVED or holder < 0:
             return None
         return pending.start(ctx, job, plan)
@@ -62,7 +62,7 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
 def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
     """Start a job when it is approved, however long that takes."""
     try:
-        given = _answer(ctx, job, None)
+        given = _answer(job, None)
         if given is not None and given.state == approval.APPROVED:
             pending.start_unheard(ctx, job, plan)
         elif job.is_in_place():
@@ -72,7 +72,7 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
         os.close(holder)
 
 
-def _answer(ctx: Context, job: JobDir, deadline: float | None) -> Decision | None:
+def _answer(job: JobDir, deadline: float | None) -> Decision | None:
     """Wait for the answer. Return None if the job was removed or `deadline` (time.monotonic
     seconds) has passed."""
     looks = Looks()
@@ -90,27 +90,9 @@ def _answer(ctx: Context, job: JobDir, deadline: float | None) -> Decision | Non
 
 
 def go_on(ctx: Context, job: JobDir, given: Given | None, by: str, deadline: float | None) -> None:
-    """Take the answer of the client's user, if there is one, and wait until an approved job has
-    started, or until `deadline`. Errors: as `pending.start`, and invalid_state for a job that was
-    never asked about."""
-    _take_first(ctx, job, given, by)
-    answer = _answer(ctx, job, deadline)
-    if answer is not None and answer.state == approval.APPROVED:
-        _have_started(ctx, job)
-
-
-def take_and_start(ctx: Context, job_id: str, given: Given, by: str) -> None:
-    """Take the answer of the client's user, and wait until an approved job has started. Errors: as
-    `go_on`."""
-    with lookup.open_by_id(ctx, job_id) as job:
-        _take_first(ctx, job, given, by)
-        if approval.is_approved(job):
-            _have_started(ctx, job)
-
-
-def _take_first(ctx: Context, job: JobDir, given: Given | None, by: str) -> None:
-    """Take an answer if there was none before. Errors: those of `take`, and invalid_state unless the caller made the job,
-    and its approval was asked for."""
+    """Take the answer of the client's user, if there is one and there was none before, and wait until an approved job has
+    started, or until `deadline`. Errors: those of `take` and `pending.start`, and invalid_state unless the caller made the
+    job, and its approval was asked for."""
     inspection = adoption.inspect_and_adopt(ctx, job)
     definition = inspection.definition
     is_own = definition.owner == ctx.owner and ownership.is_own(ctx, definition)
@@ -119,6 +101,9 @@ def _take_first(ctx: Context, job: JobDir, given: Given | None, by: str) -> None
     ctx.job_id = job.job_id
     if given is not None and approval.read(job) is None:
         take(ctx, job, *given, by=by)
+    answer = _answer(job, deadline)
+    if answer is not None and answer.state == approval.APPROVED:
+        _have_started(ctx, job)
 
 
 def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None, *, by: str) -> None:

@@ -29,7 +29,7 @@ def of_call(ctx: Context, host: Host | None, cwd: str, args: dict[str, Any]) -> 
     asked = granted(ctx, host, args.get("sandbox"), args.get("network"), args.get("git"), elevated=elevated)
     if asked.mode == modes.OFF:
         return None
-    if host is not None and not host.engine.shares_files:
+    if host is not None and host.engine.mirrors:
         return resolved(ctx, asked, needed=False)
     sandbox = resolved(ctx, asked)
     access.require_visible(sandbox, cwd, "cwd")
@@ -131,7 +131,7 @@ def _is_apart(ctx: Context, definition: Definition) -> bool:
     """Return whether a job runs on a host that does not share our files."""
     if definition.host is None:
         return False
-    return not engines.host_of(ctx.config, definition.host).engine.shares_files
+    return engines.host_of(ctx.config, definition.host).engine.mirrors
 
 
 def require_usable(ctx: Context, definition: Definition) -> None:

@@ -11,8 +11,8 @@ from contextlib import closing
 
 from outlive.core.ids import short_id
 from outlive.core.records import Approval, Decision, Definition, Ending, State
-from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
+from outlive.hosts import ends
 from outlive.jobs import auditing
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
@@ -58,12 +58,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
         sock = making.begin(ctx, plan, job, locks)
-        try:
-            making.started(job, sock, locks)
-        except BaseException:
-            if sock is not None:
-                sock.close()
-            raise
+        making.started(job, sock, locks)
         return sock
     except OutliveError as error:
         auditing.note_unstarted(ctx, job.job_id, error)
@@ -130,13 +125,8 @@ def _end(ctx: Context, job: JobDir, given: Decision) -> None:
             return
         by, withdrawn = given.by, given.state == approval.WITHDRAWN
         ended = State.replace(
-            state,
-            state="failed",
-            phase="finished",
-            reason="kill" if withdrawn else "denied",
-            message=_message(given),
+            ends.failed(state, "kill" if withdrawn else "denied", _message(given)),
             started_at=job.read_meta().created_at,  # as of every job that never ran
-            finished_at=timestamp(),
             ending=Ending(cause="kill", by=by) if withdrawn else None,
         )
         history.record(job, history.DENIED, by=by, reason=given.reason, state=given.state)

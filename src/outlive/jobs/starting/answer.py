@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from outlive import limits
@@ -23,21 +24,29 @@ from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 
 
-class Wanted(NamedTuple):
-    """What the call wants to see: `SHOWN` of verbs/shared_args.py."""
+class Asked(NamedTuple):
+    """When a call that starts a job is answered, and how much output the answer shows: `WAITING` and `SHOWN` of
+    verbs/shared_args.py."""
 
-    tail_lines: int
-    max_bytes: int | None
-    raw: bool
+    yield_ms: int
+    until: Sequence[object] = ()
+    background: bool = False
+    wait: bool = False
+    follow: bool = False
+    propagate: bool = False
+    wait_poll_ms: int | None = None
+    tail_lines: int = 0
+    max_bytes: int | None = None
+    raw: bool = False
     show: str | None = None
 
 
-def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wanted: Wanted) -> Started:
+def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, asked: Asked) -> Started:
     """Return the answer of run, start and restart.
 
     `began` is when the call came (time.monotonic seconds).
     """
-    max_bytes = wanted.max_bytes
+    max_bytes = asked.max_bytes
     # Of a job that runs a brief answer does not show it
     others = None if ctx.detail == "brief" and not inspection.state.finished else job_answer.living(inspection, job)
     with Output(job) as output:
@@ -45,11 +54,11 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, wan
         room = max_bytes or budget or limits.SHOWN_BYTES
         if shown_output.takes_long(inspection, output, 0, room):
             checkpoint()
-        shape = view.asked_for(ctx.config, room, raw=wanted.raw, show=wanted.show)
+        shape = view.asked_for(ctx.config, room, raw=asked.raw, show=asked.show)
         shown = shown_output.new_output(inspection, job, output, 0, shape)
         left = max(0, (budget or 0) - len(shown.output.encode("utf-8", "replace"))) // 2
         most = max_bytes or (limits.TAIL_BYTES if budget is None else left)
-        snapshot = window.tails(output, wanted.tail_lines, most, more=not inspection.state.finished)
+        snapshot = window.tails(output, asked.tail_lines, most, more=not inspection.state.finished)
         lost = job_answer.losses(inspection, output)
         asks = job_answer.waiting(inspection, output)
         described = job_answer.describe(inspection, job, output, asks)

@@ -17,7 +17,7 @@ from outlive.hosts import engines
 from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
-from outlive.jobs.control_client import refused
+from outlive.jobs.control_client import received, refused
 from outlive.jobs.definition import Plan, masked_lines
 from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines import stages
@@ -155,40 +155,43 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
     """Wait until the supervisor reports that it started the command, and leave the locks to it.
     Without a socket the job starts later, on another host.
 
-    Errors: launch_failed; nothing ran then.
+    Errors: launch_failed; nothing ran then. After any error the socket is closed.
     """
     if sock is None:
         locks.close()
         return
-    sock.setblocking(False)
-    deadline = time.monotonic() + limits.LAUNCH_S
-    while time.monotonic() < deadline:
-        try:
-            message = sock.recv(limits.CONTROL_BYTES)
-        except BlockingIOError:
-            pause((sock.fileno(),), deadline)
-            continue
-        except OSError:
-            message = b""
-        if message[:1] == b"{":
-            failed = fastjson.loads(message)
-            if "error" in failed:  # on another host
-                raise refused(failed["error"])
-            if failed.get("sandbox"):
-                raise boundary.not_set_up(failed["failed"])
-            error = OSError(failed["errno"], failed["failed"], failed.get("path"))
-            raise from_os("starting the command", error, code="launch_failed", on="process")
-        locks.close()
-        fault_points.at("send_answered")
-        if message or _goes_on(job, deadline):
-            return
-        raise OutliveError("launch_failed", "the supervisor ended before it could start the command", retryable=True)
-    raise OutliveError(
-        "launch_failed",
-        f"no supervisor answered within {limits.LAUNCH_S:.0f} s",
-        retryable=True,
-        hint="The machine is very busy; try again.",
-    )
+    try:
+        sock.setblocking(False)
+        deadline = time.monotonic() + limits.LAUNCH_S
+        while time.monotonic() < deadline:
+            message = received(sock)
+            if message is None:
+                pause((sock.fileno(),), deadline)
+                continue
+            if message[:1] == b"{":
+                failed = fastjson.loads(message)
+                if "error" in failed:  # on another host
+                    raise refused(failed["error"])
+                if failed.get("sandbox"):
+                    raise boundary.not_set_up(failed["failed"])
+                error = OSError(failed["errno"], failed["failed"], failed.get("path"))
+                raise from_os("starting the command", error, code="launch_failed", on="process")
+            locks.close()
+            fault_points.at("send_answered")
+            if message or _goes_on(job, deadline):
+                return
+            raise OutliveError(
+                "launch_failed", "the supervisor ended before it could start the command", retryable=True
+            )
+        raise OutliveError(
+            "launch_failed",
+            f"no supervisor answered within {limits.LAUNCH_S:.0f} s",
+            retryable=True,
+            hint="The machine is very busy; try again.",
+        )
+    except BaseException:
+        sock.close()
+        raise
 
 
 def _goes_on(job: JobDir, deadline: float) -> bool:

@@ -5,9 +5,8 @@ run, start and restart.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive import limits
 from outlive.answers import sentences
@@ -19,6 +18,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.definition import Plan
 from outlive.jobs.starting import answer, making
+from outlive.jobs.starting.answer import Asked
 from outlive.store import approval
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -28,23 +28,6 @@ from outlive.system.fds import socket
 from outlive.system.waiting import Cancelled
 
 _LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a job without a terminal
-
-
-class Asked(NamedTuple):
-    """When a call that starts a job is answered, and how much output the answer shows: `WAITING` and `SHOWN` of
-    verbs/shared_args.py."""
-
-    yield_ms: int
-    until: Sequence[object] = ()
-    background: bool = False
-    wait: bool = False
-    follow: bool = False
-    propagate: bool = False
-    wait_poll_ms: int | None = None
-    tail_lines: int = 0
-    max_bytes: int | None = None
-    raw: bool = False
-    show: str | None = None
 
 
 class StartCall:
@@ -60,7 +43,7 @@ class StartCall:
             self.until = None
         patience_ms = limits.BACKGROUND_LOOK_MS if asked.background and not asked.until else asked.yield_ms
         self.deadline = None if asked.wait else self.began + patience_ms / 1000
-        self.wanted = answer.Wanted(asked.tail_lines, asked.max_bytes, asked.raw, asked.show)
+        self.asked = asked
 
     @property
     def is_due(self) -> bool:
@@ -71,10 +54,6 @@ class StartCall:
     def waits_for_end(self) -> bool:
         """Whether the end of the job is what the answer waits for."""
         return self.until is None and not self.is_due
-
-    def answer_now(self) -> None:
-        """Wait for nothing."""
-        self.until, self.deadline = None, time.monotonic()
 
     def check(self, ctx: Context, definition: Definition) -> None:
         """Check, before anything is started, what the conditions of the answer ask for. Errors: denied."""
@@ -108,15 +87,12 @@ class StartCall:
             making.started(new.dir, sock, new.locks)
         except OutliveError as error:
             auditing.note_unstarted(ctx, plan.definition.job_id, error)
-            if sock is not None:
-                sock.close()
             new.discard()
             ctx.job_id = None
             raise
         except BaseException as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
-            if sock is not None:
-                sock.close()
-            elif isinstance(error, Cancelled) or (plan.definition.host is None and not new.locks.are_given):
+            is_host = plan.definition.host is not None
+            if sock is None and (isinstance(error, Cancelled) or not (is_host or new.locks.are_given)):
                 new.discard()  # while it waited for its scope: no supervisor has the job
                 ctx.job_id = None
             new.close()
@@ -139,7 +115,7 @@ class StartCall:
         from outlive.jobs.permission import approval  # late: 6 ms of a start, and few jobs are asked about
 
         if ctx.asks is not None and ctx.asks(plan.definition):
-            self.answer_now()
+            self.until, self.deadline = None, time.monotonic()  # its answer waits for nothing
         with job:
             sock = approval.ask(ctx, plan, job, holder, self.deadline)
             return self.answer(ctx, job, sock, hint=plan.hint)
@@ -173,7 +149,7 @@ class StartCall:
                     if asks is not None:
                         break
                 control.pause(min([self.deadline, *looks[:1]]) if self.deadline is not None else None)
-            made = answer.made(ctx, inspection, job, began=self.began, wanted=self.wanted)
+            made = answer.made(ctx, inspection, job, began=self.began, asked=self.asked)
         made.hint = sentences(hint, asks or made.hint)
         return made
 
@@ -181,7 +157,7 @@ class StartCall:
         """Wait as the verb `wait` does, from the start of the job on, and answer."""
         assert self.until is not None
         waited = self.until.wait(ctx, job, began=self.began, limit=self.deadline)
-        made = answer.made(ctx, waited.found, job, began=self.began, wanted=self.wanted)
+        made = answer.made(ctx, waited.found, job, began=self.began, asked=self.asked)
         made.fired, made.timed_out, made.held_by = waited.fired, not waited.is_over, waited.held_by
         made.hint = sentences(waited.hint(), made.hint)
         return made

@@ -54,7 +54,7 @@ class TaskView:
     def __init__(
         self,
         result: Callable[[dict[str, object], str | None], types.CallToolResult],
-        show: start_answer.Wanted,
+        show: start_answer.Asked,
         secrets: Secrets,
     ) -> None:
         self._result = result
@@ -96,7 +96,7 @@ class TaskView:
         if status != COMPLETED:
             return {}
         try:
-            answer = start_answer.made(ctx, inspection, job, began=time.monotonic(), wanted=self._show)
+            answer = start_answer.made(ctx, inspection, job, began=time.monotonic(), asked=self._show)
             answer.waited_ms = answer.elapsed_ms  # the same at each request
             answer_shown = envelope.answer("run", answer.to_dict())
         except OutliveError as error:

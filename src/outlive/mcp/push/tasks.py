@@ -43,10 +43,9 @@ from outlive.core.ids import is_id
 from outlive.core.members import object_of, text_of
 from outlive.core.records import CONTROL, READ
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, ending, lookup
+from outlive.jobs import adoption, ending, lookup, notices
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import stdin
-from outlive.jobs.news import notices
 from outlive.mcp import threads
 from outlive.mcp.caller import CallerOf, Request, client_of
 from outlive.mcp.push import elicitation, follow

@@ -20,12 +20,11 @@ from outlive.core.records import CONTROL, READ, Definition
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
-from outlive.jobs import adoption, ending, lookup
+from outlive.jobs import adoption, ending, lookup, notices
 from outlive.jobs.context import Context
-from outlive.jobs.news import notices
 from outlive.jobs.permission import approval
 from outlive.jobs.permission.approval import Given
-from outlive.jobs.starting.answer import Wanted
+from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller
@@ -106,8 +105,8 @@ class Tools:
         asked = next((value for name, value in given.items() if fold(name) == DETAIL.mcp), None)
         return FULL if str(asked).lower() == FULL else BRIEF
 
-    def shown_by_default(self) -> Wanted:
-        return StartCall.taken_from(self._exec.read({"command": ""})).wanted
+    def shown_by_default(self) -> Asked:
+        return StartCall.taken_from(self._exec.read({"command": ""})).asked
 
     def _read_exec(self, given: Mapping[str, object], handle: bool) -> dict[str, object]:
         if not self.exec_alone:
@@ -254,7 +253,7 @@ class Calls:
         """Take the answer of the client's user about a job that waits for approval. Errors: OutliveError."""
         ctx = self._context(caller, await self._environment.get(), EXEC_RIGHT, "an approval")
         ctx.verb = RUN
-        await threads.run(partial(approval.take_and_start, ctx, job_id, said, by))
+        await threads.run(partial(_decided, ctx, job_id, said, by))
 
     @property
     def _ends_cancelled(self) -> bool:
@@ -401,6 +400,12 @@ def _worded(verb: Verb, written: Mapping[str, str] | None = None) -> Iterator[No
         raise spelled(error, MCP, verb.args, written) from error.__cause__
     except OSError as error:
         raise from_os(f"answering {verb.name}", error, on="store") from error
+
+
+def _decided(ctx: Context, job_id: str, said: Given, by: str) -> None:
+    """Take the answer of the client's user, and wait until an approved job has started. Errors: as `_gone_on`."""
+    with lookup.open_by_id(ctx, job_id) as job:
+        approval.go_on(ctx, job, said, by, 0.0)
 
 
 def _gone_on(ctx: Context, call: StartCall, job_id: str, said: Given | None, by: str) -> Started:

@@ -1,4 +1,10 @@
-"""What we carry to another machine: a zipapp of the parts that need the standard library alone."""
+"""What we carry to another machine, a zipapp of the parts that need the standard library alone, and the first lines that
+run there.
+
+The remote command line is fixed: it names an interpreter, and reads one line of Python from stdin.
+So no shell there, whichever it is, sees anything but that. The line finds our end in the home
+directory, or asks for it and unpacks it; from then on it is imported like any package.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,10 @@ import io
 import os
 
 import outlive
+from outlive import fastjson
 from outlive.annotations import Iterator
+from outlive.hosts.findings import visible
+from outlive.hosts.ssh.connecting.wire import NEED, REFUSE
 
 # Rooms that a job elsewhere has no use for, or that need a library
 _LEFT_HERE = frozenset("mcp client_config cli verbs web demo.py __main__.py __pycache__".split())
@@ -56,3 +65,114 @@ def _files() -> Iterator[tuple[str, bytes]]:
             if name.endswith(".py") and not (folder == top and name in _LEFT_HERE):
                 with open(os.path.join(folder, name), "rb") as file:
                     yield os.path.join(inside, name), file.read()
+
+
+# -I: no directory of the user's and no variable changes what is imported. Between single quotes
+# shells differ in nothing but ! and newlines
+ARGUMENTS = "-I -c 'exec(open(0,\"rb\",0,closefd=False).readline())'"
+LEAST_PYTHON = (3, 11)
+
+# A connection holds a lock on the files that it may still import: a version without that is deleted when
+# another one is unpacked. Guardians and supervisors hold their code in memory. Where the file system
+# has no locks, nothing is deleted.
+# Written for any Python from 3.0 on, so that an old one can say that it is too old
+_SOURCE = """
+import os, sys
+def say(line):
+    os.write(1, line + b"\\n")
+def read(count):
+    parts = []
+    while count:
+        part = os.read(0, min(count, 65536))
+        if not part:
+            sys.exit(1)
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+def hold(place, exclusive=False):
+    import fcntl
+    fd = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB if exclusive else fcntl.LOCK_SH)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+def drop(place):
+    import shutil
+    try:
+        fd = hold(place, True)
+    except OSError:
+        return
+    gone = "%s.%d.tmp" % (place, os.getpid())
+    try:
+        os.rename(place, gone)
+        shutil.rmtree(gone)
+    except OSError:
+        pass
+    os.close(fd)
+def unpack(place):
+    import io, shutil, zipfile
+    say({need!r})
+    data = read(int.from_bytes(read(8), "little"))
+    half = "%s.%d.tmp" % (place, os.getpid())
+    umask = os.umask(0o077)
+    os.makedirs(half)
+    try:
+        hold(half)
+    except OSError:
+        pass
+    zipfile.ZipFile(io.BytesIO(data)).extractall(half)
+    os.umask(umask)
+    try:
+        os.rename(half, place)
+    except OSError:
+        shutil.rmtree(half)
+        if not os.path.isdir(place):
+            raise
+    far, name = os.path.split(place)
+    for other in os.listdir(far):
+        if other != name:
+            drop(os.path.join(far, other))
+def begin(name, least):
+    if sys.version_info < least:
+        import json
+        facts = {{"python": "%d.%d.%d" % tuple(sys.version_info[:3]), "path": sys.executable}}
+        say({refuse!r} + json.dumps(facts).encode())
+        sys.exit(1)
+    data = os.environ.get("XDG_DATA_HOME") or ""
+    data = data if os.path.isabs(data) else os.path.join(os.path.expanduser("~"), ".local", "share")
+    place = os.path.join(data, "outlive", "far", name)
+    while True:
+        if not os.path.isdir(place):
+            unpack(place)
+        try:
+            fd = hold(place)
+            if os.path.samestat(os.fstat(fd), os.stat(place)):
+                break
+            os.close(fd)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            break
+    sys.path.insert(0, place)
+    from outlive.far.main import main
+    sys.exit(main())
+"""
+
+
+def first_line(name: str) -> bytes:
+    """Return the line for a bundle with this name."""
+    source = _SOURCE.format(need=NEED, refuse=REFUSE) + f"begin({name!r}, {LEAST_PYTHON!r})\n"
+    return f"exec({source!r})\n".encode("ascii")
+
+
+def refusal(said: bytes) -> str:
+    """Return the sentence for what an old interpreter said."""
+    try:
+        facts: dict[str, object] = fastjson.loads(said[len(REFUSE) :])
+        python = visible(f"Python {facts['python']} ({facts['path']})")
+    except (ValueError, KeyError, TypeError, RecursionError):
+        python = "an unknown Python"
+    least = ".".join(map(str, LEAST_PYTHON))
+    return f"it has {python}, and outlive needs Python {least} or later there"

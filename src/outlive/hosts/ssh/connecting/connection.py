@@ -10,8 +10,8 @@ from outlive.annotations import Iterator, Mapping
 from outlive.core.host_settings import HostSettings
 from outlive.errors import OutliveError
 from outlive.hosts.findings import visible
-from outlive.hosts.ssh.connecting import stub, wire
-from outlive.hosts.ssh.connecting.bundle import Bundle
+from outlive.hosts.ssh.connecting import wire
+from outlive.hosts.ssh.connecting.bundle import ARGUMENTS, Bundle, first_line, refusal
 from outlive.hosts.ssh.connecting.words import greeting
 from outlive.system import fds, process, spawn, splice
 from outlive.system.signals import signal
@@ -39,7 +39,7 @@ def words(settings: HostSettings) -> list[str]:
     """Return the argv of ssh for a host with these settings."""
     python = settings.python or DEFAULT_PYTHON
     program = f"~/{shlex.quote(python[2:])}" if python.startswith("~/") else shlex.quote(python)
-    return [PROGRAM, *(settings.options or ()), *_OURS, "--", settings.target or "", f"{program} {stub.ARGUMENTS}"]
+    return [PROGRAM, *(settings.options or ()), *_OURS, "--", settings.target or "", f"{program} {ARGUMENTS}"]
 
 
 class Connection:
@@ -76,7 +76,7 @@ class Connection:
         self._gathers = fds.set_pipe_size(self._in, _PIPE_BYTES)
         os.set_blocking(self._in, False)
         os.set_blocking(self.out, False)
-        self.send(stub.line(bundle.name))  # the files are read while ssh connects
+        self.send(first_line(bundle.name))  # the files are read while ssh connects
 
     def fileno(self) -> int:
         return self._in
@@ -138,7 +138,7 @@ class Connection:
                 data = self._bundle.zipped()
                 self.send(len(data).to_bytes(8, "little") + data)
             elif line.startswith(wire.REFUSE):
-                raise Broken(stub.refusal(line))
+                raise Broken(refusal(line))
             elif line.startswith(wire.HELLO):
                 self.facts = greeting(line[len(wire.HELLO) :])
                 return rest

@@ -1,19 +1,22 @@
 """Notices: what happened to the jobs of a session since its last call.
 
 They ride along with the next answer, each once. What the session was told is on disk, in
-`store/inbox.py`.
+`store/inbox.py`. An agent host names its session in a variable of the shells and servers that it starts: a job that
+such a shell starts is entered in the inbox of that session, which the session's MCP server and its hooks read too.
+Whichever comes first tells what happened.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from outlive import limits
+from outlive.core.labels import SESSION_VARIABLE
 from outlive.core.members import entries_of
 from outlive.core.records import FINISHED
 from outlive.core.units import seconds_of
-from outlive.errors import OutliveError
+from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, known_to_session, lookup, ownership
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import deleted
@@ -21,11 +24,12 @@ from outlive.jobs.interaction import shown_output
 from outlive.jobs.pipelines import stages
 from outlive.store import history
 from outlive.store.cleanup import deletions
-from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Progress
+from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Progress, family_of
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-from outlive.system import tree
+from outlive.store.root import Store
+from outlive.system import host_process, tree
 
 Notice = dict[str, object]
 
@@ -305,3 +309,57 @@ def _about(job: JobDir, inspection: Inspection) -> Notice:
         "reason": state.reason,
         **({} if codes is None else {"stages": codes}),
     }
+
+
+def answered(ctx: Context, answer: dict[str, object]) -> None:
+    """Note that this answer of the command line was printed, and with it how its jobs ended."""
+    if ctx.inbox is None:
+        return
+    receipt = known(ctx, answer)
+    if receipt is not None:
+        receipt(True)
+    ctx.inbox.close()
+
+
+def of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inbox]:
+    """Return the inboxes of the client's window that called this process, whatever its session is called now,
+    and of windows of this client in these directories that are closed."""
+    families = {family_of(client, directory) for directory in directories}
+    mine = host_process.own()
+    inboxes = []
+    for inbox in Inbox.every(store):
+        host = inbox.host()  # None: of a shell, or of a server for several clients
+        if host is None:
+            continue
+        is_left = inbox.name.partition(".")[0] in families and not host_process.is_there(host)
+        if host == mine or is_left:
+            inboxes.append(inbox)
+    return inboxes
+
+
+class News:
+    def __init__(self, ctx: Context, session: str | None, window: Sequence[Inbox] = ()) -> None:
+        """`window`: further inboxes of the caller (`of_window`). Errors: invalid_argument if no session is
+        named."""
+        session = session or ctx.env.get(SESSION_VARIABLE)
+        if not session:
+            hint = f"Claude Code names its own in {SESSION_VARIABLE}; give --session elsewhere."
+            raise invalid("session", "no session is named", hint=hint, usage=True)
+        self._inboxes = Inbox.all_of(ctx.store, session)
+        known = {inbox.name for inbox in self._inboxes}
+        self._inboxes += [inbox for inbox in window if inbox.name not in known]
+        self._receipts = []
+        self.notices: list[dict[str, object]] = []
+        before = ctx.inbox
+        for ctx.inbox in self._inboxes:
+            of_directory, receipt = collect(ctx)
+            self.notices += of_directory
+            self._receipts += [receipt] if receipt is not None else []
+        ctx.inbox = before
+
+    def sent(self, written: bool) -> None:
+        """Note whether the notices were printed."""
+        for receipt in self._receipts:
+            receipt(written)
+        for inbox in self._inboxes:
+            inbox.close()
