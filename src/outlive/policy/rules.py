@@ -45,8 +45,6 @@ class Rule:
     variables that a call may set without leaving an `allow` rule.
     """
 
-    __slots__ = ("decision", "directory", "env", "git", "name", "prefix", "program", "reason", "sandbox", "unknown")
-
     def __init__(self, number: int, table: Mapping[str, Any]) -> None:
         self.decision: str = table["decision"]
         self.reason: str | None = table.get("reason")

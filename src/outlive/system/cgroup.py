@@ -34,6 +34,11 @@ class Group(Declared):
         """Return the content of one of its files; "" if it does not exist or may not be read."""
         return _text(f"{self.directory}/{name}").strip()
 
+    def table(self, name: str) -> dict[str, int]:
+        """Return the counters in one of its files, by their names."""
+        pairs = (line.split() for line in self.read(name).splitlines())
+        return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
     def pids(self) -> list[int]:
         return [int(word) for word in self.read("cgroup.procs").split() if word.isdigit()]
 
@@ -41,12 +46,7 @@ class Group(Declared):
         """Return how many of its processes the kernel has ended for lack of memory; None if it does not say. Each is
         counted before it gets its SIGKILL (mm/oom_kill.c)."""
         names = ("memory.events.local", "memory.events") if self.version == 2 else ("memory.oom_control",)
-        for name in names:
-            for line in self.read(name).splitlines():
-                word, _, number = line.partition(" ")
-                if word == "oom_kill" and number.isdigit():
-                    return int(number)
-        return None
+        return next((table["oom_kill"] for table in map(self.table, names) if "oom_kill" in table), None)
 
     def memory_limit(self) -> int | None:
         """Return its limit in bytes; None if it has none (a group above may have one)."""

@@ -39,8 +39,6 @@ class JobGroup:
     """The group of a job. `places` maps a controller to its directory; "" is the directory that always
     exists, for the processes themselves."""
 
-    __slots__ = ("_places",)
-
     def __init__(self, places: dict[str, str]) -> None:
         self._places = places
 
@@ -119,7 +117,7 @@ class JobGroup:
 
     def times_us(self) -> tuple[int, int] | None:
         """Return the user and system time of all processes it ever had; None if it is not told."""
-        counters = _table(self._places.get(CPU) or self._places.get("") or "", "cpu.stat")
+        counters = _group(self._places.get(CPU) or self._places.get("") or "").table("cpu.stat")
         if "user_usec" in counters:
             return counters["user_usec"], counters["system_usec"]
         place = self._places.get(_ACCOUNTING, "")
@@ -139,7 +137,7 @@ class JobGroup:
 
     def refused_forks(self) -> int:
         """Return how often a process was refused because there were too many."""
-        return _table(self._places.get(PIDS, ""), "pids.events").get("max", 0)
+        return _group(self._places.get(PIDS, "")).table("pids.events").get("max", 0)
 
     # --- its end ---
 
@@ -287,19 +285,15 @@ def _write(place: str, names: tuple[str, ...], text: str) -> None:
         os.write(fd, text.encode())
 
 
-def _text(place: str, name: str) -> str:
-    return place and cgroup.Group(place, "", 2).read(name)
+def _group(place: str) -> cgroup.Group:
+    """Return a directory as a group; without one nothing can be read."""
+    return cgroup.Group(place or os.devnull, "", 2)
 
 
 def _words(place: str, name: str) -> list[str]:
-    return _text(place, name).split()
+    return _group(place).read(name).split()
 
 
 def _number(place: str, name: str) -> int | None:
-    text = _text(place, name)
+    text = _group(place).read(name)
     return int(text) if text.isdigit() else None
-
-
-def _table(place: str, name: str) -> dict[str, int]:
-    pairs = (line.split() for line in _text(place, name).splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}

@@ -63,8 +63,6 @@ class AsCaller:
     process that was permitted to lower its score may raise it and lower it again (__set_oom_adj()
     in fs/proc/base.c)."""
 
-    __slots__ = ("_spared",)
-
     def __enter__(self) -> None:
         self._spared = None if _callers is None else score()
         if _callers is not None:

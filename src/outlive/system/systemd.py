@@ -86,11 +86,7 @@ def logind_settings(places: tuple[str, ...] = _PLACES) -> dict[str, str]:
 
 
 def _logind_files(places: tuple[str, ...]) -> Iterator[str]:
-    for place in places:
-        main = os.path.join(place, "logind.conf")
-        if os.path.exists(main):
-            yield main
-            break
+    yield from list(filter(os.path.exists, (os.path.join(place, "logind.conf") for place in places)))[:1]
     names: dict[str, str] = {}
     for place in places:
         folder = os.path.join(place, "logind.conf.d")

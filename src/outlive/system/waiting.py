@@ -112,8 +112,6 @@ class Looks:
     """When to look again at a file that another process may write: 20 times a second for the first ten
     seconds, then four times."""
 
-    __slots__ = ("_later_at",)
-
     def __init__(self) -> None:
         self._later_at = time.monotonic() + _AT_FIRST_S
 
