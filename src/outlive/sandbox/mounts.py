@@ -237,7 +237,7 @@ def _is_own(name: str, folder: int, *, make: bool) -> bool:
         if make:
             os.mkdir(name, 0o700, dir_fd=folder)
             return True
-        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        fd = os.open(name, fds.DIRECTORY, dir_fd=folder)
     except FileExistsError:
         return True
     except OSError:

@@ -10,6 +10,7 @@ import os
 
 from outlive.annotations import Iterable, Mapping
 from outlive.core.records import Sandbox
+from outlive.system.fds import listed
 
 _MOST_STEPS = 1000  # names and links of one path: links may lead in a circle
 
@@ -141,10 +142,7 @@ def at_home(sandbox: Sandbox, name: str) -> str | None:
 
 def entries(sandbox: Sandbox) -> dict[str, str]:
     """Return the toolchains and stores of the home that are shown, each with where it leads."""
-    try:
-        there = set(os.listdir(sandbox.home))
-    except OSError:
-        return {}
+    there = set(listed(sandbox.home))
     names = (name for name in (*TOOLCHAINS, *STORES) if name.split("/")[0] in there)
     return {name: path for name in names if (path := at_home(sandbox, name)) is not None}
 

@@ -129,6 +129,14 @@ def keep_free(number: int, files: dict[int, int]) -> None:
             os.close(fd)
 
 
+def listed(path: str) -> list[str]:
+    """Return the names in a directory, as one of /proc; none if it cannot be read."""
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
+
+
 def content(path: str, most: int = 1 << 30) -> bytes:
     """Return the first `most` bytes of a file, as those of /proc; nothing if it cannot be read. (What `open` does in
     addition takes as long again, and as text it may import a codec.)"""

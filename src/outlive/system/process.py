@@ -61,19 +61,12 @@ def is_first_namespace() -> bool:
 
 def pids() -> list[int]:
     """Return all processes that this one sees."""
-    try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return []
+    return [int(name) for name in fds.listed("/proc") if name.isdigit()]
 
 
 def open_links(pid: int) -> Iterator[str]:
     """Yield what the open files of a process are (proc_pid_fd(5)); nothing if it is gone or not ours."""
-    try:
-        names = os.listdir(f"/proc/{pid}/fd")
-    except OSError:
-        return
-    for name in names:
+    for name in fds.listed(f"/proc/{pid}/fd"):
         try:
             yield os.readlink(f"/proc/{pid}/fd/{name}")
         except OSError:  # closed meanwhile

@@ -8,7 +8,7 @@ import os
 
 from outlive.annotations import Iterator
 from outlive.core.record import Declared
-from outlive.system.fds import content
+from outlive.system.fds import content, listed
 
 # What kind of unit a process is in
 SESSION, USER_UNIT, SERVICE, CONTAINER, SCOPE, NONE = "session", "user unit", "service", "container", "scope", "none"
@@ -90,11 +90,7 @@ def _logind_files(places: tuple[str, ...]) -> Iterator[str]:
     names: dict[str, str] = {}
     for place in places:
         folder = os.path.join(place, "logind.conf.d")
-        try:
-            listed = os.listdir(folder)
-        except OSError:
-            continue
-        for name in listed:
+        for name in listed(folder):
             if name.endswith(".conf"):
                 names.setdefault(name, os.path.join(folder, name))
     yield from (names[name] for name in sorted(names))

@@ -13,7 +13,7 @@ from outlive.annotations import Iterable
 from outlive.core.record import Declared
 from outlive.core.records import Identity
 from outlive.system import process
-from outlive.system.fds import content
+from outlive.system.fds import content, listed
 
 COOKIE = "OUTLIVE_JOB_ID"
 SINK_MARK = "OUTLIVE_EVENT_TYPE"  # in the environment of a notification command, not of a job
@@ -43,14 +43,8 @@ def _living(pid: int) -> list[Member]:
 
 def children(pid: int) -> list[int]:
     """Return the children of every thread of `pid`, zombies included (proc_tid_children(5))."""
-    pids: list[int] = []
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return pids
-    for thread in threads:
-        pids += map(int, content(f"/proc/{pid}/task/{thread}/children").split())
-    return pids
+    tasks = f"/proc/{pid}/task"
+    return [int(word) for thread in listed(tasks) for word in content(f"{tasks}/{thread}/children").split()]
 
 
 def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
@@ -97,11 +91,7 @@ def supervisors_of(job_id: str, lock: tuple[int, int] | None) -> list[Member]:
 
 
 def _has_open(pid: int, wanted: tuple[int, int] | None) -> bool:
-    try:
-        numbers = os.listdir(f"/proc/{pid}/fd") if wanted else []
-    except OSError:
-        return False
-    for number in numbers:
+    for number in listed(f"/proc/{pid}/fd") if wanted else ():
         try:
             status = os.stat(f"/proc/{pid}/fd/{number}")
         except OSError:
