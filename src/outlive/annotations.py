@@ -15,9 +15,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
     from threading import Lock, Semaphore
-    from types import CodeType, ModuleType
     from typing import (
         IO,
         Any,
@@ -51,6 +50,5 @@ else:
     def dataclass_transform(**_):
         return lambda kind: kind
 
-    Callable = Collection = Container = Generator = Iterable = Iterator = Mapping = Sequence = _Name
-    CodeType = Lock = ModuleType = Semaphore = _Name
+    Callable = Container = Generator = Iterable = Iterator = Lock = Mapping = Semaphore = Sequence = _Name
     IO = Any = ClassVar = Literal = NoReturn = NotRequired = ParamSpec = Protocol = Self = TypeAlias = TypeVar = _Name

@@ -38,10 +38,7 @@ EXPECTED = [f"line {number} of {LINES}" for number in range(1, LINES + 1)]
 
 @dataclass
 class Evidence:
-    """What this run observed; the verdict uses nothing else.
-
-    `received`: the output in each answer, in order.
-    """
+    """What this run observed; the verdict uses nothing else."""
 
     job_id: str = ""
     log_path: str = ""
@@ -52,10 +49,8 @@ class Evidence:
 
 
 def main(_values: Mapping[str, object], options: GlobalOptions) -> int:
-    """Run the demo. Return 0 if the proof holds and nothing is left behind, else 1.
-
-    `options`: the global options. Errors: invalid_argument; KeyboardInterrupt after the clean-up.
-    """
+    """Run the demo. Return 0 if the proof holds and nothing is left behind, else 1. Errors: invalid_argument;
+    KeyboardInterrupt after the clean-up."""
     for name, value in (("root", options.root), ("config", options.config)):
         if value:
             hint = "Leave it out: your jobs and your configuration are not touched."
@@ -194,10 +189,7 @@ class _Demo:
         return done.stdout
 
     def clean_up(self) -> str:
-        """Remove every job, also that of a call that was interrupted.
-
-        Return what is left, in words.
-        """
+        """Remove every job, also that of an interrupted call. Return what is left, in words."""
         with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
             for job in json.loads(self._cli("list", "--all", "--limit", "0")).get("jobs", []):
                 self._cli("remove", job["job_id"], "--grace-ms", "0")

@@ -1,6 +1,4 @@
-"""The one class of expected errors. A caller sees `code`, `message` and `retryable`, and where it
-helps `hint` and `details`.
-"""
+"""The one class of expected errors: `code`, `message`, `retryable`, and where it helps `hint` and `details`."""
 
 from __future__ import annotations
 
@@ -40,8 +38,7 @@ _RETRYABLE = SCARCE | {errno.EINTR, errno.EBUSY}
 
 
 class OutliveError(Exception):
-    """An expected failure. `usage` marks a call that was worded wrongly, which ends the CLI with
-    status 2."""
+    """An expected failure. `usage`: the call was worded wrongly, which ends the CLI with status 2."""
 
     def __init__(
         self,
@@ -96,17 +93,13 @@ FACES = "␟"  # between the two texts of `per_face`
 
 
 def argument(name: str) -> str:
-    """Return a mark for a message or a hint, which `verbs/spelling.py` replaces with the argument's
-    name on a face.
-
-    `name` is the parameter of the verb's function, as in `invalid`.
-    """
+    """Return a mark for a text, in whose place `verbs/spelling.py` puts the name that a face has for the parameter
+    `name` of a verb's function."""
     return f"{MARK[0]}{name}{MARK[1]}"
 
 
 def per_face(cli: str, mcp: str) -> str:
-    """Return a mark for a message or a hint, which `verbs/spelling.py` replaces with the text for
-    a face. The texts may hold marks of `argument`."""
+    """Return a mark in whose place `verbs/spelling.py` puts the text for a face, which may hold marks of `argument`."""
     return f"{MARK[0]}{cli}{FACES}{mcp}{MARK[1]}"
 
 

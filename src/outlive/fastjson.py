@@ -32,8 +32,7 @@ except (ImportError, AttributeError, TypeError):
 
 
 def loads(text: str | bytes) -> Any:
-    """Return what json.loads returns; text that is not plain UTF-8, or not JSON, is left to it.
-    Errors: ValueError."""
+    """Return what json.loads returns, which also reads what is not plain UTF-8 or JSON. Errors: ValueError."""
     try:
         whole = (text if isinstance(text, str) else text.decode()).strip(_BLANKS)
         assert _scan is not None
@@ -67,9 +66,7 @@ def _refuse(content: object) -> Any:
 
 
 def _library() -> Any:
-    """Return the module `json`. Errors: ValueError if it is gone, because a supervisor may outlive
-    the Python that it was started with.
-    """
+    """Return the module `json`. Errors: ValueError if it is gone: a supervisor may outlive its Python."""
     try:
         import json  # late: see above
     except ImportError as error:

@@ -193,13 +193,13 @@ def _permitted(score: int) -> int:
 def test_supervisors_are_spared_as_far_as_permitted_and_the_command_is_as_its_caller(cli: Cli, more: int) -> None:
     before = _own()
     score = before + more
-    oom.set_score(score, os.getpid())
+    oom.set_score(score)
     try:
         answer = cli.ok(
             "run", "--snapshot-after", "0", "--notify-command", "cat /proc/self/oom_score_adj > told", "sleep 60"
         )
     finally:
-        oom.set_score(before, os.getpid())
+        oom.set_score(before)
     spared = _permitted(score)
     assert spared <= score
     assert score == before or spared < score, "a score that was raised may be lowered again"
@@ -212,13 +212,13 @@ def test_supervisors_are_spared_as_far_as_permitted_and_the_command_is_as_its_ca
 @pytest.mark.fault("F61")
 def test_a_guardian_that_takes_over_is_spared_too_and_starts_nothing_that_is(cli: Cli) -> None:
     before = _own()
-    oom.set_score(before + 200, os.getpid())
+    oom.set_score(before + 200)
     try:
         job = cli.ok(
             "run", "--snapshot-after", "0", "--notify-command", "cat /proc/self/oom_score_adj > told", "sleep 60"
         )
     finally:
-        oom.set_score(before, os.getpid())
+        oom.set_score(before)
     pair.take_over(job["job_id"])
     assert oom.score(pair.supervisor(job["job_id"])) == _permitted(before + 200)
     cli.ok("kill", job["job_id"], "--grace-ms", "0")

@@ -130,8 +130,7 @@ class Config:
         )
 
     def sandbox_of(self, host: str | None) -> dict[str, Any]:
-        """Return [sandbox] as it holds for the jobs of a host: what the host sets is the default and
-        the most there. None: this machine."""
+        """Return [sandbox] for the jobs of a host (None: this machine), whose own settings are default and most."""
         settings = {name: self.get("sandbox", name) for name in KEYS["sandbox"]}
         own = self.hosts().get(host or LOCAL)
         if own is not None and own.sandbox is not None:
@@ -141,8 +140,7 @@ class Config:
         return settings
 
     def bounds(self) -> Bounds | None:
-        """Return the bounds that automatic gc enforces (core/bounds.py): the share of the
-        file system, and those that were set. None if there is none."""
+        """Return what automatic gc enforces: the share of the file system, and what was set. None for nothing."""
         if not self.get("gc", "automatic"):
             return None
         older_than_s = None
@@ -190,8 +188,7 @@ def default_path(env: Mapping[str, str]) -> str:
 
 
 def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
-    """Return the configuration of this process; `explicit` is the path given by a flag. Errors:
-    config_error."""
+    """Return the configuration of this process. `explicit`: a path given by a flag. Errors: config_error."""
     asked = explicit or env.get("OUTLIVE_CONFIG")
     path = asked or default_path(env)
     given = [name for name in env if name.startswith(_PREFIXES) and name not in _OWN]

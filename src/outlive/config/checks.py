@@ -1,6 +1,4 @@
-"""Check the values of the configuration, wherever they were written, and word the errors. A process
-without a configuration does not load this module.
-"""
+"""Check the values of the configuration, and word the errors. Without a configuration this is not loaded."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Load the configuration: the file, and the variables of the environment, which win over it. A process
-loads this module only if there is one of them."""
+"""Load the file of the configuration, and the variables, which win over it. Without either this is not loaded."""
 
 from __future__ import annotations
 
@@ -91,8 +90,7 @@ def _matcher(value: object, place: str) -> Matcher:
 
 
 def _not_toml(path: str, text: str, said: str) -> str:
-    """Return what tomllib said, "Invalid value (at line 3, column 5)", with file, line and column
-    first."""
+    """Return what tomllib said, "Invalid value (at line 3, column 5)", with the place first."""
     what, _, place = said.rstrip(")").rpartition(" (at ")
     if place == "end of document":
         lines = text.split("\n")
@@ -101,8 +99,7 @@ def _not_toml(path: str, text: str, said: str) -> str:
 
 
 def _place(path: str, text: str, section: str, key: str | None = None) -> str:
-    """Return "PATH, line 3, column 1" of a section or of a key in it; the path alone if it is
-    written in an unusual way."""
+    """Return "PATH, line 3, column 1" of a section or a key in it; the path alone if it is not seen there."""
     inside = ""
     for number, line in enumerate(text.splitlines(), 1):
         words = line.strip()

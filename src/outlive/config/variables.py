@@ -1,6 +1,4 @@
-"""Read the variables that configure: ours, and OpenClaw's for its own tools. A process loads this
-module only if one of them is set.
-"""
+"""Read the variables that configure: ours, and OpenClaw's. Without one this is not loaded."""
 
 from __future__ import annotations
 
@@ -13,8 +11,7 @@ from outlive.core.nearest import nearest
 
 
 def of_ours(env: Mapping[str, str], given: Iterable[str]) -> dict[tuple[str, str], object]:
-    """Return what our variables set; `given` are the names of those that may configure. Errors:
-    config_error."""
+    """Return what our variables set. `given`: those that may configure. Errors: config_error."""
     values: dict[tuple[str, str], object] = {}
     names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in KEYS.items() for k in keys if keys[k][0] != TABLES}
     for name in given:
@@ -55,8 +52,7 @@ def of_openclaw(env: Mapping[str, str]) -> tuple[dict[tuple[str, str], object], 
 
 
 def _misspelt(env: Mapping[str, str]) -> list[str]:
-    """Return a sentence about each variable whose name is nearly one of these. OpenClaw may have
-    others, which are none of our business."""
+    """Return a sentence about each variable that is nearly one of these. OpenClaw may have others."""
     known = [f"{prefix}{suffix}" for prefix in ("OPENCLAW_BASH_", "PI_BASH_") for suffix in _OPENCLAW]
     others = sorted(name for name in env if name.startswith(("OPENCLAW_BASH_", "PI_BASH_")) and name not in known)
     meant = {name: nearest(name, known) for name in others}

@@ -9,8 +9,7 @@ from outlive.annotations import Mapping
 
 
 def home(env: Mapping[str, str]) -> str:
-    """Return `HOME`; where it is empty or relative, the home in the password database; for a user
-    without an entry `/nonexistent`."""
+    """Return `HOME`; if that is no absolute path, the home in the password database, or `/nonexistent`."""
     for given in (env, os.environ):
         if os.path.isabs(given.get("HOME", "")):
             return given["HOME"]

@@ -16,10 +16,7 @@ def is_env_name(text: str) -> bool:
 
 
 def check_env(env: dict[str, str]) -> dict[str, str]:
-    """Return the variables.
-
-    Errors: invalid_argument for a name or value that no environment can hold.
-    """
+    """Return the variables. Errors: invalid_argument for what no environment can hold."""
     for name, value in env.items():
         if not is_env_name(name):
             raise invalid("env", f"not the name of a variable: {name!r}", hint="Letters, digits and _, no digit first.")
@@ -29,11 +26,8 @@ def check_env(env: dict[str, str]) -> dict[str, str]:
 
 
 def read_env_files(paths: list[str], check: Callable[[int, str, str], None] | None = None) -> dict[str, str]:
-    """Return the variables of files with NAME=VALUE lines. Blank and # lines are skipped, and a
-    later file wins. `check` gets each as an open fd, and raises if it may not be read.
-
-    Errors: invalid_argument, io_error.
-    """
+    """Return the variables of files with NAME=VALUE lines, blank and # lines skipped; a later file wins. `check` gets
+    each as an open fd, and raises if it may not be read. Errors: invalid_argument, io_error."""
     variables: dict[str, str] = {}
     for path in paths:
         try:
@@ -54,10 +48,7 @@ def read_env_files(paths: list[str], check: Callable[[int, str, str], None] | No
 
 
 def _read_regular(path: str, check: Callable[[int, str, str], None] | None) -> bytes:
-    """Return the beginning of a plain file.
-
-    A FIFO or a device is refused: reading it could block for ever.
-    """
+    """Return the beginning of a plain file. A FIFO or a device could block for ever, and is refused."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):

@@ -34,8 +34,7 @@ def is_id(text: str) -> bool:
 
 
 def only_ids(names: list[str]) -> list[str]:
-    """Return those names that are ids. Checked all at once, 100,000 take 3 ms; one by one they take
-    25."""
+    """Return those names that are ids. At once, 100,000 are checked in 3 ms; one by one in 25."""
     names = [name for name in names if len(name) == ID_CHARS]
     text = "".join(names)
     if text.isascii():

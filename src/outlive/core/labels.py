@@ -38,8 +38,7 @@ def check_tag_pattern(pattern: str) -> str:
 
 
 def tag_matches(pattern: str, tags: list[str]) -> bool:
-    """Return whether a pattern selects one of these tags: `a.b` that tag, `a.*` `a` and everything
-    below it."""
+    """Return whether a pattern selects one of these tags: `a.b` that tag, `a.*` `a` and all below it."""
     if not pattern.endswith(".*"):
         return pattern in tags
     prefix = pattern[:-2]

@@ -53,9 +53,8 @@ def _edits_allowed(word: str) -> int:
 
 
 def _edits(one: str, other: str) -> int:
-    """Return how many letters were left out, added, mistaken or swapped with their neighbour; at
-    most _MOST_EDITS + 1. In a short word a mistaken letter makes another word: `end` is not `env`.
-    """
+    """Return how many letters were left out, added, mistaken or swapped; at most _MOST_EDITS + 1. In a short word a
+    mistaken letter makes another word: `end` is not `env`."""
     if abs(len(one) - len(other)) > _MOST_EDITS:
         return _MOST_EDITS + 1
     mistaken = 1 if len(one) > _SHORT_WORD else 2

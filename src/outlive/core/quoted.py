@@ -52,8 +52,7 @@ def in_json(char: str) -> str:
 
 
 def visible(text: str, escaped: Callable[[str], str] = escape) -> str:
-    """Return a text in which each character that is not seen is an escape. It may look like another
-    text that has the escape in it."""
+    """Return a text with each unseen character as an escape. It may look like another text that has that in it."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(char if seen else escaped(char) for char, seen in _pieces(text))

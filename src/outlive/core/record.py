@@ -35,6 +35,15 @@ class Layout(Declared):
     texts: list[str]  # names of lists of strings
 
 
+def _mapped(convert: Callable[[Any], Any], container: type | None, value: Any) -> Any:
+    """Return a record, or each in a list or a dict of records, converted."""
+    if container is None:
+        return convert(value)
+    if container is list:
+        return [convert(one) for one in value]
+    return {key: convert(one) for key, one in value.items()}
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Record:
     """A frozen set of named values with defaults, each declared as `name: type = default` in the
@@ -90,28 +99,19 @@ class Record:
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> Self:
-        """Return the record that a file holds.
-
-        A name that the file lacks has its default, because older writers did not know it. Unknown
-        names are ignored, because newer writers may add some.
-        """
+        """Return the record that a file holds. A name that an older writer did not know has its default; one of a newer
+        writer is ignored."""
         record = cls.__new__(cls)
         values = vars(record)
         values.update({name: content.get(name, default) for name, default in cls.FIELDS.items()})
         for name, container, kind in cls.layout().held:
             if name in content and (value := values[name]) is not None:
-                if container is None:
-                    values[name] = kind.of(value)
-                elif container is list:
-                    values[name] = [kind.of(one) for one in value]
-                else:
-                    values[name] = {key: kind.of(one) for key, one in value.items()}
+                values[name] = _mapped(kind.of, container, value)
         return record
 
     @classmethod
     def misfit(cls, content: dict[str, Any]) -> str | None:
-        """Return the name of a value that is missing, or has another type than it was written with;
-        None if all are right."""
+        """Return the name of a value that is missing or of another type; None if all are right."""
         for name in cls._REQUIRED:
             if name not in content:
                 return name
@@ -143,14 +143,9 @@ class Record:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that a file holds."""
         content = dict(vars(self))
-        for name, container, _ in self.layout().held:
+        for name, container, kind in self.layout().held:
             if (value := content[name]) is not None:
-                if container is None:
-                    content[name] = value.to_dict()
-                elif container is list:
-                    content[name] = [one.to_dict() for one in value]
-                else:
-                    content[name] = {key: one.to_dict() for key, one in value.items()}
+                content[name] = _mapped(kind.to_dict, container, value)
         for name in self._OMITTED:
             if content[name] is None:
                 del content[name]

@@ -1,6 +1,4 @@
-"""Job records: what was asked for (`Definition`), what is so now (`State`), and what they hold. Pure:
-no file, no process.
-"""
+"""Job records: what was asked for (`Definition`), what is so now (`State`), and what they hold. Pure."""
 
 from outlive import limits
 from outlive.annotations import Any
@@ -314,8 +312,7 @@ class Queue(Record, omitted=("estimated_start",)):
 
 
 class EngineRecord(Record):
-    """What each engine records of a job (store/engine_record.py); the other members belong to its
-    kind."""
+    """What each engine records of a job (store/engine_record.py), besides the members of its kind."""
 
     kind: str = ""
     cwd: str | None = None

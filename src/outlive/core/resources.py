@@ -14,23 +14,12 @@ from outlive.core.records import Resources
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, argument, invalid
 
-CPUS, MEMORY, GPUS, CPU_TIME, PROCESSES, NICE, OPTIONS = NAMES = (
-    "cpus",
-    "memory",
-    "gpus",
-    "cpu_time",
-    "processes",
-    "nice",
-    "options",
+CPUS, MEMORY, GPUS, CPU_TIME, PROCESSES, NICE, OPTIONS = NAMES = tuple(
+    "cpus memory gpus cpu_time processes nice options".split()
 )
 # How a member can be applied. An engine applies what it takes: H of "host" is not known here
-CGROUP, RLIMIT, SAMPLED, KERNEL, ENGINE, NOT_SUPPORTED = APPLIED = (
-    "cgroup",
-    "rlimit",
-    "sampled",
-    "kernel",
-    "engine",
-    "not_supported",
+CGROUP, RLIMIT, SAMPLED, KERNEL, ENGINE, NOT_SUPPORTED = APPLIED = tuple(
+    "cgroup rlimit sampled kernel engine not_supported".split()
 )
 _FIELD = "resources"
 _MOST = 10**6  # of processors, devices and processes
@@ -75,7 +64,7 @@ def _wrong(name: str, message: str, hint: str) -> OutliveError:
     return invalid(_FIELD, message, hint=hint, member=name)
 
 
-def _number(name: str, value: object) -> float | None:
+def _number(value: object) -> float | None:
     """Return the number that a value is, or says; None if it is none."""
     if isinstance(value, str):
         text = value.strip()
@@ -89,7 +78,7 @@ def _number(name: str, value: object) -> float | None:
 
 
 def _whole(name: str, value: object, *, least: int, most: int, example: str) -> int:
-    number = _number(name, value)
+    number = _number(value)
     if number is None or number != number // 1 or not least <= number <= most:
         message = f"{argument(_FIELD)}: {name} is a whole number from {least} to {most}, not {value!r}"
         raise _wrong(name, message, f"For example {example}.")
@@ -105,7 +94,7 @@ def _nice(name: str, value: object) -> int:
 
 
 def _cpus(name: str, value: object) -> int | float:
-    number = _number(name, value)
+    number = _number(value)
     if number is None or not 0.01 <= number <= _MOST:
         raise _wrong(name, f"{argument(_FIELD)}: cpus is a number from 0.01 on, not {value!r}", "For example 2 or 0.5.")
     return int(number) if number == number // 1 else round(number, 2)
@@ -127,8 +116,7 @@ def _memory(name: str, value: Any) -> int:
 
 
 def _cpu_time(name: str, value: object) -> str:
-    """Return the time as a text with its unit. A bare number is refused: one face counts seconds
-    elsewhere, the other milliseconds."""
+    """Return the time as a text with its unit. Faces differ in what a bare number means, so it is refused."""
     try:
         ms = duration_ms(value, name, bare_unit=None) if isinstance(value, str) else -1
     except OutliveError:

@@ -26,10 +26,7 @@ _MOMENT = "Write a duration back from now, such as 24h, or a time, such as 2026-
 
 
 def moment(text: str, field: str) -> float:
-    """Return the Unix seconds that a duration back from now, such as `24h`, or a time stamp means.
-
-    Errors: invalid_argument.
-    """
+    """Return the Unix seconds of a time stamp, or of a duration back from now. Errors: invalid_argument."""
     try:
         return seconds_of(text.strip())
     except ValueError:
@@ -50,11 +47,8 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def duration_ms(text: str, field: str, *, bare_unit: str | None = "ms", hint: str | None = None) -> int:
-    """Return the milliseconds that `5s`, `30m` or `250` means. `bare_unit` is the unit of a bare
-    number; None requires a unit. `hint`: what to write instead of what is no duration.
-
-    Errors: invalid_argument.
-    """
+    """Return the milliseconds that `5s`, `30m` or `250` means. `bare_unit`: of a bare number; None requires a unit.
+    `hint`: what to write instead of what is no duration. Errors: invalid_argument."""
     number, unit = _split(text)
     unit = unit or bare_unit or ""
     if number and unit in _UNITS:
@@ -76,11 +70,7 @@ _SIZES |= {"": (0, 1), "b": (0, 1)}
 
 
 def byte_count(text: str, field: str) -> int:
-    """Return the bytes that `500`, `64K`, `500M` or `1.5GiB` (powers of 1024) or `2GB` (of 1000)
-    means.
-
-    Errors: invalid_argument.
-    """
+    """Return the bytes that `500`, `1.5GiB`, `64K` (powers of 1024) or `2GB` means. Errors: invalid_argument."""
     number, unit = _split(text)
     if not number or unit.lower() not in _SIZES or not text.isascii():
         raise invalid(field, f"{field} is not a size: {text!r}", hint="Write bytes, or a number with K, M, G or T.")

@@ -27,7 +27,7 @@ def stopped(state: State) -> int | None:
     fields = process.stat_fields(supervisor.pid) if supervisor else None
     if not supervisor or not fields or fields[0] not in (b"T", b"t") or int(fields[19]) != supervisor.start_time:
         return None
-    is_of_container = command is not None and command.pid_ns != process.pid_namespace()  # a pid of another one
+    is_of_container = command is not None and command.pid_ns != process.namespace("pid")  # a pid of another one
     return None if is_of_container else supervisor.pid
 
 

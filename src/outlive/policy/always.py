@@ -52,8 +52,7 @@ def key_of(
 
 
 def _secret(directory: str) -> bytes | None:
-    """Return the secret of this user, made at its first use; None if there is none and none can be
-    made, or if others may read it."""
+    """Return the secret of this user, made at its first use; None if there can be none, or others may read it."""
     for _ in range(2):
         try:
             fd = os.open(secret_path(directory), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -75,8 +75,7 @@ def commands(words: list[str], shell: list[str] | None, path: str = os.defpath, 
 
 
 def _of_foreign(text: str, shell: list[str]) -> list[Command]:
-    """Return the commands of a string for a program that is only called like a shell. It may do
-    anything, and what a shell would do too."""
+    """Return the commands of a string for a program called like a shell, which may do more than a shell would."""
     why = f"`{shell[0]}` is no shell of the system"
     commands = [Command([*shell, text], unread=why)]
     try:
@@ -190,8 +189,7 @@ class _Reader:
         return char
 
     def _redirection(self) -> None:
-        """Read over `2>&1`, and over a redirection to or from /dev/null. Errors: _Unread for any
-        other."""
+        """Read over `2>&1`, or a redirection to or from /dev/null. Errors: _Unread for others."""
         if _is_digit(self._peek()):
             self._at += 1
         direction = self._peek()

@@ -45,8 +45,6 @@ class Rule:
     variables that a call may set without leaving an `allow` rule.
     """
 
-    __slots__ = ("decision", "directory", "env", "git", "name", "prefix", "program", "reason", "sandbox", "unknown")
-
     def __init__(self, number: int, table: Mapping[str, Any]) -> None:
         self.decision: str = table["decision"]
         self.reason: str | None = table.get("reason")
@@ -111,8 +109,7 @@ class Rule:
         return any(self._is_prefix(command, at) for at in {1, *runners.places(command.argv)})
 
     def _is_prefix(self, command: commands_in.Command, second: int) -> bool:
-        """Return whether the words of the command begin with the prefix, whose second word is that
-        at `second`."""
+        """Return whether the command begins with the prefix, whose second word is that at `second`."""
         for number, wanted in enumerate(self.prefix):
             at = number and number - 1 + second
             if at in command.globs:  # files may have these names
@@ -142,14 +139,12 @@ SAFE_VARIABLES = ("TERM", "LANG", "LC_*", "TZ", "COLORTERM", "NO_COLOR", "FORCE_
 
 
 def is_safe(name: str, also: Sequence[str] = ()) -> bool:
-    """Return whether a call may set a variable without that it becomes unknown what it runs. `also`:
-    patterns of a rule."""
+    """Return whether it stays known what runs if a call sets this variable. `also`: patterns of a rule."""
     return any(fnmatchcase(name, known) for known in (*SAFE_VARIABLES, *also))
 
 
 def program_paths(command: commands_in.Command, place: Place) -> list[str]:
-    """Return the path of a command's program as PATH finds it, and without links; nothing where it
-    cannot be known."""
+    """Return a command's program as PATH finds it, and without links; nothing where that is not known."""
     name = command.argv[0]
     if os.sep in name:
         if command.moved and not os.path.isabs(name):
@@ -173,8 +168,7 @@ def _several(given: Any) -> list[str]:
 
 
 def parsed(tables: list[Any], where: Callable[[int], str]) -> list[Rule]:
-    """Return the rules of `[[policy.rule]]`. `where(index)` names the file and line of one. Errors:
-    config_error."""
+    """Return the rules of `[[policy.rule]]`. `where(index)`: file and line of one. Errors: config_error."""
     rules = []
     for index, table in enumerate(tables):
         place = f"{where(index)}: [[policy.rule]] number {index + 1}"

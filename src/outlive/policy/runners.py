@@ -98,8 +98,7 @@ def runs_another(argv: list[str]) -> str | None:
 
 
 def places(argv: list[str]) -> list[int]:
-    """Return where the subcommand of a command may stand: behind options, of which it is not known
-    which have a value."""
+    """Return where a subcommand may stand: behind options, which may have values or none."""
     positions = [1]
     for at in positions:
         if at < len(argv) and argv[at][:1] == "-":
@@ -108,8 +107,7 @@ def places(argv: list[str]) -> list[int]:
 
 
 def _is_old_cluster(words: list[str]) -> bool:
-    """Return whether the first word holds options of tar without a dash, of which one names a
-    command."""
+    """Return whether the first word holds options of tar without a dash, one of them with a command."""
     return bool(words) and words[0][:1] != "-" and bool({*words[0]} & {*"IF"})
 
 

@@ -11,8 +11,7 @@ _LISTED = "/etc/shells"  # shells(5)
 
 
 def is_of_the_system(program: str, path: str) -> bool:
-    """Return whether the program that is called so is a shell of the system, which no job can
-    replace. `path`: the PATH that finds it."""
+    """Return whether this is a shell of the system, which no job can replace. `path`: the PATH that finds it."""
     file = program if os.sep in program else _first(program, path)
     if file is None or not os.path.isabs(file):
         return False
@@ -22,8 +21,7 @@ def is_of_the_system(program: str, path: str) -> bool:
 
 
 def _first(name: str, path: str) -> str | None:
-    """Return the program of this name that PATH finds first. None too where a directory before it
-    depends on the current one."""
+    """Return the program that PATH finds first; None too where that depends on the current directory."""
     for directory in path.split(os.pathsep):
         if not os.path.isabs(directory):
             return None
@@ -42,8 +40,7 @@ def _listed() -> list[str]:
 
 
 def _is_kept(path: str) -> bool:
-    """Return whether only the system's administrator can change a file or directory. If that is who
-    we are, return whether no other user can."""
+    """Return whether only the administrator can change a file or directory; if that is us, whether no one else can."""
     try:
         status = os.stat(path)
     except OSError:

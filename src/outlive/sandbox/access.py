@@ -44,11 +44,8 @@ def resolved(
     ours: Ours,
     environment: Mapping[str, str] | None = None,
 ) -> Sandbox:
-    """Return the sandbox of a job as it is stored.
-
-    `workspace`: where the server or the command line was started. `environment`: of the caller; its
-    toolchains are shown. Errors: config_error, invalid_argument.
-    """
+    """Return the sandbox of a job as it is stored. `workspace`: where the server or command line was started.
+    `environment`: the caller's, whose toolchains are shown. Errors: config_error, invalid_argument."""
     writes = granted.mode == "workspace-write"
     homes = list(dict.fromkeys(map(os.path.realpath, homes)))
     home = homes[0]

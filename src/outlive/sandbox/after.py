@@ -22,11 +22,10 @@ from outlive.sandbox import gitconfig, search, visible_paths
 from outlive.sandbox.guard import CHANGES, Guard, changes, stamps
 from outlive.sandbox.mounts import opened
 from outlive.sandbox.visible_paths import is_in
-from outlive.system.fds import Closing
+from outlive.system.fds import DIRECTORY, Closing, names_in
 
 NAME = "sandbox.json"  # in the directory of the job: what was there before
 _SUFFIX = ".from-sandbox"
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # What is in a git directory that runs nothing. Of what git keeps while it works, a rebase has commands in it
 _PLAIN = frozenset(
@@ -100,8 +99,7 @@ def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> l
 
 
 def _urgency(one: dict[str, str]) -> int:
-    """Return the place of what was found: of what may run something nothing is pushed out of the list
-    by what cannot."""
+    """Return the place of a finding: what may run something is not pushed out of the list by what cannot."""
     if one["kind"] == "repository" and "moved_to" not in one:
         return len(_SAYS)
     return list(_SAYS).index(one["kind"])
@@ -129,8 +127,7 @@ class _Root:
         return [*findings, *map(self._without_hooks, missing)]
 
     def _searched(self) -> list[tuple[str, str]]:
-        """Search it. What a job shut is opened first: its owner can open it at any time. Errors:
-        OSError."""
+        """Search it, after opening what a job shut, as its owner can at any time. Errors: OSError."""
         for _ in range(_ROUNDS):
             entries = search.find({self._path: self._fd})
             shut = [path for kind, path in entries if kind == "u" and path not in self._before.shut]
@@ -152,10 +149,10 @@ class _Root:
 
     def _entered(self, path: str) -> int:
         """Return an fd of a directory in it, reached without a link."""
-        folder = os.open(".", _FOLDER, dir_fd=self._fd)
+        folder = os.open(".", DIRECTORY, dir_fd=self._fd)
         for name in filter(None, path.removeprefix(self._path).split("/")):
             with Closing(folder):
-                folder = os.open(name, _FOLDER, dir_fd=folder)
+                folder = os.open(name, DIRECTORY, dir_fd=folder)
         return folder
 
     def _new(self, kind: str, path: str) -> list[dict[str, str]]:
@@ -246,7 +243,7 @@ class _Root:
 def _behead(folder: int) -> None:
     """Take HEAD away from a directory `.git`, so that git knows it under no name. Errors: OSError."""
     try:
-        git = os.open(".git", _FOLDER, dir_fd=folder)
+        git = os.open(".git", DIRECTORY, dir_fd=folder)
     except OSError:  # a file or a link
         return
     with Closing(git):
@@ -261,8 +258,7 @@ def _behead(folder: int) -> None:
 
 
 def _was_allowed(folder: int) -> bool:
-    """Let its owner read and write a directory; return whether that changed anything. Errors:
-    OSError."""
+    """Let its owner read and write a directory; return whether that changed it. Errors: OSError."""
     mode = stat.S_IMODE(os.fstat(folder).st_mode)
     os.chmod(f"/proc/self/fd/{folder}", mode | stat.S_IRWXU)
     return mode & stat.S_IRWXU != stat.S_IRWXU
@@ -277,7 +273,7 @@ def _is_as_before(git: str, known: list[int]) -> bool:
     if not changed:
         return True
     try:
-        folder = os.open(git, _FOLDER)
+        folder = os.open(git, DIRECTORY)
     except OSError:
         return False
     with Closing(folder):
@@ -291,7 +287,7 @@ def _is_harmless(folder: int, name: str) -> bool:
     """Return whether a git directory runs nothing: plain settings, samples of hooks alone, no word of
     another directory, and no repository in it, where no search looks."""
     try:
-        with Closing(os.open(name, _FOLDER, dir_fd=folder)) as git:
+        with Closing(os.open(name, DIRECTORY, dir_fd=folder)) as git:
             names = os.listdir(git)
             if not _PLAIN.issuperset(names):
                 return False
@@ -310,7 +306,7 @@ def _has_files_alone(folder: int, *, single: bool = True, depth: int = 0) -> boo
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                with Closing(os.open(entry.name, _FOLDER, dir_fd=folder)) as inner:
+                with Closing(os.open(entry.name, DIRECTORY, dir_fd=folder)) as inner:
                     if not _has_files_alone(inner, single=single and entry.name != "objects", depth=depth + 1):
                         return False
             elif not entry.is_file(follow_symlinks=False) or (
@@ -327,11 +323,9 @@ def _has_harmless_settings(git: int) -> bool:
 
 def _are_samples(git: int) -> bool:
     try:
-        hooks = os.open("hooks", _FOLDER, dir_fd=git)
+        return all(name.endswith(".sample") for name in names_in(git, "hooks"))
     except OSError:
         return False
-    with Closing(hooks):
-        return all(name.endswith(".sample") for name in os.listdir(hooks))
 
 
 def _moved(folder: int, name: str) -> str:

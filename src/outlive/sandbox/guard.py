@@ -222,8 +222,7 @@ class Guard:
 
 
 def likely(sandbox: Sandbox) -> Guard:
-    """Return what is kept from a job if the writable directories have no repository but their own.
-    Errors: Unguarded."""
+    """Return what is kept if the writable directories have no repository but their own. Errors: Unguarded."""
     roots = sandbox.roots if sandbox.git != "write" else []
     return Guard(sandbox, [("g", root) for root in roots if os.path.lexists(f"{root}/.git")])
 
@@ -243,8 +242,7 @@ def guarded(sandbox: Sandbox) -> Guard:
 
 
 def changes(git: str) -> list[int]:
-    """Return inodes and times of the settings and hooks of a git directory, which change with what git
-    runs from it."""
+    """Return inodes and times of what in a git directory decides what git runs."""
     stamp = []
     for name in CHANGES:
         try:

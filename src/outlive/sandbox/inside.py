@@ -1,7 +1,5 @@
-"""What the first process of a sandbox reports: that the command started, and how it ended.
-
-This is all that a supervisor needs of a sandbox once the command runs; what starts one is in session.py.
-"""
+"""What the first process of a sandbox reports: that the command started, and how it ended. A supervisor needs no more
+once the command runs; what starts it is in session.py."""
 
 from __future__ import annotations
 

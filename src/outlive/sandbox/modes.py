@@ -67,11 +67,8 @@ def bounds(settings: Mapping[str, Any], ceiling: dict[str, str] | None) -> Bound
 
 
 def granted(limit: Bounds, mode: str | None, network: str | None, git: str | None, *, elevated: bool) -> Granted:
-    """Return the sandbox of a call that asks for this; None asks for the default. With `elevated` a
-    call asks to run outside the sandbox.
-
-    Errors: denied, invalid_argument.
-    """
+    """Return the sandbox of a call that asks for this; None asks for the default, `elevated` for none. Errors: denied,
+    invalid_argument."""
     if elevated and mode not in (None, OFF):
         raise invalid("elevated", f"{argument('elevated')} leaves the sandbox that {argument('sandbox')} asks for")
     wanted = OFF if elevated else mode or limit.mode

@@ -32,8 +32,7 @@ _PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Mounts:
-    """Words for bubblewrap, the files that it reads by number, and the directories that can be
-    written in what it makes."""
+    """Words for bubblewrap, the files that it reads by number, and the directories that can be written."""
 
     def __init__(self, first_fd: int) -> None:
         self.entries: dict[str, str] = {}  # of the home: see visible_paths.entries
@@ -238,7 +237,7 @@ def _is_own(name: str, folder: int, *, make: bool) -> bool:
         if make:
             os.mkdir(name, 0o700, dir_fd=folder)
             return True
-        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        fd = os.open(name, fds.DIRECTORY, dir_fd=folder)
     except FileExistsError:
         return True
     except OSError:
@@ -268,8 +267,7 @@ def _show(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
 
 
 def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
-    """Show what the environment of the caller and the configuration name, an outer directory before
-    what is in it."""
+    """Show what environment and configuration name, an outer directory before what is in it."""
     there = [*map(os.path.realpath, visible_paths.SYSTEM), *sandbox.roots, *mounts.entries.values()]
     named = [
         *visible_paths.chosen(sandbox),
@@ -283,8 +281,7 @@ def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
 
 
 def _has_place(sandbox: Sandbox, path: str) -> bool:
-    """Return whether a mount can be made here: what an earlier job left in its cache may be in the
-    way."""
+    """Return whether a mount can be made here: what a job left in its cache may be in the way."""
     for name in visible_paths.CACHES:
         top = f"{sandbox.home}/{name}"
         if not sandbox.cache or not is_in(path, [top]):

@@ -98,8 +98,7 @@ def _tried(
     here: socket.socket,
     keeping: Keeping,
 ) -> Inside | None:
-    """Start a command. Return None if nothing ran, because its sandbox did not keep all: the next one
-    does."""
+    """Start a command. Return None if nothing ran, because its sandbox did not keep all: the next does."""
     told, telling = os.pipe()
     word, heard = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     arguments, reading = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -256,8 +255,7 @@ def _complaint(told: int) -> str:
 def start_sink(
     sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], *, cwd: str, umask: int | None
 ) -> int:
-    """Start a notification command in a sandbox like that of its job, and return the pid to wait
-    for. Errors: OSError."""
+    """Start a notification command in a sandbox like that of its job; return its pid. Errors: OSError."""
     mounts = _mounts(sandbox, cwd, Keeping(sandbox, None).found)
     made: dict[int, int] = {}
     try:

@@ -18,8 +18,7 @@ from outlive.system.fds import DIRECTORY, Closing
 
 
 def open_writable(sandbox: Sandbox, path: str, flags: int, mode: int) -> int:
-    """Return an fd of the file; missing directories are made. Errors: OSError, EROFS where the job
-    may not write."""
+    """Return an fd of the file, in directories that are made. Errors: OSError; EROFS if the job may not write."""
     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     root = next((one for one in sandbox.roots if is_in(path, [one])), None)
     names = path.removeprefix(root or "").strip("/").split("/")

@@ -64,8 +64,7 @@ _MODES = {
 
 
 def program(machine: str, network: str) -> bytes:
-    """Return the filter for a machine, as os.uname() names it. Errors: KeyError for a machine that
-    is not known."""
+    """Return the filter for a machine, as os.uname() names it. Errors: KeyError for an unknown one."""
     code: list[Instruction] = []
     for arch, numbers in _MACHINES[machine]:
         body = _rules(dict(zip(_NAMES, numbers, strict=True)), _FAMILIES.get(network), x32=arch == _X86_64[0])

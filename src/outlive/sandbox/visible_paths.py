@@ -10,6 +10,7 @@ import os
 
 from outlive.annotations import Iterable, Mapping
 from outlive.core.records import Sandbox
+from outlive.system.fds import listed
 
 _MOST_STEPS = 1000  # names and links of one path: links may lead in a circle
 
@@ -78,8 +79,7 @@ SETTING_FILES = (".envrc", ".mcp.json")
 
 
 def filtered(environment: Mapping[str, str], more: Iterable[str]) -> dict[str, str]:
-    """Return the variables that a sandboxed job inherits. A name that ends in * stands for all that
-    begin like it."""
+    """Return the variables that a sandboxed job inherits. A name that ends in * is a prefix."""
     names = {*ENVIRONMENT, *more}
     prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
     return {name: value for name, value in environment.items() if name in names or name.startswith(prefixes)}
@@ -142,10 +142,7 @@ def at_home(sandbox: Sandbox, name: str) -> str | None:
 
 def entries(sandbox: Sandbox) -> dict[str, str]:
     """Return the toolchains and stores of the home that are shown, each with where it leads."""
-    try:
-        there = set(os.listdir(sandbox.home))
-    except OSError:
-        return {}
+    there = set(listed(sandbox.home))
     names = (name for name in (*TOOLCHAINS, *STORES) if name.split("/")[0] in there)
     return {name: path for name in names if (path := at_home(sandbox, name)) is not None}
 

@@ -103,8 +103,7 @@ def _own_syscall() -> int:
 
 
 def inspect_threads(pids: Iterable[int], target: Target) -> ThreadStates:
-    """Return what all threads of `pids` do at this moment. Nothing is stopped or changed; processes
-    that vanish are passed over."""
+    """Return what all threads of `pids` do now. Nothing is stopped; processes that vanish are passed over."""
     states = ThreadStates()
     if not supported():
         states.unreadable = True
@@ -170,8 +169,7 @@ def _settled(where: str, target: Target, states: ThreadStates) -> bool:
 
 
 def _is_living(where: str) -> bool:
-    """Return whether the thread still lives: /proc files of an ending process may belong to root
-    for a moment."""
+    """Return whether the thread still lives: files of an ending process may belong to root for a moment."""
     try:
         fields = _stat(where)
     except OSError:
@@ -316,8 +314,7 @@ def _is_safe_to_stat(link: str) -> bool:
 
 
 def _is_internal(thread: _Thread, link: str) -> bool:
-    """Return whether this is a socketpair(2) of which the process holds both ends, as every asyncio
-    loop does to wake itself."""
+    """Return whether this process holds both ends of the socketpair(2), with which every asyncio loop wakes itself."""
     peer = _unix_peer(int(link[len("socket:[") : -1]))
     if not peer:
         return False

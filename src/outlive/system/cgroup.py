@@ -1,5 +1,4 @@
-"""The control groups of a process, and what they say of memory: both versions, by their text files
-(cgroups(7))."""
+"""Control groups, and what they say of memory: both versions, by their text files (cgroups(7))."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ import os
 from outlive.core import records
 from outlive.core.record import Declared
 from outlive.system import fds, mounts
+from outlive.system.process import namespace
 
 _V2 = ""  # the name that stands for the one hierarchy of version 2
 _SYSTEMD = "name=systemd"
@@ -24,8 +24,7 @@ _found: tuple[dict[str, str], records.Group, Group | None] | None = None  # by `
 
 
 class Group(Declared):
-    """A control group: a directory of files. `path` is its place in its hierarchy, as
-    /proc/PID/cgroup has it."""
+    """A directory of files. `path` is its place in its hierarchy, as /proc/PID/cgroup has it."""
 
     directory: str
     path: str
@@ -35,20 +34,19 @@ class Group(Declared):
         """Return the content of one of its files; "" if it does not exist or may not be read."""
         return _text(f"{self.directory}/{name}").strip()
 
+    def table(self, name: str) -> dict[str, int]:
+        """Return the counters in one of its files, by their names."""
+        pairs = (line.split() for line in self.read(name).splitlines())
+        return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
     def pids(self) -> list[int]:
         return [int(word) for word in self.read("cgroup.procs").split() if word.isdigit()]
 
     def oom_kills(self) -> int | None:
-        """Return how many of its processes the kernel has ended for lack of memory, its own limit
-        or the machine's; None if the kernel does not say. Each is counted before it gets its
-        SIGKILL (mm/oom_kill.c)."""
+        """Return how many of its processes the kernel has ended for lack of memory; None if it does not say. Each is
+        counted before it gets its SIGKILL (mm/oom_kill.c)."""
         names = ("memory.events.local", "memory.events") if self.version == 2 else ("memory.oom_control",)
-        for name in names:
-            for line in self.read(name).splitlines():
-                word, _, number = line.partition(" ")
-                if word == "oom_kill" and number.isdigit():
-                    return int(number)
-        return None
+        return next((table["oom_kill"] for table in map(self.table, names) if "oom_kill" in table), None)
 
     def memory_limit(self) -> int | None:
         """Return its limit in bytes; None if it has none (a group above may have one)."""
@@ -64,14 +62,11 @@ def _text(path: str) -> str:
     return fds.content(path).decode("utf-8", "replace")
 
 
-def paths(pid: int | str = "self") -> dict[str, str]:
-    """Return controller → path of a process; empty where there are no control groups.
-
-    "" is the hierarchy of version 2, "name=systemd" the one in which systemd keeps its units where
-    version 1 is in use.
-    """
+def paths() -> dict[str, str]:
+    """Return controller → path of this process; empty without control groups. "" is the hierarchy of version 2,
+    "name=systemd" that of the units of systemd where version 1 is in use."""
     by_controller: dict[str, str] = {}
-    for line in _text(f"/proc/{pid}/cgroup").splitlines():
+    for line in _text("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         by_controller.update(dict.fromkeys(controllers.split(","), path))
     return by_controller
@@ -79,13 +74,12 @@ def paths(pid: int | str = "self") -> dict[str, str]:
 
 def unit_path() -> str:
     """Return the path in which systemd and container engines put the names of their units."""
-    by_controller = paths("self")
+    by_controller = paths()
     return by_controller.get(_naming(by_controller), "")
 
 
 def _naming(by_controller: dict[str, str]) -> str:
-    """Return the hierarchy in which units have their names. Where systemd runs with version 1 both
-    exist, with the same path."""
+    """Return the hierarchy in which units have names. Under systemd with version 1 both have the same path."""
     return _SYSTEMD if _V2 not in by_controller or by_controller.get(_SYSTEMD, "/") != "/" else _V2
 
 
@@ -118,7 +112,7 @@ def record() -> records.Group | None:
     if _found is None or _found[0] != mine:
         controller, group = _naming(mine), memory(mine)
         known = records.Group(
-            ns=namespace(),
+            ns=namespace("cgroup"),
             hierarchy=controller,
             path=mine.get(controller, ""),
             id=_inode(directory(controller, mine.get(controller, ""))),
@@ -130,9 +124,8 @@ def record() -> records.Group | None:
 
 
 def is_gone(recorded: records.Group | None) -> bool:
-    """Return whether the group of this record has ended or was made anew since; False also where
-    that cannot be told."""
-    if recorded is None or not recorded.id or recorded.ns != namespace():
+    """Return whether the recorded group has ended or was made anew since; False where that cannot be told."""
+    if recorded is None or not recorded.id or recorded.ns != namespace("cgroup"):
         return False
     if directory(recorded.hierarchy, "/") is None:  # a part of it only can be seen from here
         return False
@@ -142,19 +135,11 @@ def is_gone(recorded: records.Group | None) -> bool:
 def oom_kills_since(recorded: records.Group | None) -> tuple[int, Group | None]:
     """Return (how many processes of the recorded group the kernel has ended for lack of memory
     since, the group); (0, None) where that cannot be told."""
-    if recorded is None or recorded.oom_kills is None or recorded.ns != namespace():
+    if recorded is None or recorded.oom_kills is None or recorded.ns != namespace("cgroup"):
         return 0, None
     group = memory(dict.fromkeys((name for name in ("memory", _V2) if name in paths()), str(recorded.memory)))
     now = None if group is None else group.oom_kills()
     return (0 if now is None else max(0, now - recorded.oom_kills)), group
-
-
-def namespace() -> str:
-    """Return the namespace in which paths of control groups mean something."""
-    try:
-        return os.readlink("/proc/self/ns/cgroup")
-    except OSError:
-        return ""
 
 
 def _inode(place: str | None) -> int | None:
@@ -166,8 +151,7 @@ def _inode(place: str | None) -> int | None:
 
 
 def directory(controller: str, path: str) -> str | None:
-    """Return the directory of the group at `path`. A mount may show only a part of its hierarchy,
-    below its root."""
+    """Return the directory of the group at `path`. A mount may show only a part of its hierarchy."""
     for place in _USUAL.get(controller, ()):
         directory = os.path.join(place, path.lstrip("/"))
         if os.path.exists(os.path.join(directory, "cgroup.procs")):

@@ -1,7 +1,4 @@
-"""Close the file descriptors that a process inherited and does not need.
-
-Apart from fds.py, because a command line closes nothing, and `prctl` would cost it a millisecond.
-"""
+"""Close inherited file descriptors. Apart from fds.py: a command line closes none, and `prctl` takes a millisecond."""
 
 from __future__ import annotations
 
@@ -12,10 +9,7 @@ from outlive.system.fds import open_fds
 
 
 def cloexec_from(first: int) -> None:
-    """Mark every fd from `first` on close-on-exec.
-
-    `socket.recv_fds` returns inheritable fds whatever flags say, so this runs before each spawn.
-    """
+    """Mark every fd from `first` on close-on-exec. `recv_fds` returns inheritable fds whatever flags say."""
     if prctl.close_from(first, at_exec=True):
         return
     for fd in open_fds():
@@ -27,8 +21,7 @@ def cloexec_from(first: int) -> None:
 
 
 def close_others(keep: set[int]) -> None:
-    """Close all fds from 3 on but `keep`: an inherited listening socket, for example, would keep
-    its port busy for ever."""
+    """Close all fds from 3 on but `keep`: an inherited listening socket would keep its port busy for ever."""
     first = 3
     for fd in sorted(keep - {0, 1, 2}):
         os.closerange(first, fd)

@@ -47,11 +47,8 @@ def leave(keep: set[int], title: str, *, clean: bool = False) -> None:
 
 
 def fork_away(body: Callable[[], int], keep: set[int], title: str) -> None:
-    """Fork a grandchild that runs `body` as in `fork_into`. Its parent is PID 1, or the next
-    subreaper, when this returns. Errors: OSError of fork(2).
-
-    A client that walks the process tree of its server does not find it.
-    """
+    """Fork a grandchild that runs `body` as in `fork_into`, below PID 1 or the next subreaper: a client that walks
+    its server's tree does not find it. Errors: OSError of fork(2)."""
     middle = os.fork()
     if middle == 0:
         code = errno.EAGAIN

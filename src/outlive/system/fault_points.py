@@ -132,8 +132,7 @@ def _send(name: str, point: str) -> None:
 
 
 def succeed() -> None:
-    """From now on obey only the points of a successor: this process goes on with the work of one
-    that was killed."""
+    """Obey only the points of a successor from now on: this process takes the place of a killed one."""
     global _prefix
     _prefix = SUCCESSOR
 

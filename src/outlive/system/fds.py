@@ -38,8 +38,7 @@ def open_fds() -> list[int]:
 
 
 def open_standard() -> None:
-    """Open /dev/null for each closed standard stream; else a file of the store would become fd 1
-    and get our answer."""
+    """Open /dev/null for each closed standard stream; else a file of the store would get our answer."""
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)
@@ -90,8 +89,7 @@ def names_in(directory: int, name: str = ".") -> list[str]:
 
 
 def memory_file(name: str, data: bytes) -> int:
-    """Return an fd of a file in memory that holds `data`, at offset 0. Messages above a socket's
-    limit travel in such a file."""
+    """Return an fd, at offset 0, of a file in memory that holds `data`: a socket's messages are limited."""
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create(name, os.MFD_CLOEXEC)
     else:
@@ -129,6 +127,14 @@ def keep_free(number: int, files: dict[int, int]) -> None:
         if fd == number:
             files[name] = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, number + 1)
             os.close(fd)
+
+
+def listed(path: str) -> list[str]:
+    """Return the names in a directory, as one of /proc; none if it cannot be read."""
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
 
 
 def content(path: str, most: int = 1 << 30) -> bytes:
@@ -210,14 +216,12 @@ def accept(listener: socket.socket) -> socket.socket:
 
 
 def socket_path(dir_fd: int, name: str) -> str:
-    """Return a path for `name` in an open directory that fits into sun_path, which holds 107 bytes
-    (unix(7))."""
+    """Return a path for `name` in an open directory that fits into the 107 bytes of sun_path (unix(7))."""
     return f"/proc/self/fd/{dir_fd}/{name}"
 
 
 def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait: bool = True) -> None:
-    """Send one message with fds (unix(7), SCM_RIGHTS), without SIGPIPE. Errors: BlockingIOError if
-    it may not wait."""
+    """Send one message with fds (SCM_RIGHTS), without SIGPIPE. Errors: BlockingIOError if it may not wait."""
     flags = socket.MSG_NOSIGNAL | (0 if wait else _DONTWAIT)
     if not fds:
         sock.send(message, flags)
@@ -232,9 +236,8 @@ def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait
 
 
 def _send_beyond_limit(send: Callable[[], object]) -> None:
-    """Send under the hard limit of open files: so many may a user have in flight, counted over all
-    processes and compared with the limit of the sender (unix(7), ETOOMANYREFS). Errors: OSError.
-    """
+    """Send under the hard limit of open files: so many a user may have in flight in all processes, compared with the
+    limit of the sender (unix(7), ETOOMANYREFS). Errors: OSError."""
     import resource  # late: 0.1 ms of each call, and it takes hundreds of jobs at once
 
     with _raised:
@@ -246,12 +249,11 @@ def _send_beyond_limit(send: Callable[[], object]) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = True) -> tuple[bytes, list[int]]:
-    """Return one message and its fds; b"" when the other end is gone. A message that was cut is
-    returned as b"\\0" without fds, so that no half of it is obeyed. Errors: BlockingIOError if it
-    may not wait."""
+def receive(sock: socket.socket, size: int, *, wait: bool = True) -> tuple[bytes, list[int]]:
+    """Return one message and its fds, at most 8; b"" when the other end is gone, b"\\0" without fds for a message that
+    was cut, so that no half of it is obeyed. Errors: BlockingIOError if it may not wait."""
     flags = socket.MSG_CMSG_CLOEXEC | (0 if wait else _DONTWAIT)
-    room = socket.CMSG_SPACE(most_fds * _INT_BYTES)
+    room = socket.CMSG_SPACE(8 * _INT_BYTES)
     message, control, answer_flags, _ = sock.recvmsg(size, room, flags)
     fds: list[int] = []
     for level, kind, data in control:

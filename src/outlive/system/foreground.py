@@ -13,7 +13,7 @@ import os
 from outlive.annotations import Iterable
 from outlive.core.record import Declared
 from outlive.system import process
-from outlive.system.fds import content
+from outlive.system.fds import content, listed
 from outlive.system.ports import numeric
 
 # What a process does. WAITING: the kernel does not say for what
@@ -71,10 +71,7 @@ def chain(pid: int, members: Iterable[int]) -> list[int]:
 
 def activity(pid: int) -> str:
     """Return what a process does now; of several threads the one that does most counts."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")[:_MOST_FDS]
-    except OSError:
-        return WAITING
+    threads = listed(f"/proc/{pid}/task")[:_MOST_FDS]
     states = {thread: _state(f"/proc/{pid}/task/{thread}") for thread in threads}
     for letter, doing in ((b"R", COMPUTING), (b"D", DISK), (b"T", STOPPED), (b"t", STOPPED)):
         if letter in states.values():
@@ -142,11 +139,7 @@ def lock_holder(pid: int) -> int | None:
 def _keeper(lock: bytes) -> int | None:
     """Return the first process of this user with an open file that has a lock, as proc(5) shows it below fdinfo."""
     for pid in sorted(process.pids()):
-        try:
-            files = os.listdir(f"/proc/{pid}/fdinfo")[:_MOST_FDS]
-        except OSError:  # gone, or another user's
-            continue
-        for name in files:
+        for name in listed(f"/proc/{pid}/fdinfo")[:_MOST_FDS]:
             told = content(f"/proc/{pid}/fdinfo/{name}", _MOST_LOCKS)
             if b"\nlock:" in told and any(lock in b" ".join(line.split()) for line in told.split(b"\n")):
                 return pid

@@ -54,11 +54,8 @@ _known: set[str] = set()
 
 
 def hold(*names: str) -> None:
-    """Keep within reach what these modules, and packages with everything below them, have not
-    loaded yet.
-
-    A name that cannot be found is passed over: the import will say why.
-    """
+    """Keep within reach what these modules, and packages with everything below them, have not loaded yet. A name that
+    cannot be found is passed over: the import will say why."""
     wanted = [name for name in names if name not in _known]
     if wanted:
         files = {module: file for module, file in _find(wanted) if module not in sys.modules}
@@ -194,8 +191,7 @@ def _files(name: str, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _data(file: str) -> bytes:
-    """Return the bytecode of a source file, or the source where there is none that is up to date.
-    Errors: OSError."""
+    """Return the bytecode of a source file, or the source if that is not up to date. Errors: OSError."""
     try:
         data = _contents(cache_from_source(file))
     except (OSError, NotImplementedError):  # none was written; or this Python writes none

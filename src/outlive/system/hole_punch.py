@@ -17,11 +17,8 @@ UNSUPPORTED = frozenset({errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOTTY, errno.EIN
 
 
 def punch(fd: int, start: int, stop: int) -> None:
-    """Make bytes [start, stop) of the file zeros; whole blocks among them take no space from now
-    on.
-
-    Errors: OSError; an errno of UNSUPPORTED means that it cannot be done here.
-    """
+    """Make bytes [start, stop) of the file zeros; whole blocks take no space from then on. Errors: OSError; an errno of
+    UNSUPPORTED means that it cannot be done here."""
     if stop <= start:
         return
     while True:

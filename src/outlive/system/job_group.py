@@ -12,6 +12,7 @@ from outlive.annotations import Iterable
 from outlive.core.records import Group, OwnGroup
 from outlive.system import cgroup, systemd
 from outlive.system.fds import Closing
+from outlive.system.process import namespace
 
 MEMORY, PIDS, CPU = CONTROLLERS = ("memory", "pids", "cpu")
 OF_RESOURCES = {"memory": MEMORY, "processes": PIDS, "cpus": CPU}  # the controllers that limit them
@@ -38,21 +39,18 @@ class JobGroup:
     """The group of a job. `places` maps a controller to its directory; "" is the directory that always
     exists, for the processes themselves."""
 
-    __slots__ = ("_places",)
-
     def __init__(self, places: dict[str, str]) -> None:
         self._places = places
 
     @classmethod
     def of(cls, recorded: OwnGroup | None) -> JobGroup | None:
-        """Return the group of this record; None if there is none, or none that means anything in
-        this namespace."""
-        if recorded is None or recorded.ns != cgroup.namespace():
+        """Return the group of this record; None if it means nothing in this namespace."""
+        if recorded is None or recorded.ns != namespace("cgroup"):
             return None
         return cls(dict(recorded.places))
 
     def record(self) -> OwnGroup:
-        return OwnGroup(ns=cgroup.namespace(), places=dict(self._places))
+        return OwnGroup(ns=namespace("cgroup"), places=dict(self._places))
 
     def has(self, controller: str) -> bool:
         return controller in self._places
@@ -76,8 +74,7 @@ class JobGroup:
         return cgroup.Group(place, os.path.join(path, os.path.relpath(place, home)), version) if home else None
 
     def with_memory(self, recorded: Group | None) -> Group | None:
-        """Return a record of cgroup.record() in which the memory is that of this group, in which
-        nothing ran yet."""
+        """Return a record of cgroup.record() with the memory of this group, in which nothing ran yet."""
         group = self.memory_group()
         if recorded is None or group is None:
             return recorded
@@ -120,7 +117,7 @@ class JobGroup:
 
     def times_us(self) -> tuple[int, int] | None:
         """Return the user and system time of all processes it ever had; None if it is not told."""
-        counters = _table(self._places.get(CPU) or self._places.get("") or "", "cpu.stat")
+        counters = _group(self._places.get(CPU) or self._places.get("") or "").table("cpu.stat")
         if "user_usec" in counters:
             return counters["user_usec"], counters["system_usec"]
         place = self._places.get(_ACCOUNTING, "")
@@ -140,7 +137,7 @@ class JobGroup:
 
     def refused_forks(self) -> int:
         """Return how often a process was refused because there were too many."""
-        return _table(self._places.get(PIDS, ""), "pids.events").get("max", 0)
+        return _group(self._places.get(PIDS, "")).table("pids.events").get("max", 0)
 
     # --- its end ---
 
@@ -288,19 +285,15 @@ def _write(place: str, names: tuple[str, ...], text: str) -> None:
         os.write(fd, text.encode())
 
 
-def _text(place: str, name: str) -> str:
-    return place and cgroup.Group(place, "", 2).read(name)
+def _group(place: str) -> cgroup.Group:
+    """Return a directory as a group; without one nothing can be read."""
+    return cgroup.Group(place or os.devnull, "", 2)
 
 
 def _words(place: str, name: str) -> list[str]:
-    return _text(place, name).split()
+    return _group(place).read(name).split()
 
 
 def _number(place: str, name: str) -> int | None:
-    text = _text(place, name)
+    text = _group(place).read(name)
     return int(text) if text.isdigit() else None
-
-
-def _table(place: str, name: str) -> dict[str, int]:
-    pairs = (line.split() for line in _text(place, name).splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}

@@ -55,8 +55,7 @@ def is_shared(fd: int, byte: int) -> bool:
 
 
 def is_held(fd: int, byte: int, count: int = 1) -> bool:
-    """Return whether another description holds any of `count` bytes from `byte` on. Takes
-    nothing."""
+    """Return whether another description holds any of these bytes. Takes nothing."""
     return _conflict(fd, byte, count) != fcntl.F_UNLCK
 
 

@@ -1,8 +1,4 @@
-"""Which machine this is.
-
-Several machines may share a job root. A process can be looked for on its own machine only, so a
-record of a job says where the job's processes are.
-"""
+"""Which machine this is, of those that share a job root: a process can be looked for on its own alone."""
 
 from __future__ import annotations
 
@@ -31,11 +27,7 @@ def here() -> Machine:
 
 
 def is_other(machine: Machine | None) -> bool:
-    """Return whether a record of a machine, as `here` returns it, means another machine than this.
-
-    One boot is one machine, whatever the containers on it call themselves. Older records name no
-    machine.
-    """
+    """Return whether a record means another machine. One boot is one, whatever its containers call themselves."""
     if machine is None or machine.id == here().id:
         return False
     if machine.id.startswith(_GIVEN) or here().id.startswith(_GIVEN):

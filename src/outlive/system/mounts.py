@@ -21,8 +21,7 @@ class Mount(Declared):
 
 
 def mounts() -> Iterator[Mount]:
-    """Yield all mounts that this process sees, of two at one place the upper one last; none where
-    /proc does not say."""
+    """Yield all mounts, of two at one place the upper one last; none where /proc does not say."""
     for line in content(_MOUNTS).decode("utf-8", "surrogateescape").split("\n"):
         left, _, right = line.partition(" - ")
         before, after = left.split(" "), right.split(" ")

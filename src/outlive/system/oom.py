@@ -1,6 +1,4 @@
-"""Which process the kernel ends when memory runs out (proc_pid_oom_score_adj(5): from -1000, never,
-to 1000), and which it has ended.
-"""
+"""Which process the kernel ends when memory runs out, by its score (-1000, never, to 1000), and which it has ended."""
 
 from __future__ import annotations
 
@@ -25,11 +23,11 @@ def score(pid: int | str = "self") -> int | None:
     return int(text) if text else None
 
 
-def set_score(wanted: int, pid: int | str = "self") -> bool:
-    """Set the score; return False where it is not permitted. Lowering it below a value that was set
+def set_score(wanted: int) -> bool:
+    """Set the score of this process; return False where it is not permitted. Lowering it below a value that was set
     needs CAP_SYS_RESOURCE."""
     try:
-        with fds.Closing(os.open(f"/proc/{pid}/{_FILE}", os.O_WRONLY | os.O_CLOEXEC)) as fd:
+        with fds.Closing(os.open(f"/proc/self/{_FILE}", os.O_WRONLY | os.O_CLOEXEC)) as fd:
             os.write(fd, b"%d" % wanted)
     except OSError:
         return False
@@ -65,8 +63,6 @@ class AsCaller:
     process that was permitted to lower its score may raise it and lower it again (__set_oom_adj()
     in fs/proc/base.c)."""
 
-    __slots__ = ("_spared",)
-
     def __enter__(self) -> None:
         self._spared = None if _callers is None else score()
         if _callers is not None:
@@ -78,9 +74,8 @@ class AsCaller:
 
 
 def named_since(start_us: int) -> set[int]:
-    """Return the pids, in the first namespace, of processes that the kernel's log says were ended
-    for lack of memory since `start_us` (microseconds of CLOCK_MONOTONIC); none where the log may
-    not be read."""
+    """Return the pids, in the first namespace, that the kernel's log says were ended for lack of memory since
+    `start_us` (CLOCK_MONOTONIC); none where the log may not be read."""
     try:
         fd = os.open(_LOG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -96,8 +91,7 @@ def named_since(start_us: int) -> set[int]:
 
 
 def _records(fd: int) -> Iterator[bytes]:
-    """Yield the records of the log, oldest first: one for each read
-    (Documentation/ABI/testing/dev-kmsg)."""
+    """Yield the records of the log, oldest first (Documentation/ABI/testing/dev-kmsg)."""
     while True:
         try:
             record = os.read(fd, _RECORD_BYTES)

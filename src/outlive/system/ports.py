@@ -21,8 +21,7 @@ _MAPPED = "::ffff:"  # an IPv4 address written as an IPv6 one (ipv6(7))
 
 
 class Listener(Declared):
-    """A listening socket. `address` is numeric, IPv4 in dots also where an IPv6 socket serves it.
-    `user` made it."""
+    """A listening socket. `address` is in its one form (see `_plain`). `user` made it."""
 
     address: str
     inode: int
@@ -91,8 +90,7 @@ def _place(field: bytes) -> tuple[str, int]:
 
 
 def numeric(digits: bytes) -> str:
-    """Return a numeric address. The kernel prints words of 32 bits, each in the byte order of the
-    machine."""
+    """Return a numeric address. The kernel prints words of 32 bits in the machine's byte order."""
     raw = bytes.fromhex(digits.decode("ascii"))
     words = struct.unpack(f">{len(raw) // 4}I", raw)
     packed = struct.pack(f"={len(words)}I", *words)
@@ -100,8 +98,7 @@ def numeric(digits: bytes) -> str:
 
 
 def owner(inode: int, pids: Iterable[int]) -> int | None:
-    """Return the first of these processes that holds the socket; None if none does, or their files
-    may not be read."""
+    """Return the first of these processes that holds the socket; None if none is seen to."""
     link = f"socket:[{inode}]"
     return next((pid for pid in pids if link in process.open_links(pid)), None)
 
@@ -125,8 +122,7 @@ def is_shared(address: str, port: int) -> bool:
 
 
 def _meant(host: str) -> tuple[str, ...]:
-    """Return the numeric addresses that a host stands for; none for a name that would have to be
-    looked up."""
+    """Return the numeric addresses of a host; none for a name that would have to be looked up."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):  # RFC 6761
         return _LOOPBACK
@@ -137,14 +133,12 @@ def _meant(host: str) -> tuple[str, ...]:
 
 
 def is_local(host: str | None) -> bool:
-    """Return whether a host is this machine, so that `listeners` knows its ports. Names other than
-    localhost count as elsewhere."""
+    """Return whether `listeners` knows the ports of a host. Names other than localhost count as elsewhere."""
     return host is None or any(one in _LOOPBACK or _is_ours(one) for one in _meant(host))
 
 
 def _is_ours(address: str) -> bool:
-    """Return whether this machine has the address: no other one can be bound to (bind(2),
-    EADDRNOTAVAIL)."""
+    """Return whether this machine has the address: no other one can be bound to (bind(2))."""
     try:
         with socket.socket(_family(address) or socket.AF_INET, socket.SOCK_DGRAM) as sock:
             sock.bind((address, 0))
@@ -154,8 +148,7 @@ def _is_ours(address: str) -> bool:
 
 
 def _plain(address: str) -> str:
-    """Return an address in its one form: no brackets, zeroes left out, IPv4 in dots. A name stays
-    as it is."""
+    """Return an address in its one form: no brackets, no zeroes, IPv4 in dots. A name stays as it is."""
     address = address.removeprefix("[").removesuffix("]")
     family = _family(address)
     if not family:
@@ -176,8 +169,7 @@ def _family(address: str) -> int:
 
 
 class Reached(Declared):
-    """Whether a connection could be made: `refusal` says why not. `address` is the address that
-    answered."""
+    """Whether a connection could be made: the `address` that answered, or the `refusal`."""
 
     address: str | None = None
     refusal: str | None = None

@@ -70,8 +70,7 @@ _libc = _by_address() if _has_calls else _by_ctypes()
 
 
 def become_subreaper() -> bool:
-    """Make orphans below this process its children instead of PID 1's (prctl(2)); return False
-    where that is not possible."""
+    """Make orphans below this process its children (prctl(2)); return False where that is not possible."""
     try:
         return _libc("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     except OSError:

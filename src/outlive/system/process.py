@@ -1,6 +1,4 @@
-"""The identity of a process. A pid alone does not identify one, because the kernel uses it again:
-identity is boot id, pid namespace, pid and start time.
-"""
+"""The identity of a process: boot id, pid namespace, pid and start time. The kernel uses a pid again."""
 
 from __future__ import annotations
 
@@ -24,8 +22,7 @@ _boot_id: str | None = None
 
 
 def boot_id() -> str:
-    """Return the kernel's id of this boot, "" where there is none. After a reboot no old pid means
-    anything."""
+    """Return the id of this boot, "" where there is none. After a reboot no old pid means anything."""
     global _boot_id
     if _boot_id is None:
         _boot_id = fds.content("/proc/sys/kernel/random/boot_id").strip().decode()
@@ -48,35 +45,28 @@ def umask() -> int:
     return old
 
 
-def pid_namespace() -> str:
+def namespace(kind: str) -> str:
+    """Return the namespace of this process (namespaces(7)), `pid` that in which pids mean something; "" where the link
+    cannot be read."""
     try:
-        return os.readlink("/proc/self/ns/pid")
+        return os.readlink(f"/proc/self/ns/{kind}")
     except OSError:
         return ""
 
 
 def is_first_namespace() -> bool:
-    """Return whether our pids are those that the kernel itself uses (PROC_PID_INIT_INO,
-    linux/proc_ns.h)."""
-    return pid_namespace() == "pid:[4026531836]"
+    """Return whether our pids are those of the kernel itself (PROC_PID_INIT_INO, linux/proc_ns.h)."""
+    return namespace("pid") == "pid:[4026531836]"
 
 
 def pids() -> list[int]:
     """Return all processes that this one sees."""
-    try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return []
+    return [int(name) for name in fds.listed("/proc") if name.isdigit()]
 
 
 def open_links(pid: int) -> Iterator[str]:
-    """Yield what the open files of a process are (proc_pid_fd(5)); nothing if it is gone or another
-    user's."""
-    try:
-        names = os.listdir(f"/proc/{pid}/fd")
-    except OSError:
-        return
-    for name in names:
+    """Yield what the open files of a process are (proc_pid_fd(5)); nothing if it is gone or not ours."""
+    for name in fds.listed(f"/proc/{pid}/fd"):
         try:
             yield os.readlink(f"/proc/{pid}/fd/{name}")
         except OSError:  # closed meanwhile
@@ -84,8 +74,7 @@ def open_links(pid: int) -> Iterator[str]:
 
 
 def stat_fields(pid: int) -> list[bytes] | None:
-    """Return the fields of /proc/PID/stat from field 3 (state) on; None if the process is gone
-    (proc_pid_stat(5))."""
+    """Return the fields of /proc/PID/stat (proc_pid_stat(5)) from field 3, state, on; None if it is gone."""
     data = fds.content(f"/proc/{pid}/stat")
     return data[data.rindex(b")") + 2 :].split() if data else None  # the name may hold spaces and parentheses
 
@@ -103,12 +92,12 @@ def parent(pid: int) -> int | None:
 
 
 def identity(pid: int) -> Identity:
-    return Identity(boot_id=boot_id(), pid_ns=pid_namespace(), pid=pid, start_time=start_time(pid))
+    return Identity(boot_id=boot_id(), pid_ns=namespace("pid"), pid=pid, start_time=start_time(pid))
 
 
 def is_same(identity: Identity | None) -> bool:
     """Return whether the process with this identity still exists, a zombie included."""
-    if identity is None or identity.boot_id != boot_id() or identity.pid_ns != pid_namespace():
+    if identity is None or identity.boot_id != boot_id() or identity.pid_ns != namespace("pid"):
         return False
     return identity.start_time is not None and start_time(identity.pid) == identity.start_time
 
@@ -120,8 +109,7 @@ def is_alive(pid: int) -> bool:
 
 
 def open_pidfd(pid: int) -> int | None:
-    """Return a handle on the process (pidfd_open(2)); None where the system has none or the process
-    is gone."""
+    """Return a handle on the process; None where pidfd_open(2) is missing or the process is gone."""
     if not hasattr(os, "pidfd_open"):
         return None
     try:
@@ -133,12 +121,8 @@ def open_pidfd(pid: int) -> int | None:
 
 
 def send_signal(pid: int, start: int | None, number: int) -> bool:
-    """Signal exactly this process; return False if it is gone. The pidfd is opened before the
-    identity is checked.
-
-    Checking first and signalling the number afterwards would leave a gap in which the pid can be
-    used again.
-    """
+    """Signal exactly this process; return False if it is gone. The pidfd is opened before the identity is checked: else
+    the pid could be used again in between."""
     if pid <= 1:
         return False
     pidfd = open_pidfd(pid)
@@ -162,12 +146,8 @@ def send_signal(pid: int, start: int | None, number: int) -> bool:
 
 
 def exit_status(pidfd: int) -> int | None:
-    """Return the wait status of a process that is not our child and has been reaped; None if the
-    kernel does not say.
-
-    PIDFD_GET_INFO with PIDFD_INFO_EXIT (Linux 6.15) answers once its parent, usually PID 1, has
-    reaped it.
-    """
+    """Return the wait status of a process that another one has reaped; None if the kernel does not say, which does from
+    Linux 6.15 on (PIDFD_INFO_EXIT)."""
     request = bytearray(64)
     struct.pack_into("Q", request, 0, _PIDFD_INFO_EXIT)
     try:

@@ -15,10 +15,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Use(Declared):
-    """What a tree of processes uses: the sums, and of `peak_bytes` the largest of one process.
-
-    Processor times count the ended children that a process has waited for.
-    """
+    """The sums of a tree of processes, and their ended children; of `peak_bytes` the largest of one."""
 
     user_us: int = 0
     system_us: int = 0
@@ -30,15 +27,13 @@ class Use(Declared):
 
 
 def times_us(pid: int) -> tuple[int, int]:
-    """Return user and system time of a process and its ended children, in microseconds; a zombie
-    has them too. (0, 0) if it is gone."""
+    """Return user and system microseconds of a process, or zombie, and its ended children; zeros if it is gone."""
     use = of([pid], whole=False)
     return use.user_us, use.system_us
 
 
 def of(pids: Iterable[int], *, whole: bool = True) -> Use:
-    """Return what these processes use. Not `whole`: times and memory alone, which cost one file of
-    each."""
+    """Return what these processes use; not `whole`: times and memory, which cost one file of each."""
     use = Use()
     for pid in pids:
         fields = stat_fields(pid)

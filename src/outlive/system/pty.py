@@ -1,5 +1,4 @@
-"""Pseudo-terminals (pty(7)): the master stays with a supervisor, the command gets the slave as its
-terminal."""
+"""Pseudo-terminals (pty(7)): a supervisor keeps the master, the command has the slave."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ def open_pair(cols: int, rows: int) -> tuple[int, int]:
 
 
 def slave_of(master: int) -> int | None:
-    """Open the slave of a master again, not as our controlling terminal; return None where that is
-    not possible."""
+    """Open the slave of a master again, not as our controlling terminal; None where that is not possible."""
     try:
         return fcntl.ioctl(master, _TIOCGPTPEER, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -44,8 +42,7 @@ def slave_of(master: int) -> int | None:
 
 
 def set_size(fd: int, cols: int, rows: int) -> None:
-    """Set the size. If it differs, the kernel sends SIGWINCH to the foreground process group
-    (ioctl_tty(2))."""
+    """Set the size. If it differs, the kernel sends SIGWINCH to the foreground group (ioctl_tty(2))."""
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
 
 

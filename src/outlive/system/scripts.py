@@ -31,8 +31,7 @@ CHANGED = "its script is not the one that it was defined with"
 
 
 def can_read(wrapper: list[str]) -> bool:
-    """Return whether the words of `wrapper` are a shell that is known here and options, of which the
-    last has it run a string."""
+    """Return whether `wrapper` is a shell that is known here, with options of which the last has it run a string."""
     if os.path.basename(wrapper[0]) == "busybox" and len(wrapper) > 1:
         wrapper = wrapper[1:]
     options, last = wrapper[1:-1], wrapper[-1]

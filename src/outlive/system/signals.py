@@ -22,8 +22,7 @@ _resettable: list[int] = []
 
 
 def all_resettable() -> list[int]:
-    """Return every signal whose disposition may be set (signal(7)), without the two that glibc
-    keeps for itself."""
+    """Return every signal whose disposition may be set (signal(7)), without the two of glibc."""
     if not _resettable:
         _resettable.extend(sorted(map(int, set(signal.valid_signals()) - _UNCATCHABLE)))
     return _resettable
@@ -81,8 +80,7 @@ def is_valid(number: int) -> bool:
 
 
 def number_of(text: str) -> int | None:
-    """Return the number of the signal that TERM, SIGTERM, sigterm or 15 names; None if there is
-    none."""
+    """Return the signal that TERM, SIGTERM, sigterm or 15 names; None if there is none."""
     word = text.strip().upper()
     if word.isdigit():
         return int(word) if is_valid(int(word)) else None
@@ -112,8 +110,7 @@ def _numbers() -> dict[str, int]:
 
 
 def _names() -> dict[int, str]:
-    """Return one name for each number: of several the first by the alphabet (SIGABRT, not SIGIOT),
-    as signal.Signals has it."""
+    """Return one name for each number: of several the first by the alphabet, as signal.Signals has it."""
     by_number: dict[int, str] = {}
     for name, number in sorted(_numbers().items()):
         by_number.setdefault(number, name)

@@ -1,5 +1,4 @@
-"""Start a program by posix_spawn(3) from a single-threaded process: 0.6 ms instead of 2 for fork
-and exec."""
+"""Start a program by posix_spawn(3) from a process with one thread: 0.6 ms, by fork and exec 2."""
 
 from __future__ import annotations
 
@@ -70,8 +69,7 @@ def _opens(terminal: str | None, stdio: Mapping[int, int]) -> list[Action]:
 
 
 def _moves(stdio: Mapping[int, int]) -> list[Action]:
-    """Return a dup2 for each. Errors: ValueError if a source would be overwritten before it is
-    used."""
+    """Return a dup2 for each. Errors: ValueError if a source would be overwritten before its use."""
     clash = [source for source in stdio.values() if source in stdio and stdio[source] != source]
     if clash:
         raise ValueError(f"fds {clash} are both source and target")
@@ -81,8 +79,7 @@ def _moves(stdio: Mapping[int, int]) -> list[Action]:
 def _spawn_found(
     argv: Sequence[str], env: Mapping[str, str], moves: list[Action], prepare: Callable[[], None] | None
 ) -> int:
-    """Start a program that is found by the rules of execvpe(3): a path as it is, a name along the
-    PATH of the *job*."""
+    """Start what execvpe(3) would find: a path as it is, a name along the PATH of the *job*."""
 
     def start(program: str, words: list[str]) -> int:
         defaults = signals.all_resettable()
@@ -106,12 +103,8 @@ def _spawn_found(
 
 
 def find(program: str, env: Mapping[str, str]) -> str:
-    """Return the first candidate that may be run: a check costs microseconds, a spawn that fails
-    half a millisecond.
-
-    If none may be run, return the first that exists: its error says more than "not found"
-    (execvp(3)).
-    """
+    """Return the first candidate that may be run, as a spawn that fails costs half a millisecond; if none may, the
+    first that exists: its error says more than "not found" (execvp(3))."""
     there = None
     for path in _candidates(program, env):
         if os.path.isfile(path):
@@ -129,8 +122,7 @@ def _candidates(program: str, env: Mapping[str, str]) -> list[str]:
 
 
 def why_not(program: str, env: Mapping[str, str], cwd: str, error: OSError) -> str:
-    """Return one sentence about a failed exec; ENOENT may also mean that the interpreter of a
-    script is missing."""
+    """Return a sentence about a failed exec; ENOENT may mean that the interpreter of a script is missing."""
     reason = os.strerror(error.errno or 0)
     for candidate in _candidates(program, env):
         path = os.path.join(cwd, candidate)

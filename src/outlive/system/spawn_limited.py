@@ -24,9 +24,7 @@ def start(
     defaults: Iterable[int],
     prepare: Callable[[], None],
 ) -> int:
-    """Do as posix_spawn(3) with these arguments, and call `prepare` in the new process, in its
-    session. Errors: OSError of fork(2) and execve(2).
-    """
+    """Do as posix_spawn(3), and call `prepare` in the new process. Errors: OSError of fork(2) and execve(2)."""
     reader, writer = os.pipe2(os.O_CLOEXEC)
     writer = _out_of_the_way(writer, {int(action[2 if action[0] == os.POSIX_SPAWN_DUP2 else 1]) for action in actions})
     try:

@@ -15,12 +15,8 @@ from outlive.system import fault_points
 
 
 def move(source: int, target: int, offset: int, count: int) -> int:
-    """Move up to `count` bytes from pipe `source` to file `target` at `offset`; return how many, 0
-    at end of file.
-
-    Errors: BlockingIOError when the pipe is empty; OSError of the file (ENOSPC, EDQUOT, EIO,
-    EFBIG).
-    """
+    """Move up to `count` bytes from a pipe to a file at `offset`; return how many, 0 at end of file. Errors:
+    BlockingIOError when the pipe is empty; OSError of the file (ENOSPC, EDQUOT, EIO, EFBIG)."""
     fault_points.at("output_ordered")
     moved = os.splice(source, target, count, offset_dst=offset, flags=os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK)
     if moved:
@@ -35,11 +31,8 @@ def append(source: int, target: int, offset: int, count: int) -> int:
 
 
 def relay(source: int, target: int, count: int) -> int:
-    """Move up to `count` bytes from a terminal's master into the pipe `target`; return how many.
-
-    Errors: BlockingIOError when there are none or the pipe is full, OSError EIO when no process has
-    the slave open.
-    """
+    """Move up to `count` bytes from a terminal's master into a pipe; return how many. Errors: BlockingIOError when
+    there are none or the pipe is full, OSError EIO when no process has the slave open."""
     moved = os.splice(source, target, count, flags=os.SPLICE_F_NONBLOCK)
     fault_points.at("output_relayed")
     return moved

@@ -8,7 +8,7 @@ import os
 
 from outlive.annotations import Iterator
 from outlive.core.record import Declared
-from outlive.system.fds import content
+from outlive.system.fds import content, listed
 
 # What kind of unit a process is in
 SESSION, USER_UNIT, SERVICE, CONTAINER, SCOPE, NONE = "session", "user unit", "service", "container", "scope", "none"
@@ -46,14 +46,12 @@ class Unit(Declared):
     path: str
 
     def is_of_one_job(self) -> bool:
-        """Return whether it is the scope of a single job, which ends when the job's last process
-        does."""
+        """Return whether it is the scope of one job, which ends with the job's last process."""
         return self.name.startswith(_OWN_SCOPE)
 
 
 def unit_of(path: str, *, contained: bool = False) -> Unit:
-    """Return the unit whose control group is at `path`. `contained`: it is known that this is a
-    container."""
+    """Return the unit whose control group is at `path`. `contained`: this is known to be a container."""
     units = [part for part in path.split("/") if part.endswith((".service", ".scope"))]
     name = units[-1] if units else ""
     if name.startswith(_OWN_SCOPE) and name.endswith(".scope"):
@@ -88,19 +86,11 @@ def logind_settings(places: tuple[str, ...] = _PLACES) -> dict[str, str]:
 
 
 def _logind_files(places: tuple[str, ...]) -> Iterator[str]:
-    for place in places:
-        main = os.path.join(place, "logind.conf")
-        if os.path.exists(main):
-            yield main
-            break
+    yield from list(filter(os.path.exists, (os.path.join(place, "logind.conf") for place in places)))[:1]
     names: dict[str, str] = {}
     for place in places:
         folder = os.path.join(place, "logind.conf.d")
-        try:
-            listed = os.listdir(folder)
-        except OSError:
-            continue
-        for name in listed:
+        for name in listed(folder):
             if name.endswith(".conf"):
                 names.setdefault(name, os.path.join(folder, name))
     yield from (names[name] for name in sorted(names))
@@ -118,8 +108,7 @@ def _read_login_section(path: str) -> dict[str, str]:
 
 
 def kills_processes_of(user: str, settings: dict[str, str]) -> bool:
-    """Return whether the end of a login session of `user` ends all of its processes, under these
-    settings."""
+    """Return whether the end of a login session of `user` ends all of its processes."""
     if settings.get("KillUserProcesses", "no").lower() not in _YES:
         return False
     spared = settings.get("KillExcludeUsers", "root").split()
@@ -128,6 +117,5 @@ def kills_processes_of(user: str, settings: dict[str, str]) -> bool:
 
 
 def lingers(user: str) -> bool:
-    """Return whether the user's own manager stays after the user's last logout (loginctl
-    enable-linger)."""
+    """Return whether the user's manager stays after the last logout (loginctl enable-linger)."""
     return os.path.exists(os.path.join(_LINGER, user))

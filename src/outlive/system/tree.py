@@ -13,7 +13,7 @@ from outlive.annotations import Iterable
 from outlive.core.record import Declared
 from outlive.core.records import Identity
 from outlive.system import process
-from outlive.system.fds import content
+from outlive.system.fds import content, listed
 
 COOKIE = "OUTLIVE_JOB_ID"
 SINK_MARK = "OUTLIVE_EVENT_TYPE"  # in the environment of a notification command, not of a job
@@ -43,14 +43,8 @@ def _living(pid: int) -> list[Member]:
 
 def children(pid: int) -> list[int]:
     """Return the children of every thread of `pid`, zombies included (proc_tid_children(5))."""
-    pids: list[int] = []
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return pids
-    for thread in threads:
-        pids += map(int, content(f"/proc/{pid}/task/{thread}/children").split())
-    return pids
+    tasks = f"/proc/{pid}/task"
+    return [int(word) for thread in listed(tasks) for word in content(f"{tasks}/{thread}/children").split()]
 
 
 def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
@@ -75,9 +69,8 @@ def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
 
 
 def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
-    """Return the living processes whose environment carries the cookie of this job: without its
-    notification commands, or with `sinks` only those.
-    """
+    """Return the living processes with the cookie of this job, without its notification commands; `sinks`: only
+    those."""
     wanted = f"{COOKIE}={job_id}".encode()
     members: list[Member] = []
     for pid in process.pids():
@@ -98,11 +91,7 @@ def supervisors_of(job_id: str, lock: tuple[int, int] | None) -> list[Member]:
 
 
 def _has_open(pid: int, wanted: tuple[int, int] | None) -> bool:
-    try:
-        numbers = os.listdir(f"/proc/{pid}/fd") if wanted else []
-    except OSError:
-        return False
-    for number in numbers:
+    for number in listed(f"/proc/{pid}/fd") if wanted else ():
         try:
             status = os.stat(f"/proc/{pid}/fd/{number}")
         except OSError:
@@ -113,16 +102,13 @@ def _has_open(pid: int, wanted: tuple[int, int] | None) -> bool:
 
 
 def is_ours(pid: int) -> bool:
-    """Return whether it is a guardian, a supervisor or a fork server: by its name, and by its empty
-    environment."""
+    """Return whether it is a guardian, supervisor or fork server: by name and empty environment."""
     return comm(pid) in _OURS and not any(environment(pid))
 
 
 def oldest_with_cookie(job_id: str) -> Identity | None:
-    """Return the identity of a command of which no record was written. It is the oldest process
-    with the cookie, since everything that it has started is younger. Process 1 of a sandbox is not
-    a command.
-    """
+    """Return the identity of a command without a record: the oldest process with the cookie has started all others.
+    Process 1 of a sandbox is not a command."""
     candidates = [(member.start, member.pid) for member in with_cookie(job_id) if number_inside(member.pid) != 1]
     identity = process.identity(min(candidates)[1]) if candidates else None
     return identity if process.is_same(identity) else None  # it may have ended meanwhile
@@ -157,8 +143,7 @@ def environment(pid: int) -> list[bytes]:
 
 
 def command_line(pid: int) -> str:
-    """Return argv joined by spaces, or the name in brackets as ps shows it; "" if the process is
-    gone."""
+    """Return argv joined by spaces, or the name in brackets as ps has it; "" if it is gone."""
     words = content(f"/proc/{pid}/cmdline").rstrip(b"\0").replace(b"\0", b" ")
     if not words and (name := comm(pid)):
         words = b"[%b]" % name

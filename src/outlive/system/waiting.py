@@ -89,8 +89,7 @@ class Call:
 
 
 def pause(fds: tuple[int, ...] = (), deadline: float | None = None) -> None:
-    """Wait until one of `fds` is readable or `deadline` has passed (time.monotonic seconds; None:
-    no limit). Errors: Cancelled."""
+    """Wait until one of `fds` is readable or `deadline` (time.monotonic(); None: no limit) has passed. Errors: Cancelled."""
     call = _call.get()
     if call is not None:
         call.rest()
@@ -112,8 +111,6 @@ def pause(fds: tuple[int, ...] = (), deadline: float | None = None) -> None:
 class Looks:
     """When to look again at a file that another process may write: 20 times a second for the first ten
     seconds, then four times."""
-
-    __slots__ = ("_later_at",)
 
     def __init__(self) -> None:
         self._later_at = time.monotonic() + _AT_FIRST_S

@@ -80,7 +80,7 @@ def _is_in_group_of_a_job() -> bool:
 
 def namespaces() -> Namespaces:
     """Return the namespaces of this process that can hide to which job it belongs."""
-    return Namespaces(boot=process.boot_id(), pid=process.pid_namespace(), cgroup=cgroup.namespace())
+    return Namespaces(boot=process.boot_id(), pid=process.namespace("pid"), cgroup=process.namespace("cgroup"))
 
 
 def _hidden_in(store: Store, definition: Definition | None) -> str | None:
