@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
-from outlive.client_config import registry, trial
+from outlive.client_config import registry
 from outlive.client_config.registry import CLIENTS, PROJECT, USER, Client, Machine
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "clients"
@@ -194,7 +194,7 @@ def _files(client: Client) -> str:
 def _environment(client: Client) -> str:
     if client.desktop:
         text = f"{client.title} may be started from a desktop, where `PATH` is short and the variables of your shell are missing."
-        given = trial.start_of(client, (), {}, {})
+        given = registry.start_of(client, (), {}, {})
         text += f" `outlive doctor` tries the entry with `PATH={dict(given.env)['PATH']}`."
     elif client.passes is None:
         return f"The server gets the environment of {client.title}."

@@ -12,10 +12,9 @@ import pytest
 
 from clients.row import measured, ran_with_clients
 from clients.script import SCRIPTS
-from outlive import config, verbs
+from outlive import config
 from outlive.client_config.registry import CLIENTS
 from outlive.mcp.tools import listing
-from outlive.mcp.tools.offer import process_verbs
 from support.codex_schema import normalised
 
 pytestmark = pytest.mark.slow
@@ -72,7 +71,7 @@ def check_what_is_shown(shown: dict[str, Any], quick: int) -> None:
 
 @pytest.mark.parametrize("shown", ["codex"], indirect=True)
 def test_codex_shows_its_model_every_description_and_short_answers(shown: dict[str, Any]) -> None:
-    tools = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+    tools = listing.tools(("exec", "process"), config.load({}))
     assert shown["schemas"] == {tool["name"]: normalised(tool["inputSchema"]) for tool in tools}
     check_what_is_shown(shown, quick=150)
 

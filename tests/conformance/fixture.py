@@ -27,7 +27,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from conformance import asking, content, job_tools
 from conformance.content import Request
-from outlive import verbs
 from outlive.config import Config
 from outlive.launch import fork_server_client
 from outlive.mcp import server as outlive_server
@@ -38,7 +37,7 @@ from outlive.mcp.http.connections import Connection
 from outlive.mcp.http.serving import by_token
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.call import Calls, Tools
-from outlive.mcp.tools.offer import EXEC, PROCESS, process_verbs
+from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.store.root import Store
 from outlive.store.tokens import EVERYTHING, Tokens
 
@@ -70,7 +69,7 @@ class Fixture:
         # Scenarios compare the whole text of an answer: it has no word on how an earlier scenario's job ended
         found = Config({("exec", "notify_on_exit"): False}, None)
         self.environment = JobEnvironment({"PATH": "/usr/local/bin:/usr/bin:/bin"})
-        offered = Tools(verbs.load("run"), process_verbs(), (EXEC, PROCESS), found)
+        offered = Tools((EXEC, PROCESS), found)
         self.calls = Calls(offered, found, self.environment, root=root, launcher=launcher)
         self.root = Path(root)
         self.server = outlive_server.build(self.calls, found, by_token)

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from outlive import config, limits, verbs
+from outlive import config, limits
 from outlive.mcp.tools.call import Tools
-from outlive.mcp.tools.offer import process_verbs
 from support import pair
 from support.cli import Cli
 from support.commands import GATE
@@ -29,7 +28,7 @@ def test_the_budget_holds_by_default_and_is_configured(action: str) -> None:
     given = {"action": action, **({} if action == "list" else {"job_id": "x"})}
     for found, expected in ((config.Config({}, None), limits.MCP_SHOWN_BYTES),
                             (config.Config({("exec", "max_output_bytes"): 5_000}, None), 5_000)):  # fmt: skip
-        tools = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), found)
+        tools = Tools(("exec", "process"), found)
         assert tools.read("process", given)[1]["max_bytes"] == expected
 
 

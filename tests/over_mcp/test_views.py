@@ -12,7 +12,7 @@ import pytest
 from mcp import MCPError
 from mcp.client.extension import advertise
 
-from outlive import config, limits, verbs
+from outlive import config, limits
 from outlive.core.records import CONTROL, READ
 from outlive.mcp.apps import declaration
 from outlive.mcp.shown import ANSWER
@@ -187,14 +187,12 @@ def test_a_view_finds_its_job_where_the_model_gets_text_alone(mcp_connect: Calla
 
 
 def test_a_server_without_the_tool_process_has_no_view() -> None:
-    (tool,) = listing.tools(verbs.load("run"), {}, ("exec",), config.load({}), listing.Audience(view=True))
-    assert tool == listing.tools(verbs.load("run"), {}, ("exec",), config.load({}))[0]
+    (tool,) = listing.tools(("exec",), config.load({}), listing.Audience(view=True))
+    assert tool == listing.tools(("exec",), config.load({}))[0]
 
 
 def test_the_tools_of_the_view_are_few_bytes() -> None:
-    found = listing.tools(
-        verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}), listing.Audience(view=True)
-    )
-    assert dumped(found) == listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+    found = listing.tools(("exec", "process"), config.load({}), listing.Audience(view=True))
+    assert dumped(found) == listing.tools(("exec", "process"), config.load({}))
     assert len(json.dumps([tool for tool in found if tool["name"] in declaration.TOOLS])) < 1_000
     assert limits.MCP_CALL_MS >= 25_000, "a long poll of the view is answered in time"

@@ -36,8 +36,7 @@ def calls_of(root: Path, *offers: str, **actions: Callable[..., object]) -> Call
     every = {RUN: verbs.load(RUN), **process_verbs()}
     for name, does in actions.items():
         every[name] = Verb(name, "A made-up verb.", does, args=every[name].args, right=every[name].right)
-    run = every.pop(RUN)
-    tools = Tools(run, every, offers or (EXEC, PROCESS), CONFIG)
+    tools = Tools(offers or (EXEC, PROCESS), CONFIG, every)
     return Calls(tools, CONFIG, Known({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())
 
 

@@ -22,7 +22,7 @@ import sys
 from outlive import config, verbs
 from outlive.mcp import instructions
 from outlive.mcp.tools import listing, offer
-tools = listing.tools(verbs.load("run"), offer.process_verbs(), ("exec", "process"), config.load({}))
+tools = listing.tools(("exec", "process"), config.load({}))
 assert [tool["name"] for tool in tools] == ["exec", "process"]
 print(sorted({name.partition(".")[0] for name in sys.modules} & {"mcp", "mcp_types", "pydantic", "anyio", "asyncio"}))
 """
@@ -31,15 +31,13 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & {"mcp", "mcp_typ
 @pytest.fixture
 def tools() -> dict[str, dict[str, Any]]:
     """The list of tools in the default configuration, by name."""
-    listed: list[dict[str, Any]] = listing.tools(
-        verbs.load("run"), process_verbs(), ("exec", "process"), config.load({})
-    )
+    listed: list[dict[str, Any]] = listing.tools(("exec", "process"), config.load({}))
     return {tool["name"]: tool for tool in listed}
 
 
 @pytest.fixture
 def reader() -> Tools:
-    return Tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+    return Tools(("exec", "process"), config.load({}))
 
 
 def _properties(schema: dict[str, Any]) -> dict[str, Any]:
@@ -57,9 +55,7 @@ def test_codex_keeps_the_descriptions_of_both_tools(tools: dict[str, dict[str, A
 
 def test_a_server_without_a_directory_requires_one() -> None:
     audience = listing.Audience(workdir_required=True)
-    listed: list[dict[str, Any]] = listing.tools(
-        verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}), audience
-    )
+    listed: list[dict[str, Any]] = listing.tools(("exec", "process"), config.load({}), audience)
     exec_tool, process_tool = listed
     assert exec_tool["inputSchema"]["required"] == ["command", "workdir"]
     assert exec_tool["inputSchema"]["properties"]["workdir"]["description"].startswith("Absolute path")
@@ -73,7 +69,7 @@ def test_both_tools_together_are_short(tools: dict[str, dict[str, Any]]) -> None
 def test_they_are_short_with_what_a_configuration_adds() -> None:
     set_ = {("sandbox", "mode"): "workspace-write", ("hosts", "box"): {"kind": "ssh", "target": "box"}}
     found = config.Config(set_, None)
-    listed: list[dict[str, Any]] = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), found)
+    listed: list[dict[str, Any]] = listing.tools(("exec", "process"), found)
     assert {"sandbox", "network", "elevated", "host"} <= listed[0]["inputSchema"]["properties"].keys()
     assert sum(map(size, listed)) <= 7_700
 

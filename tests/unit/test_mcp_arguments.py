@@ -6,16 +6,15 @@ from typing import Any
 
 import pytest
 
-from outlive import config, limits, verbs
+from outlive import config, limits
 from outlive.errors import OutliveError
 from outlive.mcp.tools.bounds import clamp
 from outlive.mcp.tools.call import Tools
-from outlive.mcp.tools.offer import process_verbs
 
 
 def tools(*offers: str, **env: str) -> Tools:
     found = config.load({"XDG_CONFIG_HOME": "/nonexistent", **env})
-    return Tools(verbs.load("run"), process_verbs(), offers or ("exec", "process"), found)
+    return Tools(offers or ("exec", "process"), found)
 
 
 TOOLS = tools()

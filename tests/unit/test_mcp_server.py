@@ -14,12 +14,10 @@ import jsonschema
 import pytest
 from mcp import Client, types
 
-from outlive import verbs
 from outlive.jobs.conditions import parse
 from outlive.jobs.context import Context
 from outlive.mcp import instructions, private_parts, server
 from outlive.mcp.tools.call import Calls, Tools
-from outlive.mcp.tools.offer import process_verbs
 from outlive.system import shells
 from outlive.verbs.spec import INT
 from support.calls import BOUND_S, CONFIG, calls_of, server_of
@@ -138,12 +136,12 @@ def test_a_clamped_wait_says_so_and_is_told_to_call_again_unless_it_was_woken(
 # --- what is offered -----------------------------------------------------------------------------------------------
 
 
-REAL = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), CONFIG)
+REAL = Tools(("exec", "process"), CONFIG)
 
 
 def test_what_is_offered_is_small_and_portable() -> None:
     """Every conversation pays for this."""
-    listed = server.tool_list(REAL, CONFIG)
+    listed = server.tool_list(REAL.offers, CONFIG)
     wire = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed], separators=(",", ":"))
     assert [tool.name for tool in listed] == ["exec", "process"]
     assert "$ref" not in wire

@@ -10,7 +10,6 @@ import signal
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -20,7 +19,6 @@ from mcp.client.client import Client
 from mcp.server import sse
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -37,7 +35,7 @@ OURS = {"self", "cls"}
 
 def test_each_part_names_a_test_that_is_here() -> None:
     named = re.findall(r"Test:\s+(?:#\s+)?`(\w+)`", inspect.getsource(private_parts))
-    assert len(named) == len(set(named)) >= 8
+    assert len(named) == len(set(named)) >= 7
     assert not [name for name in named if not callable(globals().get(name))]
 
 
@@ -80,22 +78,6 @@ def test_the_sdk_ends_the_exit_stack_of_a_connection_with_it() -> None:
 def test_the_sdk_logs_what_a_client_sent_under_this_name() -> None:
     assert sse.logger.name == private_parts.QUOTING_LOGGER
     assert 'logger.exception("Failed to parse message")' in inspect.getsource(sse)
-
-
-def test_the_sdk_acknowledges_a_stream_through_the_session() -> None:
-    sent: list[Any] = []
-
-    async def send(notification: Any, related_request_id: Any = None) -> None:
-        sent.append((notification, related_request_id))
-        handler.close()
-
-    ctx: Any = SimpleNamespace(request_id=7, session=SimpleNamespace(send_notification=send))
-    handler = ListenHandler(InMemorySubscriptionBus())
-    params = types.SubscriptionsListenRequestParams(notifications=types.SubscriptionFilter())
-    anyio.run(handler, ctx, params)
-    ((notification, related),) = sent
-    assert isinstance(notification, types.SubscriptionsAcknowledgedNotification)
-    assert related == 7
 
 
 def test_starlette_keeps_the_send_of_a_request() -> None:

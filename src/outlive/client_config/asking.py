@@ -9,7 +9,7 @@ import anyio
 from mcp.client.client import Client as Session
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from outlive.client_config.trial import Start
+from outlive.client_config.registry import Start
 
 LIMIT_S = 30  # a busy machine needs 3
 _SHOWN = 300

@@ -37,16 +37,9 @@ def present(path: str) -> str:
 
 
 def survey(env: Mapping[str, str], cwd: str | None) -> list[dict[str, Any]]:
-    """Return one object for each client and each file that it may have.
-
-    client, title, scope (user or project), path
-    present: whether the file exists
-    configured: whether it has a server of outlive; name: that server's name
-    command: the words that start it; null for a server over HTTP
-    env: the variables that the entry sets
-    executable: whether the command can be run; null if there is none
-    problem: a sentence, or null; the content of a file never raises an error
-    """
+    """Return one object for each client and each file that it may have. `present`: the file exists; `configured`: it has
+    a server of outlive, which is called `name`; `command`: the words that start it, and `executable`: they can be run,
+    both null for a server over HTTP; `problem`: a sentence, or null. The content of a file never raises an error."""
     machine = this_machine(env, cwd)
     entries = []
     for client in registry.CLIENTS.values():

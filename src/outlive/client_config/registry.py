@@ -1,10 +1,7 @@
-"""The clients: where each keeps its configuration, and what a server looks like in it. Nothing here
-touches a file.
+"""The clients: where each keeps its configuration, and what a server looks like in it. Nothing here touches a file.
 
-outlive writes the files and does not call `claude mcp add`, `codex mcp add` and the like: a desktop
-client has no such command; the commands differ from version to version, refuse what is there
-already, may ask or log in, and cannot say what they would do. What a person would type instead is
-`own_command`.
+outlive writes the files and does not call `claude mcp add` and the like: a desktop client has no such command, and the
+others refuse what is there already, may ask or log in, and cannot say what they would do.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ import ntpath
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from outlive import limits
@@ -337,6 +334,30 @@ def besides(client: Client, entry: Entry) -> list[dict[str, object]]:
     return [
         {"member": member, "value": value, "why": why} for member, value, why in known if entry.get(member) == value
     ]
+
+
+# --- how it would be started ----------------------------------------------------------------------
+
+_OF_A_DESKTOP = {"PATH": "/usr/local/bin:/usr/bin:/bin"}  # where no shell has read its start files
+_KEPT_BY_A_DESKTOP = ("HOME", "LANG", "LOGNAME", "SHELL", "TMPDIR", "USER", "XDG_RUNTIME_DIR")
+
+
+class Start(NamedTuple):
+    """What a client starts: the words, and the whole environment of the server."""
+
+    words: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+
+
+def start_of(client: Client, words: Sequence[str], own: Mapping[str, str], env: Mapping[str, str]) -> Start:
+    """Return how this client starts a server. `own`: the variables that the entry sets; `env`: those of this shell,
+    from which a client in a terminal would be started."""
+    given = {name: env[name] for name in _KEPT_BY_A_DESKTOP if name in env} if client.desktop else dict(env)
+    if client.desktop:
+        given |= _OF_A_DESKTOP
+    if client.passes is not None:
+        given = {name: value for name, value in given.items() if name in client.passes}
+    return Start(tuple(words), tuple(sorted({**given, **own}.items())))
 
 
 # --- to do it by hand -----------------------------------------------------------------------------

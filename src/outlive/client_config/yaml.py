@@ -23,7 +23,7 @@ class Document(Entries):
     mapping = "mapping"
 
     def parsed(self, text: str) -> dict[str, object]:
-        content: dict[str, object] = _plain(_parsed(text))
+        content: dict[str, object] = _parsed(text, YAML(typ="safe", pure=True))  # of Python's own types
         return content
 
     def with_entry(self, path: Path, value: object) -> str:
@@ -66,17 +66,18 @@ class Document(Entries):
         return _written(document)
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str, yaml: YAML | None = None) -> Any:
     """Errors: Unreadable, Misfit."""
+    yaml = yaml or YAML()
     try:
-        document = YAML().load(text.replace("\r\n", "\n"))
+        document = yaml.load(text.replace("\r\n", "\n"))
     except MarkedYAMLError as error:
         at = error.problem_mark.index if error.problem_mark else 0
         raise Unreadable(text, min(at, len(text)), str(error.problem)) from None
     except YAMLError as error:
         raise Unreadable(text, 0, str(error).splitlines()[0]) from None
     if document is None:
-        return YAML().map()
+        return yaml.map()
     if not isinstance(document, dict):
         raise Misfit("it holds no mapping")
     return document
@@ -89,12 +90,3 @@ def _written(value: object) -> str:
     out = StringIO()
     yaml.dump(value, out)
     return out.getvalue()
-
-
-def _plain(value: object) -> Any:
-    """Return the value as Python's own types."""
-    if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return value

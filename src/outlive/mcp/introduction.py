@@ -23,13 +23,10 @@ DAY_MS = 86_400_000
 TOOLS_CACHE: tuple[int, Literal["private"]] = (DAY_MS, "private")
 
 
-def current_directory() -> str | None:
+def current_directory() -> str:
     """Return the path of the current directory, also if that was deleted: another one may be made there, as when a
-    branch is switched. None without /proc."""
-    try:
-        return os.readlink("/proc/self/cwd").removesuffix(" (deleted)")
-    except OSError:
-        return None
+    branch is switched."""
+    return os.readlink("/proc/self/cwd").removesuffix(" (deleted)")
 
 
 def in_plugin(env: Mapping[str, str]) -> bool:
@@ -37,8 +34,6 @@ def in_plugin(env: Mapping[str, str]) -> bool:
     then has to say where it runs. Codex names the directory in PLUGIN_ROOT; OpenClaw, which takes ours for a plugin of
     Codex, does not."""
     here = current_directory()
-    if here is None:
-        return False
     root = env.get("PLUGIN_ROOT")
     if root and (here + "/").startswith(root.rstrip("/") + "/"):
         return True

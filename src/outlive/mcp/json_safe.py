@@ -8,14 +8,15 @@ check of the arguments gets the half back (`restored`) and refuses it by name.
 
 from __future__ import annotations
 
-import json
+import os
 import re
-import secrets
 from collections.abc import Callable, Mapping
+
+from outlive import fastjson
 
 _HALF_ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")
 _HALF = re.compile("[\ud800-\udfff]")
-_MARK = f"<half {secrets.token_hex(16)} "
+_MARK = f"<half {os.urandom(16).hex()} "
 _MARKED = re.compile(f"{_MARK}([0-9a-f]{{4}})>")
 _met: list[bool] = []  # not empty once any half was marked
 
@@ -25,7 +26,7 @@ def decodable(message: bytes) -> bytes:
     if not _HALF_ESCAPED.search(message):
         return message
     try:
-        content = json.loads(message)
+        content = fastjson.loads(message)
         params = content["params"]
         whole = _members_mapped({**params, "arguments": None}, lambda text: _HALF.sub("\ufffd", text))
         if "arguments" in params:
@@ -34,7 +35,7 @@ def decodable(message: bytes) -> bytes:
             del whole["arguments"]
     except (ValueError, TypeError, KeyError, RecursionError):  # no JSON, or no request with parameters
         return message
-    return message if whole == params else json.dumps({**content, "params": whole}).encode()
+    return message if whole == params else fastjson.dumps({**content, "params": whole}).encode()
 
 
 def _mark(half: re.Match[str]) -> str:

@@ -1,8 +1,6 @@
-"""A server goes on with the code that it was started with, whatever happens to the files of that
-code.
+"""A server goes on with the code that it was started with while `pip` replaces or deletes the files of that code.
 
-`pip install -U` and `pipx uninstall` replace and delete files of a running server. Our own modules
-are held in memory from the start (launch/fork_server_client.py). Here the server holds the other
+Our own modules are held in memory from the start (launch/fork_server_client.py). Here the server holds the other
 packages that it imports late, and tells its log once that another version of outlive is installed.
 """
 
@@ -38,7 +36,6 @@ class OwnCode:
         self._log = log
         self._holding = False
         self._look_at = 0.0  # on the monotonic clock
-        self._seen: tuple[int, ...] = ()  # inode, size and time of __init__.py when its version was read
 
     async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
         try:
@@ -53,13 +50,8 @@ class OwnCode:
 
     def _look(self) -> None:
         with suppress(OSError, ValueError):  # it was removed, or is being replaced just now
-            status = os.stat(outlive.__file__)
-            state = (status.st_ino, status.st_size, status.st_mtime_ns)
-            if state == self._seen:
-                return
             with open(outlive.__file__, encoding="utf-8") as file:
                 version = _VERSION.search(file.read())
-            self._seen = state
             if version is not None and version[1] != outlive.__version__:
                 self._look_at = float("inf")
                 self._log(

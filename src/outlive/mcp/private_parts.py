@@ -6,9 +6,6 @@ test in tests/unit/test_private_parts.py fails when an update breaks it. Nothing
 src/outlive/mcp touches a name of another package that begins with an underscore; that is tested too.
 Used elsewhere:
 
-* mcp, `ListenHandler` sends its acknowledgement through `ctx.session.send_notification`: the Tasks
-  extension adds the ids of tasks there (push/tasks.py). Test:
-  `test_the_sdk_acknowledges_a_stream_through_the_session`.
 * uvicorn, `H11Protocol`: the base of http/connections.py, for its hooks `connection_made`,
   `on_response_complete` and `connection_lost`, and its attributes `app_state`, `transport` and
   `loop`. uvicorn documents `http=` as taking a class, but not what the class needs. Test:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 import anyio
@@ -42,7 +42,6 @@ from outlive.mcp.push.tasks import Tasks
 from outlive.mcp.push.waits import OF_JOB, OF_WAIT, Wait
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.call import SPAWNING, Around, Calls
-from outlive.mcp.tools.call import Tools as OfferedTools
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.mcp.tools.text import answers as text
 from outlive.mcp.tools.text import sentences
@@ -75,7 +74,6 @@ class Handlers:
         self._channel = channel
         self._tasks = tasks
         self._config = config
-        self._tools: dict[listing.Audience, list[types.Tool]] = {}
         self.view = ViewRequests(calls)
 
     async def list_tools(self, ctx: Request, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -87,9 +85,7 @@ class Handlers:
             view=shows_views(ctx),
             workdir_required=self._workdir_required,
         )
-        if audience not in self._tools:
-            self._tools[audience] = tool_list(self._calls.tools, self._config, audience)
-        return types.ListToolsResult(tools=self._tools[audience])
+        return types.ListToolsResult(tools=tool_list(self._calls.tools.offers, self._config, audience))
 
     async def call_tool(self, ctx: Request, params: types.CallToolRequestParams) -> HandlerResult:
         if params.name in apps.TOOLS and PROCESS in self._calls.tools.offers:
@@ -100,7 +96,7 @@ class Handlers:
         caller = self._caller_of(ctx)
         answer = await self._answer_or_wait(ctx, params, caller)
         if isinstance(answer, Wait):
-            return self._tasks.of_wait_begun(ctx, answer)
+            return {"resultType": "task", **self._tasks.of_wait(ctx, answer)}
         if params.name == EXEC and task_requests.is_task(
             ctx, params.arguments or {}, answer, exec_alone=self._calls.tools.exec_alone
         ):
@@ -247,9 +243,10 @@ class Handlers:
         return private_parts.is_cancelled(ctx)
 
 
-def tool_list(tools: OfferedTools, config: Config, audience: listing.Audience | None = None) -> list[types.Tool]:
-    answer = listing.tools(tools.run, tools.process, tools.offers, config, audience)
-    return [types.Tool.model_validate(tool) for tool in answer]
+def tool_list(
+    offers: Collection[str], config: Config, audience: listing.Audience = listing.Audience()
+) -> list[types.Tool]:
+    return [types.Tool.model_validate(tool) for tool in listing.tools(offers, config, audience)]
 
 
 class OutliveServer(Server[TaskGroup]):
@@ -334,7 +331,7 @@ def build(
     sent as (shown.py); None leaves it to the name of the client."""
     told, results = Channel(calls) if channel else None, Results(calls, answers)
     subscriptions = subscriptions_module.Subscriptions(calls, caller_of)
-    tasks = Tasks(calls, results.of, caller_of, subscriptions.listen)
+    tasks = Tasks(calls, results.of, caller_of, subscriptions)
     handlers = Handlers(calls, config, caller_of, told, tasks, results, workdir_required=workdir_required)
     resources = Resources(calls, caller_of, lambda: handlers.view.document() if calls.tools.process else None)
     about = Introduction(calls.tools.offers, channel=channel, workdir_required=workdir_required)

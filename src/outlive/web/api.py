@@ -29,7 +29,7 @@ from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
 from outlive.web import terminal
 from outlive.web.keyboards import Keyboards
-from outlive.web.views import cleaning, facts, failures, groups, questions, rows, runs, samples
+from outlive.web.views import beside_output, cleaning, groups, questions, rows, samples
 from outlive.web.views.job_list import JobList
 
 _T = TypeVar("_T")
@@ -56,9 +56,9 @@ class Api:
             "process": self._process,
             "jobs": self._jobs,
             "rows": self._rows,
-            "failures": self._reads(failures.failures),
+            "failures": self._reads(beside_output.failures),
             "groups": self._reads(groups.groups),
-            "runs": self._reads(runs.runs),
+            "runs": self._reads(beside_output.runs),
             "answer": self._answer,
             "samples": self._samples,
             "usage": self._reads(samples.kept),
@@ -101,7 +101,7 @@ class Api:
             answer = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller._replace(person=True))
         answer = envelope.sized(answer, "full")
         if verb.name == "status":
-            answer["facts"] = facts.facts(answer)
+            answer["facts"] = beside_output.facts(answer)
         said = other_run.previous(answer, duration)
         return {**answer, "previous": {**object_of(answer, "previous"), "said": f"{said}."}} if said else answer
 

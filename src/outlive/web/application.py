@@ -9,6 +9,7 @@ import hashlib
 import html
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import cache
 from importlib import resources
@@ -86,7 +87,7 @@ class Page:
         self._login = login
         self._is_own = is_own
         self._tickets: dict[str, _Ticket] = {}
-        self._open: dict[str, int] = {}
+        self._open: Counter[str] = Counter()  # calls of a session
         inside = Starlette(
             routes=[
                 Route("/api/enter", self._enter, methods=["POST"])
@@ -98,6 +99,7 @@ class Page:
                 Route("/download/{ticket}", self._download, methods=["GET"]),
                 *(Route(path, self._page, methods=["GET"]) for path in ("/", "/job/{job}", "/timeline")),
             ],
+            exception_handlers={_Refused: _refused},
         )
         inside.router.redirect_slashes = False
         self.app = Gate(inside, hosts)
@@ -117,11 +119,9 @@ class Page:
 
     async def _enter(self, request: Request) -> Response:
         """Take a one-time link, of which the page sends the name alone."""
+        given = await _object(request, {"link": str, "nonce": str}, "link", "nonce")
         try:
-            given = await _object(request, {"link": str, "nonce": str}, "link", "nonce")
             answer = self._sessions.use_link(given["link"], _nonce(given), lambda: self._is_own(request))
-        except _Refused as refused:
-            return refused.answer
         except Foreign:
             return unknown(
                 "this link went to a browser of the user, and a process of another user has tried it",
@@ -132,22 +132,17 @@ class Page:
     async def _take_token(self, request: Request) -> Response:
         assert self._login is not None
         kinds: dict[str, type] = {"token": str, "nonce": str, "sealed": str}
+        given = await _object(request, kinds, *kinds)
         try:
-            given = await _object(request, kinds, *kinds)
             sealed = base64.b64decode(given["sealed"].encode(), validate=True)
-            answer = self._login(request, given["token"], _nonce(given), sealed)
-        except _Refused as refused:
-            return refused.answer
         except (binascii.Error, UnicodeError):
             return PlainTextResponse("sealed is base64.", 400)
+        answer = self._login(request, given["token"], _nonce(given), sealed)
         return answer if isinstance(answer, Response) else _bytes(answer)
 
     async def _new_tab(self, request: Request) -> Response:
-        try:
-            given = await _object(request, {"session": str, "nonce": str}, "session", "nonce")
-            answer = self._sessions.open_tab(given["session"], _nonce(given), self._is_valid)
-        except _Refused as refused:
-            return refused.answer
+        given = await _object(request, {"session": str, "nonce": str}, "session", "nonce")
+        answer = self._sessions.open_tab(given["session"], _nonce(given), self._is_valid)
         return unknown() if answer is None else _bytes(answer)
 
     # --- calls ---
@@ -158,17 +153,14 @@ class Page:
         if tab is None or not self._is_valid(tab.session):
             return unknown()
         name = tab.session.id
-        if self._open.get(name, 0) >= _CALLS:
+        self._open = +self._open  # without those that have none
+        if self._open[name] >= _CALLS:
             return PlainTextResponse("Too many calls at a time.", 429, {"retry-after": "1"})
-        self._open[name] = self._open.get(name, 0) + 1
+        self._open[name] += 1
         try:
             return await self._opened(request, tab)
-        except _Refused as refused:
-            return refused.answer
         finally:
             self._open[name] -= 1
-            if not self._open[name]:
-                del self._open[name]
 
     async def _opened(self, request: Request, tab: Tab) -> Response:
         digits = request.headers.get("x-outlive-number", "")
@@ -324,6 +316,11 @@ class _Refused(Exception):
     def __init__(self, answer: Response) -> None:
         super().__init__()
         self.answer = answer
+
+
+async def _refused(_request: Request, refused: Exception) -> Response:
+    assert isinstance(refused, _Refused)
+    return refused.answer
 
 
 def _bytes(said: bytes, status: int = 200) -> Response:

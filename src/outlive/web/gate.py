@@ -44,12 +44,6 @@ class Gate:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
-        if scope["type"] != "http":
-            return  # WebSockets are not served
-
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 given = [(name, value) for name, value in message.get("headers", ()) if name != b"server"]

@@ -14,7 +14,6 @@ from contextlib import closing, suppress
 import anyio
 from starlette.requests import Request
 
-from outlive import verbs
 from outlive.cli import stdio
 from outlive.config import Config
 from outlive.launch.fork_server_client import Launcher
@@ -24,7 +23,7 @@ from outlive.mcp.http.allowed_hosts import AllowedHosts
 from outlive.mcp.http.connections import Server
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.call import Calls, Tools
-from outlive.mcp.tools.offer import PROCESS, RUN, process_verbs
+from outlive.mcp.tools.offer import TOOLS
 from outlive.system import ports
 from outlive.web.api import Api
 from outlive.web.application import Page
@@ -43,7 +42,7 @@ def serve(
     """Serve until a signal comes, and return its number. `door` is the socket that gives links; `tell` is
     called with the first one, of this `kind`."""
     environment = JobEnvironment(os.environ)  # the person's own: no login shell is asked
-    tools = Tools(verbs.load(RUN), process_verbs(), frozenset({PROCESS, "exec"}), configuration)
+    tools = Tools(TOOLS, configuration)
     calls = Calls(tools, configuration, environment, root=root, launcher=launcher)
     me = Caller(os.environ.get("OUTLIVE_OWNER") or "cli", "ui", "ui", program="ui")  # with all rights, as at a terminal
     job = me._replace(client="ui-job", program="ui-job")  # a link that a job made for itself

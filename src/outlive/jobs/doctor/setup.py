@@ -10,9 +10,8 @@ import sys
 from typing import Any
 
 from outlive import __version__
-from outlive.client_config import trial
 from outlive.client_config.discover import survey
-from outlive.client_config.registry import CLIENTS
+from outlive.client_config.registry import CLIENTS, start_of
 from outlive.config import KEYS
 from outlive.errors import OutliveError
 from outlive.jobs.doctor.finding import Finding, Place, fail, ok, warn
@@ -117,7 +116,7 @@ def _try(place: Place, entries: list[dict[str, Any]]) -> None:
     """Start each server, and put its tools or what went wrong into its entry."""
     if not entries:
         return
-    starts = [trial.start_of(CLIENTS[one["client"]], one["command"], one["env"], place.env) for one in entries]
+    starts = [start_of(CLIENTS[one["client"]], one["command"], one["env"], place.env) for one in entries]
     from outlive.client_config import asking  # late: a second, the SDK's
 
     answers = asking.tools(starts, place.cwd)

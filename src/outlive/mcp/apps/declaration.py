@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from outlive.core.members import object_of
+from outlive.mcp.tools.offer import tool_annotations
 
 EXTENSION = "io.modelcontextprotocol/ui"
 MIME_TYPE = "text/html;profile=mcp-app"
@@ -45,12 +46,7 @@ def _of_the_view(name: str, title: str, about: str, *, reads: bool) -> dict[str,
             "properties": {"method": {"type": "string"}, "given": {"type": "object"}},
             "required": ["method"],
         },
-        "annotations": {
-            "readOnlyHint": reads,
-            "destructiveHint": not reads,
-            "idempotentHint": False,
-            "openWorldHint": False,
-        },
+        "annotations": tool_annotations(open_world=False, reads=reads),
         # Hosts hide it from their models, and let the view alone call it
         "_meta": {"ui": {"visibility": ["app"]}},
     }

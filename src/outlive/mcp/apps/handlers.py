@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import base64
 import importlib
-from collections.abc import Mapping
 from functools import cached_property
 from types import ModuleType
-from typing import Protocol
+from typing import Any
 
 from mcp import types
 
@@ -25,10 +24,6 @@ from outlive.mcp.tools.call import Calls
 _PAGE = "outlive.web.in_chat"
 
 
-class _Questions(Protocol):
-    async def answer(self, given: Mapping[str, object], caller: Caller, *, reads: bool) -> Mapping[str, object]: ...
-
-
 class ViewRequests:
     """The requests of one server's views."""
 
@@ -40,13 +35,12 @@ class ViewRequests:
         return importlib.import_module(_PAGE)
 
     @cached_property
-    def _asked(self) -> _Questions:
-        questions: _Questions = self._page.Questions(self._calls)
-        return questions
+    def _questions(self) -> Any:
+        return self._page.Questions(self._calls)
 
     async def call(self, params: types.CallToolRequestParams, caller: Caller) -> types.CallToolResult:
         reads = params.name == VIEW
-        answer = encodable_members(await self._asked.answer(restored(params.arguments or {}), caller, reads=reads))
+        answer = encodable_members(await self._questions.answer(restored(params.arguments or {}), caller, reads=reads))
         masker = self._calls.secrets.masker(answer)
         if masker is not None:
             printed = answer.get("data")  # by a terminal

@@ -67,8 +67,6 @@ class RequestChecks:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if scope["type"] != "http":
-            return  # WebSockets are not served
         began, status = time.monotonic(), 0
 
         async def noted(message: Message) -> None:

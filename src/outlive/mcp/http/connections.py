@@ -1,14 +1,8 @@
-"""Close connections that bring no admitted request in time, so that a thousand of them cannot shut
-out all clients.
+"""Close connections that bring no admitted request in time, so that a thousand of them cannot shut out all clients.
 
-uvicorn 0.54 has no limit that does this, as its source shows:
-
-* It waits for ever for the rest of a header, for the rest of a body that was refused already, and
-  for a client to take its answer. It waits a minute for a TLS handshake.
-* `timeout_keep_alive` ends an idle connection after an answer. Any byte stops that timer for good.
-* `limit_concurrency` answers each further request with 503, from any client: strangers would
-  shut out the clients that have a token.
-* `h11_max_incomplete_event_size` bounds the bytes of a header, not its time. serve.py sets it.
+uvicorn 0.54 has no limit that does this. It waits for ever for the rest of a header, for the rest of a body that was
+refused already, and for a client to take its answer; any byte stops its `timeout_keep_alive` for good; and
+`limit_concurrency` refuses everyone, so that strangers would shut out the clients that have a token.
 """
 
 from __future__ import annotations
@@ -18,7 +12,7 @@ import signal
 import ssl
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 import uvicorn
 from starlette.types import Scope
@@ -33,24 +27,15 @@ UNSENT = "unsent"  # returns how many bytes the kernel has not taken yet
 ADMITTED = "admitted"  # the request has a valid token: from here on quotas.py bounds its time
 
 
-class _Waiting(Protocol):
-    """A connection without an admitted request."""
-
-    known: bool  # it has brought an admitted request before
-
-    def end(self) -> None: ...
-
-
 def call(scope: Scope, what: str) -> Any:
-    """Call one of these of a request's connection. Connections of other ASGI servers have none."""
-    function = scope.get("state", {}).get(what)
-    return None if function is None else function()
+    """Call one of these of a request's connection."""
+    return scope["state"][what]()
 
 
-_waiting: dict[_Waiting, asyncio.TimerHandle] = {}  # oldest first
+_waiting: dict[Connection | SecureConnection, asyncio.TimerHandle] = {}  # without an admitted request; oldest first
 
 
-def _wait(one: _Waiting, late: Callable[[], None]) -> None:
+def _wait(one: Connection | SecureConnection, late: Callable[[], None]) -> None:
     """Call `late` if the connection brings no admitted request in time. Beyond a number of such connections the oldest
     is closed: of the strangers or of those that are kept for a next request, whichever are more."""
     _arrived(one)
@@ -60,7 +45,7 @@ def _wait(one: _Waiting, late: Callable[[], None]) -> None:
     _waiting[one] = asyncio.get_running_loop().call_later(limits.HTTP_IDLE_S, late)
 
 
-def _arrived(one: _Waiting) -> None:
+def _arrived(one: Connection | SecureConnection) -> None:
     timer = _waiting.pop(one, None)
     if timer is not None:
         timer.cancel()
@@ -69,7 +54,7 @@ def _arrived(one: _Waiting) -> None:
 class Connection(H11Protocol):
     """A connection that has to bring an admitted request in time."""
 
-    known = False
+    known = False  # it has brought one before
     _is_lost = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

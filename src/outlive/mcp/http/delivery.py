@@ -23,11 +23,7 @@ _LOOK_S = 0.05
 
 def when_over(scope: Scope, request_id: object, then: Then) -> None:
     """Call `then` once the answer to this request has been written, or never will be."""
-    delivery = scope.get("state", {}).get(_DELIVERY)
-    if delivery is None:  # another ASGI server than ours
-        then(True)
-    else:
-        delivery.when_over(request_id, then)
+    scope["state"][_DELIVERY].when_over(request_id, then)
 
 
 class Posts:
@@ -83,7 +79,7 @@ async def _body(receive: Receive) -> list[Message]:
 
 
 def with_delivery(scope: Scope, delivery: object) -> Scope:
-    return {**scope, "state": {**scope.get("state", {}), _DELIVERY: delivery}}
+    return {**scope, "state": {**scope["state"], _DELIVERY: delivery}}
 
 
 async def _is_drained(scope: Scope) -> bool:

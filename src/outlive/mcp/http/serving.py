@@ -9,7 +9,6 @@ import anyio
 import uvicorn
 from starlette.types import ASGIApp
 
-from outlive import verbs
 from outlive.config import Config
 from outlive.errors import invalid
 from outlive.launch.fork_server_client import Launcher
@@ -20,7 +19,6 @@ from outlive.mcp.http.allowed_hosts import LOCAL, AllowedHosts
 from outlive.mcp.http.listener import Settings
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.call import Calls, Tools
-from outlive.mcp.tools.offer import process_verbs
 from outlive.store.root import Store
 from outlive.store.tokens import EVERYTHING, Tokens
 
@@ -36,7 +34,7 @@ def run(
 ) -> int | None:
     """Serve until a signal comes, and return its number."""
     logging.keep_mistakes(greeting.log)
-    tools = Tools(verbs.load("run"), process_verbs(), settings.tools, configuration)
+    tools = Tools(settings.tools, configuration)
     workdir = settings.workdir or configuration.get("serve", "workdir")
     calls = Calls(
         tools, configuration, environment, root=settings.options.root, launcher=launcher, directory=lambda env: workdir

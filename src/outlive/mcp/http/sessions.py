@@ -35,11 +35,8 @@ class _Session:
 
 
 class Sessions:
-    """ASGI application right around the one of the SDK that keeps the sessions.
-
-    The SDK counts its sessions and does not say which there are. So each session is noted here from
-    the answer that opens it until an answer of the SDK says that it is over, and no request may
-    name two.
+    """ASGI application right around the one of the SDK that keeps the sessions. The SDK does not say which there are, so
+    each is noted here from the answer that opens it until an answer says that it is over, and no request may name two.
 
     A new session is never refused because all are taken. Instead the token that has most sessions
     loses the one that it has not used for longest; its client opens a new one when it comes back.
@@ -59,7 +56,7 @@ class Sessions:
             await refused(400, f"The header {twice.decode()} stands there twice.")(scope, receive, send)
         elif _SESSION in headers:
             await self._used(headers[_SESSION].decode("latin-1"), scope, receive, send)
-        elif _may_open(scope, headers):
+        elif scope["method"] == "POST" and headers.get(_VERSION) in {None, *_OLDER}:  # it may open one
             await self._opened(scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -151,8 +148,3 @@ class Sessions:
         headers = [(b"host", b"localhost"), (_SESSION, session_id.encode("latin-1"))]
         with anyio.CancelScope(shield=True):  # else it would be open and not noted
             await self._app({**session.opened_by, "method": "DELETE", "headers": headers}, nothing, ignored)
-
-
-def _may_open(scope: Scope, headers: dict[bytes, bytes]) -> bool:
-    older = headers.get(_VERSION) in {None, *_OLDER}
-    return bool(older and scope["method"] == "POST")

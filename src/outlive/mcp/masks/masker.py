@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from outlive.mcp.masks import shapes
 from outlive.mcp.masks.values import LEAST_CHARS, Value
@@ -20,14 +20,6 @@ class Masker:
         self._shapes = shapes
         self.met: set[str] = set()
 
-    def finds_any(self, value: object) -> bool:
-        """Return whether any text in a value holds a secret. Most answers hold none, and to look at all of their short
-        texts at once takes a third of the time."""
-        text = "\n".join(_texts(value))
-        is_masked = self.text(text) != text
-        self.met.clear()
-        return is_masked
-
     def value(self, value: object) -> object:
         """Return a member of an answer with every text in it masked."""
         if isinstance(value, str):
@@ -37,20 +29,14 @@ class Masker:
         if not isinstance(value, list):
             return value
         if len(value) > 1 and all(isinstance(one, str) and "\n" not in one for one in value):
-            return self._lines("\n".join(value)).split("\n")
+            return self.text("\n".join(value), keep_lines=True).split("\n")
         return [self.value(one) for one in value]
 
     def members(self, members: Mapping[str, object]) -> dict[str, object]:
         return {name: self.value(one) for name, one in members.items()}
 
-    def text(self, text: str) -> str:
-        return self._masked(text, keep_lines=False)
-
-    def _lines(self, text: str) -> str:
-        """Return the text with as many lines as before: rows of a screen have numbers."""
-        return self._masked(text, keep_lines=True)
-
-    def _masked(self, text: str, *, keep_lines: bool) -> str:
+    def text(self, text: str, *, keep_lines: bool = False) -> str:
+        """Return the text masked; `keep_lines`: with as many lines as before, since rows of a screen have numbers."""
         if len(text) < LEAST_CHARS:
             return text
         for value in self._values:
@@ -80,14 +66,6 @@ class Masker:
             parts += [data[at:start], _label(label).encode(), b"\n" * secret.count(b"\n") if keep_lines else b""]
             at = end
         return b"".join([*parts, data[at:]]).decode("utf-8", "surrogatepass") if parts else text
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _texts(one)
 
 
 def _label(what: str) -> str:

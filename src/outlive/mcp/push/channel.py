@@ -1,8 +1,5 @@
-"""`--channel`: wake a client with `notifications/claude/channel` when one of its jobs ends or hits
-a watch.
-
-This is best effort: nothing is stored, and a client that does not listen loses nothing, since its
-next call tells the same.
+"""`--channel`: wake a client with `notifications/claude/channel` when one of its jobs ends or hits a watch. Nothing is
+stored: a client that does not listen loses nothing, since its next call tells the same.
 """
 
 from __future__ import annotations

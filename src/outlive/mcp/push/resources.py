@@ -110,23 +110,15 @@ class Resources:
         if view is not None:
             return view
         place = place_of(params.uri)
-        given: dict[str, object] = {
-            "job_id": place.job,
-            **({"since_seq": 0} if place.part == OUTPUT else {}),
-            **place.since,
-        }
+        given = {**({"since_seq": 0} if place.part == OUTPUT else {}), **place.since}
         with refusing(params.uri):
             verb = "poll" if place.part == OUTPUT else place.part
-            answer = self._masked(await self._calls.show(verb, self._caller_of(ctx), **given))
+            answer = self._masked(await self._calls.show(verb, self._caller_of(ctx), job_id=place.job, **given))
+        kind, text, meta = JSON, json.dumps(answer, ensure_ascii=False), None
         if place.part == OUTPUT:
-            content = _contents(
-                params.uri,
-                PLAIN,
-                text_of(answer, "output"),
-                {name: answer[name] for name in _BESIDES if name in answer},
-            )
-        else:
-            content = _contents(params.uri, JSON, json.dumps(answer, ensure_ascii=False), None)
+            kind, text = PLAIN, text_of(answer, "output")
+            meta = {name: answer[name] for name in _BESIDES if name in answer}
+        content = types.TextResourceContents(uri=params.uri, mime_type=kind, text=text, _meta=meta)
         return types.ReadResourceResult(contents=[content])
 
     def _masked(self, answer: dict[str, object]) -> dict[str, object]:
@@ -141,7 +133,3 @@ def _resource(job: dict[str, object]) -> types.Resource:
         description=f"{sentences.command_line(job.get('command'))} ({sentences.short_state(job)})",
         mime_type=JSON,
     )
-
-
-def _contents(uri: str, mime_type: str, words: str, meta: dict[str, object] | None) -> types.TextResourceContents:
-    return types.TextResourceContents(uri=uri, mime_type=mime_type, text=words, _meta=meta)

@@ -7,16 +7,17 @@ An update says only that the resource should be read again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 from mcp import MCPError, types
 from mcp.server.connection import Connection
 from mcp.server.lowlevel import Server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
+from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from outlive import limits
 from outlive.errors import OutliveError
@@ -32,12 +33,9 @@ from outlive.store.job_dir import JobDir
 
 
 class BackgroundTasks:
-    """The lifespan of the SDK's server: the task group of what goes on between calls.
-
-    The SDK enters a lifespan once for the server, and once more for each SSE stream. All of them
-    share the group of the first, because what one client subscribed to may be followed for others
-    too. The group ends with the server.
-    """
+    """The lifespan of the SDK's server: the task group of what goes on between calls. The SDK enters a lifespan once for
+    the server, and once more for each SSE stream; all of them share the group of the first, which ends with the
+    server."""
 
     def __init__(self) -> None:
         self._group: TaskGroup | None = None
@@ -87,21 +85,38 @@ class Subscriptions:
             end()
 
     async def listen(
-        self, ctx: Request, params: types.SubscriptionsListenRequestParams
-    ) -> types.SubscriptionsListenResult:
-        """Follow what a stream asks for as long as it is open. The acknowledgement names only what will be told: no
-        lists, which we do not follow, and no job that does not exist."""
-        bus = InMemorySubscriptionBus()
+        self,
+        ctx: Request,
+        params: types.SubscriptionsListenRequestParams,
+        tasks: Mapping[str, Any] = {},
+        then: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Follow the resources that a stream asks for until it is closed. The acknowledgement, behind which `then` is
+        called, names only what will be told: no lists, which we do not follow, and no job that does not exist. `tasks`
+        is what it says besides."""
+        acknowledged = anyio.Event()
+        meta = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
         ends: dict[str, Callable[[], None]] = {}
+
+        async def tell(uri: str) -> None:
+            await acknowledged.wait()
+            about = types.ResourceUpdatedNotificationParams(uri=uri, _meta=meta)
+            await ctx.session.send_notification(types.ResourceUpdatedNotification(params=about), ctx.request_id)
+
         try:
             for uri in dict.fromkeys(params.notifications.resource_subscriptions or ()):
                 try:
-                    ends[uri] = self._begin(ctx, uri, partial(bus.publish, ResourceUpdated(uri)))
+                    ends[uri] = self._begin(ctx, uri, partial(tell, uri))
                 except MCPError as error:
                     if error.error.code != types.INVALID_PARAMS:
                         raise
-            honest = types.SubscriptionFilter(resource_subscriptions=list(ends))
-            return await ListenHandler(bus)(ctx, params.model_copy(update={"notifications": honest}))
+            honored = types.SubscriptionFilter(resource_subscriptions=list(ends) or None, **tasks)
+            about = types.SubscriptionsAcknowledgedNotificationParams(notifications=honored, _meta=meta)
+            acknowledgement = types.SubscriptionsAcknowledgedNotification(params=about)
+            await ctx.session.send_notification(acknowledgement, ctx.request_id)
+            acknowledged.set()
+            then()
+            await anyio.sleep_forever()
         finally:
             for end in ends.values():
                 end()

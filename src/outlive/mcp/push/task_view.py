@@ -126,12 +126,9 @@ def questions(ctx: Context, inspection: Inspection, job: JobDir, output: Output)
 
 
 def _of_prompt(inspection: Inspection, output: Output) -> dict[str, object]:
-    """Return the `inputRequests` of a job that waits at a prompt, empty if it does not.
-
-    Each prompt has a key of its own. The job must ask for a line that may be seen: a key press fits
-    no form, and the protocol forbids forms for passwords, which a person types with `outlive
-    attach`.
-    """
+    """Return the `inputRequests` of a job that waits at a prompt, empty if it does not. Each prompt has a key of its own.
+    The job must ask for a line that may be seen: a key press fits no form, and the protocol forbids forms for
+    passwords."""
     waits, record = job_answer.waiting(inspection, output), inspection.state.waiting
     if record is None or not waits.prompt or waits.echo is False or record.canonical is False:
         return {}

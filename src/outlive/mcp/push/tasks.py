@@ -22,9 +22,8 @@ an isolation wall is between the caller and the job. `task_view` says what a tas
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AsyncExitStack, aclosing, suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -34,7 +33,6 @@ from anyio.abc import TaskGroup
 from mcp import MCPError, types
 from mcp.server.context import HandlerResult
 from mcp.server.lowlevel import Server
-from mcp.server.session import ServerSession
 from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from outlive import limits
@@ -49,6 +47,7 @@ from outlive.jobs.interaction import stdin
 from outlive.mcp import threads
 from outlive.mcp.caller import CallerOf, Request, client_of
 from outlive.mcp.push import elicitation, follow
+from outlive.mcp.push.subscriptions import Subscriptions
 from outlive.mcp.push.task_requests import can_ask, check, require, wakes
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, is_unapproved, questions
 from outlive.mcp.push.waits import Wait, Waits, is_wait, job_of
@@ -56,8 +55,6 @@ from outlive.mcp.tools.call import Calls
 from outlive.store.inbox import FOLLOWED
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-
-Listen = Callable[[Request, types.SubscriptionsListenRequestParams], Awaitable[HandlerResult]]
 
 NOTIFICATION = "notifications/tasks"
 _FOLLOW_EVERY_S = 0.25
@@ -76,20 +73,20 @@ class UpdateParams(TaskParams):
 
 
 class Tasks:
-    """The handlers of the extension. `result` makes a tool's result of an envelope, for the client of this name; `others`
-    serves what a stream asks for besides tasks."""
+    """The handlers of the extension. `result` makes a tool's result of an envelope, for the client of this name; a stream
+    asks `subscriptions` for what is no task."""
 
     def __init__(
         self,
         calls: Calls,
         result: Callable[[dict[str, object], str | None], types.CallToolResult],
         caller_of: CallerOf,
-        others: Listen,
+        subscriptions: Subscriptions,
     ) -> None:
         self._calls = calls
         self._caller_of = caller_of
         self._result = result
-        self._others = others
+        self._subscriptions = subscriptions
         self.waits = Waits()
         self._answering: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()  # by task, while it is answered
 
@@ -104,9 +101,6 @@ class Tasks:
         return TaskView(self._result, self._calls.tools.shown_by_default(), self._calls.secrets)
 
     # --- a task instead of a result ---
-
-    def of_wait_begun(self, ctx: Request, wait: Wait) -> HandlerResult:
-        return {"resultType": "task", **self._of_wait(ctx, wait)}
 
     def of_answer(self, ctx: Request, answer: dict[str, object]) -> tuple[HandlerResult, Callable[[bool], None] | None]:
         """Return the task of the job that a call made (`is_task`), and what is to be called with whether it was sent. None
@@ -126,7 +120,7 @@ class Tasks:
     async def get(self, ctx: Request, params: TaskParams) -> HandlerResult:
         check(ctx, params.task_id)
         wait = self.waits.get(params.task_id, self._caller_of(ctx))
-        return self._of(self._context(ctx), params.task_id, ctx) if wait is None else self._of_wait(ctx, wait)
+        return self._of(self._context(ctx), params.task_id, ctx) if wait is None else self.of_wait(ctx, wait)
 
     async def cancel(self, ctx: Request, params: TaskParams) -> HandlerResult:
         """Kill the job in the caller's name, but for a call of `wait`, which is ended alone. The answer does not wait
@@ -176,10 +170,11 @@ class Tasks:
 
     # --- notifications ---
 
-    async def listen(self, ctx: Request, params: types.SubscriptionsListenRequestParams) -> HandlerResult:
+    async def listen(self, ctx: Request, params: types.SubscriptionsListenRequestParams) -> None:
         wanted = _task_ids(params)
         if not wanted:
-            return await self._others(ctx, params)
+            await self._subscriptions.listen(ctx, params)
+            return
         require(ctx)
         about = self._context(ctx)
         about.client = None  # being told of a result is not reading it: no read position moves
@@ -200,14 +195,11 @@ class Tasks:
                 for wait in waits.values():
                     group.start_soon(self._follow_wait, ctx, wait)
 
-            session: Any = _Acknowledging(ctx.session, [*jobs, *waits], acknowledged)
-            result = await self._others(replace(ctx, session=session), params)
-            group.cancel_scope.cancel()
-        return result
+            await self._subscriptions.listen(ctx, params, {"taskIds": [*jobs, *waits]}, acknowledged)
 
     async def _follow_wait(self, ctx: Request, wait: Wait) -> None:
         await wait.over.wait()
-        await _notify(ctx, self._of_wait(ctx, wait))
+        await _notify(ctx, self.of_wait(ctx, wait))
 
     async def _follow(self, ctx: Request, about: Context, job: JobDir) -> None:
         """Notify of one job until it is over, at most four times a second."""
@@ -229,7 +221,7 @@ class Tasks:
 
     # --- the call that waits, and the job ---
 
-    def _of_wait(self, ctx: Request, wait: Wait) -> dict[str, object]:
+    def of_wait(self, ctx: Request, wait: Wait) -> dict[str, object]:
         task = wait.shown()
         if wait.answer is None:
             self._left_to_task(self._context(ctx), job_of(wait.id), ctx)
@@ -277,30 +269,6 @@ async def _notify(ctx: Request, task: dict[str, object]) -> None:
 
 
 # --- small things ----------------------------------------------------------------------------------------------------
-
-
-class _Acknowledging:
-    """A session that adds the tasks to the acknowledgement, which `ListenHandler` sends first on a stream."""
-
-    def __init__(self, session: ServerSession, task_ids: list[str], then: Callable[[], None]) -> None:
-        self._session = session
-        self._task_ids = task_ids
-        self._then = then
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._session, name)
-
-    async def send_notification(
-        self, notification: types.ServerNotification, related_request_id: types.RequestId | None = None
-    ) -> None:
-        if not isinstance(notification, types.SubscriptionsAcknowledgedNotification):
-            await self._session.send_notification(notification, related_request_id=related_request_id)
-            return
-        honored = notification.params.notifications.model_copy(update={"taskIds": self._task_ids})
-        params = notification.params.model_copy(update={"notifications": honored})
-        changed = notification.model_copy(update={"params": params})
-        await self._session.send_notification(changed, related_request_id=related_request_id)
-        self._then()
 
 
 def _mark_told(about: Context, answered: dict[str, object]) -> None:

@@ -16,6 +16,7 @@ from outlive import fastjson, limits
 from outlive.core.members import object_of, text_of
 from outlive.mcp import introduction
 from outlive.mcp.apps import declaration
+from outlive.mcp.json_safe import decodable
 from outlive.mcp.stdio import malformed
 from outlive.mcp.stdio.wire import TooLong
 
@@ -238,8 +239,6 @@ def decoded(line: bytes) -> Any:
         try:
             return fastjson.loads(line)
         except ValueError:
-            from outlive.mcp.json_safe import decodable  # late: 1 MB of a server that waits, for odd lines alone
-
             return fastjson.loads(decodable(line).decode("utf-8", "replace"))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error

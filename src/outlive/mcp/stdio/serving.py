@@ -9,13 +9,11 @@ import anyio
 from anyio.abc import TaskGroup
 from mcp.server.lowlevel import Server
 
-from outlive import verbs
 from outlive.mcp import introduction, server, threads
 from outlive.mcp.own_code import OwnCode
 from outlive.mcp.stdio import transport
 from outlive.mcp.stdio.session import Session, log
 from outlive.mcp.tools.call import Calls, Tools
-from outlive.mcp.tools.offer import RUN, process_verbs
 from outlive.system import host_process
 
 
@@ -35,7 +33,7 @@ def build(session: Session) -> tuple[Calls, server.OutliveServer]:
     """Return the SDK's server, and what runs its calls, which is to be closed."""
     settings, configuration, environment = session.settings, session.config, session.environment
     assert environment is not None  # since `prepare`
-    tools = Tools(verbs.load(RUN), process_verbs(), settings.tools, configuration)
+    tools = Tools(settings.tools, configuration)
     host = host_process.own()
     calls = Calls(tools, configuration, environment, root=settings.root, launcher=session.launcher, host=host)
     return calls, server.build(

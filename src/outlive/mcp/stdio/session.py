@@ -26,8 +26,7 @@ from outlive.mcp.introduction import Introduction, in_plugin
 from outlive.mcp.job_environment import JobEnvironment, job_directory
 from outlive.mcp.stdio import first_answers
 from outlive.mcp.stdio.wire import Wire
-from outlive.mcp.tools import listing, offer
-from outlive.mcp.tools.offer import PROCESS
+from outlive.mcp.tools import listing
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
 from outlive.system.signals import signal
@@ -133,11 +132,9 @@ class Session:
             self.wire.read()
 
     def _tools(self, client: str | None, view: bool) -> list[dict[str, object]]:
-        offers = self.settings.tools
-        process = offer.process_verbs() if PROCESS in offers else {}
         schema = shown.has_output_schema(client, self.settings.answers)
         audience = listing.Audience(output_schema=schema, view=view, workdir_required=in_plugin(os.environ))
-        return listing.tools(verbs.load(offer.RUN), process, offers, self.config, audience)
+        return listing.tools(self.settings.tools, self.config, audience)
 
     def _has_jobs(self, client: str | None) -> bool:
         """Return whether this client may have a job to list. It has one if that is not quickly found out."""

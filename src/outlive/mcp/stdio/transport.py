@@ -265,9 +265,10 @@ async def _write(
 ) -> None:
     async with of:
         async for one in of:
-            if isinstance(one.message, (JSONRPCResponse, JSONRPCError)) and one.message.id in repeated:
-                repeated.remove(one.message.id)
-                requests.end(one.message.id)
+            number = one.message.id if isinstance(one.message, (JSONRPCResponse, JSONRPCError)) else None
+            if number in repeated:
+                repeated.remove(number)
+                requests.end(number)
                 continue
             rest = memoryview(line_of(one))
             while rest:
@@ -276,5 +277,5 @@ async def _write(
                     await anyio.wait_writable(wire.outgoing)
             if isinstance(one.message, JSONRPCResponse):
                 sent_answer(one.message.id)
-            if isinstance(one.message, (JSONRPCResponse, JSONRPCError)):
-                requests.end(one.message.id)
+            if number is not None:
+                requests.end(number)

@@ -5,24 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from outlive import limits
-from outlive.client_config import patience
 from outlive.core.members import number_of
 from outlive.mcp.tools.offer import WRITING
 from outlive.verbs.spec import Verb
-
-
-class LongestCalls:
-    """How long calls may last, by the name of their client."""
-
-    def __init__(self, env: Callable[[], dict[str, str]], directory: Callable[[Mapping[str, str]], str | None]) -> None:
-        self._env, self._directory = env, directory
-        self._known: dict[str, int] = {}
-
-    def of(self, client: str) -> int:
-        if client not in self._known:
-            env = self._env()
-            self._known[client] = patience.longest_call_ms(client, env, self._directory(env))
-        return self._known[client]
 
 
 def clamp(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import anyio
@@ -14,6 +14,7 @@ from outlive import limits
 from outlive import verbs as verbs_module
 from outlive.answers import Answer
 from outlive.answers.starting import Started
+from outlive.client_config import patience
 from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.records import CONTROL, READ, Definition
@@ -31,8 +32,8 @@ from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment, job_directory
 from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
-from outlive.mcp.tools.bounds import LongestCalls, clamp, without_limit
-from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, shell_of
+from outlive.mcp.tools.bounds import clamp, without_limit
+from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, process_verbs, shell_of
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
 from outlive.system.host_process import Host
@@ -58,12 +59,14 @@ class Around(NamedTuple):
 
 
 class Tools:
-    """The tools that this server offers, and the readers of their arguments."""
+    """The tools that this server offers, and the readers of their arguments. `verbs` stand in for those of the
+    tools, by action."""
 
-    def __init__(self, run: Verb, process: Mapping[str, Verb], offers: Iterable[str], config: Config) -> None:
+    def __init__(self, offers: Iterable[str], config: Config, verbs: Mapping[str, Verb] | None = None) -> None:
         self.offers = frozenset(offers)
-        self.run = run
-        self.process = dict(process) if PROCESS in self.offers else {}
+        known = {RUN: verbs_module.load(RUN), **process_verbs(), **(verbs or {})}
+        self.run = run = known.pop(RUN)
+        self.process = known if PROCESS in self.offers else {}
         self.exec_alone = PROCESS not in self.offers
         self.level = EXEC_RIGHT if EXEC in self.offers else CONTROL
         self._actions = {fold(name).replace(" ", ""): name for name in self.process}
@@ -197,7 +200,7 @@ class Calls:
         self._lost: dict[tuple[str | None, ...], set[str]] = {}
         self._unsent: dict[int | str, Callable[[bool], None]] = {}
         self._readers: dict[str, Reader] = {}
-        self._longest = LongestCalls(environment.current, directory)
+        self._longest_ms = cache(self._find_longest_ms)  # by client: its configuration may be large
         self.is_stopping: Callable[[], bool] = lambda: False  # whether this server is about to end
 
     async def run(
@@ -215,7 +218,7 @@ class Calls:
         if not around.is_awaited:
             args = without_limit(verb, args, self.tools.written(tool, given))
         elif tool != EXEC or not self.tools.exec_alone or handle:
-            args, report = clamp(verb, args, partial(self._longest.of, caller.program))
+            args, report = clamp(verb, args, partial(self._longest_ms, caller.program))
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
         ctx = self._context(caller, env, verb.right, shown_as(tool, verb))
         ctx.verb = verb.name
@@ -241,7 +244,7 @@ class Calls:
         """Return the full envelope of a call that made a job and asked the client's user about it. `said`: the user's
         answer. Errors: OutliveError."""
         verb, args = self.tools.read(tool, given)
-        args, report = clamp(verb, args, partial(self._longest.of, caller.program))
+        args, report = clamp(verb, args, partial(self._longest_ms, caller.program))
         ctx = self._context(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
         ctx.verb, ctx.detail = verb.name, self.tools.detail(given)
         call = StartCall.taken_from(args)
@@ -377,6 +380,11 @@ class Calls:
             launcher=self._launcher,
             shell_words=partial(shell_of, self._config, env),
         )
+
+    def _find_longest_ms(self, client: str) -> int:
+        """Return how long a call of the client of this name may last."""
+        env = self._environment.current()
+        return patience.longest_call_ms(client, env, self._directory(env))
 
     def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:
         key = (program := caller.program or caller.client, caller.session, caller.wall, directory)

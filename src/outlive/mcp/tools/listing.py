@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import NamedTuple
 
+from outlive import verbs
 from outlive.config import Config
 from outlive.core.records import CONTROL, READ
 from outlive.core.records import EXEC as EXEC_RIGHT
@@ -13,8 +14,7 @@ from outlive.limits import MAX_SHOWN_BYTES
 from outlive.mcp import instructions
 from outlive.mcp.apps import declaration
 from outlive.mcp.tools import schemas
-from outlive.mcp.tools.offer import EXEC, PROCESS, WAIT_ARGUMENTS
-from outlive.verbs.spec import Verb
+from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, process_verbs, tool_annotations
 
 # Claude Code puts a longer result into a file, and shows 2 kB of it
 _MOST_CHARS = MAX_SHOWN_BYTES + 20_000
@@ -32,12 +32,9 @@ class Audience(NamedTuple):
     workdir_required: bool = False
 
 
-def tools(
-    run: Verb, process: Mapping[str, Verb], offers: Collection[str], config: Config, audience: Audience | None = None
-) -> list[dict[str, object]]:
-    """Return the tools among `offers`: exec, which is the verb `run`, and process, the verbs `process` by their
-    actions."""
-    audience = audience or Audience()
+def tools(offers: Collection[str], config: Config, audience: Audience = Audience()) -> list[dict[str, object]]:
+    """Return the tools among `offers`: exec, which is the verb `run`, and process, the other verbs by their actions."""
+    run = verbs.load(RUN)
     offered: list[dict[str, object]] = []
     of_answers = {"outputSchema": schemas.of_answer()} if audience.output_schema else {}
     alone = PROCESS not in offers
@@ -57,13 +54,13 @@ def tools(
                     workdir_required=audience.workdir_required,
                 ),
                 **of_answers,
-                "annotations": _annotations(open_world=True),
+                "annotations": tool_annotations(open_world=True),
                 "_meta": _meta(instructions.EXEC_SEARCH),
             }
         )
     if PROCESS in offers:
         reads = rights.level == READ
-        allowed = {action: verb for action, verb in process.items() if rights.allows(verb.right)}
+        allowed = {action: verb for action, verb in process_verbs().items() if rights.allows(verb.right)}
         offered.append(
             {
                 "name": PROCESS,
@@ -71,17 +68,13 @@ def tools(
                 "description": instructions.process_description(rights.level),
                 "inputSchema": schemas.of_actions(allowed, run if runs else None, config, audience.limited),
                 **of_answers,
-                "annotations": _annotations(open_world=False, reads=reads),
+                "annotations": tool_annotations(open_world=False, reads=reads),
                 "_meta": _meta(instructions.PROCESS_SEARCH),
             }
         )
     if audience.view and PROCESS in offers:  # without it there is nothing that the view could ask
         return declaration.with_view(offered, controls=rights.allows(CONTROL))
     return offered
-
-
-def _annotations(*, open_world: bool, reads: bool = False) -> dict[str, bool]:
-    return {"readOnlyHint": reads, "destructiveHint": not reads, "idempotentHint": False, "openWorldHint": open_world}
 
 
 def _meta(search: str) -> dict[str, object]:

@@ -37,6 +37,10 @@ def process_verbs() -> dict[str, Verb]:
     return {verb.action: verb for verb in map(verbs_module.load, names)}
 
 
+def tool_annotations(*, open_world: bool, reads: bool = False) -> dict[str, bool]:
+    return {"readOnlyHint": reads, "destructiveHint": not reads, "idempotentHint": False, "openWorldHint": open_world}
+
+
 def accepted(verb: Verb) -> list[Arg]:
     return [arg for arg in verb.args if arg.mcp]
 

@@ -160,10 +160,8 @@ def _milliseconds(arg: Arg, value: object) -> int:
         ms = min(value, 10**18) * unit
     else:
         raise wrong_kind(arg, value)
-    if arg.minimum is not None and ms < arg.minimum * unit:
-        raise out_of_bounds(arg, value, least=arg.minimum)
-    if ms < 0:
-        raise out_of_bounds(arg, value, least=0)
+    if ms < (arg.minimum or 0) * unit:
+        raise out_of_bounds(arg, value, least=arg.minimum or 0)
     if arg.maximum is not None and ms > arg.maximum * unit:
         raise out_of_bounds(arg, value, most=arg.maximum)
     if ms > limits.MAX_DURATION_MS:
