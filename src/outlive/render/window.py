@@ -18,10 +18,8 @@ from outlive.store.output.merged import Output
 
 
 def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more: bool) -> Shown:
-    """Return the merged output of [since, stop), shortened if it is longer than the view has room for.
-
-    `more`: output can still follow, so an incomplete character or escape sequence at the end is left to the next
-    answer."""
+    """Return the merged output of [since, stop), shortened if it is longer than the view has room for. `more`: output
+    can still follow, so an incomplete character or escape sequence at the end is left to the next answer."""
     text = text_of(output, view.encoding) if since < output.end else None
     source = Source(job, output, raw=view.raw, more=more, text=text)
     # Problem matchers are for bytes that are ASCII where a program is

@@ -74,9 +74,7 @@ def names() -> list[str]:
 
 
 def canonical(name: str) -> str | None:
-    """Return the verb that `name` means, or None.
-
-    Hyphens, underscores and one space are the same."""
+    """Return the verb that `name` means, or None. Hyphens, underscores and one space are the same."""
     wanted = ALIASES.get(name, name)
     flat = wanted.replace("_", " ").replace("-", " ")
     return next((known for known in VERBS if known.replace("-", " ") == flat), None)

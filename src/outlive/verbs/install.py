@@ -34,9 +34,8 @@ def install(
     approve: bool = False,
     show: bool = False,
 ) -> Installed:
-    """Write the entry into the client's file, and leave everything else in it as it is.
-
-    `every`: into the file of each client that is on this machine, after a question at the terminal."""
+    """Write the entry into the client's file, and leave everything else in it as it is. `every`: into the file of each
+    client that is on this machine, after a question at the terminal."""
     if every:
         if client or url or token_env or approve or level != USER:
             message = (

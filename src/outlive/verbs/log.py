@@ -141,9 +141,7 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
 
 
 class _Reader:
-    """Reads the merged stream, or one stream's log.
-
-    Positions and line numbers are those of what is read."""
+    """Reads the merged stream, or one stream's log. Positions and line numbers are those of what is read."""
 
     def __init__(self, job: JobDir, output: Output, stream: int | None, view: View, *, more: bool) -> None:
         self._job = job

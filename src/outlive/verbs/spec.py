@@ -144,9 +144,8 @@ _Record = type[Answer]
 
 
 class Verb(Declared):
-    """One verb of both faces.
-
-    Its functions are declared as they are, or as `module:function`, which is loaded when it is used."""
+    """One verb of both faces. Its functions are declared as they are, or as `module:function`, which is loaded when it
+    is used."""
 
     name: str  # as typed: "status", "tag set"
     help: str
@@ -261,9 +260,9 @@ class GlobalOptions:
     """The global options as they were given. `verbose` counts. `notes`: sentences for the answer
     about how an option was written."""
 
-    def __init__(self, root: str | None = None, config: str | None = None) -> None:
-        self.root = root
-        self.config = config
+    def __init__(self) -> None:
+        self.root: str | None = None
+        self.config: str | None = None
         self.human = False
         self.verbose = 0
         self.version = False

@@ -18,10 +18,8 @@ CLI, MCP = "cli", "mcp"
 def spelled(
     error: OutliveError, face: str, args: Iterable[Arg], written: Mapping[str, str] | None = None
 ) -> OutliveError:
-    """Return the error with every argument named as on this face.
-
-    `args` are the arguments of the verb that was called, `written` tells for parameters that the caller named
-    otherwise, by an alias or in camelCase, how it wrote them."""
+    """Return the error with every argument named as on this face. `args` are the arguments of the verb that was called,
+    `written` tells for parameters that the caller named otherwise, by an alias or in camelCase, how it wrote them."""
     details = error.details or {}
     if "field" not in details and MARK[0] not in f"{error.message}{error.hint}":
         return error

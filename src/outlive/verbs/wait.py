@@ -37,9 +37,8 @@ def wait(
     raw: bool = False,
     show: str | None = None,
 ) -> Wait:
-    """Wait until a condition holds for one job, or for all; without a job, for any of the caller's.
-
-    A time-out is a normal answer and ends no job."""
+    """Wait until a condition holds for one job, or for all; without a job, for any of the caller's. A time-out is a
+    normal answer and ends no job."""
     wanted = parse.parsed(until)
     if ctx.rights is not None and any(one.name in parse.EXTERNAL for one in wanted):
         ctx.rights.require(CONTROL, "until with port, http or file")

@@ -14,9 +14,8 @@ from outlive.store.job_dir import JobDir
 
 
 def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: Any) -> Written:
-    """Write `data`, then end the input if `eof`. `how` is as for `stdin.deliver`.
-
-    On a terminal `eof` is a character, and more can be typed after it."""
+    """Write `data`, then end the input if `eof`. `how` is as for `stdin.deliver`. On a terminal `eof` is a character,
+    and more can be typed after it."""
     sent = data.encode("utf-8", "surrogateescape")
     with lookup.open_job(ctx, job) as job_dir:
         too_long = _too_long(ctx, job_dir, sent)
