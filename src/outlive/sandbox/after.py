@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 
 from outlive import fastjson
 from outlive.annotations import Callable, Mapping
@@ -35,7 +36,7 @@ _PLAIN = frozenset(
 _MOST = 50  # of what is reported
 _MOST_NAMED = 5  # of these in a message
 _DEEPEST = 50  # directories in each other in a git directory that may be harmless; git makes few
-_ROUNDS = 600  # of opening directories that were shut, each may have one in it: as deep as is searched
+_OPENING_S = 10.0  # directories that were shut, each of which may have another one in it, are opened for so long
 _SAYS = {
     "armed": "{path} is a git repository that was made since the job started and that may run programs; it was not renamed: look at its config and hooks before you use git there",
     "repository": "{path} is a git repository that was made while the job ran",
@@ -128,12 +129,12 @@ class _Root:
 
     def _searched(self) -> list[tuple[str, str]]:
         """Search it, after opening what a job shut, as its owner can at any time. Errors: OSError."""
-        for _ in range(_ROUNDS):
+        until = time.monotonic() + _OPENING_S
+        while True:
             entries = search.find({self._path: self._fd})
             shut = [path for kind, path in entries if kind == "u" and path not in self._before.shut]
-            if not self._renames or not [path for path in shut if self._was_opened(path)]:
-                break
-        return entries
+            if not self._renames or time.monotonic() > until or not [one for one in shut if self._was_opened(one)]:
+                return entries
 
     def _was_opened(self, path: str) -> bool:
         """Let its owner read a directory; return whether that changed anything."""
