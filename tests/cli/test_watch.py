@@ -409,6 +409,20 @@ def test_a_takeover_before_any_whole_line_tells_of_no_prompt_twice(cli: Cli, wor
     assert [event["line"] for event in hits(cli, job)] == ["continue? "]
 
 
+def test_hits_that_wait_for_their_command_are_told_though_both_were_killed_after_the_end(cli: Cli, work: Path) -> None:
+    """The state is final by then: only the mark of a live job says that something is owed."""
+    command = f"until [ -e {work}/go ]; do sleep 0.1; done; cat >> {work}/told; echo >> {work}/told"
+    watch = json.dumps({"pattern": "line", "command": command})
+    job = background(cli, "--watch", watch, "printf 'line %s\\n' 1 2 3")
+    assert cli.ok("wait", job)["exit_code"] == 0
+    pair.end_both(pair.supervisor(job))
+    (work / "go").touch()
+    cli.ok("list")
+    over(cli, job)
+    told = [json.loads(line)["line"] for line in (work / "told").read_text().splitlines() if line]
+    assert sorted(set(told)) == ["line 1", "line 2", "line 3"]
+
+
 def test_a_job_that_is_adopted_where_re2_is_missing_goes_on_and_says_that_it_watches_no_more(
     cli: Cli, work: Path, place: Path
 ) -> None:

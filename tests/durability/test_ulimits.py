@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import outlive
-from support import pair
-from support.cli import Cli, answer_of
+from support import pair, processes
+from support.cli import Cli, Jobs, answer_of
 from support.jobs import job_ids
 from support.mounts import Mounts
 
@@ -47,6 +47,15 @@ def test_a_job_that_the_limit_of_a_file_forbids_is_an_error_that_names_it(cli: C
     error = limited(cli, resource.RLIMIT_FSIZE, 512, "run", "touch ran")["error"]
     assert (error["details"]["errno"], "512 bytes (`ulimit -f`)" in error["hint"]) == ("EFBIG", True)
     assert job_ids(root) == set() and not (work / "ran").exists()
+
+
+def test_a_supervisor_has_each_file_open_once(cli: Cli, jobs: Jobs) -> None:
+    """A thousand of them share a user's limits, and one may take many jobs in turn."""
+    job = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
+    files = processes.open_files(pair.supervisor(job))
+    named = [target for fd, target in files.items() if int(fd) > 2 and target.startswith("/")]
+    assert len(named) == len(set(named)) and "/dev/null" not in named, files
+    jobs.end()
 
 
 @pytest.mark.fault("F58")

@@ -429,6 +429,19 @@ def test_nothing_that_a_job_leaves_costs_its_outcome_or_is_a_riddle_to_the_next(
 
 
 @USERS
+def test_settings_that_include_each_other_without_end_keep_no_start_waiting(ground: Ground) -> None:
+    """A job with git=write can leave them. Each file is read once; each of ever new names is a file of its own."""
+    place = ground.directory("attacks")
+    include = "printf '[include]\\npath = %s/config\\n'"
+    ground.shell(f"git init -q .; cd .git; for _ in $(seq 20); do {include} . >> config; done", place)
+    inside = ("run", "--wait", "--sandbox", "workspace-write", "exit 3")
+    assert ground.outlive(*inside, cwd=place)["exit_code"] == 3
+    ground.shell(f"cd .git; for n in $(seq 50); do ln -s . l$n; {include} l$n >> config; done", place)
+    answer = ground.outlive(*inside, cwd=place)
+    assert "include more than 1,000 files" in str(answer["error"]), answer
+
+
+@USERS
 def test_settings_of_git_behind_a_link_that_a_job_made_are_not_shown(ground: Ground) -> None:
     place = ground.directory("attacks")
     ground.shell(f"mkdir -p ~/.config/git; ln -s {place}/ignore ~/.config/git/ignore; echo pattern > ignore", place)

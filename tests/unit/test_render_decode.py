@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from outlive.render.decode import MAX_HELD_BYTES, decode, decode_exact, leading_cut, trailing_cut
+from outlive.render.decode import MAX_HELD_BYTES, decode, leading_cut, trailing_cut
 
 OUT, ERR = 1, 2
 
@@ -147,14 +147,13 @@ def test_the_pieces_given_are_not_changed() -> None:
 def test_a_window_drops_only_the_characters_its_edges_cut(text: str, start: int, end: int) -> None:
     data = text.encode("utf-8", "replace")
     part = data[start:end]
-    shown = decode_exact(part[leading_cut(part) : len(part) - trailing_cut(part)])
+    shown = part[leading_cut(part) : len(part) - trailing_cut(part)].decode("utf-8", "replace")
     assert "\ufffd" not in shown or "\ufffd" in text
     assert shown in data.decode()
     assert len(data[start:end]) - len(shown.encode()) <= 6
 
 
 def test_edges_are_kept_unless_they_can_be_cut_characters() -> None:
-    assert decode_exact(b"\x82\xaca\xe2\x82") == "\ufffd\ufffda\ufffd"
     assert leading_cut(b"\x82\xaca\xe2\x82") == 2
     assert trailing_cut(b"\x82\xaca\xe2\x82") == 2
     assert leading_cut(b"\x80\x80\x80\x80a\xff") == 0

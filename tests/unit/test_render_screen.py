@@ -159,9 +159,9 @@ def test_what_may_be_missing_is_said() -> None:
 def test_painting_gives_the_same_screen_again() -> None:
     data = b"\x1b]2;t\x07\x1b[1;31mred\x1b[0m \x1b[48;5;208mon\x1b[7mX\x1b[0m\r\nline\x1b[?2004h\x1b[?1h"
     found = shown(data)
-    again = shown(found.paint())
+    again = shown(found.emulator.paint())
     assert (again.lines, again.row, again.column, again.title) == (found.lines, found.row, found.column, found.title)
-    assert b"\x1b[?2004h" in found.paint()
-    assert b"\x1b[?1h" in found.paint()
+    assert b"\x1b[?2004h" in found.emulator.paint()
+    assert b"\x1b[?1h" in found.emulator.paint()
     assert again.emulator.buffer[0][0] == found.emulator.buffer[0][0]
     assert again.emulator.buffer[0][4] == found.emulator.buffer[0][4]

@@ -1,9 +1,8 @@
 """What the answers are made of: fields with their help, and the records that hold them.
 
-The classes of this room are the one place that knows the fields of answers. From them come the JSON and its order, the brief
-form, the order for a person, the JSON Schema and the reference pages. `jobs` makes the parts, `verbs` the answers.
-`typing.get_type_hints` gives the types to the schema; a call needs none.
-"""
+The classes of this room are the one place that knows the fields of answers. From them come the JSON and its order, the
+brief form, the order for a person, the JSON Schema and the reference pages. `jobs` makes the parts, `verbs` the
+answers. `typing.get_type_hints` gives the types to the schema; a call needs none."""
 
 from __future__ import annotations
 
@@ -104,11 +103,10 @@ def part(record: type[Part], **how: Any) -> Any:
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, part))
 class Part:
-    """Fields of answers, or of an object in an answer, each declared as `name: type = field(help)`. The order of the class is
-    the order of the JSON.
+    """Fields of answers, or of an object in an answer, each declared as `name: type = field(help)`. The order of the
+    class is the order of the JSON.
 
-    To the type checker a subclass is a dataclass, so it finds a misspelt attribute or argument.
-    """
+    To the type checker a subclass is a dataclass, so it finds a misspelt attribute or argument."""
 
     FIELDS: ClassVar[dict[str, Field]] = {}  # as declared
     BRIEF: ClassVar[tuple[str, ...]] = ()  # of the entries of a list: what brief shows of one, in this order

@@ -24,10 +24,6 @@ class Tests(Part):
         f"The first {limits.REPORT_FAILURES} tests that failed; `failed` says how many did.", entry=FailedTest
     )
 
-    @property
-    def total(self) -> int:
-        return self.passed + self.failed + self.skipped
-
 
 class Reported(Part):
     """What the report says, and what of it could not be read."""

@@ -1,7 +1,6 @@
 """Render answers for a person: `--human`.
 
-Output and names of jobs reach the terminal without control characters.
-"""
+Output and names of jobs reach the terminal without control characters."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """argv → verb → one JSON object on stdout and an exit status.
 
-No logic of a verb is here. A verb imports only what it needs: `outlive status` may take 2.5 times
-as long as a bare Python.
-"""
+No logic of a verb is here. A verb imports only what it needs: `outlive status` may take 2.5 times as long as a bare
+Python."""
 
 from __future__ import annotations
 

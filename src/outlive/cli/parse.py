@@ -1,15 +1,13 @@
 """Parse argv into the verb, its arguments by name, and the global options, from `Verb.args` alone.
 
-Not argparse: importing it costs 6-10 ms, which is most of what `outlive status` may take in all,
-and it cannot end our options at the first word of the command (REMAINDER swallows options that
-stand before it), name the nearest option, or answer a mistake with an error object instead of
-exiting.
+Not argparse: importing it costs 6-10 ms, which is most of what `outlive status` may take in all, and it cannot end our
+options at the first word of the command (REMAINDER swallows options that stand before it), name the nearest option, or
+answer a mistake with an error object instead of exiting.
 
-Rules. An option is `--flag value` or `--flag=value`, a boolean the bare flag; nothing is
-abbreviated; of a repeated option the last counts, except kinds that collect. The word after a flag
-is its value whatever it looks like, unless it is one of our own flags or `--`: then the value was
-forgotten. The first word of a command ends our options, and `--` ends them anywhere.
-"""
+Rules. An option is `--flag value` or `--flag=value`, a boolean the bare flag; nothing is abbreviated; of a repeated
+option the last counts, except kinds that collect. The word after a flag is its value whatever it looks like, unless it
+is one of our own flags or `--`: then the value was forgotten. The first word of a command ends our options, and `--`
+ends them anywhere."""
 
 from __future__ import annotations
 

@@ -21,9 +21,8 @@ def level(verbose: int, env: Mapping[str, str]) -> int:
 def write(data: bytes, fd: int = 1) -> None:
     """Write all of `data` to a standard stream. A reader that is gone is no error. Errors: OSError.
 
-    Not sys.stdout: it raises BlockingIOError half way through where a terminal shared with node is
-    non-blocking, and complains about a broken pipe again at exit.
-    """
+    Not sys.stdout: it raises BlockingIOError half way through where a terminal shared with node is non-blocking, and
+    complains about a broken pipe again at exit."""
     rest = memoryview(data)
     while rest:
         try:

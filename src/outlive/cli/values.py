@@ -1,8 +1,6 @@
 """Convert one word of the command line to the value of an argument's kind.
 
-Errors: invalid_argument with `usage` set. The message names the flag as typed, `details.field` the
-parameter.
-"""
+Errors: invalid_argument with `usage` set. The message names the flag as typed, `details.field` the parameter."""
 
 from __future__ import annotations
 

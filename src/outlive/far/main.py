@@ -237,19 +237,16 @@ class Peer:
             return None
 
     def _pass_on(self, word: words.Ask, data: bytes, tries: int) -> None:
-        request = word.request
-        sock = self._connected() if self._job is not None else None
-        memory = fds.memory_file("request", data) if request["op"] == Write.op else -1
-        try:
-            if sock is not None and _is_sent(sock, request, memory):
+        if self._job is None:
+            self._say(words.Answer(id=word.id))
+            return
+        sock, request = self._connected(), word.request
+        with fds.Closing(fds.memory_file("request", data)) as memory:
+            if sock is not None and _is_sent(sock, request, (memory,) if request["op"] == Write.op else ()):
                 self._loop.read(sock.fileno(), lambda: self._answered(word.id, sock))
                 return
-        finally:
-            if memory >= 0:
-                os.close(memory)
-        if self._job is not None:
-            self._inspect()  # adopts the job if both of its processes were killed
-        if tries and self._job is not None:
+        self._inspect()  # adopts the job if both of its processes were killed
+        if tries:
             self._loop.timer(self._pass_on, word, data, tries - 1).after(_TRY_S)
         else:
             self._say(words.Answer(id=word.id))
@@ -331,15 +328,9 @@ class Peer:
     def _hear(self) -> None:
         """Listen to the hints of the job's supervisor."""
         sock = self._connected()
-        if sock is None:
-            return
-        try:
-            fds.send(sock, json.dumps({"op": "watch", "output": True}).encode())
-        except OSError:
-            sock.close()
-            return
-        self._hints = sock
-        self._loop.read(sock.fileno(), self._hinted)
+        if sock is not None and _is_sent(sock, {"op": "watch", "output": True}, ()):
+            self._hints = sock
+            self._loop.read(sock.fileno(), self._hinted)
 
     def _hinted(self) -> None:
         assert self._hints is not None
@@ -368,10 +359,10 @@ def _opened(store: Store, job_id: str) -> JobDir | None:
     return job
 
 
-def _is_sent(sock: socket.socket, request: dict[str, object], memory: int) -> bool:
-    """Send a request with the data behind `memory`. Return False if its reader was killed."""
+def _is_sent(sock: socket.socket, request: dict[str, object], files: tuple[int, ...]) -> bool:
+    """Send a request with these open files. Return False if its reader was killed."""
     try:
-        fds.send(sock, json.dumps(request).encode(), () if memory < 0 else (memory,))
+        fds.send(sock, json.dumps(request).encode(), files)
     except OSError:
         sock.close()
         return False

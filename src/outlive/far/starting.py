@@ -41,15 +41,11 @@ def context(store: Store, env: dict[str, str], owner: str = "cli") -> Context:
         face="cli",
         owner=owner,
         client=None,
-        cwd=home(),
+        cwd=os.path.expanduser("~"),
         env=env,
         launcher=Launcher(),
         shell_words=_SHELL,
     )
-
-
-def home() -> str:
-    return os.path.expanduser("~")
 
 
 def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], origin: str | None = None) -> None:
@@ -151,7 +147,7 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
         environment=os.environ,
         settings=asked,
         workspace=os.path.realpath(os.path.expanduser(workdir)) if workdir else None,
-        homes=[home()],
+        homes=[os.path.expanduser("~")],
         ours=access.Ours([store.path], [bubblewrap.PROGRAM], bubblewrap.find(None)),
     )
     access.require_visible(sandbox, cwd, "cwd")
@@ -183,7 +179,7 @@ def _printed(shell: str, own: dict[str, str]) -> dict[str, str] | None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=own,
-            cwd=home(),
+            cwd=os.path.expanduser("~"),
             timeout=_LOGIN_S,
             start_new_session=True,
             check=False,

@@ -13,15 +13,13 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 def decode(pieces: list[tuple[int, bytes]], *, more: bool) -> tuple[str, int]:
-    """Return the text of consecutive runs (stream number, bytes) of the merged stream, and how many
-    bytes were held back.
+    """Return the text of consecutive runs (stream number, bytes) of the merged stream, and how many bytes were held
+    back.
 
-    Invalid bytes become U+FFFD. A character that another stream interrupts is shown where it is
-    completed. With `more`, the text ends before an incomplete character, an incomplete escape
-    sequence or a lone CR, and its length in bytes (0 to MAX_HELD_BYTES) is returned: the next read
-    starts before it. If a whole window was held back although more is stored, the reader has to
-    read a larger window; more than MAX_HELD_BYTES always make progress.
-    """
+    Invalid bytes become U+FFFD. A character that another stream interrupts is shown where it is completed. With `more`,
+    the text ends before an incomplete character, an incomplete escape sequence or a lone CR, and its length in bytes (0
+    to MAX_HELD_BYTES) is returned: the next read starts before it. If a whole window was held back although more is
+    stored, the reader has to read a larger window; more than MAX_HELD_BYTES always make progress."""
     held = _held(_last_run(pieces)) if more else 0
     shown = _without_end(pieces, held) if held else pieces
     pending: dict[int, bytes] = {}
@@ -34,11 +32,6 @@ def decode(pieces: list[tuple[int, bytes]], *, more: bool) -> tuple[str, int]:
             pending[stream] = whole[used:]
     text.extend(begun.decode("utf-8", "replace") for begun in pending.values())
     return "".join(text), held
-
-
-def decode_exact(data: bytes) -> str:
-    """Return UTF-8 as text, invalid bytes as U+FFFD."""
-    return data.decode("utf-8", "replace")
 
 
 def hides_bytes(shown: str, pieces: list[tuple[int, bytes]], *, cut_start: bool, cut_end: bool) -> bool:
@@ -56,8 +49,7 @@ def hides_bytes(shown: str, pieces: list[tuple[int, bytes]], *, cut_start: bool,
 
 
 def leading_cut(data: bytes) -> int:
-    """Return how many bytes at the start may be the rest of a character that began before them: 0
-    to 3."""
+    """Return how many bytes at the start may be the rest of a character that began before them: 0 to 3."""
     first = data[: _MAX_CUT_BYTES + 1]
     count = len(first) - len(first.lstrip(_CONTINUATION))
     return count if count <= _MAX_CUT_BYTES else 0

@@ -1,8 +1,7 @@
 """A terminal emulator: pyte (https://pypi.org/project/pyte/), and the parts of xterm that it lacks.
 
-pyte has no alternate screen, prints what it cannot parse (strings other than OSC, CSI with a
-private prefix or intermediate bytes), and drops lines at the top whenever the screen shrinks.
-"""
+pyte has no alternate screen, prints what it cannot parse (strings other than OSC, CSI with a private prefix or
+intermediate bytes), and drops lines at the top whenever the screen shrinks."""
 
 from __future__ import annotations
 
@@ -123,8 +122,7 @@ class Emulator(pyte.Screen):
         super().reset()
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
-        """Resize as xterm does: cut columns, and move lines off the top only as far as the cursor
-        needs it."""
+        """Resize as xterm does: cut columns, and move lines off the top only as far as the cursor needs it."""
         lines, columns = lines or self.lines, columns or self.columns
         above = max(0, self.cursor.y + 1 - lines)
         for row in range(self.lines if above else 0):

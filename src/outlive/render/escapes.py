@@ -1,11 +1,8 @@
-"""Patterns of terminal control sequences in text (ECMA-48; xterm's ctlseqs), in 7-bit and 8-bit
-forms.
+"""Patterns of terminal control sequences in text (ECMA-48; xterm's ctlseqs), in 7-bit and 8-bit forms.
 
-Every pattern takes linear time: what may follow an introducer never contains another introducer,
-and quantifiers are possessive, so no character is examined more than a few times whatever a job
-prints. The patterns are strings, compiled (and cached by `re`) at their first use: that takes
-milliseconds, and most output has no escape sequence.
-"""
+Every pattern takes linear time: what may follow an introducer never contains another introducer, and quantifiers are
+possessive, so no character is examined more than a few times whatever a job prints. The patterns are strings, compiled
+(and cached by `re`) at their first use: that takes milliseconds, and most output has no escape sequence."""
 
 MAX_SEQUENCE_BYTES = 4_096  # a longer unfinished sequence is garbage, not a sequence
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 
 def about(event: dict[str, object]) -> str:
-    """Return the members of an event other than its number, time, position and type, as one
-    line."""
+    """Return the members of an event other than its number, time, position and type, as one line."""
     rest = {key: value for key, value in event.items() if key not in ("n", "seq", "at", "type", "job_id")}
     if event["type"] == "watch_hit":
         return f"{rest['watch']} ({rest['pattern']}) {rest['stream']}: {rest['line']}"

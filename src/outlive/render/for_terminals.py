@@ -1,13 +1,11 @@
-"""What of a job's output reaches a person's terminal: everything but what makes that terminal
-answer, print, or change what the person would paste.
+"""What of a job's output reaches a person's terminal: everything but what makes that terminal answer, print, or change
+what the person would paste.
 
-The job's supervisor answers the queries of its programs, so an answer of the terminal would be
-typed into the job, where a shell may take it for a command. Output that was written to be seen as a
-log can hold such a query too. Escape sequences are read as terminals do (ECMA-48, DEC's parser,
-xterm's ctlseqs): in 7-bit and 8-bit forms, with control characters inside, broken off by another
-one. Sequences of kinds that are not known to be harmless are left out where a string follows, and
-passed on where none does.
-"""
+The job's supervisor answers the queries of its programs, so an answer of the terminal would be typed into the job,
+where a shell may take it for a command. Output that was written to be seen as a log can hold such a query too. Escape
+sequences are read as terminals do (ECMA-48, DEC's parser, xterm's ctlseqs): in 7-bit and 8-bit forms, with control
+characters inside, broken off by another one. Sequences of kinds that are not known to be harmless are left out where a
+string follows, and passed on where none does."""
 
 from __future__ import annotations
 

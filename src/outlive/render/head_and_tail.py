@@ -1,20 +1,10 @@
-"""Shorten long output to its head and tail, in whole lines, and one line between them that says
-what is left out."""
+"""Shorten long output to its head and tail, in whole lines, and one line between them that says what is left out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from outlive.render.decode import leading_cut, trailing_cut
-
-
-def split_budget(total: int, budget: int) -> tuple[int, int] | None:
-    """Return how many bytes of `total` are shown as (head, tail), or None if all of it is shown.
-    The tail gets two thirds, because errors and results stand at the end."""
-    if total <= budget:
-        return None
-    head = budget // 3
-    return head, budget - head
 
 
 def fitting(sizes: Iterable[int], budget: int | None) -> int:
@@ -36,12 +26,10 @@ def cut_head(data: bytes) -> int:
 
 
 def cut_tail(data: bytes) -> int:
-    """Return the offset of the first whole line, or within a line that is overwritten (progress that
-    moves by CR) of the first whole state; if there is none, of the first whole character.
+    """Return the offset of the first whole line, or within a line that is overwritten (progress that moves by CR) of
+    the first whole state; if there is none, of the first whole character.
 
-    A newline that is the last byte does not count: of one endless line the end is shown, not an
-    empty tail.
-    """
+    A newline that is the last byte does not count: of one endless line the end is shown, not an empty tail."""
     newline = data.find(b"\n", 0, len(data) - 1) if data else -1
     back = data.find(b"\r", 0, newline if newline >= 0 else len(data))
     if 0 <= back < len(data) - 1 and data[back + 1] != ord("\n"):

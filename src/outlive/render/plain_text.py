@@ -22,13 +22,11 @@ _SPARE_BLANKS = 4_096
 
 
 def readable(text: str) -> str:
-    """Return the text as a person would see it in the end: no escape sequences, each line as it was
-    last overwritten.
+    """Return the text as a person would see it in the end: no escape sequences, each line as it was last overwritten.
 
-    Of the control characters only tab and newline remain. A cursor that moves up is not followed:
-    such lines stay one below the other. One character is one column. The result is at most twice as
-    long as `text`, plus 4096 characters.
-    """
+    Of the control characters only tab and newline remain. A cursor that moves up is not followed: such lines stay one
+    below the other. One character is one column. The result is at most twice as long as `text`, plus 4096
+    characters."""
     if text.replace("\n", "").replace("\t", "").isprintable():  # most output is
         return text
     plain = _ANY_ASCII if text.isascii() else _ANY
@@ -45,10 +43,9 @@ def readable(text: str) -> str:
 class _Line:
     """One line of a terminal.
 
-    `blanks`: how many blanks may still be filled in, over all lines. Without this limit a few bytes
-    could ask for millions ("go to column 256, one letter, next line"), and erasing a long line
-    again and again would take quadratic time.
-    """
+    `blanks`: how many blanks may still be filled in, over all lines. Without this limit a few bytes could ask for
+    millions ("go to column 256, one letter, next line"), and erasing a long line again and again would take quadratic
+    time."""
 
     def __init__(self, blanks: int) -> None:
         self.blanks = blanks

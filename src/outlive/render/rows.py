@@ -8,9 +8,8 @@ _FOLDED = 3  # so many equal rows in a row are shown as one line
 def folded(rows: list[str], first: int = 0) -> str:
     """Return the rows as lines, with one line in place of rows that are empty or equal.
 
-    Rows are counted from `first`, 0 for the top of the screen, as the cursor's are. Empty rows at
-    the end are left out.
-    """
+    Rows are counted from `first`, 0 for the top of the screen, as the cursor's are. Empty rows at the end are left
+    out."""
     last = max((number for number, row in enumerate(rows) if row), default=-1)
     lines: list[str] = []
     at = 0

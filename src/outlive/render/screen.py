@@ -1,8 +1,7 @@
 """Render a terminal's screen from the bytes that were printed on it.
 
-An emulator in Python does one or two MB a second, and output may be gigabytes. So rendering begins
-near the end, if possible at a point after which nothing earlier can be seen.
-"""
+An emulator in Python does one or two MB a second, and output may be gigabytes. So rendering begins near the end, if
+possible at a point after which nothing earlier can be seen."""
 
 from __future__ import annotations
 
@@ -36,17 +35,9 @@ class Screen:
         self.column = min(emulator.cursor.x, emulator.columns - 1)
         self.cursor_visible = not emulator.cursor.hidden
         self.alternate = emulator.alternate
+        self.title: str | None = emulator.title or None
         self.since = since
         self.exact = exact
-
-    @property
-    def title(self) -> str | None:
-        """The title that the program set, or None."""
-        return self.emulator.title or None
-
-    def paint(self) -> bytes:
-        """Return the bytes that draw this screen on a person's terminal."""
-        return self.emulator.paint()
 
 
 def render(
@@ -54,10 +45,8 @@ def render(
 ) -> Screen:
     """Return the screen after output [0, end). Never fails, whatever the bytes are.
 
-    `read(start, stop)` returns bytes of the output. `sizes`: (position from which on it holds,
-    columns, rows), ascending; the first position is 0. `floor`: nothing before it is read, because
-    some of it is gone.
-    """
+    `read(start, stop)` returns bytes of the output. `sizes`: (position from which on it holds, columns, rows),
+    ascending; the first position is 0. `floor`: nothing before it is read, because some of it is gone."""
     start, exact, inside = _start(read, end, floor)
     cols, rows = _size_at(sizes, start)
     emulator = Emulator(cols, rows)

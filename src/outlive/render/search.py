@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.render import head_and_tail
-from outlive.render.decode import decode_exact, hides_bytes
+from outlive.render.decode import hides_bytes
 from outlive.render.gaps import gaps_in
 from outlive.render.plain_text import readable
 from outlive.store.output.line_index import Lines
@@ -81,8 +81,7 @@ def _place(block: bytes, shown: bytes, taken: int) -> int:
 def _answer(
     lines: Lines, pattern: str, matched: Matched, start: int, at: int, stopped_after_s: float | None
 ) -> LogLines:
-    """Return what matched in [start, at). `stopped_after_s`: the time, if that ended the
-    search."""
+    """Return what matched in [start, at). `stopped_after_s`: the time, if that ended the search."""
     gaps = gaps_in(lines.hole, start, at)
     hints = []
     if at < lines.end:
@@ -180,14 +179,13 @@ class Matched:
         return True
 
     def _row(self, number: int, line: bytes, mark: str) -> str:
-        text = decode_exact(line.rstrip(b"\n"))
+        text = line.rstrip(b"\n").decode("utf-8", "replace")
         self.not_utf_8 |= hides_bytes(text, [(0, line)], cut_start=True, cut_end=not line.endswith(b"\n"))
         return f"{number + 1}{mark}{text if self._raw else readable(text)}"
 
 
 def _matching(block: bytes, wanted: Pattern) -> Iterator[tuple[int, int]]:
-    """Yield where each line with a match begins and ends. One line may have several: carriage
-    returns divide it."""
+    """Yield where each line with a match begins and ends. One line may have several: carriage returns divide it."""
     end = 0
     for hit in wanted.hits(block):
         if hit.start >= end:

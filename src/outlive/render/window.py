@@ -7,7 +7,7 @@ from outlive.answers.output import Shown, Tails
 from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
 from outlive.render import head_and_tail
-from outlive.render.decode import decode_exact, hides_bytes, leading_cut, trailing_cut
+from outlive.render.decode import hides_bytes, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import Encoding
 from outlive.render.encoded.text import Text
 from outlive.render.gaps import gaps_in
@@ -20,9 +20,8 @@ from outlive.store.output.merged import Output
 def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more: bool) -> Shown:
     """Return the merged output of [since, stop), shortened if it is longer than the view has room for.
 
-    `more`: output can still follow, so an incomplete character or escape sequence at the end is
-    left to the next answer.
-    """
+    `more`: output can still follow, so an incomplete character or escape sequence at the end is left to the next
+    answer."""
     text = text_of(output, view.encoding) if since < output.end else None
     source = Source(job, output, raw=view.raw, more=more, text=text)
     # Problem matchers are for bytes that are ASCII where a program is
@@ -58,12 +57,12 @@ def _fitted(source: Source, since: int, stop: int, room: int) -> Shown:
     if since < stop and hole.start < stop < hole.stop:
         stop = hole.stop
     gaps = gaps_in(hole, since, stop) or None
-    parts = head_and_tail.split_budget(hole.kept(since, stop), room)
-    if parts is None:
+    if hole.kept(since, stop) <= room:
         text, held = _text(source, since, stop)
         return Shown(output=text, since_seq=since, next_seq=stop - held, truncated=False, gaps=gaps)
-    from_seq = hole.plus(since, head_and_tail.cut_head(source.read(since, hole.plus(since, parts[0]))))
-    tail_start = hole.minus(stop, parts[1])
+    head_bytes = room // 3  # the tail gets two thirds, because errors and results stand at the end
+    from_seq = hole.plus(since, head_and_tail.cut_head(source.read(since, hole.plus(since, head_bytes))))
+    tail_start = hole.minus(stop, room - head_bytes)
     to_seq = hole.plus(tail_start, head_and_tail.cut_tail(source.read(tail_start, stop)))
     count, lines = hole.kept(from_seq, to_seq), source.lines_between(from_seq, to_seq)
     cut = Cut(from_seq=from_seq, to_seq=to_seq, bytes=count, lines=lines)
@@ -131,7 +130,7 @@ def _tail(
         data = data[leading_cut(data) :]
     if more:
         data = data[: len(data) - trailing_cut(data)]
-    shown = decode_exact(data)
+    shown = data.decode("utf-8", "replace")
     output.not_utf_8 |= hides_bytes(shown, [(stream, data)], cut_start=False, cut_end=False)
     return shown, len(data), crossed
 

@@ -1,9 +1,8 @@
 """Find and open the reports of a job.
 
 A job may have left anything where its report is looked for: a FIFO, a device, a link. A file is opened by what it is
-(O_PATH) before it is opened for reading. In a sandbox no link below the job's directory is followed, and nothing is read
-that the sandbox does not show.
-"""
+(O_PATH) before it is opened for reading. In a sandbox no link below the job's directory is followed, and nothing is
+read that the sandbox does not show."""
 
 from __future__ import annotations
 

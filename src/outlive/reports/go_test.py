@@ -1,7 +1,6 @@
 """`go test -json`: an event in each line (https://pkg.go.dev/cmd/test2json).
 
-A test with subtests is not counted itself, unless it failed and none of its subtests did.
-"""
+A test with subtests is not counted itself, unless it failed and none of its subtests did."""
 
 from __future__ import annotations
 

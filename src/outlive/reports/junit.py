@@ -1,8 +1,7 @@
 """JUnit XML, as pytest, Maven Surefire, Gradle, Jest, Vitest, gotestsum and most other runners write it.
 
-The tests themselves are counted: what runners write into the attributes of a suite differs. The reader keeps the text of
-the test it is at, and no tree.
-"""
+The tests themselves are counted: what runners write into the attributes of a suite differs. The reader keeps the text
+of the test it is at, and no tree."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """TAP, the Test Anything Protocol, versions 12 to 14 (https://testanything.org).
 
-Subtests are indented, and stand before the test that they belong to. That one is not counted itself, unless it failed and
-none of its subtests did.
-"""
+Subtests are indented, and stand before the test that they belong to. That one is not counted itself, unless it failed
+and none of its subtests did."""
 
 from __future__ import annotations
 

@@ -6,11 +6,13 @@ import os
 import stat
 
 from outlive.annotations import Iterable, Iterator
+from outlive.sandbox.search import Unguarded
 from outlive.system.fds import Closing
 
 OF_USER = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
 _MOST_BYTES = 65_536
 _MOST_INCLUDED = 10  # as deep as git follows, MAX_INCLUDE_DEPTH in its config.c
+_MOST_FILES = 1_000
 # Sections of the user's settings that a job gets: those about people, form and behaviour
 _SHOWN = frozenset(
     "user author committer init commit core color diff merge rebase pull push fetch branch log status advice alias tag column "
@@ -131,18 +133,22 @@ class Named:
         self.hooks: list[str] = []
         self.included: list[str] = []
         self._home = home
-        for path in files:
-            self._read(path, 0)
+        level = known = dict.fromkeys(files)
+        for _ in range(_MOST_INCLUDED + 1):
+            level = dict.fromkeys(one for path in level for one in self._taken(path) if one not in known)
+            known |= level
+            if len(known) > _MOST_FILES:  # they may include each other in ever new ways
+                raise Unguarded(f"settings of git include more than {_MOST_FILES:,} files, for example {[*known][-1]}")
+            self.included += level
 
-    def _read(self, path: str, depth: int) -> None:
+    def _taken(self, path: str) -> Iterator[str]:
+        """Take in what one file names, and yield the files that it includes."""
         for section, _, key, value in settings(read(os.path.realpath(path)) or ""):
             # Hooks, and what they are copied from
             if (section, key) in (("core", "hookspath"), ("init", "templatedir")):
                 self.hooks.append(self._path(value))
-            elif section in ("include", "includeif") and key == "path" and depth < _MOST_INCLUDED:
-                named = os.path.normpath(os.path.join(os.path.dirname(path), self._path(value)))
-                self.included.append(named)
-                self._read(named, depth + 1)
+            elif section in ("include", "includeif") and key == "path":
+                yield os.path.normpath(os.path.join(os.path.dirname(path), self._path(value)))
 
     def _path(self, value: str) -> str:
         """Return a path as git reads it: quotes and comments gone, the home in place of `~`."""

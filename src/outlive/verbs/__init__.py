@@ -1,8 +1,7 @@
 """The verbs by name.
 
-Each is loaded when it is asked for: a call of the command line needs one of them. What a server
-offers too is declared apart from its function (`declarations`).
-"""
+Each is loaded when it is asked for: a call of the command line needs one of them. What a server offers too is declared
+apart from its function (`declarations`)."""
 
 from __future__ import annotations
 
@@ -77,8 +76,7 @@ def names() -> list[str]:
 def canonical(name: str) -> str | None:
     """Return the verb that `name` means, or None.
 
-    Hyphens, underscores and one space are the same.
-    """
+    Hyphens, underscores and one space are the same."""
     wanted = ALIASES.get(name, name)
     flat = wanted.replace("_", " ").replace("-", " ")
     return next((known for known in VERBS if known.replace("-", " ") == flat), None)

@@ -18,8 +18,7 @@ def answer(type: str, result: dict[str, object], detail: str = FULL) -> dict[str
 
 
 def sized(full: dict[str, object], detail: str) -> dict[str, object]:
-    """Return a full answer in the size that the call asked for, its members in their order. An
-    error has one size."""
+    """Return a full answer in the size that the call asked for, its members in their order. An error has one size."""
     if not full["ok"]:
         return full
     fields = verbs.fields_of(str(full["type"]))

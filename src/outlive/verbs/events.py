@@ -31,8 +31,7 @@ def events(
     max_bytes: int | None = None,
     follow: bool = False,
 ) -> Events:
-    """Return events in the order of the output: without a cursor the newest, else the first ones
-    after it."""
+    """Return events in the order of the output: without a cursor the newest, else the first ones after it."""
     with lookup.open_job(ctx, job) as job_dir:
         inspection = _end_recorded(ctx, job_dir, adoption.inspect_and_adopt(ctx, job_dir))
         entries, unreadable = _read(job_dir, after=since_event or 0, since_seq=since_seq or 0)
@@ -72,8 +71,7 @@ def _fitting(entries: list[log.Event], limit: int, max_bytes: int | None) -> lis
 
 
 def _end_recorded(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
-    """Return the inspection once the history of a finished job has its end, which is visible a
-    moment earlier."""
+    """Return the inspection once the history of a finished job has its end, which is visible a moment earlier."""
     until = time.monotonic() + limits.CONTROL_S
     while inspection.state.finished and inspection.supervised and time.monotonic() < until:
         if any(_read(job, kinds=(log.FINISHED,))):

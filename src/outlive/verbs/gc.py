@@ -37,21 +37,11 @@ def gc(
     """Delete jobs that ended before the window, and those that ended first until `max_jobs`,
     `max_bytes` and `max_percent` hold."""
     window, source = _window(ctx, older_than)
-    bounds = Bounds(
-        older_than_s=duration_ms(window, argument("older_than"), bare_unit=None) / 1000,
-        max_jobs=_bound(ctx, "max_jobs", max_jobs),
-        max_bytes=_bound(ctx, "max_bytes", max_bytes),
-        max_percent=_bound(ctx, "max_percent", max_percent),
-    )
+    given = {"max_jobs": max_jobs, "max_bytes": max_bytes, "max_percent": max_percent}
+    kept: dict[str, Any] = {key: _bound(ctx, key, value) for key, value in given.items()}
+    bounds = Bounds(older_than_s=duration_ms(window, argument("older_than"), bare_unit=None) / 1000, **kept)
     if not dry_run:
-        auditing.note(
-            ctx,
-            "gc",
-            older_than=window,
-            max_jobs=bounds.max_jobs,
-            max_bytes=bounds.max_bytes,
-            max_percent=bounds.max_percent,
-        )
+        auditing.note(ctx, "gc", older_than=window, **kept)
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
     sweep.survey(lookup.job_ids(ctx))  # newest first
@@ -66,9 +56,7 @@ def gc(
         # Leftovers no longer tell whose they were, so callers behind a wall neither delete nor
         # count them
         leftovers=store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
-        bounds=KeptTo(
-            max_jobs=bounds.max_jobs, max_bytes=bounds.max_bytes, max_percent=bounds.max_percent, share_bytes=limit
-        ),
+        bounds=KeptTo(**kept, share_bytes=limit),
         automatic=ctx.config.bounds() is not None,
     )
 

@@ -36,8 +36,7 @@ def install(
 ) -> Installed:
     """Write the entry into the client's file, and leave everything else in it as it is.
 
-    `every`: into the file of each client that is on this machine, after a question at the terminal.
-    """
+    `every`: into the file of each client that is on this machine, after a question at the terminal."""
     if every:
         if client or url or token_env or approve or level != USER:
             message = (
@@ -172,11 +171,10 @@ def uninstall(
     url: str | None = None,
     show: bool = False,
 ) -> Uninstalled:
-    """Take the entry out of the client's file, and leave everything else in it as it is. The copy of
-    the file from before goes with it, unless the file has been changed since.
+    """Take the entry out of the client's file, and leave everything else in it as it is. The copy of the file from
+    before goes with it, unless the file has been changed since.
 
-    `every`: of each client that has one. Jobs are not touched.
-    """
+    `every`: of each client that has one. Jobs are not touched."""
     if every:
         if client or url or level != USER:
             raise invalid("every", "--all goes without a client, --for and --url: they differ for each", usage=True)

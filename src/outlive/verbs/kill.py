@@ -27,8 +27,7 @@ def kill(
 ) -> Killed:
     """Send TERM to the whole process tree, and KILL to what is left after the grace.
 
-    Other signals are sent as they are. Wait for the end if the signal can bring it about.
-    """
+    Other signals are sent as they are. Wait for the end if the signal can bring it about."""
     number = signals.number_of(signal)
     if number is None:
         raise _unknown(signal)

@@ -42,8 +42,7 @@ def list_jobs(
 ) -> List:
     """Return the jobs, running ones first, then the newest; `wanted` is a Selection.
 
-    Reads only as many jobs as fill the answer.
-    """
+    Reads only as many jobs as fill the answer."""
     chosen = _Filter(ctx, Selection(**wanted))
     entries: list[Listed] = []
     room, before, skipped, truncated = max_bytes, 0, 0, False

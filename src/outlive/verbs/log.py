@@ -143,8 +143,7 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
 class _Reader:
     """Reads the merged stream, or one stream's log.
 
-    Positions and line numbers are those of what is read.
-    """
+    Positions and line numbers are those of what is read."""
 
     def __init__(self, job: JobDir, output: Output, stream: int | None, view: View, *, more: bool) -> None:
         self._job = job
@@ -225,8 +224,7 @@ class _Reader:
             room = smaller
 
     def _fit(self, start: int, stop: int, max_bytes: int) -> int:
-        """Return the end of the whole lines that fit into the budget; a line that is too long is
-        cut."""
+        """Return the end of the whole lines that fit into the budget; a line that is too long is cut."""
         hole = self.lines.hole
         if hole.kept(start, stop) <= max_bytes:
             return stop

@@ -1,6 +1,5 @@
-"""Find the verb or the argument that a caller means by another word: `read` means `log`, and `id`
-means `job_id`. For errors alone.
-"""
+"""Find the verb or the argument that a caller means by another word: `read` means `log`, and `id` means `job_id`. For
+errors alone."""
 
 from __future__ import annotations
 

@@ -35,8 +35,7 @@ def notify_set(
 ) -> NotifySet:
     """Change what is given and leave the rest.
 
-    No sink runs now, and output that is already there is not searched.
-    """
+    No sink runs now, and output that is already there is not searched."""
     match = {name.removeprefix("output_"): args.pop(name) for name in _MATCH if args.get(name) is not None}
     with lookup.open_job(ctx, job) as job_dir:
         _have_end_delivered(ctx, job_dir)

@@ -15,9 +15,8 @@ _BEGIN, _END = b"\x1b[200~", b"\x1b[201~"
 
 
 def paste(ctx: Context, *, job: str, text: str = "", bracketed: bool | None = None, **how: Any) -> Written:
-    """Type `text` as a terminal pastes it: newlines become carriage returns, and paste markers
-    surround the text if the program asked for them or `bracketed` says so. Errors: not_a_pty,
-    invalid_argument, as for write."""
+    """Type `text` as a terminal pastes it: newlines become carriage returns, and paste markers surround the text if the
+    program asked for them or `bracketed` says so. Errors: not_a_pty, invalid_argument, as for write."""
     if not text:
         raise invalid("text", "there is no text to paste")
     data = _without_markers(text.encode("utf-8", "surrogateescape").replace(b"\r\n", b"\n").replace(b"\n", b"\r"))
@@ -31,8 +30,7 @@ def paste(ctx: Context, *, job: str, text: str = "", bracketed: bool | None = No
 
 
 def _without_markers(data: bytes) -> bytes:
-    """Return the text without paste markers: an end marker inside would end the paste, and the rest
-    would be typed."""
+    """Return the text without paste markers: an end marker inside would end the paste, and the rest would be typed."""
     while _BEGIN in data or _END in data:  # cutting one out may make another
         data = data.replace(_END, b"").replace(_BEGIN, b"")
     return data

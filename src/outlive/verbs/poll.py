@@ -26,8 +26,7 @@ def poll(
 ) -> Polled:
     """Return the output since a position.
 
-    Wait at most `timeout_ms` for output or the end. Reading consumes nothing.
-    """
+    Wait at most `timeout_ms` for output or the end. Reading consumes nothing."""
     wanted = view.asked_for(ctx.config, max_bytes, raw=raw, show=show, encoding=encoding)
     began = time.monotonic()
     until = began + timeout_ms / 1000

@@ -14,8 +14,7 @@ from outlive.jobs.interaction import stdin
 def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Resized:
     """Set the size; the program gets SIGWINCH.
 
-    Errors: not_a_pty, invalid_argument, stdin_closed, io_error.
-    """
+    Errors: not_a_pty, invalid_argument, stdin_closed, io_error."""
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         stdin.require_pty(inspection)

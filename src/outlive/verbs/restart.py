@@ -79,8 +79,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
 
 
 def _from_the_start(notification: Notification) -> Notification:
-    """Return the notification with every watch set to position 0, where the new job's output
-    begins."""
+    """Return the notification with every watch set to position 0, where the new job's output begins."""
     single = notification.on_output_match
     return Notification.replace(
         notification,

@@ -17,11 +17,9 @@ from outlive.store.output.merged import Output
 def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int | None = None) -> Screen:
     """Return the lines, the cursor and the title; a finished job's as it left them.
 
-    Of a screen that is larger than the budget, return the rows around the cursor, or those from
-    `offset` on.
+    Of a screen that is larger than the budget, return the rows around the cursor, or those from `offset` on.
 
-    Errors: not_a_pty.
-    """
+    Errors: not_a_pty."""
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         stdin.require_pty(inspection, running=False)

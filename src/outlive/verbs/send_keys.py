@@ -25,8 +25,7 @@ def send_keys(
 ) -> Written:
     """Send `literal`, then `hex`, then `keys`, in one write.
 
-    Errors: not_a_pty, invalid_argument, as for write.
-    """
+    Errors: not_a_pty, invalid_argument, as for write."""
     plain = (literal or "").encode("utf-8", "surrogateescape") + keys.from_hex(hex_)
     with lookup.open_job(ctx, job) as job_dir:
         _require_pty(adoption.inspect_and_adopt(ctx, job_dir), keys_)

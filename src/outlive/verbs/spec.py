@@ -1,8 +1,6 @@
 """Declare a verb: its arguments, its result and its help, once.
 
-The parser of the command line, the tool schemas of MCP, the docs and `schema/` are made from these
-declarations.
-"""
+The parser of the command line, the tool schemas of MCP, the docs and `schema/` are made from these declarations."""
 
 from __future__ import annotations
 
@@ -41,12 +39,11 @@ _DERIVED: Any = None  # from another value: __post_init__
 class Arg(Declared):
     """One argument of a verb.
 
-    `cli` and `mcp` are the names on that face: by default `name` itself (with hyphens and `--` in front on the
-    command line), "" for an argument that the face does not offer. A name without `--` is a positional.
+    `cli` and `mcp` are the names on that face: by default `name` itself (with hyphens and `--` in front on the command
+    line), "" for an argument that the face does not offer. A name without `--` is a positional.
 
-    The schemas of the tools cost every conversation, so `hidden`, `mcp_help` and `section` say what a model is shown
-    of an argument.
-    """
+    The schemas of the tools cost every conversation, so `hidden`, `mcp_help` and `section` say what a model is shown of
+    an argument."""
 
     name: str  # of the parameter of the verb's function
     kind: str
@@ -74,13 +71,12 @@ class Arg(Declared):
 
 
 def check_texts(args: Iterable[Arg], values: Mapping[str, object], *, escaped: bool) -> None:
-    """Raise invalid_argument for a text among `values`, by parameter, that no system call takes: it
-    would end the supervisor that met it, and each one that took its place.
+    """Raise invalid_argument for a text among `values`, by parameter, that no system call takes: it would end the
+    supervisor that met it, and each one that took its place.
 
-    Refused are a NUL character, except in what is typed, and half of a surrogate pair, which is not
-    a character. `escaped`: the halves U+DC80 to U+DCFF stand for bytes that are not UTF-8, as in
-    the words of a command line (os.fsdecode).
-    """
+    Refused are a NUL character, except in what is typed, and half of a surrogate pair, which is not a character.
+    `escaped`: the halves U+DC80 to U+DCFF stand for bytes that are not UTF-8, as in the words of a command line
+    (os.fsdecode)."""
     for arg in args:
         value = values.get(arg.name)
         if isinstance(value, str):
@@ -150,8 +146,7 @@ _Record = type[Answer]
 class Verb(Declared):
     """One verb of both faces.
 
-    Its functions are declared as they are, or as `module:function`, which is loaded when it is used.
-    """
+    Its functions are declared as they are, or as `module:function`, which is loaded when it is used."""
 
     name: str  # as typed: "status", "tag set"
     help: str

@@ -1,9 +1,7 @@
 """Errors name an argument as the caller spells it: `workdir` over MCP, `--cwd` on the command line.
 
-What jobs/ raises names an argument by the parameter of the verb's function: in `details.field` as
-it is, in a message or a hint as a mark made by `errors.argument`. Each face passes its errors
-through `spelled`.
-"""
+What jobs/ raises names an argument by the parameter of the verb's function: in `details.field` as it is, in a message
+or a hint as a mark made by `errors.argument`. Each face passes its errors through `spelled`."""
 
 from __future__ import annotations
 
@@ -22,9 +20,8 @@ def spelled(
 ) -> OutliveError:
     """Return the error with every argument named as on this face.
 
-    `args` are the arguments of the verb that was called, `written` tells for parameters that the
-    caller named otherwise, by an alias or in camelCase, how it wrote them.
-    """
+    `args` are the arguments of the verb that was called, `written` tells for parameters that the caller named
+    otherwise, by an alias or in camelCase, how it wrote them."""
     details = error.details or {}
     if "field" not in details and MARK[0] not in f"{error.message}{error.hint}":
         return error
@@ -39,8 +36,7 @@ def spelled(
 
 
 def _names(face: str, args: Iterable[Arg]) -> dict[str, str]:
-    """Return the names on this face by parameter. A positional of the command line is named in lower
-    case."""
+    """Return the names on this face by parameter. A positional of the command line is named in lower case."""
     names = {}
     for arg in args:
         name = arg.mcp if face == MCP else arg.cli if arg.cli.startswith("-") else arg.cli.lower()

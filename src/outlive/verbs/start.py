@@ -52,8 +52,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Started:
 def _take(job: JobDir) -> Locks:
     """Take the locks of a created job, so that only one caller starts it.
 
-    Errors: invalid_state, io_error.
-    """
+    Errors: invalid_state, io_error."""
     try:
         return Locks(job)
     except BlockingIOError:

@@ -23,9 +23,8 @@ def submit(
     timeout_ms: int,
     max_bytes: int,
 ) -> Written:
-    """Send `text` and what ends a line, in one write: a carriage return to a terminal, a newline to
-    a stdin that is open. Or send each of `texts` so, when the job asks for it. Errors: as for
-    write."""
+    """Send `text` and what ends a line, in one write: a carriage return to a terminal, a newline to a stdin that is
+    open. Or send each of `texts` so, when the job asks for it. Errors: as for write."""
     if expect and len(expect) != len(texts):
         message = f"{argument('expect')} has one entry for each of {argument('texts')}: {len(expect)} and {len(texts)}"
         raise invalid("expect", message)

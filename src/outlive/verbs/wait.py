@@ -11,9 +11,10 @@ from outlive.answers.reading import Wait, Waited
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
 from outlive.jobs import awaited, job_answer, known_to_session
-from outlive.jobs.conditions import job_wait, of_job, parse
+from outlive.jobs.conditions import job_wait, parse
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import reading
+from outlive.jobs.permission import reach
 from outlive.render import ends, view
 from outlive.render.failures import telling
 from outlive.render.view import View
@@ -38,12 +39,11 @@ def wait(
 ) -> Wait:
     """Wait until a condition holds for one job, or for all; without a job, for any of the caller's.
 
-    A time-out is a normal answer and ends no job.
-    """
+    A time-out is a normal answer and ends no job."""
     wanted = parse.parsed(until)
     if ctx.rights is not None and any(one.name in parse.EXTERNAL for one in wanted):
         ctx.rights.require(CONTROL, "until with port, http or file")
-    reach = of_job.reach_of(ctx, wanted)
+    limits_of_caller = reach.of(ctx, wanted)
     began = time.monotonic()
     jobs: list[_WaitedJob] = []
     try:
@@ -55,8 +55,8 @@ def wait(
         # A wait for any of several goes on to the next: what it told before does not fire again
         remembers = len(job) != 1 and mode == "any" and since_seq is None
         for one in jobs:
-            if reach is not None:
-                reach.require(one.job.read_meta(), wanted)
+            if limits_of_caller is not None:
+                limits_of_caller.require(one.job.read_meta(), wanted)
             one.connect(ctx, wanted, known_to_session.reported(ctx, one.job) if remembers else {})
         limit = None if timeout_ms is None else began + timeout_ms / 1000
         done = job_wait.wait_for(ctx, [one.wait for one in jobs], began=began, limit=limit, mode=mode)
@@ -82,8 +82,7 @@ def wait(
 
 
 def _deciding(jobs: list[_WaitedJob], mode: str) -> _WaitedJob:
-    """Return the job that ended the wait: of several that fired, with `all` the first that failed,
-    else the last."""
+    """Return the job that ended the wait: of several that fired, with `all` the first that failed, else the last."""
     fired = [one for one in jobs if one.wait.is_over]
     if mode == "any":
         return fired[0]

@@ -16,8 +16,7 @@ from outlive.store.job_dir import JobDir
 def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: Any) -> Written:
     """Write `data`, then end the input if `eof`. `how` is as for `stdin.deliver`.
 
-    On a terminal `eof` is a character, and more can be typed after it.
-    """
+    On a terminal `eof` is a character, and more can be typed after it."""
     sent = data.encode("utf-8", "surrogateescape")
     with lookup.open_job(ctx, job) as job_dir:
         too_long = _too_long(ctx, job_dir, sent)
@@ -27,8 +26,7 @@ def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: A
 
 
 def _too_long(ctx: Context, job: JobDir, sent: bytes) -> list[str]:
-    """Return a warning if the terminal cuts a line: in canonical mode it drops the excess silently
-    (termios(3))."""
+    """Return a warning if the terminal cuts a line: in canonical mode it drops the excess silently (termios(3))."""
     longest = max(map(len, sent.split(b"\n")))
     if longest <= limits.TERMINAL_LINE_BYTES or not adoption.inspect_and_adopt(ctx, job).definition.pty:
         return []

@@ -66,7 +66,7 @@ def _answer(inspection: Inspection, output: Output, job_id: str, seq: int | None
     end = output.end
     hole = output.gap.merged
     if seq is None or seq > end or end - seq > _MOST_BYTES or hole.crossed_by(seq, end):
-        data, reset = screen.drawn(inspection, output).paint(), True
+        data, reset = screen.drawn(inspection, output).emulator.paint(), True
     else:
         data, reset = output.read(seq, end), False
     return {

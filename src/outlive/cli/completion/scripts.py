@@ -1,9 +1,7 @@
 """The scripts that connect a shell with `outlive completion`.
 
-A script knows nothing of verbs and options: it asks the installed `outlive`, which answers from the
-declarations. So it stays right when outlive is updated. Where outlive has nothing to offer, the shell
-completes files.
-"""
+A script knows nothing of verbs and options: it asks the installed `outlive`, which answers from the declarations. So it
+stays right when outlive is updated. Where outlive has nothing to offer, the shell completes files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """`outlive attach JOB`: join a person's terminal to the job's.
 
-Several people can watch at the same time; one of them holds the keyboard.
-"""
+Several people can watch at the same time; one of them holds the keyboard."""
 
 from __future__ import annotations
 
@@ -199,7 +198,7 @@ class Session:
             sizes = sizes or [(0, *pty.size(1))]
             screen = out.steady(lambda: render(out.read, out.end, sizes, out.gap.merged.stop))
             self._shown = out.end
-        stdio.write(ForTerminals().feed(screen.paint()))
+        stdio.write(ForTerminals().feed(screen.emulator.paint()))
         self._note_until = time.monotonic() + _NOTE_S if note else None
         if note := note or self._standing_note():
             cols, rows = pty.size(1)

@@ -1,7 +1,6 @@
 """`outlive inbox` at a terminal: one question after the other, answered in place.
 
-What a job prints stands behind `|`, with every character visible: it cannot look like our own lines.
-"""
+What a job prints stands behind `|`, with every character visible: it cannot look like our own lines."""
 
 from __future__ import annotations
 

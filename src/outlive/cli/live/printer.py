@@ -118,8 +118,6 @@ class Printer:
 def _coloured(line: str) -> str:
     """Return a line without its newline as a terminal shows it in the end, with its colours, which end with it. A line
     that overwrites itself loses its colours."""
-    if line.isprintable():
-        return line
     if "\x1b[" in line:
         parts = _SGR.split(line.removesuffix("\r"))
         if len(parts) > 1 and all(readable(text) == text for text in parts[::2]):

@@ -1,7 +1,6 @@
 """The screen of `outlive top`: a list of jobs, the output of one, a line for what is typed, and the keys.
 
-All that a job or its caller has chosen is shown with each character visible (core/quoted.py).
-"""
+All that a job or its caller has chosen is shown with each character visible (core/quoted.py)."""
 
 from __future__ import annotations
 

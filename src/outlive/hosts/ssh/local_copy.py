@@ -8,6 +8,7 @@ killed at any moment is followed by another one, which goes on at the exact byte
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 from outlive.annotations import Any, Iterator
 from outlive.hosts.ssh.connecting import wire
@@ -185,21 +186,19 @@ class FarEvents:
 
     def __init__(self, job: JobDir) -> None:
         self._job = job
-        self._here: dict[tuple[str, int, str], int] | None = None  # event → how often it is here
+        self._here: Counter[tuple[str, int, str]] | None = None  # event → how often it is here
         self._last = 0  # `n` of the newest event
 
     def new(self, events: list[Event]) -> Iterator[Event]:
         """Yield the events that are not here, without the number that they have there."""
         if self._here is None:
-            self._here = {}
-            for event in history.read(self._job)[0]:
-                self._here[_key(event)] = self._here.get(_key(event), 0) + 1
+            self._here = Counter(map(_key, history.read(self._job)[0]))
         for event in events:
             key, number = _key(event), event.pop("n")
             if number <= self._last or event["type"] in _OWN:
                 continue
             self._last = number
-            if self._here.get(key):
+            if self._here[key]:
                 self._here[key] -= 1
             else:
                 yield event

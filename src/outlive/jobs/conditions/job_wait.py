@@ -21,6 +21,7 @@ from outlive.jobs.conditions.condition import Probe
 from outlive.jobs.conditions.parse import Condition, mark_of, parsed
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
+from outlive.jobs.permission import reach
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -157,9 +158,9 @@ class Until:
 
     def check(self, ctx: Context, definition: Definition) -> None:
         """Check that the caller may have looked at what the conditions name. Errors: denied."""
-        reach = of_job.reach_of(ctx, self._conditions)
-        if reach is not None:
-            reach.require(definition, self._conditions)
+        limits = reach.of(ctx, self._conditions)
+        if limits is not None:
+            limits.require(definition, self._conditions)
 
     def wait(self, ctx: Context, job: JobDir, *, began: float, limit: float | None) -> JobWait:
         """Wait as the verb `wait` does, from the start of the job on. Returned is the wait, which is closed."""

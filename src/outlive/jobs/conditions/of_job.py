@@ -14,10 +14,9 @@ from outlive import limits
 from outlive.jobs import job_answer
 from outlive.jobs.conditions import external
 from outlive.jobs.conditions.condition import Fired, Probe
-from outlive.jobs.conditions.parse import EXTERNAL, Condition
+from outlive.jobs.conditions.parse import Condition
 from outlive.jobs.context import Context
 from outlive.jobs.permission import reach
-from outlive.jobs.permission.reach import Reach
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -199,15 +198,6 @@ def is_over(inspection: Inspection) -> bool:
     return inspection.state.finished or (inspection.state.state == "unknown" and not inspection.supervised)
 
 
-def reach_of(ctx: Context, conditions: list[Condition]) -> Reach | None:
-    """Return what a caller over MCP may have looked at for it by these conditions; None where nothing
-    limits it. Errors: sandbox_unavailable."""
-    external = ctx.face == "mcp" and any(one.name in EXTERNAL for one in conditions)
-    if not external or not (ctx.config.uses("sandbox") or ctx.ceiling):
-        return None
-    return reach.of(ctx)
-
-
 def probes_for(
     ctx: Context,
     conditions: list[Condition],
@@ -223,7 +213,7 @@ def probes_for(
 
     Errors: OSError, invalid_argument; none is left open then.
     """
-    reach = reach_of(ctx, conditions)
+    seen = reach.of(ctx, conditions)
     probes: list[Probe] = []
     try:
         matches = [one for one in conditions if one.name in ("regex", "fail_regex")]
@@ -235,7 +225,7 @@ def probes_for(
             if condition.name == "idle_ms":
                 probes.append(Idle(condition, job))
             elif condition.name == "file":
-                probes.append(external.File(condition, inspection, reach))
+                probes.append(external.File(condition, inspection, seen))
             elif condition.name == "port":
                 probes.append(external.Port(condition, ctx, job))
             elif condition.name == "http":

@@ -31,32 +31,24 @@ def explained(ctx: Context, text: str, error: OutliveError) -> OutliveError:
     if deletion is None:
         wanted = text.strip().upper()
         return error if ctx.wall is not None or not is_id(wanted) else _running(ctx, wanted) or error
-    if deletion["bound"] == deletions.REMOVED:
-        return OutliveError(
-            "job_not_found",
-            f"no job {text!r}: {deletion['by']} removed it on {deletion['at']}",
-            hint="Its output is gone. Run the command again if you need it.",
-            details={"deleted_at": deletion["at"]},
-        )
-    bound = str(deletion["bound"])
-    # What is kept without a word says the configuration; a call of gc may have said something else
-    by, given = ("automatic gc", f"[gc] {bound}") if deletion["by"] == "automatic" else ("gc", f"its {bound}")
-    why = _WHY.get(bound, "it was beyond a bound")
-    return OutliveError(
-        "job_not_found",
-        f"no job {text!r}: {by} deleted it on {deletion['at']}, because {why} ({given})",
-        hint="Its output is gone. Run the command again if you need it.",
-        details={"deleted_at": deletion["at"], "bound": bound},
-    )
+    bound, details = str(deletion["bound"]), {"deleted_at": deletion["at"]}
+    what = f"{deletion['by']} removed it on {deletion['at']}"
+    if bound != deletions.REMOVED:
+        details["bound"] = bound
+        # What is kept without a word says the configuration; a call of gc may have said something else
+        by, given = ("automatic gc", f"[gc] {bound}") if deletion["by"] == "automatic" else ("gc", f"its {bound}")
+        what = f"{by} deleted it on {deletion['at']}, because {_WHY.get(bound, 'it was beyond a bound')} ({given})"
+    hint = "Its output is gone. Run the command again if you need it."
+    return OutliveError("job_not_found", f"no job {text!r}: {what}", hint=hint, details=details)
 
 
 def _running(ctx: Context, job_id: str) -> OutliveError | None:
     """Return the error of a job that is not in this root and whose processes run; None if none does."""
-    pids = [member.pid for member in tree.with_cookie(job_id)]
-    if not pids:
+    members = tree.with_cookie(job_id)
+    if not members:
         return None
     mark = b"OUTLIVE_ROOT="
-    variable = next((word for word in tree.environment(pids[0]) if word.startswith(mark)), mark)
+    variable = next((word for word in tree.environment(members[0].pid) if word.startswith(mark)), mark)
     root = os.fsdecode(variable[len(mark) :])
     if root and root != ctx.store.path and os.path.isdir(os.path.join(root, job_id)):
         return OutliveError(
@@ -66,8 +58,8 @@ def _running(ctx: Context, job_id: str) -> OutliveError | None:
                 f"Repeat the call with --root {shlex.quote(root)}.", "The user can name that root for this server."
             ),
         )
-    said = still_run(pids)
-    return OutliveError("job_not_found", f"no job {job_id!r}: its directory was deleted; {said[0]}", hint=said[1])
+    said, hint = still_run(members)
+    return OutliveError("job_not_found", f"no job {job_id!r}: its directory was deleted; {said}", hint=hint)
 
 
 def meanwhile(job: JobDir) -> OutliveError:
@@ -76,23 +68,23 @@ def meanwhile(job: JobDir) -> OutliveError:
     root = os.path.dirname(job.path)
     if not os.path.isdir(root):
         message = f"the job root {root} was deleted during this call, and job {job.job_id} with it"
-    pids = [member.pid for member in tree.with_cookie(job.job_id)]
-    if pids:
-        said, hint = still_run(pids)
+    if members := tree.with_cookie(job.job_id):
+        said, hint = still_run(members)
         message = f"{message}; {said}"
     return OutliveError("job_not_found", message, hint=hint)
 
 
 def lost(job_id: str) -> str:
     """Return what became of a job whose directory was deleted before its end was told, and what can be done."""
-    pids = [member.pid for member in tree.with_cookie(job_id)]
-    if not pids:
+    members = tree.with_cookie(job_id)
+    if not members:
         return "its directory was deleted, and with it its output and its outcome; none of its processes runs"
-    return f"its directory was deleted; {'. '.join(still_run(pids))}"
+    return f"its directory was deleted; {'. '.join(still_run(members))}"
 
 
-def still_run(pids: list[int]) -> tuple[str, str]:
+def still_run(members: list[tree.Member]) -> tuple[str, str]:
     """Return which processes of a deleted job run, and how they can be ended."""
+    pids = [member.pid for member in members]
     shown = ", ".join(f"{pid} ({_command(pid)})" for pid in pids[:_SHOWN])
     more = f" and {len(pids) - _SHOWN} more" if len(pids) > _SHOWN else ""
     these, it = ("a process of it still runs", "it") if len(pids) == 1 else ("processes of it still run", "them")

@@ -47,7 +47,7 @@ def _ns(stamp: str) -> int:
 
 def _hint(tests: Tests, exit_code: int | None, *, complete: bool) -> str | None:
     """Return what a caller should know who looks at the exit code alone."""
-    if not tests.total:
+    if not tests.passed + tests.failed + tests.skipped:
         return "Its report says that no test ran."
     if tests.failed and exit_code == 0:
         number = "1 failed test" if tests.failed == 1 else f"{tests.failed:,} failed tests"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import errno
 import os
 import shutil
 import time
@@ -18,6 +16,7 @@ from outlive.system.fds import Closing
 
 _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 _CHILD_S = 2.0
+_MOST_FILES = 2**31 - 1  # no process has that many
 # What is weaker without each feature. outlive does not work without those in _NEEDED.
 _WITHOUT = {
     "pidfd": "a pid that is used again might be signalled",
@@ -58,17 +57,8 @@ def _of_processes() -> dict[str, bool]:
         "exit_info": told,
         "subreaper": code == 0,
         "memfd": hasattr(os, "memfd_create"),
-        "close_range": _has_close_range(),
+        "close_range": prctl.close_from(_MOST_FILES),
     }
-
-
-def _has_close_range() -> bool:
-    try:  # an empty range: first above last is EINVAL, no such call is ENOSYS (close_range(2))
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.syscall(436, ctypes.c_uint(2), ctypes.c_uint(1), 0)
-    except AttributeError:
-        return False
-    return ctypes.get_errno() == errno.EINVAL
 
 
 def _of_files(root: str | None) -> dict[str, bool]:

@@ -9,6 +9,7 @@ import pwd
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from outlive import __version__
@@ -122,14 +123,16 @@ def _is_of_this_installation(words: list[bytes]) -> bool:
 
 
 def _own_pids() -> list[int]:
-    pids = []
-    for name in os.listdir("/proc"):
-        try:
-            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == os.geteuid():
-                pids.append(int(name))
-        except OSError:  # it has ended
-            continue
-    return pids
+    return [pid for pid, uid in _users().items() if uid == os.geteuid()]
+
+
+def _users() -> dict[int, int]:
+    """Return the user of each process."""
+    users = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):  # it has ended
+            users[int(name)] = os.stat(f"/proc/{name}").st_uid
+    return users
 
 
 def _words_of(pid: int) -> list[bytes]:
@@ -190,13 +193,8 @@ def _others() -> set[str]:
     people = {
         one.pw_uid: one.pw_name for one in pwd.getpwall() if not one.pw_shell.endswith(_NO_SHELLS) and one.pw_uid != me
     }
-    for name in os.listdir("/proc"):
-        try:
-            uid = os.stat(f"/proc/{name}").st_uid if name.isdigit() else me
-        except OSError:  # it has ended
-            continue
-        if uid != me:
-            people.setdefault(uid, f"uid {uid}")
+    for uid in {*_users().values()} - {me}:
+        people.setdefault(uid, f"uid {uid}")
     return {name for uid, name in people.items() if _FIRST_PERSON <= uid != _NOBODY}
 
 

@@ -69,8 +69,7 @@ def is_in_job() -> bool:
             return True
         if any(word.startswith(f"{tree.COOKIE}=".encode()) for word in tree.environment(pid)):
             return True
-        fields = process.stat_fields(pid)
-        pid = int(fields[1]) if fields else 0
+        pid = process.parent(pid) or 0
     return False
 
 

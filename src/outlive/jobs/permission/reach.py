@@ -1,7 +1,5 @@
 """What a caller whose jobs are limited may have looked at for it: the server itself asks for ports,
 servers and files of a condition, and it is in no sandbox.
-
-Nothing here is loaded for callers without limits.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from collections.abc import Iterable
 
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
-from outlive.jobs.conditions.parse import Condition
+from outlive.jobs.conditions.parse import EXTERNAL, Condition
 from outlive.jobs.context import Context
 from outlive.jobs.permission import boundary
 from outlive.sandbox import access, modes
@@ -23,7 +21,7 @@ class Reach:
     """What the jobs of a caller could reach. `network`: the machine's; without it, a port is looked
     for in the network of the job alone."""
 
-    def __init__(self, sandbox: Sandbox | None, *, network: bool) -> None:
+    def __init__(self, sandbox: Sandbox, *, network: bool) -> None:
         self._sandbox = sandbox
         self._network = network
 
@@ -42,8 +40,6 @@ class Reach:
 
     def sees(self, path: str) -> bool:
         """Return whether a job of the caller would see what is at this path now."""
-        if self._sandbox is None:
-            return True
         try:
             access.require_visible(self._sandbox, os.path.normpath(path), "until")
         except OutliveError:
@@ -51,11 +47,15 @@ class Reach:
         return True
 
 
-def of(ctx: Context) -> Reach:
-    """Return what a caller may have looked at. Errors: sandbox_unavailable."""
+def of(ctx: Context, conditions: Iterable[Condition]) -> Reach | None:
+    """Return what a caller over MCP may have looked at for it by these conditions; None where nothing
+    limits it. Errors: sandbox_unavailable."""
+    is_external = ctx.face == "mcp" and any(one.name in EXTERNAL for one in conditions)
+    if not is_external or not (ctx.config.uses("sandbox") or ctx.ceiling):
+        return None
     limit = boundary.bounds(ctx)
     if limit.most_mode == modes.OFF:
-        return Reach(None, network=True)
+        return None
     sandbox = boundary.resolved(ctx, modes.Granted(limit.most_mode, limit.most_network, limit.most_git), needed=False)
     return Reach(sandbox, network=limit.most_network == "open")
 

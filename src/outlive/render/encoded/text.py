@@ -1,11 +1,9 @@
 """Output of which a stream is not UTF-8: its text, and where its lines end.
 
-Positions are those of bytes, as ever, and any position will do: a decoder begins at a place before
-it where a character surely begins, and what it makes of those bytes is dropped. A character belongs
-to the read that has its last byte, so reads one after the other give the text of the whole. That
-holds for stateful encodings too if each line ends in the initial state, as they demand; the first
-_BACK_BYTES of a stream are exact in any case.
-"""
+Positions are those of bytes, as ever, and any position will do: a decoder begins at a place before it where a character
+surely begins, and what it makes of those bytes is dropped. A character belongs to the read that has its last byte, so
+reads one after the other give the text of the whole. That holds for stateful encodings too if each line ends in the
+initial state, as they demand; the first _BACK_BYTES of a stream are exact in any case."""
 
 from __future__ import annotations
 
@@ -36,8 +34,7 @@ class Text:
         self._streams = [_Stream(output, stream, encoding) for stream, encoding in enumerate(encodings)]
 
     def has_own_newline(self, stream: int | None) -> bool:
-        """Return whether lines end elsewhere than at bytes 0x0A in a stream, or (None) in one of
-        both."""
+        """Return whether lines end elsewhere than at bytes 0x0A in a stream, or (None) in one of both."""
         return any(one.has_own_newline for number, one in enumerate(self.encodings) if stream in (None, number))
 
     def of(self, start: int, stop: int, stream: int | None = None, *, final: bool) -> str:
@@ -132,8 +129,7 @@ def _begun(text: str) -> int:
 
 
 class _Stream:
-    """Decodes one stream. What comes next goes on where the last bytes ended; any other position is
-    looked for."""
+    """Decodes one stream. What comes next goes on where the last bytes ended; any other position is looked for."""
 
     def __init__(self, output: Output, stream: int, encoding: Encoding) -> None:
         self._output = output

@@ -1,8 +1,7 @@
 """What differs between the outputs of two runs.
 
-Compared are kinds of lines. Two lines are of one kind if they differ in nothing but numbers, times, addresses and hashes;
-two lines that report a failure, if they differ in nothing but times and addresses.
-"""
+Compared are kinds of lines. Two lines are of one kind if they differ in nothing but numbers, times, addresses and
+hashes; two lines that report a failure, if they differ in nothing but times and addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +15,6 @@ from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.core.ids import short_id
 from outlive.matching.problem_matchers import Matcher
-from outlive.render.decode import decode_exact
 from outlive.render.failures.chosen_lines import SAYS, Lines, best
 from outlive.render.failures.looked import compiled, shortened
 from outlive.render.head_and_tail import cut_tail
@@ -114,7 +112,7 @@ class Printed:
 
     def row(self, number: int, count: int, *, raw: bool) -> str:
         """Return a line as `search` shows it, with how many there are of its kind."""
-        text = decode_exact(self._text[self.lines.starts[number] : self.lines.stops[number]].rstrip(b"\n"))
+        text = self._text[self.lines.starts[number] : self.lines.stops[number]].rstrip(b"\n").decode("utf-8", "replace")
         text = text if raw else shortened(readable(text))
         return f"{self.first + number + 1}:{text}" + (f" (× {count:,})" if count > 1 else "")
 

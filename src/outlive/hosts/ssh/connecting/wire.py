@@ -69,18 +69,14 @@ class Parser:
     def __init__(self, *, checked: bool = False) -> None:
         self._checked = checked
         self._data = bytearray()  # of a message that is not whole
-        self._body: tuple[int, int, int] | None = None  # of a log: kind, position, and how much is left
-
-    @property
-    def run(self) -> tuple[int, int, int] | None:
-        """The bytes of a log that come before anything else: kind, position, and how many."""
-        return self._body
+        # The bytes of a log that come before anything else: kind, position, and how many
+        self.run: tuple[int, int, int] | None = None
 
     def skip(self, count: int) -> None:
         """Take note that so many bytes of `run` do not come through `feed`."""
-        assert self._body is not None
-        kind, place, left = self._body
-        self._body = (kind, place + count, left - count) if left > count else None
+        assert self.run is not None
+        kind, place, left = self.run
+        self.run = (kind, place + count, left - count) if left > count else None
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """Yield what can be handed on now. Bytes of a log are valid until the next step. Errors:
@@ -90,11 +86,11 @@ class Parser:
             data, self._data = bytes(self._data), bytearray()
         view, at = memoryview(data), 0
         while at < len(data):
-            if self._body is not None:
-                kind, place, left = self._body
+            if self.run is not None:
+                kind, place, left = self.run
                 part = view[at : at + left]
                 at, left = at + len(part), left - len(part)
-                self._body = (kind, place + len(part), left) if left else None
+                self.run = (kind, place + len(part), left) if left else None
                 yield kind, place, part
                 continue
             if len(data) - at < _HEADER.size:
@@ -104,7 +100,7 @@ class Parser:
             if self._checked:
                 _require_sound(kind, place, length)
             if kind <= STDERR and length:
-                self._body, at = (kind, place, length), begin
+                self.run, at = (kind, place, length), begin
                 continue
             if len(data) - begin < length:
                 break
