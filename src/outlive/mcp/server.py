@@ -25,7 +25,6 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
-from outlive.jobs.permission import facts
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.apps import declaration as apps
 from outlive.mcp.apps.handlers import ViewRequests
@@ -204,11 +203,10 @@ class Handlers:
         start_soon = threads.from_thread(ctx.lifespan_context.start_soon)
 
         def asks(call: Context, definition: Definition) -> bool:
-            if not facts.fits_a_form(definition):
-                return False
-            if not by_answer:
-                start_soon(threads.logged, elicitation.ask, ctx, call, definition)
-            return by_answer
+            form = elicitation.question(definition)
+            if form is not None and not by_answer:
+                start_soon(threads.logged, elicitation.ask, ctx, call, definition, form)
+            return form is not None and by_answer
 
         return asks
 

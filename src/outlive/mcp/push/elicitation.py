@@ -139,7 +139,7 @@ def answer_to_task(response: object) -> tuple[str, bool, str | None] | None:
     return said
 
 
-async def ask(ctx: Request, call: Context, definition: Definition) -> None:
+async def ask(ctx: Request, call: Context, definition: Definition, form: types.ElicitRequestFormParams) -> None:
     """Show the form while the job waits, and write the user's answer down. A client that cannot be asked leaves the
     question to a person at a terminal."""
     try:
@@ -149,14 +149,11 @@ async def ask(ctx: Request, call: Context, definition: Definition) -> None:
     with job, anyio.move_on_after(approval.seconds_left(definition)):
         async with anyio.create_task_group() as group:
             group.start_soon(_until_answered, job, group.cancel_scope)
-            await _ask(ctx, call, definition, job)
+            await _ask(ctx, call, form, job)
             group.cancel_scope.cancel()
 
 
-async def _ask(ctx: Request, call: Context, definition: Definition, job: JobDir) -> None:
-    form = question(definition)
-    if form is None:
-        return
+async def _ask(ctx: Request, call: Context, form: types.ElicitRequestFormParams, job: JobDir) -> None:
     # What belongs to a request ends with it; over HTTP a request of ours needs the stream of one
     related = None if ctx.request is None else ctx.request_id
     gone = (anyio.ClosedResourceError, anyio.BrokenResourceError)
