@@ -64,6 +64,7 @@ def test_doctor_says_that_there_is_no_proc(work: Path, root: Path) -> None:
     assert (found["healthy"], checks["root"]["status"], checks["kernel"]["status"]) == (False, "fail", "fail")
     assert "no job is started" in checks["kernel"]["advice"]
     assert "mount -t proc proc /proc" in checks["root"]["advice"]
+    assert checks["root"]["details"]["path"] == str(root)
 
 
 def test_with_hidepid_jobs_run_are_adopted_and_killed_and_doctor_says_what_is_not_seen(work: Path) -> None:
