@@ -41,7 +41,10 @@ def loads(text: str | bytes) -> Any:
             return content
     except Exception:  # noqa: BLE001 - json reads it after all, or says what is wrong with it
         pass
-    return _library().loads(text)
+    try:
+        return _library().loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def dumps(

@@ -133,7 +133,9 @@ def test_a_job_that_still_runs_is_no_news_and_one_that_ends_later_is(cli: Cli, w
     assert "exited with code 0; last line: gone" in added(hook("UserPromptSubmit"))
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "no JSON", '{"session_id": 1}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "no JSON", '{"session_id": 1}', pytest.param("[" * 100_000, id="nested")]
+)
 def test_a_hook_never_fails_and_never_speaks_out_of_turn(text: str, cli: Cli) -> None:
     done = cli.text("hook", "claude-code", input=text)
     assert (done.status, done.stdout) == (0, "")

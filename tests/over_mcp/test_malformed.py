@@ -9,6 +9,7 @@ import pytest
 
 from support.mcp_client import McpRefusal, RawMcp
 
+DEEP = '{"jsonrpc":"2.0","id":78,"method":"tools/call","params":{"name":"exec","arguments":{"command":%s%s}}}'
 MALFORMED: dict[str, tuple[str, Any, int, str]] = {
     "no-id": ('{"jsonrpc":"2.0","method":"tools/list"}', None, -32600, 'needs an "id"'),
     "no-id-and-unknown": ('{"jsonrpc":"2.0","method":"no/such"}', None, -32600, 'needs an "id"'),
@@ -33,9 +34,11 @@ MALFORMED: dict[str, tuple[str, Any, int, str]] = {
     "no-text": ("\udcff\udcfe", None, -32700, "no JSON"),
     "what-is-nested-too-deeply": ("[" * 100_000 + "]" * 100_000, None, -32700, "no JSON"),
     "no-text-that-is-nested-too-deeply": ("[" * 100_000 + '"\udcff"' + "]" * 100_000, None, -32700, "no JSON"),
+    "a-request-that-is-nested-too-deeply": (DEEP % ("[" * 250, "]" * 250), 78, -32600, "nested 190 deep"),
     "half-an-object": ('{"jsonrpc":"2.0","id":77', None, -32700, "no JSON"),
 }
 UNANSWERED = {
+    "an-answer-that-is-nested-too-deeply": '{"jsonrpc":"2.0","id":900,"result":{"a":%s%s}}' % ("[" * 250, "]" * 250),
     "an-empty-line": "",
     "an-answer-to-nothing": '{"jsonrpc":"2.0","id":900,"result":{}}',
     "an-unknown-notification": '{"jsonrpc":"2.0","method":"notifications/no-such"}',

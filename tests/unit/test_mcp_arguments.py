@@ -112,7 +112,7 @@ def test_what_means_nothing_is_refused() -> None:
         ("exec", TRUE, "timeout", BAD_TIMES),
         ("process", POLL, "timeout_ms", BAD_TIMES),
         ("exec", {}, "command", [[1, 2], 5, {"a": 1}, "a\0b", ["a", "b\0"]]),  # an empty one is refused by the action
-        ("exec", TRUE, "env", [{"": "x"}, {"A=B": "x"}, {"A\0": "x"}]),
+        ("exec", TRUE, "env", [{"": "x"}, {"A=B": "x"}, {"A\0": "x"}, '{"A":' * 50_000]),
     ]
     for tool, given, name, values in rows:
         for value in values:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from outlive import fastjson
 from outlive.cli import stdio
 from outlive.cli.live import terminal_context
 from outlive.core.ids import short_id
@@ -44,7 +45,7 @@ _STOPS = ("Stop", "AfterAgent")
 def main(values: Mapping[str, object], options: GlobalOptions) -> int:
     """Return 0 whatever happens: a hook that fails would hold up the host."""
     try:
-        event = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
+        event = fastjson.loads(sys.stdin.buffer.read(_MOST_BYTES))
         if isinstance(event, dict):
             _answer(_HOSTS[str(values["host"])], event, options)
     except (OSError, ValueError, OutliveError) as error:

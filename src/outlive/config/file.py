@@ -48,6 +48,8 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
         raise misconfigured(f"{path} is not TOML: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise misconfigured(_not_toml(path, text.decode("utf-8"), str(error))) from error
+    except RecursionError as error:
+        raise misconfigured(f"{path} is nested too deeply") from error
     values: dict[tuple[str, str], object] = {}
     for section, entries in tables.items():
         if section not in KEYS:

@@ -72,7 +72,7 @@ def _is_array(text: str) -> bool:
         return text.startswith("[")
     try:
         words = fastjson.loads(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
     return isinstance(words, list) and (len(words) > 1 or not text.startswith("[ "))
 
@@ -82,7 +82,7 @@ def _array_in(text: str) -> list[str]:
     names. Errors: invalid_argument."""
     try:
         words = fastjson.loads(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         seen = f"is no JSON: {error}"
     else:
         if isinstance(words, list) and words and all(isinstance(word, str) for word in words):

@@ -181,7 +181,7 @@ def outcome(ctx: Context, job_id: str) -> State | None:
         try:
             known = fastjson.loads(os.read(fd, limits.RECORD_BYTES))
             state = State(state=known["state"], exit_code=known.get("exit_code"))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
     return state if state.finished else None
 

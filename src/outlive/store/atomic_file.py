@@ -209,7 +209,7 @@ def load(data: bytes) -> dict[str, Any]:
     """Return what `dump` was given. Errors: Damaged."""
     try:
         content = fastjson.loads(data)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise Damaged(_damage(data)) from error
     if not isinstance(content, dict):
         raise Damaged("it is not a JSON object")

@@ -292,7 +292,7 @@ def read(
             continue
         try:
             events.append({**fastjson.loads(line), "n": place[0], "seq": place[1]})
-        except (ValueError, RecursionError):  # cut off by a kill, or nothing of ours
+        except ValueError:  # cut off by a kill, or nothing of ours
             continue
     return sorted(events, key=lambda event: event["n"]) if lines else events, offset + whole
 

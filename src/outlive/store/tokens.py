@@ -221,7 +221,7 @@ class Tokens:
         try:
             listed = atomic_file.load(atomic_file.read(store.fd, NAME))["tokens"]
             tokens = [Token.of(one) for one in listed]
-        except (atomic_file.Damaged, KeyError, TypeError, RecursionError) as error:
+        except (atomic_file.Damaged, KeyError, TypeError) as error:
             raise OutliveError(
                 "config_error",
                 f"{self._path} cannot be read: {error}",

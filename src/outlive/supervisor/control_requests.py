@@ -114,7 +114,7 @@ def checked(message: bytes) -> ControlRequest:
     """Return the request in a message. What its op does not know is passed over. Errors: BadRequest."""
     try:
         content = fastjson.loads(message)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadRequest(f"not a request: {error}") from None
     op = content.get("op") if isinstance(content, dict) else None
     if not isinstance(op, str) or op not in CONTROL_REQUESTS:

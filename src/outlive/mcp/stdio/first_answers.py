@@ -236,12 +236,9 @@ def _is_capabilities(capabilities: object) -> bool:
 def decoded(line: bytes) -> Any:
     """Return the content of a line. What is no UTF-8 in it, and half a character, is replaced. Errors: ValueError."""
     try:
-        try:
-            return fastjson.loads(line)
-        except ValueError:
-            return fastjson.loads(decodable(line).decode("utf-8", "replace"))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        return fastjson.loads(line)
+    except ValueError:
+        return fastjson.loads(decodable(line).decode("utf-8", "replace"))
 
 
 def refusal(line: bytes, message: str) -> bytes:

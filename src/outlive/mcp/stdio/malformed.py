@@ -44,3 +44,11 @@ def fault(message: object) -> Fault | None:
         if params is None or isinstance(params, dict)
         else Fault(known, INVALID_PARAMS, '"params" has to be an object.')
     )
+
+
+def unread(message: dict[str, object]) -> Fault | None:
+    """Return the answer to a message with no `fault` that cannot be read all the same; None if it is no request."""
+    number = message.get("id")
+    if not isinstance(number, (int, str)) or "method" not in message:
+        return None
+    return Fault(number, INVALID_REQUEST, "This request cannot be read: objects and arrays may be nested 190 deep.")

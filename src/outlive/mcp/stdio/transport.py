@@ -241,7 +241,7 @@ def _fault(message: Received, line: bytes) -> Fault | None:
         content = decoded(line)
     except ValueError:
         return malformed.NO_JSON
-    return malformed.fault(content)
+    return malformed.fault(content) or (malformed.unread(content) if isinstance(content, dict) else None)
 
 
 def message_of(line: bytes) -> Received:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.nearest import nearest
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, argument, invalid
@@ -190,7 +190,7 @@ def _decoded(value: object, kind: type) -> object:
     """Return the array or object in a string of JSON, as some clients send it; else the value itself."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
-            decoded = json.loads(value)
+            decoded = fastjson.loads(value)
         except ValueError:
             return value
         if isinstance(decoded, kind):

@@ -103,7 +103,7 @@ def entries(store: Store) -> Iterator[dict[str, Any]]:
         for line in reversed(lines):
             try:
                 entry = fastjson.loads(line)
-            except (ValueError, RecursionError):  # cut by a full disk
+            except ValueError:  # cut by a full disk
                 continue
             if isinstance(entry, dict) and {"job_id", "at", "by", "bound", "bytes"} <= entry.keys():
                 yield entry

@@ -25,7 +25,7 @@ def is_end_unreported(store: Store, job: JobDir, definition: Definition) -> bool
     # No delivery has begun. A sink that was added after the end is not for this end
     except FileNotFoundError:
         return store.is_marked_live(job.job_id)
-    except (OSError, ValueError, AttributeError, RecursionError):
+    except (OSError, ValueError, AttributeError):
         return False
 
 
@@ -34,7 +34,7 @@ def give_up(store: Store, job: JobDir, definition: Definition, why: str) -> None
     try:
         known = fastjson.loads(atomic_file.read(job.fd, COMPLETION))
         event = known if isinstance(known, dict) else {}
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         event = {"job_id": job.job_id}
     event |= {"delivered": False, "pending": False, "given_up": why}
     try:

@@ -177,7 +177,7 @@ def _event(line: bytes) -> Event | None:
     try:
         event: Event = fastjson.loads(line)
         return event if isinstance(event["watch"], str) and isinstance(event["seq"], int) else None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 

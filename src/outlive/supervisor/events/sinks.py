@@ -219,7 +219,7 @@ class Sinks:
             record = fastjson.loads(atomic_file.read(self._job.fd, COMPLETION))
             results: list[Any] = [result for result in record.get("delivery_results", []) if isinstance(result, dict)]
             return not record.get("pending"), results, int(record.get("tries", 1))
-        except (OSError, ValueError, AttributeError, TypeError, RecursionError):  # missing, cut off, or edited
+        except (OSError, ValueError, AttributeError, TypeError):  # missing, cut off, or edited
             return False, [], 0
 
     def _record_end(self, delivery: Delivery, tries: int) -> None:

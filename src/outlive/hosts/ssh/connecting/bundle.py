@@ -172,7 +172,7 @@ def refusal(said: bytes) -> str:
     try:
         facts: dict[str, object] = fastjson.loads(said[len(REFUSE) :])
         python = visible(f"Python {facts['python']} ({facts['path']})")
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         python = "an unknown Python"
     least = ".".join(map(str, LEAST_PYTHON))
     return f"it has {python}, and outlive needs Python {least} or later there"
