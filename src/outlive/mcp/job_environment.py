@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import pwd
 import select
-import signal
-import subprocess
 import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 
 from outlive.mcp import introduction
+from outlive.system.signals import signal
 
 PROFILE_S = 3.0  # a login shell that takes longer is killed
 FIRST_JOB_S = 1.0  # the first job waits this long for the login shell
 _REAP_S = 0.5
+_LOOK_S = 0.005
 _MARK = "--outlive-path--"  # around PATH, since profiles print greetings
 _SCRIPT = f"printf '%s%s%s' {_MARK} \"$PATH\" {_MARK}"
 _MAX_BYTES = 262_144
@@ -27,7 +27,7 @@ class JobEnvironment:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = dict(env)
-        self._shell: subprocess.Popen[bytes] | None = None
+        self._shell: int | None = None  # its pid
         self._reader: threading.Thread | None = None
         self._settled = threading.Event()
         self._settled.set()
@@ -35,21 +35,16 @@ class JobEnvironment:
     def start(self) -> None:
         """Start the login shell, whose PATH replaces the server's when it prints it. Returns at once."""
         shell = _login_shell(self._env)
-        if shell is None:
+        started = None
+        if shell is not None:
+            with suppress(OSError, ValueError):
+                started = _started(shell, self._env)
+        if started is None:
             return
-        with suppress(OSError, ValueError):
-            # A session of its own keeps its profile off the client's terminal, and lets us kill the group
-            self._shell = subprocess.Popen(
-                [shell, "-lc", _SCRIPT],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=self._env,
-                start_new_session=True,
-            )
-            self._settled.clear()
-            self._reader = threading.Thread(target=self._read_login_path, args=(self._shell,), daemon=True)
-            self._reader.start()
+        self._shell, printed = started
+        self._settled.clear()
+        self._reader = threading.Thread(target=self._read_login_path, args=(self._shell, printed), daemon=True)
+        self._reader.start()
 
     async def get(self) -> dict[str, str]:
         """Return a job's environment, after at most FIRST_JOB_S seconds if PATH is not known yet."""
@@ -68,17 +63,17 @@ class JobEnvironment:
         if self._shell is None or self._reader is None:
             return
         if not self._settled.is_set():
-            _kill(self._shell)
+            with suppress(ProcessLookupError):
+                os.killpg(self._shell, signal.SIGKILL)
         self._reader.join(2 * _REAP_S)
 
-    def _read_login_path(self, shell: subprocess.Popen[bytes]) -> None:
-        assert shell.stdout is not None
-        with shell.stdout:
-            try:
-                self._take(_printed(shell.stdout.fileno()))
-            finally:
-                self._settled.set()
-                _end(shell)
+    def _read_login_path(self, shell: int, printed: int) -> None:
+        try:
+            self._take(_printed(printed))
+        finally:
+            self._settled.set()
+            _end(shell)
+            os.close(printed)
 
     def _take(self, printed: bytes) -> None:
         parts = printed.split(_MARK.encode())
@@ -113,6 +108,31 @@ def _login_shell(env: Mapping[str, str]) -> str | None:
     return shell if usable and os.path.basename(shell) not in ("nologin", "false", "true") else None
 
 
+def _started(shell: str, env: Mapping[str, str]) -> tuple[int, int]:
+    """Start the login shell in a session of its own, which keeps its profile off the client's terminal and lets
+    us kill the group. Return its pid, and the end of the pipe that it prints to. Errors: OSError, ValueError."""
+    printed, there = os.pipe()
+    try:
+        pid = os.posix_spawn(
+            shell,
+            [shell, "-lc", _SCRIPT],
+            env,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, there, 1),
+                (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+            ],
+            setsid=True,
+            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],  # Python ignores them
+        )
+    except BaseException:
+        os.close(printed)
+        raise
+    finally:
+        os.close(there)
+    return pid, printed
+
+
 def _printed(pipe: int) -> bytes:
     """Return what the shell prints up to our second mark, in PROFILE_S seconds: a profile may leave an agent behind
     that keeps the pipe open."""
@@ -130,16 +150,19 @@ def _printed(pipe: int) -> bytes:
     return printed
 
 
-def _end(shell: subprocess.Popen[bytes]) -> None:
+def _end(shell: int) -> None:
     """Reap the shell. If it does not end by itself, kill it with its process group."""
-    try:
-        shell.wait(_REAP_S / 10)
-    except subprocess.TimeoutExpired:
-        _kill(shell)
-        with suppress(subprocess.TimeoutExpired):
-            shell.wait(_REAP_S)
+    if not _is_reaped(shell, _REAP_S / 10):
+        with suppress(ProcessLookupError):
+            os.killpg(shell, signal.SIGKILL)
+        _is_reaped(shell, _REAP_S)
 
 
-def _kill(shell: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(shell.pid, signal.SIGKILL)
+def _is_reaped(pid: int, within_s: float) -> bool:
+    deadline = time.monotonic() + within_s
+    with suppress(ChildProcessError):
+        while not os.waitpid(pid, os.WNOHANG)[0]:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_LOOK_S)
+    return True
