@@ -38,3 +38,21 @@ def test_a_timer_that_is_years_away_does_not_keep_the_loop_from_waiting() -> Non
         loop.close()
         os.close(read_end)
         os.close(write_end)
+
+
+def test_what_is_forgotten_calls_no_more_though_it_stays_open() -> None:
+    loop, (read_end, write_end) = EventLoop(), os.pipe()
+    called: list[str] = []
+    loop.read(read_end, lambda: called.append("read"))
+    os.write(write_end, b"x")
+    loop.forget(read_end)
+    loop.timer(loop.stop).after(0.01)
+    try:
+        loop.run()
+        assert called == []
+        loop.read(read_end, loop.stop)  # and it can be watched again
+        loop.run()
+    finally:
+        loop.close()
+        os.close(read_end)
+        os.close(write_end)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import subprocess
 
+from outlive.core.records import Ending
+from outlive.supervisor.ending import outcome
 from outlive.supervisor.ending.kill import Killer
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import process
@@ -25,3 +27,15 @@ def test_a_process_that_one_look_misses_is_killed_by_the_next() -> None:
         missed.kill()
         missed.wait()
         loop.close()
+
+
+def test_a_second_order_may_only_shorten_the_grace_and_the_first_cause_stays() -> None:
+    """A successor goes on with what stands there."""
+    first = outcome.asked_for(None, "timeout", "outlive", "SIGTERM", 60_000)
+    assert first is not None and first.kill_at_ns is not None
+    later = outcome.asked_for(first, "kill", "me", "SIGTERM", 600_000)
+    assert later is not None and later.to_dict() == first.to_dict()
+    sooner = outcome.asked_for(first, "kill", "me", "SIGKILL", 0)
+    assert sooner is not None and sooner.kill_at_ns is not None and sooner.kill_at_ns < first.kill_at_ns
+    assert Ending.replace(sooner, kill_at_ns=first.kill_at_ns).to_dict() == first.to_dict()
+    assert outcome.asked_for(first, "kill", "me", "SIGUSR1", 0) is None

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from outlive import limits
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.jobs import notices
-from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Inbox, Progress
+from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, PENDING, UNDER_WAY, Inbox, Progress, forget_removed
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
 from outlive.store.root import Store
@@ -217,3 +218,15 @@ def test_a_disk_that_is_full_when_the_client_is_named_leaves_the_session_its_loc
         with pytest.raises(OSError), Inbox(store, "a.b").ended():
             pass
     assert Inbox.every(store) == []
+
+
+def test_only_what_is_owed_of_jobs_that_are_long_gone_is_forgotten(store: Store, job: str, inbox: Inbox) -> None:
+    """gc does it. A job that is in the making has an entry, and no directory that anybody sees."""
+    gone, young = new_id(), new_id()
+    for one in (gone, young):
+        inbox.add(one, watched=False)
+    for path in Path(store.path, PENDING).glob("*/*"):
+        if path.name in (job, gone):
+            os.utime(path, (time.time() - 2 * limits.TMP_AGE_S,) * 2)
+    forget_removed(store)
+    assert set(inbox.ids()) == {job, young}
