@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 
-from outlive.core.records import Ending
+from outlive.core.records import Ending, State
 from outlive.supervisor.ending import outcome
+from outlive.supervisor.ending.command_end import CommandEnd
 from outlive.supervisor.ending.kill import Killer
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import process
@@ -39,3 +40,13 @@ def test_a_second_order_may_only_shorten_the_grace_and_the_first_cause_stays() -
     assert sooner is not None and sooner.kill_at_ns is not None and sooner.kill_at_ns < first.kill_at_ns
     assert Ending.replace(sooner, kill_at_ns=first.kill_at_ns).to_dict() == first.to_dict()
     assert outcome.asked_for(first, "kill", "me", "SIGUSR1", 0) is None
+
+
+def test_only_a_child_that_is_not_reaped_keeps_its_number_for_itself() -> None:
+    """Until then a signal to this number, or to its group, can reach nobody else."""
+    end = object.__new__(CommandEnd)
+    known = {}
+    for end._parent in (True, False):
+        for end._is_reaped in (True, False):
+            known[end._parent, end._is_reaped] = end.unreaped_pid(State(pid=7))
+    assert known == {(True, False): 7, (True, True): None, (False, False): None, (False, True): None}
