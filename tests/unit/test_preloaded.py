@@ -43,6 +43,12 @@ def facts(pid: int) -> dict[str, Any]:
     }
 
 
+def differences(one: int, other: int) -> dict[str, tuple[Any, Any]]:
+    """Return the facts that are not the same of two processes."""
+    facts_of_one, facts_of_other = facts(one), facts(other)
+    return {name: (fact, facts_of_other[name]) for name, fact in facts_of_one.items() if fact != facts_of_other[name]}
+
+
 @pytest.mark.parametrize("session", [False, True])
 def test_a_copy_is_what_a_real_start_is(
     cli: Cli, jobs: Jobs, work: Path, monkeypatch: pytest.MonkeyPatch, session: bool
@@ -63,15 +69,17 @@ def test_a_copy_is_what_a_real_start_is(
         signal.signal(signal.SIGUSR1, signal.SIG_DFL)
     real, copy = started
     with real, copy:
-        until(lambda: len(facts(real.pid)["files"]) > 3, what="the wait of the real start")
-        with suppress(AssertionError):  # the next lines show what differs
-            until(lambda: facts(real.pid) == facts(copy.pid), what="the same facts")
-        files = [facts(call.pid)["files"] for call in (real, copy)]
-        assert files[0] == files[1], files  # pytest shortens what it tells by itself
-        assert facts(real.pid) == facts(copy.pid)
-        assert len(facts(copy.pid)["environment"]) > 5
-        cli.ok("kill", job)
-        said = [call.communicate(timeout=60) for call in started]
+        try:
+            until(lambda: len(facts(real.pid)["files"]) > 3, what="the wait of the real start")
+            with suppress(AssertionError):  # the next lines show what differs
+                until(lambda: differences(real.pid, copy.pid) == {}, what="the same facts")
+            assert differences(real.pid, copy.pid) == {}
+            assert len(facts(copy.pid)["environment"]) > 5
+            cli.ok("kill", job)
+            said = [call.communicate(timeout=60) for call in started]
+        finally:
+            for call in started:  # else a failure would be told when both have waited for the job in vain
+                call.kill()
     assert [call.returncode for call in started] == [0, 0]
     assert said[0][1] == said[1][1] == b""
     assert b'"killed"' in said[0][0] and b'"killed"' in said[1][0]
