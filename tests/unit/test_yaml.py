@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from outlive.client_config.jsonc import Misfit, Unreadable
@@ -35,6 +37,17 @@ def test_lines_that_were_there_stay_as_they_are_while_the_entry_is_there() -> No
     document = Document(TEXTS[3])
     document.set(PATH, ENTRY)
     assert [line for line in document.text.splitlines() if line in TEXTS[3].splitlines()] == TEXTS[3].splitlines()
+
+
+def test_a_name_and_a_value_may_be_of_any_type_and_are_read_as_json_has_them() -> None:
+    text = "1: {cmd: a, 3: [1, 1.5, true]}\n~: x\n2020-01-01: {A: 2021-02-03, B: 2021-02-03T04:05:06Z, C: null}\n"
+    value = Document(text).value
+    assert value == {
+        "1": {"cmd": "a", "3": [1, 1.5, True]},
+        "None": "x",
+        "2020-01-01": {"A": "2021-02-03", "B": "2021-02-03T04:05:06+00:00", "C": None},
+    }
+    assert json.loads(json.dumps(value)) == value
 
 
 def test_a_text_in_another_style_is_changed_too() -> None:

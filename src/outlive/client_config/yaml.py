@@ -23,7 +23,7 @@ class Document(Entries):
     mapping = "mapping"
 
     def parsed(self, text: str) -> dict[str, object]:
-        content: dict[str, object] = _parsed(text, YAML(typ="safe", pure=True))  # of Python's own types
+        content: dict[str, object] = _plain(_parsed(text))
         return content
 
     def with_entry(self, path: Path, value: object) -> str:
@@ -66,18 +66,17 @@ class Document(Entries):
         return _written(document)
 
 
-def _parsed(text: str, yaml: YAML | None = None) -> Any:
+def _parsed(text: str) -> Any:
     """Errors: Unreadable, Misfit."""
-    yaml = yaml or YAML()
     try:
-        document = yaml.load(text.replace("\r\n", "\n"))
+        document = YAML().load(text.replace("\r\n", "\n"))
     except MarkedYAMLError as error:
         at = error.problem_mark.index if error.problem_mark else 0
         raise Unreadable(text, min(at, len(text)), str(error.problem)) from None
     except YAMLError as error:
         raise Unreadable(text, 0, str(error).splitlines()[0]) from None
     if document is None:
-        return yaml.map()
+        return YAML().map()
     if not isinstance(document, dict):
         raise Misfit("it holds no mapping")
     return document
@@ -90,3 +89,12 @@ def _written(value: object) -> str:
     out = StringIO()
     yaml.dump(value, out)
     return out.getvalue()
+
+
+def _plain(value: object) -> Any:
+    """Return a value as JSON has it: a name may be a number or a date in YAML, and so may a value."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)

@@ -138,7 +138,10 @@ class Named:
             level = dict.fromkeys(one for path in level for one in self._taken(path) if one not in known)
             known |= level
             if len(known) > _MOST_FILES:  # they may include each other in ever new ways
-                raise Unguarded(f"settings of git include more than {_MOST_FILES:,} files, for example {[*known][-1]}")
+                raise Unguarded(
+                    f"settings of git include more than {_MOST_FILES:,} files, the last {[*known][-1]}: take `include` "
+                    "out of them, or give git=write, which leaves git unprotected while the job runs"
+                )
             self.included += level
 
     def _taken(self, path: str) -> Iterator[str]:
