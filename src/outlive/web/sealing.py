@@ -4,7 +4,12 @@ Any user of this machine may listen on a port that is free, so a page that is op
 program in place of its server. Whatever it sends must be worth nothing there. So no secret is sent,
 ever. Both ends derive the key of each tab from a secret that they share and from two random
 numbers, one of each end, and all that is said is encrypted and authenticated with it (AES-GCM).
-This server takes the number of a call once. Signatures would be smaller, but the key that a person strikes at the moment of the change would be
+
+- A program that takes the server's place reads nothing, and what it answers is not believed.
+- What it was sent is refused by every server: no other one knows the key, and this one takes the
+  number of a call once.
+
+Signatures would be smaller, but the key that a person strikes at the moment of the change would be
 readable: no exchange beforehand proves who gets the next request.
 """
 
