@@ -11,7 +11,7 @@ from outlive.core.records import Definition, Sandbox, State
 from outlive.jobs.conditions.external import File
 from outlive.jobs.conditions.parse import Condition
 from outlive.jobs.permission.reach import Reach
-from outlive.sandbox import after, guard
+from outlive.sandbox import after, guard, search
 from outlive.sandbox.guard import Guard
 from outlive.sandbox.mounts import Mounts
 from outlive.store.inspection.inspect import Inspection
@@ -77,6 +77,27 @@ def test_plain_settings_that_the_user_changes_meanwhile_are_not_reported(tmp_pat
     (git / "config").write_text('[branch "main"]\n\tremote = origin\n')
     (git / "hooks/pre-push.sample").touch()
     assert after.check(sandbox_of(tmp_path), before) == []
+
+
+def test_directories_that_are_shut_again_and_again_hold_up_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that a job left can do it, and so can a job with as many of them in each other."""
+    shut, looks = tmp_path / "shut", 0
+    shut.mkdir()
+
+    def find(_: object) -> list[tuple[str, str]]:
+        nonlocal looks
+        looks += 1
+        assert looks < 10, "it goes on for ever"
+        shut.chmod(0)
+        return [("u", str(shut))]
+
+    before = after.Before.of(guarded(tmp_path))
+    monkeypatch.setattr(search, "find", find)
+    monkeypatch.setattr(after, "_OPENING_S", 0.0)
+    assert after.check(sandbox_of(tmp_path), before) == [{"path": str(shut), "kind": "unchecked"}]
+    shut.chmod(0o700)
 
 
 @USERS
