@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +12,13 @@ import pytest
 from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.records import Approval, Definition
+from outlive.core.units import timestamp
 from outlive.errors import OutliveError
+from outlive.hosts import engines
 from outlive.jobs import adoption
 from outlive.jobs.context import Context
-from outlive.jobs.definition import Plan
+from outlive.jobs.definition import Plan, open_stdin
+from outlive.jobs.permission.approval import ask
 from outlive.jobs.starting import making
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
@@ -55,3 +61,31 @@ def test_a_job_whose_asker_cannot_be_noted_is_let_go_of(ctx: Context, monkeypatc
         StartCall(Asked(yield_ms=0)).run(ctx, plan)
     with JobDir.open(ctx.store, plan.definition.job_id) as job:
         assert not job.is_supervised()
+
+
+def test_a_file_that_a_job_may_not_read_is_closed_again(tmp_path: Path) -> None:
+    def check(*_: object) -> None:
+        raise OutliveError("denied", "the sandbox does not show it")
+
+    (tmp_path / "input").touch()
+    with pytest.raises(OutliveError, match="does not show"):
+        open_stdin(str(tmp_path / "input"), check)
+    with pytest.raises(OutliveError, match="Is a directory"):
+        open_stdin(str(tmp_path), None)
+
+
+@pytest.mark.parametrize("is_approved", [True, False])
+def test_the_file_that_a_job_was_to_read_is_closed_where_it_does_not_start_here(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, is_approved: bool
+) -> None:
+    (tmp_path / "input").touch()
+    asked = Approval(rule="rule 1", expires_at=timestamp(time.time() + 60))
+    plan = plan_of(ctx, host="cluster", stdin_path=str(tmp_path / "input"), approval=asked)
+    plan.stdin_fd = open_stdin(str(tmp_path / "input"), None)
+    monkeypatch.setattr(engines, "of_job", lambda *_: object())  # another process has handed it over
+    with closing(making.make(ctx, plan, live=True)) as new:
+        assert new.locks is not None
+        if is_approved:
+            assert making.begin(ctx, plan, new.dir, new.locks) is None
+        else:
+            assert ask(ctx, plan, new.dir, approval.hold(new.dir), time.monotonic()) is None
