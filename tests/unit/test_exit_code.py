@@ -102,7 +102,7 @@ HIDING_NOTHING = [
     "make | tail 'open", "(make | tail", "make | tail)", "for i in 1; do make | tail", "| tail", "",
     "until [ -e go ]; do sleep 0.1; done; echo done",
     "while ! test -e go; do sleep 1; done; printf x",
-    "sleep 2; echo done",
+    "sleep 2; echo done", "f()" * 6_000,
 ]  # fmt: skip
 
 
