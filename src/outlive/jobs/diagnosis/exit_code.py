@@ -34,7 +34,7 @@ _LEAVING = frozenset({"exit", "exec", "return"})
 _SHELL = "the shell"
 _PIPEFAIL = "`set -o pipefail` (bash) makes each stage count."
 _ASSIGNED = "`x=$(…)` alone keeps its code."
-_MOST_DEPTH = 20  # of groups, and of functions, which may call themselves
+_MOST_DEPTH = 20  # of groups and functions
 
 
 class Masked(NamedTuple):
@@ -59,6 +59,7 @@ class _Script:
         self.commands = form.commands(text)
         each = form.every(self.commands)
         self.functions = {one.defines: one.inside for one in each if one.defines}
+        self._entered: set[str] = set()  # functions, which may call themselves, and each other many times
         sets = [word for one in each if one.name == "set" for word in one.words[1:]]
         # -e, -eu, errexit: with it a failure in a list ends the string
         self.stops = "errexit" in sets or any(word[:1] == "-" and "e" in word[1:] for word in [*sets, *options])
@@ -66,14 +67,17 @@ class _Script:
         self.leaves = any(one.name in _LEAVING for one in each)
 
     def inside(self, command: Command) -> list[Command]:
-        """Return the commands that a command stands for."""
+        """Return the commands that a command stands for; of a function only the first time."""
         text = form.given_to_shell(command.words)
         if text is not None:
             try:
                 return form.commands(text)
             except form.Unclear:
                 return []
-        return command.inside or self.functions.get(command.name, [])
+        if command.inside or command.name in self._entered:
+            return command.inside
+        self._entered.add(command.name)
+        return self.functions.get(command.name, [])
 
 
 def masked(text: str, options: Sequence[str] = ()) -> Masked | None:
