@@ -24,7 +24,7 @@ _SEARCHED_BYTES = 65_536
 _SIGNS = re.compile(
     rb"rror|RROR|ail|AIL|xception|atal|FATAL|anic|not ok|not found|No such|enied|ould not|Couldn't|refused|imed out"
 )
-_SIGNALLED = 128
+SIGNALLED = 128  # a shell adds it to the number of a signal
 _PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
 # Last commands that say or hide something: a caller does not want their code
 _SAYING = frozenset({"echo", "printf", "true", ":"})
@@ -202,10 +202,10 @@ def hint(ctx: Context, inspection: Inspection, output: Output) -> str | None:
         return None
     codes = stages.codes(inspection, output.job)
     told = None if codes is None else _of_stages(stages.of(definition), codes, code)
-    if told is None and code > _SIGNALLED and signals.is_valid(code - _SIGNALLED):
-        name = signals.name_of(code - _SIGNALLED)
+    if told is None and code > SIGNALLED and signals.is_valid(code - SIGNALLED):
+        name = signals.name_of(code - SIGNALLED)
         closed = ": what read its output closed early, as head does" if name == "SIGPIPE" else ""
-        return f"{code} is what a shell returns when {name} ended its last command (128 + {code - _SIGNALLED}){closed}."
+        return f"{code} is what a shell returns when {name} ended its last command (128 + {code - SIGNALLED}){closed}."
     if codes is not None or not form.is_shell(definition.shell[0]):
         return told
     how = masked(definition.command[0], definition.shell[1:])
