@@ -7,7 +7,7 @@ import os
 import time
 
 from outlive import limits
-from outlive.store.job_dir import LOGS, MASKS, JobDir
+from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.gap import GapFile
 from outlive.store.output.masks import Mask
 
@@ -26,7 +26,7 @@ class Scanner:
         self.stream = stream
         self.offset = offset
         self._gaps = GapFile(job)
-        self._mask = Mask.of(job, stream) if job.has(MASKS[0]) else None
+        self._mask = Mask.of(job, stream)
         self.skipped = 0  # bytes that were gone before they could be handed out
         self._size = _SCAN_BYTES[0] * 16
         self._began = 0.0
