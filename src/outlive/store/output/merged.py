@@ -43,8 +43,7 @@ class OrderWriter:
         self.stream = -1  # that was written last; -1: none was
         self._start = self._offset = 0
         if self._count:
-            record = os.pread(self._fd, _RECORD.size, (self._count - 1) * _RECORD.size)
-            self._start, self.stream, self._offset, _ = _RECORD.unpack(record)
+            self._start, self.stream, self._offset, _ = order.record_of(self._fd, self._count - 1)
 
     def before(self, stream: int, sizes: list[int]) -> None:
         """Record that bytes of `stream` come next. Call it before they are appended; `sizes` are
@@ -59,9 +58,6 @@ class OrderWriter:
 
     def end(self, sizes: list[int]) -> int:
         return self._start + max(0, sizes[self.stream] - self._offset) if self.stream >= 0 else 0
-
-    def close(self) -> None:
-        os.close(self._fd)
 
 
 class Output:
@@ -380,9 +376,7 @@ class Output:
     def _record(self, index: int) -> tuple[int, int, int, int]:
         number = self._physical(index)
         self._touch(_ORDER, number, number + 1)
-        record: tuple[int, int, int, int] = _RECORD.unpack(
-            os.pread(self._order, _RECORD.size, number * _RECORD.size).ljust(_RECORD.size, b"\0")
-        )
+        record = order.record_of(self._order, number)
         if not order.makes_sense(record):
             raise NotOurs(f"{ORDER} holds a record that makes no sense")
         return record

@@ -97,15 +97,14 @@ class Scanner:
             if not hole.crossed_by(self.offset, self.offset + len(data)):
                 return data
 
-    def searched(self) -> float:
-        """Return how many seconds the last piece took, and make the next one larger or smaller."""
+    def searched(self) -> None:
+        """Make the next piece larger or smaller, by how long the search of the last one took."""
         took = time.monotonic() - self._began
         low, high = _SCAN_BYTES
         if took > limits.SCAN_S:
             self._size = max(low, self._size // 2)
         elif took < limits.SCAN_S / 3:
             self._size = min(high, self._size * 2)
-        return took
 
     def unfinished(self) -> tuple[int, bytes]:
         """Return the offset and the text so far of the unfinished last line. Call it when no whole
