@@ -145,9 +145,9 @@ def begin(
             there.close()
         if scope is not None:
             scope.close()
-        for fd in (memory, plan.stdin_fd):
-            if fd is not None and fd >= 0:
-                os.close(fd)
+        if memory >= 0:
+            os.close(memory)
+        plan.close()
     return here
 
 

@@ -69,8 +69,12 @@ class StartCall:
 
     def run(self, ctx: Context, plan: Plan) -> Started:
         """Make and start a job, and answer when it has ended or this is due."""
-        self.check(ctx, plan.definition)
-        new = making.make(ctx, plan, live=True)
+        try:
+            self.check(ctx, plan.definition)
+            new = making.make(ctx, plan, live=True)
+        except BaseException:
+            plan.close()
+            raise
         return self.start(ctx, plan, new)
 
     def start(self, ctx: Context, plan: Plan, new: NewJob) -> Started:
