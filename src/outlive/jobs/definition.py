@@ -308,20 +308,19 @@ def reading_in(sandbox: Sandbox | None) -> Callable[[int, str, str], None] | Non
 
 def open_stdin(path: str, check: Callable[[int, str, str], None] | None) -> int:
     """Open the file that a job reads. Errors: io_error, and those of `check`."""
-    fd = -1
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a FIFO without a writer would block
-        if stat.S_ISDIR(os.fstat(fd).st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-        os.set_blocking(fd, True)
-        if check is not None:
-            check(fd, path, "stdin")
-        return fd
-    except (OSError, OutliveError) as error:
-        if fd >= 0:
+        try:
+            if stat.S_ISDIR(os.fstat(fd).st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            os.set_blocking(fd, True)
+            if check is not None:
+                check(fd, path, "stdin")
+        except BaseException:
             os.close(fd)
-        if isinstance(error, OutliveError):
             raise
+        return fd
+    except OSError as error:
         raise from_os(f"opening {path} for the job's stdin", error) from error
 
 

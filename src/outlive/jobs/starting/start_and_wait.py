@@ -69,8 +69,12 @@ class StartCall:
 
     def run(self, ctx: Context, plan: Plan) -> Started:
         """Make and start a job, and answer when it has ended or this is due."""
-        self.check(ctx, plan.definition)
-        new = making.make(ctx, plan, live=True)
+        try:
+            self.check(ctx, plan.definition)
+            new = making.make(ctx, plan, live=True)
+        except BaseException:
+            plan.close()
+            raise
         return self.start(ctx, plan, new)
 
     def start(self, ctx: Context, plan: Plan, new: NewJob) -> Started:
@@ -91,9 +95,8 @@ class StartCall:
                 new.discard()
                 ctx.job_id = None
                 raise
-            except (
-                BaseException
-            ) as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
+            except BaseException as error:
+                # The call was cancelled; the job goes on, and its supervisor holds the locks
                 is_host = plan.definition.host is not None
                 if sock is None and (isinstance(error, Cancelled) or not (is_host or new.locks.are_given)):
                     new.discard()  # while it waited for its scope: no supervisor has the job
