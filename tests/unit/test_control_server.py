@@ -7,6 +7,7 @@ import json
 import socket
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,3 +42,11 @@ def test_a_caller_that_came_while_no_file_could_be_opened_is_heard_a_little_late
         server.close()
     loop.close()
     assert (failures, faults) == ([], [])
+
+
+def test_an_answer_of_another_machine_may_have_any_members() -> None:
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    members: dict[str, Any] = {"ok": True, "self": "x"}
+    with here, there:
+        control_server.Connection(here).answer(**members)
+        assert json.loads(there.recv(1_000)) == members

@@ -102,7 +102,7 @@ class History:
             self._count += 1
         return True
 
-    def add(self, kind: str, seq: int, **content: Any) -> None:
+    def add(self, kind: str, seq: int, /, **content: Any) -> None:
         """Append an event of type `kind`. `seq`: its position in the output. Never fails."""
         ready = self._open()
         self._count += 1

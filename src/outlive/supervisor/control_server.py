@@ -61,7 +61,7 @@ class Connection:
         except OSError:
             return
 
-    def answer(self, **content: Any) -> None:
+    def answer(self, /, **content: Any) -> None:
         self.tell(fastjson.dumps(content).encode())
 
 

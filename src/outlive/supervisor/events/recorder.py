@@ -59,7 +59,7 @@ class EventRecorder:
 
     # --- history ---
 
-    def tell(self, kind: str, *, seq: int | None = None, **content: Any) -> None:
+    def tell(self, kind: str, /, *, seq: int | None = None, **content: Any) -> None:
         """Add an event. `seq`: its position in the output, None for the end."""
         self._history.add(kind, self._end() if seq is None else seq, **content)
         self._on_event()
