@@ -12,6 +12,7 @@ import pytest
 
 from outlive.errors import OutliveError
 from outlive.jobs.interaction.stdin import Put, put
+from outlive.supervisor.control_server import listen
 from outlive.system import fds
 from support.kept import Job, made
 
@@ -19,10 +20,9 @@ from support.kept import Job, made
 @contextmanager
 def answering(job: Job, answer: dict[str, object]) -> Iterator[None]:
     """A program that gives every request this answer."""
-    with closing(fds.new_socket()) as listener:
-        (job.path / ".io").mkdir()
-        listener.bind(str(job.path / ".io/control"))
-        listener.listen()
+    job.dir.make_io()
+    with closing(listen(job.dir)) as listener:
+        listener.setblocking(True)
 
         def serve() -> None:
             with closing(fds.accept(listener)) as caller:
