@@ -8,9 +8,9 @@ from outlive.answers.starting import Started
 from outlive.core.ids import new_id
 from outlive.jobs import definition, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.starting import making
-from outlive.jobs.starting.dedupe import Deduplication
+from outlive.jobs.starting import dedupe, making
 from outlive.jobs.starting.start_and_wait import StartCall
+from outlive.system.fds import Closing
 
 
 def run(ctx: Context, **args: Any) -> Started:
@@ -20,13 +20,9 @@ def run(ctx: Context, **args: Any) -> Started:
     if plan.definition.dedupe_key is None:
         return call.run(ctx, plan)
     call.check(ctx, plan.definition)
-    keyed = Deduplication(ctx)
-    try:
-        keyed.acquire()
-        other = keyed.running(plan.definition)
+    with Closing(dedupe.lock(ctx)):
+        other = dedupe.running(ctx, plan.definition)
         new = making.make(ctx, plan, live=True) if other is None else None
-    finally:
-        keyed.close()
     if new is not None:
         return call.start(ctx, plan, new)
     assert other is not None
