@@ -48,12 +48,10 @@ class Plan(Declared):
     hint: str | None = None
 
     def close(self) -> None:
-        """Close the input, which the supervisor has, or nothing reads."""
+        """Close the file that the job was to read; a supervisor that has got it keeps its own."""
         if self.stdin_fd is not None:
             os.close(self.stdin_fd)
             self.stdin_fd = None
-
-    __del__ = close  # of a plan that a person denies
 
 
 def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:

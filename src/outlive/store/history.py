@@ -229,13 +229,14 @@ def _kind(line: bytes) -> str:
 def _note(fd: int) -> Event | None:
     """Return the first line of the file if it says what was left out."""
     line = os.pread(fd, _NOTE_BYTES, 0).partition(b"\n")[0]
-    if b'"to_byte":' not in line or _kind(line) != LEFT_OUT:
+    if _kind(line) != LEFT_OUT or _place(line) is None:
         return None
     try:
         note: Event = fastjson.loads(line)
     except ValueError:
         return None
-    return note if isinstance(note.get("to_byte"), int) else None
+    behind = note.get("to_byte")
+    return note if type(behind) is int and 0 < behind <= os.fstat(fd).st_size else None
 
 
 def _lines_before_hole(fd: int, gone: int) -> list[bytes]:
