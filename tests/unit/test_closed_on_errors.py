@@ -31,7 +31,7 @@ def test_what_is_not_read_is_not_kept_open(tmp_path: Path) -> None:
             open_stdin(str(path), check)
     plan = Plan(Definition(), {}, stdin_fd=open_stdin(str(tmp_path / "input"), None))
     assert open_files() != before
-    del plan
+    plan.close()
     assert open_files() == before
 
 
