@@ -251,7 +251,7 @@ def test_over_mcp_a_job_whose_end_its_client_does_not_know_is_kept_longest(
 ) -> None:
     server = raw_mcp(env=UNASKED)
     command = f"until [ -e {work}/go ]; do sleep 0.1; done; head -c {MIB} /dev/zero"
-    job = server.call("exec", command=command, background=True)["job_id"]
+    job = server.call("exec", command=command, yield_ms=0)["job_id"]
     server.close_stdin()
     server.wait()
     (work / "go").touch()
