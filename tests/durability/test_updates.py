@@ -221,7 +221,7 @@ def test_a_fork_server_that_was_killed_comes_back_with_the_old_code(
 def test_every_feature_of_a_server_can_be_used_for_the_first_time(
     change: str, old: Installed, server: RawMcp, work: Path
 ) -> None:
-    begun = server.call("exec", command=f"echo begun; {MARK.format('go')}; echo; cat", yield_ms=0, stdin="open")
+    begun = server.call("exec", command=f"echo begun; {MARK.format('go')}; echo; cat", background=True, stdin="open")
     old.change(change)
     job = begun["job_id"]
     uri = f"job://{job}/output"

@@ -230,7 +230,7 @@ def test_a_job_of_another_scope_does_not_exist(served: Served, cli: Cli, work: P
     served.token("guest")
     served.token("friend", "--scope", "tests")
     served.token("all", "--scope", "*")
-    job = served.tool("exec", command="echo secret; exec sleep 300", workdir=str(work), yield_ms=0)["job_id"]
+    job = served.tool("exec", command="echo secret; exec sleep 300", workdir=str(work), background=True)["job_id"]
     local = cli.ok("run", "echo local")["job_id"]
 
     def codes(action: str, token: str, **more: Any) -> str:

@@ -81,7 +81,7 @@ def test_nothing_is_told_without_a_token_and_nothing_after_the_answer(shared_raw
 def test_a_wait_without_a_job_tells_the_last_line_of_the_job_that_printed_last(
     mcp_session: McpSession, work: Path
 ) -> None:
-    jobs = [mcp_session.ok("exec", command=f"echo {name}; {GATE}", yield_ms=0)["job_id"] for name in "ab"]
+    jobs = [mcp_session.ok("exec", command=f"echo {name}; {GATE}", background=True)["job_id"] for name in "ab"]
     call, told = mcp_session.begin_told("process", action="wait", timeout_ms=50_000)
     until(lambda: told, what="the first progress")
     (work / "go").touch()
