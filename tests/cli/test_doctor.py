@@ -74,6 +74,7 @@ def test_a_root_that_cannot_be_one_is_a_finding_with_the_command_that_mends_it(c
         answers = _at_once(cli, *((["--root", str(root)], {}) for root in roots))
         text = human.communicate(timeout=60)[0].decode()
     assert [(answer["healthy"], _checks(answer)["root"]["status"]) for answer in answers] == [(False, "fail")] * 3
+    assert _checks(answers[0])["root"]["details"] == {"path": str(roots[0]), "source": "--root"}
     found = _checks(answers[2])
     assert f"chmod 700 {unsafe}" in found["root"]["advice"]
     assert found["python"]["status"] == "ok"
@@ -164,17 +165,17 @@ import sys, time
 import outlive
 outlive.__version__ = sys.argv.pop(1)
 from outlive.jobs.doctor import processes
-now = time.time()
-processes.code_changed_at = lambda package: now
+changed = time.time() - float(sys.argv.pop(1))
+processes.code_changed_at = lambda package: changed
 from outlive.__main__ import main
 sys.exit(main())
 """
 
 
-def _with_changed_code(version: str, *words: str) -> dict[str, Any]:
-    """Run a call of outlive with this version, as if its files had changed just now."""
+def _with_changed_code(version: str, *words: str, ago_s: float = 0) -> dict[str, Any]:
+    """Run a call of outlive with this version, as if its files had changed then."""
     done = subprocess.run(
-        [sys.executable, "-c", CHANGED, version, *words],
+        [sys.executable, "-c", CHANGED, version, str(ago_s), *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=60,
@@ -191,6 +192,8 @@ def test_a_server_from_before_an_update_is_named_and_goes_on(raw_mcp: Any) -> No
     assert str(server.process.pid) in found["found"] or "others" in found["found"]
     assert mine["started_at"] < found["details"]["changed_at"]
     assert "jobs go on" in found["advice"]
+    found = _checks(_with_changed_code("0.1.0", "doctor", ago_s=1e9))["version"]
+    assert (found["status"], found["details"].get("servers")) == ("ok", None), "it began after the change"
 
 
 def test_a_supervisor_of_another_version_is_named_and_needs_nothing(cli: Cli) -> None:
