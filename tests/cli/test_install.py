@@ -283,6 +283,9 @@ def test_a_linked_dotfile_stays_a_link(cli: Cli, home: Path, place: Path) -> Non
         ("codex", "a = 1\n\n[mcp_servers\n", 3),
         ("openclaw", "{ mcp: { servers: { x: oops } } }", 1),
         ("goose", "a: 1\nextensions:\n  x: [1\n", 4),
+        ("goose", "a: 2024-13-45\n", 1),
+        ("claude-code", f'{{"a": {"9" * 5000}}}', 1),
+        ("codex", f"a = {'[' * 5000}{']' * 5000}\n", 1),
     ],
 )
 def test_a_file_that_cannot_be_read_is_left_alone(client: str, text: str, line: int, cli: Cli, home: Path) -> None:
@@ -410,6 +413,7 @@ def test_a_server_over_http_takes_the_place_of_one_on_stdio_and_back(cli: Cli, h
     "words",
     [
         ["--url", "ftp://x/mcp"],
+        ["--url", "http://[::1/mcp"],
         ["--url", "http://me:secret@x/mcp"],
         ["--url", "http://x/mcp?token=secret"],
         ["--url", "http://x/mcp", "--token-env", "s-3cret"],
@@ -639,6 +643,13 @@ def test_a_survey_says_what_would_not_start(home: Path, place: Path) -> None:
     assert (http["configured"], http["command"], http["problem"]) == (True, None, None)
     path.write_text("{\n,")
     assert "line 2" in found("claude-code")["problem"]
+    for client, text in (("claude-code", f'{{"a": {"[" * 5000}'), ("codex", f"a = {'[' * 5000}{']' * 5000}")):
+        file_of(client, home).parent.mkdir(exist_ok=True)
+        file_of(client, home).write_text(text)
+        assert "nested too deeply" in found(client)["problem"]
+    path.unlink()
+    path.symlink_to("/proc/self/mem")  # of which reading fails, not opening
+    assert "Input/output error" in found("claude-code")["problem"]
 
 
 def test_a_client_is_given_the_link_that_was_called_not_where_it_leads(place: Path) -> None:
