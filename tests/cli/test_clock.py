@@ -26,9 +26,13 @@ JUMPS = [-DAY_S, DAY_S]
 
 def begin(jump_s: float, after_s: float, *words: str) -> subprocess.Popen[bytes]:
     """A call whose clock jumps."""
-    told = [sys.executable, "-c", SET, str(jump_s), str(after_s), *words]
-    pipes: dict[str, int] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(told, stdin=subprocess.DEVNULL, env=environment(), **pipes)
+    return subprocess.Popen(
+        [sys.executable, "-c", SET, str(jump_s), str(after_s), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
 
 
 def call(jump_s: float, after_s: float, *words: str) -> dict[str, Any]:
