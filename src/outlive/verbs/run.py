@@ -19,12 +19,17 @@ def run(ctx: Context, **args: Any) -> Started:
     plan = definition.plan(ctx, new_id(), start_now=True, **args)
     if plan.definition.dedupe_key is None:
         return call.run(ctx, plan)
-    call.check(ctx, plan.definition)
-    with Closing(dedupe.lock(ctx)):
-        other = dedupe.running(ctx, plan.definition)
-        new = making.make(ctx, plan, live=True) if other is None else None
+    try:
+        call.check(ctx, plan.definition)
+        with Closing(dedupe.lock(ctx)):
+            other = dedupe.running(ctx, plan.definition)
+            new = making.make(ctx, plan, live=True) if other is None else None
+    except BaseException:
+        plan.close()
+        raise
     if new is not None:
         return call.start(ctx, plan, new)
+    plan.close()
     assert other is not None
     with lookup.open_by_id(ctx, other) as job:
         answer = call.answer(ctx, job, None)
