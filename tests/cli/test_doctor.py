@@ -66,7 +66,9 @@ def test_a_root_that_does_not_exist_yet_is_in_order_and_told_with_where_it_comes
 
 def test_a_root_that_cannot_be_made_is_a_finding(cli: Cli, place: Path) -> None:
     (place / "file").touch()
-    assert _checks(cli.ok("doctor", "--root", str(place / "file" / "jobs")))["root"]["status"] == "fail"
+    wanted = place / "file" / "jobs"
+    found = _checks(cli.ok("doctor", "--root", str(wanted)))["root"]
+    assert (found["status"], found["details"]) == ("fail", {"path": str(wanted), "source": "--root"})
 
 
 def test_an_unsafe_root_is_a_finding_with_the_command_that_mends_it(cli: Cli, root: Path) -> None:
@@ -165,17 +167,17 @@ import sys, time
 import outlive
 outlive.__version__ = sys.argv.pop(1)
 from outlive.jobs.doctor import processes
-now = time.time()
-processes.code_changed_at = lambda package: now
+changed = time.time() - float(sys.argv.pop(1))
+processes.code_changed_at = lambda package: changed
 from outlive.__main__ import main
 sys.exit(main())
 """
 
 
-def _with_changed_code(version: str, *words: str) -> dict[str, Any]:
-    """Run a call of outlive with this version, as if its files had changed just now."""
+def _with_changed_code(version: str, *words: str, ago_s: float = 0) -> dict[str, Any]:
+    """Run a call of outlive with this version, as if its files had changed then."""
     done = subprocess.run(
-        [sys.executable, "-c", CHANGED, version, *words],
+        [sys.executable, "-c", CHANGED, version, str(ago_s), *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=60,
@@ -192,6 +194,8 @@ def test_a_server_from_before_an_update_is_named_and_goes_on(raw_mcp: Any) -> No
     assert str(server.process.pid) in found["found"] or "others" in found["found"]
     assert mine["started_at"] < found["details"]["changed_at"]
     assert "jobs go on" in found["advice"]
+    found = _checks(_with_changed_code("0.1.0", "doctor", ago_s=1e9))["version"]
+    assert (found["status"], found["details"].get("servers")) == ("ok", None), "it began after the change"
 
 
 def test_a_supervisor_of_another_version_is_named_and_needs_nothing(cli: Cli) -> None:

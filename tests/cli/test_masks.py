@@ -114,6 +114,22 @@ def test_output_is_masked_after_its_supervisors_were_killed(cli: Cli, work: Path
     jobs.end()
 
 
+def test_what_was_printed_when_no_process_knew_the_value_any_more_is_not_shown(
+    cli: Cli, work: Path, jobs: Jobs
+) -> None:
+    (work / "without").write_text(f"echo one $1; {GATE}; echo two $1", encoding="utf-8")
+    job = cli.ok("run", *GIVEN, "--snapshot-after", "0", 'exec env -u KEY sh ./without "$KEY"')["job_id"]
+    until(lambda: cli.ok("poll", job)["output"] == "one ********\n", what="the first line")
+    pair.end(pair.guardian(job), pair.supervisor(job))
+    until(lambda: cli.ok("status", job)["state"] == "running", what="a look after which it is supervised again")
+    (work / "go").touch()
+    cli.ok("wait", job)
+    seen = cli.ok("poll", job, "--since-seq", "0")
+    assert (seen["exit_code"], seen["output"]) == (0, "one ********\n")
+    assert "bytes of output are not shown" in seen["hint"]
+    jobs.end()
+
+
 def test_what_no_process_searched_is_not_shown(cli: Cli, root: Path) -> None:
     job = cli.ok("run", *GIVEN, "echo one; echo $KEY")["job_id"]
     masks = root / job / ".mask0"

@@ -41,6 +41,9 @@ def test_a_sequence_does_what_xterm_does() -> None:
         (b"\xe6\xbc", []),
         (b"bad \xff!", ["bad \N{REPLACEMENT CHARACTER}!"]),
         (b"\x1b(0lqk\x1b(B", ["\u250c\u2500\u2510"]),
+        (b"\x1b[33m1234567abcdef\x1b[m fix", ["1234567abcdef fix"]),  # digits behind a sequence are text
+        (b"\x1b[0m" + b"7" * 100_000, ["7" * 20] * 5),
+        (b"a\x1b[" + b"9" * 4_000 + b"Cb", ["a" + " " * 18 + "b"]),
         (b"kept\x1b[31", ["kept"]),
         (b"kept\x1b]0;half a tit", ["kept"]),
     ]

@@ -25,7 +25,6 @@ _FOREIGN = re.compile(
 _COLON_COLOUR = re.compile(r"\x1b\[([0-9;]*:[0-9;:]*)m")
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,4096}\x1b?|[ -/]*)\Z")
 _LONGEST = 4_200  # characters of an unfinished sequence that are kept for the next feed
-_MANY_DIGITS = re.compile(r"(\d{5})\d+(?=[0-9;]*[@-~])")
 # Modes that decide what the keys and the mouse of a person's terminal send: the terminal needs
 # those of the program
 _SHARED = (1, 7, 1000, 1002, 1003, 1004, 1006, 2004)
@@ -61,9 +60,8 @@ class Emulator(pyte.Screen):
         text = text[: begun.start()] if begun else text
         text = _COLON_COLOUR.sub(_with_semicolons, _FOREIGN.sub("", text))
         for piece in re.split(r"(?=\x1b)", text):
-            known = _MANY_DIGITS.sub(r"\1", piece) if piece[:2] == "\x1b[" else piece
             try:
-                self._stream.feed(known)
+                self._stream.feed(piece)
             except Exception:  # noqa: BLE001 - whatever a program prints, there is a screen
                 self._stream = _Stream(self)
 
