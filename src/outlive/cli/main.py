@@ -39,7 +39,7 @@ PROGRAMS = {
     "attach": "outlive.cli.live.attach:main",
     "completion": "outlive.cli.completion.main:main",
     "mcp": "outlive.mcp.stdio.main:main",
-    "serve": "outlive.web.serve:main",
+    "serve": "outlive.mcp.http.serve:main",
     "demo": "outlive.demo:main",
     "top": "outlive.cli.top.main:main",
     "ui": "outlive.web.program:main",
