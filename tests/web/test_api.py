@@ -305,6 +305,14 @@ def test_a_job_that_is_not_there_is_not_found(browser: Browser, method: str) -> 
     assert (status, error["code"]) == (404, "job_not_found")
 
 
+def test_a_name_of_several_jobs_is_the_same_error_of_each_method(browser: Browser, cli: Cli) -> None:
+    job = finished(cli, "true")
+    finished(cli, "true")
+    for method in ("rows", "ticket"):
+        status, error = browser.refused(method, job_id=job[:6])
+        assert (status, error["code"]) == (409, "ambiguous_job_id")
+
+
 # --- verbs -----------------------------------------------------------------------------------------------------------
 
 
