@@ -128,6 +128,9 @@ def test_device_queries_are_answered_where_the_cursor_is(cli: Cli) -> None:
     found = cli.ok("run", "--pty", "--wait", *BASH, ask)
     assert r"$'\E[2;3'" in found["output"]
     assert r"$'\E[?62;22'" in found["output"]
+    pair.until_free(cli.root, found["job_id"])
+    peak = cli.ok("usage", found["job_id"])["usage"]["peak_memory_bytes"] or 0
+    assert peak < 12 << 20, "the fork that looked for the cursor is no part of the job"
 
 
 def test_a_supervisor_killed_between_lines_of_input_loses_nothing(cli: Cli) -> None:

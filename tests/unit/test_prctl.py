@@ -57,14 +57,13 @@ def test_how_a_child_ended_is_told_where_the_kernel_is_not_asked_for_its_use_too
         monkeypatch.setattr(prctl, "_waitid", number)
         for words, status in [(("sh", "-c", "exit 3"), 3 << 8), (("sh", "-c", "kill -9 $$"), 9)]:
             child = subprocess.Popen(words)
-            until(lambda pid=child.pid: prctl.ended_child(pid, leave=True), what="the end of the child")
-            ended = prctl.ended_child(child.pid, leave=False)
-            assert ended is not None and ended[0] == status
+            ended = until(lambda pid=child.pid: prctl.ended_child(pid), what="the end of the child")
+            assert ended[0] == status
             assert (ended[1] is None) is (number == 0)
+            child.wait()  # it was not reaped
             with pytest.raises(ChildProcessError):
-                prctl.ended_child(child.pid, leave=True)
-            child.returncode = 0  # it is reaped: not by its own object
+                prctl.ended_child(child.pid)
         child = subprocess.Popen(["sleep", "600"])
-        assert prctl.ended_child(child.pid, leave=False) is None
+        assert prctl.ended_child(child.pid) is None
         child.kill()
         child.wait()
