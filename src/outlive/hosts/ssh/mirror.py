@@ -140,7 +140,7 @@ class Mirror:
         self._ended = True
         self._recorder.look_for(self._definition_now())
         self._recorder.last_hits()
-        if not history.has(self._job, history.FINISHED):
+        if not history.told(self._job, history.FINISHED):
             self._recorder.ended(self._state)
         self._tell_end()
 

@@ -52,7 +52,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             locks.close()
             _end(ctx, job, Decision(state=approval.DENIED, reason=_CHANGED))
             return None
-        if not history.has(job, history.APPROVED):
+        if not history.told(job, history.APPROVED):
             given = approval.read(job) or Decision()
             history.record(job, history.APPROVED, by=given.by, reason=given.reason)
         ctx.store.mark_live(job.job_id)

@@ -198,7 +198,7 @@ def _record_end(job: JobDir, ended: State, event: tuple[str, Mapping[str, object
     # Opened before the file is read: a file that is too long is cut down now
     writer = history.History(job)
     # Else an earlier reader was killed here
-    if not history.has(job, history.FINISHED):
+    if not history.told(job, history.FINISHED):
         if event is not None:
             writer.add(event[0], seq, **event[1])
         for fault in faults:
