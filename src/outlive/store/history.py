@@ -292,9 +292,11 @@ def read(
         if place is None or place[0] <= after or place[1] < since_seq or (kinds and _kind(line) not in kinds):
             continue
         try:
-            events.append({**fastjson.loads(line), "n": place[0], "seq": place[1]})
+            event: Event = {**fastjson.loads(line), "n": place[0], "seq": place[1]}
         except ValueError:  # cut off by a kill, or nothing of ours
             continue
+        if type(event.get("type")) is type(event.get("at")) is str:  # else the job itself wrote it
+            events.append(event)
     return sorted(events, key=lambda event: event["n"]) if lines else events, offset + whole
 
 
