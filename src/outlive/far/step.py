@@ -41,7 +41,7 @@ def _answered(message: bytes, root: str, job_id: str) -> bytes | None:
 def _used(root: str, job_id: str) -> dict[str, object]:
     store = Store.existing(root)
     with JobDir.open(store, job_id) as job:
-        inspection = inspect_job(store, job)
+        inspection = inspect_job(job)
         inspection.elsewhere = False  # here are its processes
         return used(inspection, job)
 

@@ -36,7 +36,7 @@ def delete(store: Store, job: JobDir, size: int | None = None, note: Callable[[i
         trash = trash_name(job.job_id)
         os.rename(job.job_id, trash, src_dir_fd=store.fd, dst_dir_fd=store.fd)
         fault_points.at("delete_renamed")
-        store.unmark_live(job.job_id)
+        job.unmark_live()
         _remove(store.fd, trash, job.fd)
     finally:
         if lock is not None:
