@@ -9,7 +9,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.processes import survivors
 from outlive.store.inspection import completion, engine_record, inspect
 from outlive.store.inspection.inspect import Inspection
-from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import LOCK, JobDir
 
 _DELETED_TRIES, _DELETED_TRY_S = 20, 0.01
 
@@ -76,7 +76,7 @@ def require_in_place(job: JobDir) -> None:
             from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, and few jobs are removed meanwhile
 
             raise deleted.meanwhile(job)
-        if job.has_lock():
+        if job.has(LOCK):  # which is there before a job is seen, and goes only with its directory
             return
         time.sleep(_DELETED_TRY_S)
 

@@ -100,7 +100,7 @@ def open_known(ctx: Context, job_id: str) -> JobDir:
 
 def job_ids(ctx: Context) -> Iterator[str]:
     """Yield the ids of all jobs that exist for this caller, newest first."""
-    return _inside(ctx, ctx.store.newest_ids())
+    return _inside(ctx, ctx.store.ids())
 
 
 def live_ids(ctx: Context) -> Iterator[str]:

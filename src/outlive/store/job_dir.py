@@ -332,14 +332,6 @@ class JobDir:
             return error.errno != errno.ENOENT  # a broken disk removes nothing
         return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
 
-    def has_lock(self) -> bool:
-        """Return whether the lock file exists: it is there before a job is seen, and goes only with its directory."""
-        try:
-            os.stat(LOCK, dir_fd=self.fd, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        return True
-
     def fault_names(self) -> list[str]:
         """Return the names of the tracebacks that processes of ours left."""
         return sorted(name for name in os.listdir(self.fd) if name.startswith(FAULT))

@@ -19,7 +19,6 @@ LIVE = ".live"
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
 _TRASH_CHARS = 6  # behind the id of what is being deleted
-_NEWEST = 512  # ids that are sorted first
 _LINKS = 40  # on the way to a root, as in path_resolution(7)
 
 
@@ -103,18 +102,6 @@ class Store:
     def ids(self) -> list[str]:
         """Return the ids of all jobs, newest first. Costs one directory listing and opens no job."""
         return sorted(only_ids(fds.names_in(self.fd)), reverse=True)
-
-    def newest_ids(self) -> Iterator[str]:
-        """Yield the ids of all jobs, newest first. A caller that stops after a few does not pay for
-        sorting the others."""
-        ids = only_ids(fds.names_in(self.fd))
-        if len(ids) > _NEWEST:
-            from heapq import nlargest  # late: 0.3 ms of each call, and few roots have so many jobs
-
-            first = nlargest(_NEWEST, ids)
-            yield from first
-            ids = [one for one in ids if one < first[-1]]
-        yield from sorted(ids, reverse=True)
 
     def live_ids(self) -> list[str]:
         """Return the ids of the jobs that may still run, newest first."""

@@ -43,7 +43,7 @@ def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun |
 def find(ctx: Context, definition: Definition, *, passed: bool = False) -> JobDir | None:
     """Return the last run before the job with this definition, or with `passed` the last that ended with 0. The caller
     closes it."""
-    before = (job_id for job_id in ctx.store.newest_ids() if job_id < definition.job_id)
+    before = (job_id for job_id in ctx.store.ids() if job_id < definition.job_id)
     return next(runs_among(ctx, definition, before, passed=passed), None)
 
 
