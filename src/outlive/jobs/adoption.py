@@ -44,13 +44,12 @@ def _look_after(ctx: Context, job: JobDir, inspection: Inspection, *, by_supervi
     """Give the job a new supervisor; else complete its end if its supervisor and guardian died when its outcome was visible."""
     if not by_supervisor and (not inspection.state.finished or inspection.supervised or not job.is_marked_live()):
         return
-    # late: 6 ms, and few supervisors are killed with their guardian
     if by_supervisor:
-        from outlive.jobs.starting import adopting
+        from outlive.jobs.starting import adopting  # late: 6 ms, and few supervisors are killed with their guardian
 
         adopting.adopt(ctx, job, inspection, asked=asked)
     else:
-        from outlive.store.inspection import unseen_end
+        from outlive.store.inspection import unseen_end  # late: 2 ms, and few jobs end so
 
         unseen_end.complete_end(job, inspection.state)
 

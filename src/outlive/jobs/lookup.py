@@ -274,10 +274,10 @@ def _kind(definition: Definition) -> str:
     return "name" if definition.title is None else "title"
 
 
-def defined_with(ctx: Context, job_ids: Iterable[str], *parts: bytes) -> Iterator[JobDir]:
-    """Yield those of these jobs that exist for this caller and whose definitions hold these texts, as
-    atomic_file.dump writes them; the caller closes them."""
-    for job_id in job_ids:
+def defined_with(ctx: Context, *parts: bytes, before: str | None, most: int) -> Iterator[JobDir]:
+    """Yield those of the `most` newest jobs, made before this one, that exist for this caller and whose
+    definitions hold these texts, as atomic_file.dump writes them; the caller closes them."""
+    for job_id in islice((one for one in ctx.store.ids() if before is None or one < before), most):
         if not _holds(ctx, job_id, parts):
             continue
         try:
