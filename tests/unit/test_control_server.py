@@ -50,3 +50,18 @@ def test_an_answer_of_another_machine_may_have_any_members() -> None:
     with here, there:
         control_server.Connection(here).answer(**members)
         assert json.loads(there.recv(1_000)) == members
+
+
+def test_files_that_come_without_a_request_are_closed(tmp_path: Path) -> None:
+    loop = EventLoop()
+    with closing(fds.new_socket()) as listener, closing(fds.new_socket()) as caller:
+        listener.bind(str(tmp_path / "control"))
+        listener.listen()
+        server = control_server.ControlServer(loop, listener, lambda *_: None, lambda _: None, on_quiet=loop.stop)
+        caller.connect(str(tmp_path / "control"))
+        before = fds.open_fds()
+        fds.send(caller, b"", (0, 1))
+        loop.run()
+        assert fds.open_fds() == before
+        server.close()
+    loop.close()

@@ -137,6 +137,8 @@ class ControlServer:
         except OSError:
             message, files = b"", []
         if not message:
+            for fd in files:
+                os.close(fd)
             self._drop(connection)
             if not self._connections:
                 self._on_quiet()
