@@ -219,6 +219,9 @@ def test_events_of_a_job_whose_history_cannot_be_read_say_so(cli: Cli, root: Pat
 RECORDS: dict[str, dict[str, Any]] = {
     "texts that are none": {"file": "meta.json", "masked_env": [[]], "tags": [7]},
     "an end without a cause": {"file": "state.json", "ending": {"a": 1}},
+    "logs longer than a file can be": {"file": "state.json", "log_bytes": [2**63, 0]},
+    "a terminal of too many cells": {"file": "state.json", "terminal": {"sizes": [[0, 10_000, 10_000]]}},
+    "a terminal without a size": {"file": "state.json", "terminal": {"sizes": [[0, 80]]}},
 }
 
 

@@ -422,6 +422,8 @@ class State(Record):
         name = super().misfit(content)
         if name is None and not _are_sizes(content.get("log_bytes")):
             return "log_bytes"
+        if name is None and not all(map(_is_size, (content.get("terminal") or {}).get("sizes", ()))):
+            return "terminal"
         return "state" if name is None and content.get("state", "running") not in STATES else name
 
     @property
@@ -435,4 +437,14 @@ class State(Record):
 
 
 def _are_sizes(value: list[int] | None) -> bool:
-    return value is None or (len(value) == 2 and {*map(type, value)} == {int} and min(value) >= 0)
+    return value is None or (len(value) == 2 and all(map(_is_position, value)))
+
+
+def _is_size(value: list[int]) -> bool:
+    """Return whether this is [seq, cols, rows] of a terminal that we made: a screen has so many cells."""
+    most = (limits.MAX_QUOTA_BYTES, limits.MAX_TERMINAL_COLS, limits.MAX_TERMINAL_ROWS)
+    return type(value) is list and len(value) == 3 and all(map(_is_position, value, most))
+
+
+def _is_position(value: int, most: int = limits.MAX_QUOTA_BYTES) -> bool:
+    return type(value) is int and 0 <= value <= most
