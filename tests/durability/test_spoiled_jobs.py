@@ -239,6 +239,19 @@ def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Pat
     assert cli.ok("list", "--all")["jobs"][0]["exit_code"] == 0
 
 
+def test_a_time_that_is_none_holds_up_neither_its_job_nor_the_list_nor_gc(cli: Cli, root: Path) -> None:
+    job = cli.ok("run", "true")["job_id"]
+    pair.until_free(root, job)
+    times = dict.fromkeys(("started_at", "finished_at", "updated_at"), "2026-13-45")
+    rewrite(root / job / "state.json", **times, duration_ms=None)
+    for words in ((verb, job) for verb in LOOKS):
+        assert json.loads(cli.text(*words).stdout)["ok"]
+        assert not cli.text("--human", *words).status
+    assert json.loads(cli.text("list", "--all", "--since", "1h").stdout)["jobs"]
+    (kept,) = cli.ok("gc", "--older-than", "1h")["jobs"]
+    assert kept["reason"] == "it is within the window"
+
+
 ORDERS = {"garbled": b"\xff" * 96, "of no stream": b"\0" * 8 + b"\x07" + b"\0" * 23, "empty": b"", "zeros": bytes(64)}
 
 
