@@ -218,6 +218,8 @@ def test_events_of_a_job_whose_history_cannot_be_read_say_so(cli: Cli, root: Pat
 
 RECORDS: dict[str, dict[str, Any]] = {
     "texts that are none": {"file": "meta.json", "masked_env": [[]], "tags": [7]},
+    "a directory that no system call takes": {"file": "meta.json", "cwd": "/a\0b"},
+    "a directory with half a character": {"file": "meta.json", "cwd": "/a\ud83d"},
     "an end without a cause": {"file": "state.json", "ending": {"a": 1}},
     "logs longer than a file can be": {"file": "state.json", "log_bytes": [2**63, 0]},
     "a terminal of too many cells": {"file": "state.json", "terminal": {"sizes": [[0, 10_000, 10_000]]}},
@@ -237,6 +239,8 @@ def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Pat
     for verb in LOOKS:
         assert cli.ok(verb, job)
     assert cli.ok("list", "--all")["jobs"][0]["exit_code"] == 0
+    assert cli.ok("list")
+    cli.error("wait", code="job_not_found")  # none runs
 
 
 def test_a_time_that_is_none_holds_up_neither_its_job_nor_the_list_nor_gc(cli: Cli, root: Path) -> None:

@@ -2,7 +2,7 @@
 
 from outlive import limits
 from outlive.annotations import Any
-from outlive.core.record import Record
+from outlive.core.record import Record, are_sizes, is_path, is_terminal_size
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
@@ -368,6 +368,11 @@ class Definition(Record, omitted=("script",)):
     approval: Approval | None = None
     root: str = ""
 
+    @classmethod
+    def misfit(cls, content: "dict[str, Any]") -> str | None:
+        name = super().misfit(content)
+        return "cwd" if name is None and not is_path(content.get("cwd", "")) else name
+
     @property
     def command_bytes(self) -> int | None:
         """The length of the whole command; None if `command` is all of it."""
@@ -420,9 +425,9 @@ class State(Record):
     @classmethod
     def misfit(cls, content: "dict[str, Any]") -> str | None:
         name = super().misfit(content)
-        if name is None and not _are_sizes(content.get("log_bytes")):
+        if name is None and not are_sizes(content.get("log_bytes")):
             return "log_bytes"
-        if name is None and not all(map(_is_size, (content.get("terminal") or {}).get("sizes", ()))):
+        if name is None and not all(map(is_terminal_size, (content.get("terminal") or {}).get("sizes", ()))):
             return "terminal"
         return "state" if name is None and content.get("state", "running") not in STATES else name
 
@@ -434,17 +439,3 @@ class State(Record):
     def ended_badly(self) -> bool:
         """Whether the job ended in any other way than by itself with exit code 0, or its end is not known."""
         return self.state == "unknown" or (self.finished and (self.state != "exited" or self.exit_code != 0))
-
-
-def _are_sizes(value: list[int] | None) -> bool:
-    return value is None or (len(value) == 2 and all(map(_is_position, value)))
-
-
-def _is_size(value: list[int]) -> bool:
-    """Return whether this is [seq, cols, rows] of a terminal that we made: a screen has so many cells."""
-    most = (limits.MAX_QUOTA_BYTES, limits.MAX_TERMINAL_COLS, limits.MAX_TERMINAL_ROWS)
-    return type(value) is list and len(value) == 3 and all(map(_is_position, value, most))
-
-
-def _is_position(value: int, most: int = limits.MAX_QUOTA_BYTES) -> bool:
-    return type(value) is int and 0 <= value <= most
