@@ -371,7 +371,16 @@ class Definition(Record, omitted=("script",)):
     @classmethod
     def misfit(cls, content: "dict[str, Any]") -> str | None:
         name = super().misfit(content)
-        return "cwd" if name is None and not is_path(content.get("cwd", "")) else name
+        if name is not None:
+            return name
+        paths = {"cwd": content.get("cwd"), "stdin_path": content.get("stdin_path")}
+        paths["env_files"] = "".join(content.get("env_files", ()))
+        for name, path in paths.items():
+            if path is not None and not is_path(path):
+                return name
+        if content.get("quota_bytes", 0) < 0:
+            return "quota_bytes"
+        return next((name for name in ("command", "shell") if content.get(name) == []), None)
 
     @property
     def command_bytes(self) -> int | None:
