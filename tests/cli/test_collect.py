@@ -310,7 +310,8 @@ def test_while_one_collects_nobody_else_says_how_large_the_store_is(cli: Cli, ro
     bounds = Bounds(max_percent=90)
     with (root / COLLECTED).open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert not when_to_collect.look(str(root), bounds)
+        with pytest.raises(BlockingIOError):
+            when_to_collect.look(str(root), bounds)
         assert (root / COLLECTED).read_bytes() == b""
     assert not when_to_collect.look(str(root), bounds)
     assert (root / COLLECTED).read_bytes().startswith(b"1 ")

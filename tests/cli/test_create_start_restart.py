@@ -14,35 +14,22 @@ from support.wait import until
 # --- create --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("flag", ["--wait", "--snapshot-after=0", "--tail-lines=1", "--propagate"])
-def test_create_takes_no_options_about_watching(cli: Cli, flag: str) -> None:
-    cli.error("create", flag, "true", code="invalid_argument", status=2)
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "field"),
-    [
+def test_create_checks_as_run_does_and_takes_no_options_about_watching(cli: Cli, jobs: Jobs, place: Path) -> None:
+    for flag in ("--wait", "--snapshot-after=0", "--tail-lines=1", "--propagate"):
+        cli.error("create", flag, "true", code="invalid_argument", status=2)
+    rows = [
         (["--cwd", "missing", "true"], "invalid_argument", "--cwd"),
         (["--env", "NAME", "true"], "invalid_argument", "--env"),
         (["--stdin", "-", "true"], "invalid_argument", "--stdin"),
         (["--timeout=-5", "true"], "invalid_argument", "--timeout"),
         ([""], "invalid_argument", "command"),
         (["--tag", "a b", "true"], "invalid_tag", "--tag"),
-    ],
-)
-def test_create_checks_as_run_does(cli: Cli, jobs: Jobs, words: list[str], code: str, field: str) -> None:
-    assert cli.error("create", *words, code=code)["details"]["field"] == field
-    assert jobs.all() == []
-
-
-def test_an_env_file_that_is_not_there_is_found_by_create(cli: Cli, jobs: Jobs) -> None:
+    ]
+    for words, code, field in rows:
+        assert cli.error("create", *words, code=code)["details"]["field"] == field
     cli.error("create", "--env-file", "missing", "true", code="io_error")
-    assert jobs.all() == []
-
-
-def test_create_refuses_a_masked_value_and_names_the_way_out(cli: Cli, jobs: Jobs, place: Path) -> None:
-    error = cli.error("create", "--env", "TOKEN=hunter2", "--mask", "TOKEN", "true", code="invalid_argument")
-    assert "--env-file" in error["hint"]
+    masked = cli.error("create", "--env", "TOKEN=hunter2", "--mask", "TOKEN", "true", code="invalid_argument")
+    assert "--env-file" in masked["hint"]
     assert jobs.all() == []
     assert trees.holding("hunter2", place) == []
 
@@ -72,6 +59,9 @@ def test_a_job_starts_once(cli: Cli, jobs: Jobs) -> None:
 def test_env_files_are_read_again_at_each_start(cli: Cli, work: Path) -> None:
     (work / "env").write_text("A=old\n")
     made = cli.ok("create", "--env-file", "env", "echo $A")["job_id"]
+    (work / "env").unlink()
+    cli.error("start", made, code="io_error")
+    assert cli.ok("status", made)["state"] == "created"
     (work / "env").write_text("A=new\n")
     assert cli.ok("start", made)["output"] == "new\n"
 
@@ -85,14 +75,6 @@ def test_a_directory_that_went_away_stops_the_start_and_the_job_stays_created(cl
     assert cli.ok("status", made)["state"] == "created"
     (work / "sub").mkdir()
     assert cli.ok("start", made)["output"] == "here\n"
-
-
-def test_an_env_file_that_went_away_stops_the_start(cli: Cli, work: Path) -> None:
-    (work / "env").write_text("A=1\n")
-    made = cli.ok("create", "--env-file", "env", "true")["job_id"]
-    (work / "env").unlink()
-    cli.error("start", made, code="io_error")
-    assert cli.ok("status", made)["state"] == "created"
 
 
 def test_the_input_of_a_created_job_is_kept_for_it(cli: Cli, work: Path) -> None:
@@ -138,12 +120,10 @@ def test_a_masked_variable_must_be_given_again(cli: Cli, jobs: Jobs, root: Path)
     cli.error("restart", new["job_id"], code="invalid_argument")
 
 
-@pytest.mark.parametrize("state", ["created", "running"])
-def test_only_a_finished_job_is_restarted(cli: Cli, jobs: Jobs, state: str) -> None:
-    words = ["create", "sleep 60"] if state == "created" else ["run", "--snapshot-after", "0", "sleep 60"]
-    job = cli.ok(*words)["job_id"]
-    cli.error("restart", job, code="invalid_state")
-    assert len(jobs.all()) == 1
+def test_only_a_finished_job_is_restarted(cli: Cli, jobs: Jobs) -> None:
+    for words in (["create", "sleep 60"], ["run", "--snapshot-after", "0", "sleep 60"]):
+        cli.error("restart", cli.ok(*words)["job_id"], code="invalid_state")
+    assert len(jobs.all()) == 2
     jobs.end()
 
 

@@ -14,9 +14,8 @@ import pytest
 
 from outlive import config
 from outlive.jobs import doctor
-from support import pair
-from support.cli import Cli, Text, configured, one_object
-from support.tiers import first
+from support import pair, schema
+from support.cli import Cli, answer_of, configured
 from support.wait import until
 
 
@@ -25,6 +24,15 @@ def _checks(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
     for check in found.values():
         assert (check["status"] == "ok") or check["advice"], f"nothing to do about {check}"
     return found
+
+
+def _at_once(cli: Cli, *calls: tuple[list[str], dict[str, str | None]]) -> list[dict[str, Any]]:
+    """The answers to several calls that go on beside each other: each may look for a second whether init reaps."""
+    running = [cli.spawn("doctor", *words, env=env) for words, env in calls]
+    answers = [answer_of(call) for call in running]
+    for answer in answers:
+        schema.check_answer(answer)
+    return answers
 
 
 def test_a_sound_place_is_healthy_and_every_check_is_told_once(cli: Cli, root: Path) -> None:
@@ -39,81 +47,73 @@ def test_a_sound_place_is_healthy_and_every_check_is_told_once(cli: Cli, root: P
     assert not list(root.parent.glob(".tmp-*")), "what was tried out is gone"
 
 
-@pytest.mark.parametrize(
-    ("words", "env", "source"),
-    first(
-        2,
-        [
-            (["--root", "elsewhere"], {}, "--root"),
-            ([], {}, "OUTLIVE_ROOT"),
-            ([], {"OUTLIVE_ROOT": None}, "XDG_DATA_HOME"),
-            ([], {"OUTLIVE_ROOT": None, "XDG_DATA_HOME": None}, "the default"),
-        ],
-    ),
-)
-def test_a_root_that_does_not_exist_yet_is_in_order_and_told_with_where_it_comes_from(
-    cli: Cli, words: list[str], env: dict[str, str | None], source: str
-) -> None:
-    answer = cli.ok("doctor", *words, env=env)
-    found = _checks(answer)
-    root = found["root"]
-    assert root["details"]["source"] == source
-    assert "does not exist yet" in root["found"]
-    assert not Path(root["details"]["path"]).exists(), "to look creates nothing"
-    assert answer["healthy"] and "free_bytes" in found["space"]["details"]
-    assert [found[name]["status"] for name in ("root", "jobs", "supervision")] == ["ok"] * 3, "it is in order"
-
-
-def test_a_root_that_cannot_be_made_is_a_finding(cli: Cli, place: Path) -> None:
-    (place / "file").touch()
-    assert _checks(cli.ok("doctor", "--root", str(place / "file" / "jobs")))["root"]["status"] == "fail"
-
-
-def test_an_unsafe_root_is_a_finding_with_the_command_that_mends_it(cli: Cli, root: Path) -> None:
-    root.mkdir()
-    root.chmod(0o777)
-    answer = cli.ok("doctor")
-    assert answer["healthy"] is False
-    found = _checks(answer)
-    assert found["root"]["status"] == "fail" and f"chmod 700 {root}" in found["root"]["advice"]
-    assert found["python"]["status"] == "ok"
-
-
-def test_a_root_that_is_no_directory_is_a_finding(cli: Cli, root: Path) -> None:
-    root.touch()
-    assert _checks(cli.ok("doctor"))["root"]["status"] == "fail"
-
-
-def test_a_broken_configuration_is_not_taken_for_a_broken_root(cli: Cli) -> None:
-    cli.ok("run", "--wait", "true")
-    found = _checks(cli.ok("doctor", env={"OUTLIVE_GC_MAX_PERCENT": "101"}))
-    assert (found["configuration"]["status"], found["root"]["status"]) == ("fail", "ok")
-    assert found["gc"]["advice"] == "Mend the configuration first."
-
-
-def test_a_broken_configuration_is_a_finding(cli: Cli, place: Path) -> None:
-    (place / "mine.toml").write_text("[exec]\nbackground_s = 3\n")
-    answer = cli.ok("doctor", "--config", str(place / "mine.toml"))
-    found = _checks(answer)["configuration"]
-    assert (answer["healthy"], found["status"]) == (False, "fail")
-    assert "background_s" in found["found"] and "background_ms" in found["advice"]
-    (place / "mine.toml").write_text("[exec]\nbackground_ms = 3\n")
-    found = _checks(cli.ok("doctor", "--config", str(place / "mine.toml"), env={"OUTLIVE_GC_MAX_JOBS": "7"}))[
-        "configuration"
+def test_a_root_that_does_not_exist_yet_is_in_order_and_told_with_where_it_comes_from(cli: Cli) -> None:
+    rows: list[tuple[list[str], dict[str, str | None], str]] = [
+        (["--root", "elsewhere"], {}, "--root"),
+        ([], {}, "OUTLIVE_ROOT"),
+        ([], {"OUTLIVE_ROOT": None}, "XDG_DATA_HOME"),
+        ([], {"OUTLIVE_ROOT": None, "XDG_DATA_HOME": None}, "the default"),
     ]
-    assert found["details"] == {"path": str(place / "mine.toml"), "set": ["exec.background_ms", "gc.max_jobs"]}
+    for (*_, source), answer in zip(rows, _at_once(cli, *(row[:2] for row in rows)), strict=True):
+        found = _checks(answer)
+        root = found["root"]
+        assert root["details"]["source"] == source
+        assert "does not exist yet" in root["found"]
+        assert not Path(root["details"]["path"]).exists(), "to look creates nothing"
+        assert answer["healthy"] and "free_bytes" in found["space"]["details"]
+        assert [found[name]["status"] for name in ("root", "jobs", "supervision")] == ["ok"] * 3, "it is in order"
+
+
+def test_a_root_that_cannot_be_one_is_a_finding_with_the_command_that_mends_it(cli: Cli, place: Path) -> None:
+    (place / "file").touch()
+    unsafe = place / "unsafe"
+    unsafe.mkdir()
+    unsafe.chmod(0o777)
+    roots = (place / "file" / "jobs", place / "file", unsafe)
+    with cli.spawn("--human", "doctor", "--root", str(unsafe)) as human:
+        answers = _at_once(cli, *((["--root", str(root)], {}) for root in roots))
+        text = human.communicate(timeout=60)[0].decode()
+    assert [(answer["healthy"], _checks(answer)["root"]["status"]) for answer in answers] == [(False, "fail")] * 3
+    assert _checks(answers[0])["root"]["details"] == {"path": str(roots[0]), "source": "--root"}
+    found = _checks(answers[2])
+    assert f"chmod 700 {unsafe}" in found["root"]["advice"]
+    assert found["python"]["status"] == "ok"
+    lines = text.splitlines()  # a line a check, and below it what to do
+    assert [line for line in lines if line.startswith("fail  root ")]
+    assert f"→ Run: chmod 700 {unsafe}" in text
+    assert lines[-1].startswith("1 failed, ")
+
+
+def test_a_broken_configuration_is_a_finding_and_not_taken_for_a_broken_root(cli: Cli, place: Path) -> None:
+    cli.ok("run", "--wait", "true")
+    bad, good = place / "bad.toml", place / "good.toml"
+    bad.write_text("[exec]\nbackground_s = 3\n")
+    good.write_text("[exec]\nbackground_ms = 3\n")
+    answers = _at_once(
+        cli,
+        (["--config", str(bad)], {}),
+        ([], {"OUTLIVE_GC_MAX_PERCENT": "101"}),
+        (["--config", str(good)], {"OUTLIVE_GC_MAX_JOBS": "7"}),
+    )
+    misspelt, too_much, sound = map(_checks, answers)
+    found = misspelt["configuration"]
+    assert (answers[0]["healthy"], found["status"]) == (False, "fail")
+    assert "background_s" in found["found"] and "background_ms" in found["advice"]
+    assert (too_much["configuration"]["status"], too_much["root"]["status"]) == ("fail", "ok")
+    assert too_much["gc"]["advice"] == "Mend the configuration first."
+    assert sound["configuration"]["details"] == {"path": str(good), "set": ["exec.background_ms", "gc.max_jobs"]}
     assert "gc" in config.KEYS
 
 
 def test_a_quota_larger_than_the_disk_is_warned_of(cli: Cli) -> None:
-    assert _checks(cli.ok("doctor", env={"OUTLIVE_EXEC_QUOTA_BYTES": str(2**61)}))["space"]["status"] == "warn"
-    assert _checks(cli.ok("doctor", env={"OUTLIVE_EXEC_QUOTA_BYTES": "65536"}))["space"]["status"] == "ok"
+    sizes: list[dict[str, str | None]] = [{"OUTLIVE_EXEC_QUOTA_BYTES": size} for size in (str(2**61), "65536")]
+    answers = _at_once(cli, *(([], env) for env in sizes))
+    assert [_checks(answer)["space"]["status"] for answer in answers] == ["warn", "ok"]
 
 
 def test_few_open_files_are_warned_of(cli: Cli) -> None:
     with cli.spawn("doctor", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))) as call:
-        stdout, _ = call.communicate(timeout=60)
-    found = _checks(one_object(Text(call.returncode, stdout.decode(), "")))["open_files"]
+        found = _checks(answer_of(call))["open_files"]
     assert (found["status"], found["details"]) == ("warn", {"soft": 64, "hard": 64})
 
 
@@ -165,23 +165,23 @@ import sys, time
 import outlive
 outlive.__version__ = sys.argv.pop(1)
 from outlive.jobs.doctor import processes
-now = time.time()
-processes.code_changed_at = lambda package: now
+changed = time.time() - float(sys.argv.pop(1))
+processes.code_changed_at = lambda package: changed
 from outlive.__main__ import main
 sys.exit(main())
 """
 
 
-def _with_changed_code(version: str, *words: str) -> dict[str, Any]:
-    """Run a call of outlive with this version, as if its files had changed just now."""
+def _with_changed_code(version: str, *words: str, ago_s: float = 0) -> dict[str, Any]:
+    """Run a call of outlive with this version, as if its files had changed then."""
     done = subprocess.run(
-        [sys.executable, "-c", CHANGED, version, *words],
+        [sys.executable, "-c", CHANGED, version, str(ago_s), *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=60,
         check=False,
     )
-    return one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode()))
+    return answer_of(done)
 
 
 def test_a_server_from_before_an_update_is_named_and_goes_on(raw_mcp: Any) -> None:
@@ -192,6 +192,8 @@ def test_a_server_from_before_an_update_is_named_and_goes_on(raw_mcp: Any) -> No
     assert str(server.process.pid) in found["found"] or "others" in found["found"]
     assert mine["started_at"] < found["details"]["changed_at"]
     assert "jobs go on" in found["advice"]
+    found = _checks(_with_changed_code("0.1.0", "doctor", ago_s=1e9))["version"]
+    assert (found["status"], found["details"].get("servers")) == ("ok", None), "it began after the change"
 
 
 def test_a_supervisor_of_another_version_is_named_and_needs_nothing(cli: Cli) -> None:
@@ -218,7 +220,7 @@ sys.exit(main())
 def test_what_the_kernel_does_not_have_is_told_with_what_it_costs(cli: Cli) -> None:
     words = [sys.executable, "-c", WITHOUT, "doctor"]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
-    found = _checks(one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode())))["kernel"]
+    found = _checks(answer_of(done))["kernel"]
     assert found["status"] == "warn"
     assert not found["details"]["punch_hole"] and not found["details"]["pidfd"] and found["details"]["fifo"]
     assert "only the head is kept" in found["advice"]
@@ -246,20 +248,10 @@ def test_what_a_killed_doctor_leaves_in_the_root_is_deleted_by_gc(cli: Cli, root
 
 def test_scopes_that_are_asked_for_where_there_is_no_systemd_are_a_failure(cli: Cli, place: Path) -> None:
     (place / "bin").mkdir()
-    env = {"PATH": str(place / "bin")}
-    assert _checks(cli.ok("doctor", env=env))["scopes"]["status"] == "ok"
-    answer = cli.ok("doctor", env=env | {"OUTLIVE_EXEC_SYSTEMD_SCOPE": "true"})
-    assert (answer["healthy"], _checks(answer)["scopes"]["status"]) == (False, "fail")
-
-
-def test_a_person_reads_a_line_a_check_and_below_it_what_to_do(cli: Cli, root: Path) -> None:
-    root.mkdir()
-    root.chmod(0o777)
-    text = cli.text("--human", "doctor").stdout
-    lines = text.splitlines()
-    assert [line for line in lines if line.startswith("fail  root ")]
-    assert f"→ Run: chmod 700 {root}" in text
-    assert lines[-1].startswith("1 failed, ")
+    env: dict[str, str | None] = {"PATH": str(place / "bin")}
+    plain, asked = _at_once(cli, ([], env), ([], env | {"OUTLIVE_EXEC_SYSTEMD_SCOPE": "true"}))
+    assert _checks(plain)["scopes"]["status"] == "ok"
+    assert (asked["healthy"], _checks(asked)["scopes"]["status"]) == (False, "fail")
 
 
 def test_it_is_no_action_of_the_server(raw_mcp: Any) -> None:
@@ -350,8 +342,7 @@ def test_tokens_on_a_machine_with_other_users_need_a_server_that_proves_itself(c
     root = os.open(cli.root, os.O_RDONLY)
     here = subprocess.Popen(["sleep", "600"], user=12_345)
     try:
-        until(lambda: checked()["status"] == "warn", what="the other user's process")
-        found = checked()
+        found = until(lambda: (one := checked())["status"] == "warn" and one, what="the other user's process")
         assert found["details"]["tokens"] == 1 and "uid 12345" in found["details"]["other_users"]
         assert "--socket" in found["advice"] and "--certfile" in found["advice"]
         for more, status in (["--port=1"], "warn"), (["--socket", "path"], "ok"), (["--certfile=path"], "ok"):

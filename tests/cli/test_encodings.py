@@ -127,6 +127,8 @@ def test_half_a_character_is_left_to_the_next_answer(cli: Cli, jobs: Jobs, work:
     assert (first["output"], first["next_seq"]) == ("ab", cut - 1)
     of_stdout = cli.ok("log", job, "--encoding", encoding, "--stream", "stdout")
     assert (of_stdout["output"], of_stdout["next_seq"]) == ("ab", cut - 1)
+    sought = cli.ok("log", job, "--encoding", encoding, "--stream", "stdout", "--search", "ab", "--context", "0")
+    assert sought["output"] == ("1:ab\ufffd\n" if encoding == "utf-8" else "1:ab\n")
     tail = cli.ok("tail", job, "--encoding", encoding)
     assert tail["stdout_tail"] == "ab"
     assert not [one for one in (first, of_stdout, tail) if "UTF-8" in (one.get("hint") or "")]

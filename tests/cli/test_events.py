@@ -130,6 +130,21 @@ def test_a_line_cut_off_by_a_kill_is_passed_over(cli: Cli, root: Path) -> None:
     assert [event["n"] for event in found] == [1, 3, 4, 5]
 
 
+def test_lines_that_the_job_itself_wrote_end_no_call(cli: Cli, root: Path) -> None:
+    job = cli.ok("run", "true")["job_id"]
+    own: list[dict[str, Any]] = [
+        {},
+        {"type": ["a"]},
+        {"type": "exited", "at": 5},
+        {"type": "watch_hit", "at": "2026-11-28T18:00:00.000Z", "line": "{x}"},
+    ]
+    with (root / job / "events.ndjson").open("ab") as file:
+        for number, members in enumerate(own, 10):
+            file.write(json.dumps({"n": number, "seq": 0, **members}, separators=(",", ":")).encode() + b"\n")
+    assert [event["type"] for event in cli.ok("events", job)["events"]] == ["started", "finished", "watch_hit"]
+    assert "watch_hit  line {x}" in cli.text("--human", "events", job).stdout
+
+
 def test_files_that_are_too_long_are_cut_down_at_a_takeover_and_what_counts_goes_on(
     cli: Cli, root: Path, work: Path
 ) -> None:

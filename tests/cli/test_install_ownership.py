@@ -18,31 +18,10 @@ from support.tiers import only
 
 ALL = sorted(CLIENTS)
 OVER_HTTP = sorted(set(ALL) - {"claude-desktop"})
-VERBS = ["install", "uninstall"]
 URL = "https://jobs.example.org/mcp"
 SECRET = "Bearer s3cret"  # a literal token, as a person pastes it
-# A server of another product over HTTP, in the shape that each client documents
-THEIRS: dict[str, dict[str, Any]] = {
-    "claude-code": {"type": "http", "url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
-    "claude-desktop": {"url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
-    "cursor": {"url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
-    "vscode": {"type": "http", "url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
-    "codex": {"url": "https://api.example.com/mcp/", "http_headers": {"Authorization": SECRET}},
-    "gemini": {"httpUrl": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
-    "openclaw": {"url": "https://api.example.com/mcp/", "transport": "sse", "headers": {"Authorization": SECRET}},
-    "opencode": {"type": "remote", "url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
-    "amp": {"url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
-    "cline": {"type": "streamableHttp", "url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
-    "goose": {
-        "type": "streamable_http",
-        "name": "x",
-        "uri": "https://api.example.com/mcp/",
-        "headers": {"Authorization": SECRET},
-    },
-    "roo": {"type": "streamable-http", "url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
-    "windsurf": {"serverUrl": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
-    "zed": {"url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
-}
+THEIRS = {"codex": {"url": "https://api.example.com/mcp/", "http_headers": {"Authorization": SECRET}},
+          "cursor": {"url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}}}  # fmt: skip
 
 
 def with_server(client: str, home: Path, name: str, entry: dict[str, Any]) -> Path:
@@ -76,52 +55,18 @@ def home(place: Path) -> Path:
     return place / "home"
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("name", ["github", "outlive"])
-@pytest.mark.parametrize("client", only(lambda client: client in ("cursor", "codex"), ALL))
-def test_a_server_of_another_product_over_http_is_refused(
-    client: str, name: str, verb: str, cli: Cli, home: Path
-) -> None:
-    path = with_server(client, home, name, THEIRS[client])
+@pytest.mark.parametrize("client", THEIRS)
+def test_a_server_of_another_product_over_http_is_refused(client: str, cli: Cli, home: Path) -> None:
+    path = with_server(client, home, "github", THEIRS[client])
     before = path.read_bytes()
-    error = cli.error(verb, client, "--name", name, code="invalid_state", status=1)
-    assert "--name" in error["hint"]
-    assert "s3cret" not in json.dumps(error)
+    named = (client, "--name", "github")
+    errors = [cli.error(verb, *named, code="invalid_state", status=1) for verb in ("install", "uninstall")]
+    other = (("--url", URL, "--token-env", "TOKEN"), ("--url", THEIRS[client]["url"]))
+    errors += [cli.error("install", *named, *words, code="invalid_state", status=1) for words in other]
+    assert all("--name" in error["hint"] for error in errors)
+    assert "s3cret" not in json.dumps(errors)
     assert path.read_bytes() == before
     assert [one.name for one in path.parent.iterdir() if one.is_file()] == [path.name]
-
-
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"url": "https://api.example.com/mcp", "headers": {"Authorization": "Bearer ${env:TOKEN}"}},
-        {"url": f"http://127.0.0.1:{limits.SERVE_PORT}/mcp", "headers": {"authorization": SECRET}},
-        {"url": f"http://127.0.0.1:{limits.SERVE_PORT}/other"},
-        {"url": f"http://127.0.0.1:{limits.SERVE_PORT}/mcp", "type": "sse"},
-        {"url": f"http://127.0.0.1.example.com:{limits.SERVE_PORT}/mcp"},
-        {"command": "npx", "args": ["server-filesystem", "/home/me/outlive"]},
-        {"command": "npx", "args": ["theirs"]},
-        {"command": "mcp", "args": ["outlive"]},
-        "a text",
-    ],
-)
-def test_a_server_that_may_be_another_one_is_refused(verb: str, entry: Any, cli: Cli, home: Path) -> None:
-    path = home / ".cursor" / "mcp.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps({"mcpServers": {"outlive": entry}}))
-    before = path.read_bytes()
-    cli.error(verb, "cursor", code="invalid_state", status=1)
-    assert path.read_bytes() == before
-
-
-def test_a_server_of_another_product_is_not_replaced_by_one_over_http(cli: Cli, home: Path) -> None:
-    path = with_server("cursor", home, "github", THEIRS["cursor"])
-    before = path.read_bytes()
-    words = ("install", "cursor", "--name", "github", "--url", URL, "--token-env", "TOKEN")
-    cli.error(*words, code="invalid_state", status=1)
-    cli.error("install", "cursor", "--name", "github", "--url", THEIRS["cursor"]["url"], code="invalid_state", status=1)
-    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("client", only({"claude-code", "codex", "goose"}.__contains__, OVER_HTTP))

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -296,8 +297,12 @@ def test_a_script_that_was_changed_is_not_run(cli: Cli, work: Path) -> None:
     assert scripts.CHANGED in cli.error("start", job, code="launch_failed")["message"]
     script.unlink()
     cli.error("start", job, code="launch_failed")
+    with cli.spawn("start", job, env={"OUTLIVE_CRASH_AT": "send_done"}) as killed:  # nobody hears why
+        assert killed.wait(60) == -signal.SIGKILL
+    pair.until_free(cli.root, job)
     script.write_bytes(whole)
-    assert cli.ok("start", job, "--wait")["exit_code"] == 0
+    ended = cli.ok("start", job, "--wait")
+    assert (ended["exit_code"], "faults" in cli.ok("status", job)) == (0, False)
     assert [one.name for one in work.iterdir() if one.name != "script.sh"] == ["made"]
 
 

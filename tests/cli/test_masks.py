@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.masks import Mask
+from outlive.store.output.merged import Output
 from outlive.supervisor.output.masking import Masking
+from outlive.system import fds
 from support import pair, trees
 from support.cli import Cli, Jobs
 from support.commands import GATE
@@ -114,6 +117,22 @@ def test_output_is_masked_after_its_supervisors_were_killed(cli: Cli, work: Path
     jobs.end()
 
 
+def test_what_was_printed_when_no_process_knew_the_value_any_more_is_not_shown(
+    cli: Cli, work: Path, jobs: Jobs
+) -> None:
+    (work / "without").write_text(f"echo one $1; {GATE}; echo two $1", encoding="utf-8")
+    job = cli.ok("run", *GIVEN, "--snapshot-after", "0", 'exec env -u KEY sh ./without "$KEY"')["job_id"]
+    until(lambda: cli.ok("poll", job)["output"] == "one ********\n", what="the first line")
+    pair.end(pair.guardian(job), pair.supervisor(job))
+    until(lambda: cli.ok("status", job)["state"] == "running", what="a look after which it is supervised again")
+    (work / "go").touch()
+    cli.ok("wait", job)
+    seen = cli.ok("poll", job, "--since-seq", "0")
+    assert (seen["exit_code"], seen["output"]) == (0, "one ********\n")
+    assert "bytes of output are not shown" in seen["hint"]
+    jobs.end()
+
+
 def test_what_no_process_searched_is_not_shown(cli: Cli, root: Path) -> None:
     job = cli.ok("run", *GIVEN, "echo one; echo $KEY")["job_id"]
     masks = root / job / ".mask0"
@@ -123,6 +142,37 @@ def test_what_no_process_searched_is_not_shown(cli: Cli, root: Path) -> None:
     hint = until(lambda: cli.ok("poll", job).get("hint"), what="the end of the supervisor, after which none searches")
     assert "The last 9 bytes of output are not shown" in hint
     assert cli.ok("tail", job)["stdout_tail"] == "one\n"
+
+
+def _replaced_by_a_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("spoil", [Path.unlink, _replaced_by_a_directory])
+def test_of_a_log_whose_masked_places_are_gone_nothing_is_shown(
+    cli: Cli, root: Path, spoil: Callable[[Path], object]
+) -> None:
+    job = cli.ok("run", *GIVEN, "echo $KEY; echo $KEY >&2")["job_id"]
+    pair.until_free(root, job)
+    spoil(root / job / ".mask1")
+    for verb in ("status", "poll", "log", "tail", "wait"):
+        assert SECRET not in str(cli.ok(verb, job))
+    assert "The last 9 bytes of output are not shown" in cli.ok("poll", job)["hint"]
+
+
+def test_output_that_cannot_be_read_leaves_no_file_open(cli: Cli, root: Path) -> None:
+    job = cli.ok("run", *GIVEN, "for n in 1 2 3; do echo $n; sleep 0.05; echo $n >&2; sleep 0.05; done")["job_id"]
+    pair.until_free(root, job)
+    order, masks = root / job / "order", root / job / ".mask0"
+    masks.write_bytes(bytes(8) + masks.read_bytes()[8:])
+    records = order.read_bytes()
+    order.write_bytes(records[:32] + b"\xff" * (len(records) - 64) + records[-32:])
+    with JobDir(str(root), job, os.open(root / job, os.O_RDONLY | os.O_DIRECTORY)) as found:
+        before = fds.open_fds()
+        with pytest.raises(NotOurs):
+            Output(found)
+        assert fds.open_fds() == before
 
 
 # --- the search --------------------------------------------------------------------------------------

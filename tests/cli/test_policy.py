@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support import processes
 from support.cli import Cli, configured
 from support.mcp_client import McpSession
 from support.pages import blocks
@@ -53,6 +54,19 @@ def test_what_is_denied_is_not_run(cli: Cli, config: Path, work: Path, words: tu
     assert error["details"]["rule"] in ("rule 1 (touch)", "rule 2 (unknown commands)")
     assert cli.ok("list", "--all")["jobs"] == []
     assert not (work / "made").exists()
+
+
+@MODERN_FIRST
+def test_a_server_keeps_no_input_open_of_what_is_denied(
+    cli: Cli, place: Path, work: Path, mcp_connect: Callable[..., McpSession]
+) -> None:
+    (work / "input").write_text("x")
+    job = cli.ok("run", "--wait", "--stdin", "@input", "touch made")["job_id"]
+    configured(place, RULES)
+    session = mcp_connect()
+    for _ in range(3):
+        session.error("process", action="restart", job_id=job, code="denied")
+    assert str(work / "input") not in processes.open_files(session.pid).values()
 
 
 def test_a_program_of_the_workspace_that_is_called_bash_is_no_shell(cli: Cli, config: Path, work: Path) -> None:

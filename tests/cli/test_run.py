@@ -14,7 +14,6 @@ from support import processes
 from support.cli import Cli, Jobs
 from support.commands import GATE, python
 from support.jobs import job_ids
-from support.tiers import first
 from support.wait import until
 
 # --- output and exit codes -----------------------------------------------------------------------------------------
@@ -85,32 +84,7 @@ def test_bytes_that_are_no_text_reach_the_command_unchanged(cli: Cli, place: Pat
     assert found["output"] == "61fffe62"
 
 
-def test_exec_is_another_name_of_run(cli: Cli) -> None:
-    assert cli.ok("exec", "echo", "x")["type"] == "run"
-
-
-@pytest.mark.parametrize("words", [[], ["--"], [""], ["--", ""], ["  "], ["", "x"]])
-def test_an_empty_command_is_refused(cli: Cli, root: Path, words: list[str]) -> None:
-    error = cli.error("run", *words, code="invalid_argument")
-    assert error["details"]["field"] == "command"
-    assert job_ids(root) == set()
-
-
 # --- when the answer comes -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        (["exit 7"], 7),
-        (["true"], 0),
-        (["kill -TERM $$"], 128 + signal.SIGTERM),
-        (["no-such-program-at-all", "x"], 127),
-        (["/", "x"], 126),
-    ],
-)
-def test_propagate_makes_the_jobs_end_the_exit_status(cli: Cli, words: list[str], status: int) -> None:
-    assert cli.run("run", "--wait", "--propagate", *words).status == status
 
 
 def test_propagate_needs_wait(cli: Cli, root: Path) -> None:
@@ -158,22 +132,6 @@ def test_output_puts_the_idle_time_out_off(cli: Cli) -> None:
         if found["state"] == "exited":
             break
     assert (found["state"], found["exit_code"]) == ("exited", 0)
-
-
-@pytest.mark.parametrize(
-    ("flag", "value"),
-    first(
-        3,
-        [
-            (flag, "-1")
-            for flag in ("--timeout", "--idle-timeout", "--kill-after", "--snapshot-after", "--progress-every")
-        ]
-        + [("--timeout", value) for value in ("soon", "5y", "", "1e9", "nan", "99999999999d")],
-    ),
-)
-def test_what_is_no_duration_is_a_usage_error(cli: Cli, root: Path, flag: str, value: str) -> None:
-    cli.error("run", f"{flag}={value}", "true", code="invalid_argument", status=2)
-    assert job_ids(root) == set()
 
 
 def test_progress_every_refreshes_the_time_of_the_state(cli: Cli, jobs: Jobs) -> None:

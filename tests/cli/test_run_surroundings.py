@@ -4,6 +4,7 @@ durability/test_inherited.py."""
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from support.commands import python
 from support.jobs import job_ids, started
 from support.mcp_client import McpSession
 from support.preloaded import OUTLIVE
-from support.tiers import first
 
 REAL = pytest.mark.real_start  # what a start inherits
 
@@ -69,15 +69,13 @@ def test_a_deleted_current_directory_is_an_error_and_another_can_be_named(cli: C
 # --- environment ---------------------------------------------------------------------------------------------------
 
 
-def test_the_callers_environment_is_inherited(cli: Cli) -> None:
-    assert cli.ok("run", "echo $FROM_CALLER", env={"FROM_CALLER": "yes"})["output"] == "yes\n"
-
-
-def test_a_later_env_file_wins_and_env_wins_over_files(cli: Cli, work: Path) -> None:
+def test_the_callers_environment_is_inherited_a_later_env_file_wins_and_env_wins_over_files(
+    cli: Cli, work: Path
+) -> None:
     (work / "one").write_text("# first\n\nA=one\nB=one\n  C = spaced \nD=a=b\n")
     (work / "two").write_text("B=two\r\nE=two\n")
-    words = ["--env", "E=flag", "--env-file", "one", "--env-file", "two", 'echo "$A|$B|$C|$D|$E"']
-    assert cli.ok("run", *words, env={"A": "caller"})["output"] == "one|two| spaced|a=b|flag\n"
+    words = ["--env", "E=flag", "--env-file", "one", "--env-file", "two", 'echo "$A|$B|$C|$D|$E|$F"']
+    assert cli.ok("run", *words, env={"A": "caller", "F": "caller"})["output"] == "one|two| spaced|a=b|flag|caller\n"
 
 
 def test_only_line_feeds_end_a_line_of_an_env_file(cli: Cli, work: Path) -> None:
@@ -102,13 +100,6 @@ def test_an_env_file_that_cannot_be_read_is_an_io_error(cli: Cli, root: Path, pa
     assert job_ids(root) == set()
 
 
-@pytest.mark.parametrize("given", first(2, ["NAME", "=x", "1A=x", "A-B=x", "A B=x"]))
-def test_what_sets_no_variable_is_refused(cli: Cli, root: Path, given: str) -> None:
-    error = cli.error("run", "--env", given, "true", code="invalid_argument")
-    assert error["details"]["field"] == "--env"
-    assert job_ids(root) == set()
-
-
 def test_a_job_can_start_a_job_that_outlives_it(cli: Cli, jobs: Jobs) -> None:
     inner = " ".join([*OUTLIVE, "run", "--snapshot-after", "0", "sleep", "60"])
     outer = cli.ok("run", inner)
@@ -123,14 +114,10 @@ def test_a_job_can_start_a_job_that_outlives_it(cli: Cli, jobs: Jobs) -> None:
 
 
 @pytest.mark.fault("F44")
-def test_stdin_is_closed_by_default(cli: Cli) -> None:
-    found = cli.ok("run", "read x; echo $?; cat | wc -c", input="not for the job")
-    assert found["output"] == "1\n0\n"
-
-
-def test_a_program_that_looks_sees_no_pipe_on_a_closed_stdin(cli: Cli) -> None:
-    code = "import os, stat; mode = os.fstat(0).st_mode; print(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))"
-    assert cli.ok("run", *python(code), input="x")["output"] == "False\n"
+def test_stdin_is_closed_by_default_and_no_pipe_to_a_program_that_looks(cli: Cli) -> None:
+    look = python("import os, stat; mode = os.fstat(0).st_mode; print(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))")
+    found = cli.ok("run", f"read x; echo $?; cat | wc -c; {shlex.join(look[1:])}", input="not for the job")
+    assert found["output"] == "1\n0\nFalse\n"
 
 
 def test_the_callers_stdin_is_handed_on_when_asked(cli: Cli) -> None:

@@ -90,8 +90,8 @@ def test_codex_and_gemini_cli_are_told_at_a_prompt_and_go_on_at_a_stop(
     cli: Cli,
     work: Path,
 ) -> None:
-    """Codex names its session; the server and the hook of Gemini CLI have their parent in common."""
-    window = OTHER_WINDOW if host == "codex" else ()
+    """Codex names its session; the server and the hook of Gemini CLI, which a shell runs, have their parent in common."""
+    window = OTHER_WINDOW if host == "codex" else ("sh", "-c", '"$@"; exit $?', "hook")
     env = {"CLAUDE_CODE_SESSION_ID": None, "CODEX_SESSION_ID": "of-codex" if host == "codex" else None}
     session = mcp_connect(client_name=client, args=("--answers=both",), env=env, cwd=work)
 

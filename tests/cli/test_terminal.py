@@ -14,6 +14,7 @@ import pytest
 
 from support import pair, trees
 from support.cli import Cli, configured
+from support.commands import python
 from support.jobs import job_ids
 from support.preloaded import OUTLIVE
 from support.terminal import Terminal
@@ -127,6 +128,9 @@ def test_device_queries_are_answered_where_the_cursor_is(cli: Cli) -> None:
     found = cli.ok("run", "--pty", "--wait", *BASH, ask)
     assert r"$'\E[2;3'" in found["output"]
     assert r"$'\E[?62;22'" in found["output"]
+    pair.until_free(cli.root, found["job_id"])
+    peak = cli.ok("usage", found["job_id"])["usage"]["peak_memory_bytes"] or 0
+    assert peak < 12 << 20, "the fork that looked for the cursor is no part of the job"
 
 
 def test_a_supervisor_killed_between_lines_of_input_loses_nothing(cli: Cli) -> None:
@@ -223,6 +227,23 @@ def test_a_job_that_works_or_sleeps_is_not_waiting(cli: Cli) -> None:
 
 
 # --- real programs ---------------------------------------------------------------------------------------------------
+
+
+def test_a_program_that_filled_the_screen_long_ago_still_does(cli: Cli, work: Path) -> None:
+    """The switch to the alternate screen is further back than the drawing begins."""
+    draw = (
+        "import sys\nprint('\\x1b[?1049h', end='')\nfor n in range(60_000): print('\\x1b[3;1H' + str(n) * 20, end='')\n"
+    )
+    done = (
+        "import os, time\nsys.stdout.flush()\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('\\x1b[?1049l')"
+    )
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", *python(draw + done))["job_id"]
+    sees(cli, job, "59999")
+    found = cli.ok("screen", job)
+    assert found["alternate_screen"] and "drawn from output position" in found["warnings"][0]
+    (work / "go").touch()
+    assert ended(cli, job)["exit_code"] == 0
+    assert not cli.ok("screen", job)["alternate_screen"]
 
 
 def test_vim_writes_a_file(cli: Cli, place: Path) -> None:

@@ -115,6 +115,21 @@ def test_bash_tells_the_code_of_each_stage_or_the_answer_whose_code_it_is(
 
 
 @pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (f"make --version | {FAILS}", "Exit code 2 is that of `sh`, not of `make`."),
+        (f"make --version; {FAILS}", None),  # it did not hide what came before: nobody asks
+    ],
+)
+def test_without_codes_of_stages_a_failure_is_put_down_to_the_last_of_a_pipeline(
+    cli: Cli, command: str, said: str | None
+) -> None:
+    ran = cli.ok("run", "--wait", "--shell-wrapper", "sh -c", command)
+    assert (ran["exit_code"], ran.get("stages")) == (2, None)
+    assert ran.get("hint") == said or (said is None and "Exit code" not in ran["hint"])
+
+
+@pytest.mark.parametrize(
     "environment",
     [
         {"BASH_ENV": "/dev/null"},

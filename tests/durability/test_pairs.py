@@ -342,6 +342,7 @@ def test_a_fork_server_that_was_killed_comes_back_with_the_next_start(raw_mcp: C
     assert server.call("exec", command="exit 3")["exit_code"] == 3  # its pair waits for the next job
     pair.end(old)
     assert server.call("exec", command="exit 4")["exit_code"] == 4
+    until(lambda: "Z" not in map(processes.state, tree.children(server.pid)), what="no zombie below the server")
     started = [held]
 
     def is_from_another() -> bool:  # pairs that the old one lent may take some starts first

@@ -172,6 +172,17 @@ def test_data_that_cannot_be_read_is_refused(gated: Gated, work: Path) -> None:
     gated.check()
 
 
+def test_a_job_without_input_or_terminal_says_so(cli: Cli, work: Path) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", GATE)["job_id"]
+    with contextlib.closing(Line(cli.root / job)) as line, fds.Closing(fds.memory_file("stdin", b"typed")) as typed:
+        refused = {"ok": True, "written": 0, "closed": True, "complete": False, "eof": False}
+        assert line.ask(b'{"op":"write","eof":false,"wait_s":60}', typed) == refused
+        for request in (b'{"op":"terminal"}', b'{"op":"resize","cols":80,"rows":24}'):
+            assert line.ask(request)["code"] == "not_a_pty"
+    (work / "go").touch()
+    assert cli.ok("wait", job)["exit_code"] == 0
+
+
 def test_an_exception_over_a_request_is_recorded_and_survived(cli: Cli, work: Path) -> None:
     words = ("run", "--snapshot-after", "0", "--", "sh", "-c", GATE)
     job = cli.ok(*words, env={"OUTLIVE_CRASH_AT": "raise:kill_recorded"})["job_id"]

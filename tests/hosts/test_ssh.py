@@ -232,6 +232,7 @@ def test_input_keys_and_the_screen_work_through_the_mirror(cli: Cli, box: FakeSs
 
 def test_kill_ends_it_there_and_says_who_asked(cli: Cli, box: FakeSsh) -> None:
     job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "sleep 1000")["job_id"]
+    assert cli.ok("kill", job, "--signal", "CONT")["hint"].startswith("It runs on box, where it was told; ")
     answer = cli.ok("kill", job)
     assert (answer["state"], answer["ended_signal"], answer["reason"]) == ("killed", "SIGTERM", "kill")
     box.wait_empty()

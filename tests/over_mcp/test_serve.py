@@ -261,6 +261,14 @@ def test_a_socket_that_is_in_use_and_a_file_are_left_alone(cli: Cli, place: Path
     assert (place / "file").read_text(encoding="utf-8") == "kept"
 
 
+def test_a_place_where_nothing_can_listen_is_named_with_its_reason(cli: Cli, place: Path) -> None:
+    error = cli.error("serve", "--socket", place / ("x" * 120), code="io_error")
+    assert error["message"].endswith(": AF_UNIX path too long") and "hint" not in error, "its directory does exist"
+    assert cli.error("serve", "--socket", place / "gone" / "s", code="io_error")["hint"].startswith("Its directory")
+    for host in ("a..b", "x" * 70):
+        assert host in cli.error("serve", "--host", host, code="invalid_argument")["message"]
+
+
 def test_a_port_that_is_taken_says_so_once_and_what_to_do(cli: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         error = cli.error("serve", "--port", str(other.getsockname()[1]), code="io_error")

@@ -125,6 +125,14 @@ def test_a_message_that_is_too_long_is_refused_and_the_connection_goes_on(
     assert client.call("process", action="list")["ok"]
 
 
+@pytest.mark.parametrize("number", ['"a\tb"', '"\\q"', "٣"])
+def test_a_message_that_is_too_long_with_an_id_that_is_no_json_is_refused_too(client: RawMcp, number: str) -> None:
+    client.send_bytes(f'{{"id": {number}, "method": "{"x" * LINE_BYTES}"}}\n'.encode())
+    with pytest.raises(McpRefusal, match="MiB, and was not read"):
+        client.answer(None)
+    assert client.request("ping") == {}
+
+
 def test_an_endless_line_is_not_kept(client: RawMcp) -> None:
     for _ in range(8):
         client.send_bytes(b"x" * LINE_BYTES)

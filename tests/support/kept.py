@@ -68,7 +68,7 @@ class Job:
 
     def stop_supervising(self) -> None:
         self.quota.close()
-        self.order.close()
+        os.close(self.order._fd)
 
     def close(self) -> None:
         self.stop_supervising()

@@ -27,8 +27,10 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("tests"), max_examples=400)
 settings.load_profile("tests")
-# Tests start Python some thousand times: what it compiles is kept, or each start takes three times as long.
+# Tests start Python some thousand times: what it compiles is kept, or each start takes three times as long. So are the
+# tests, which each worker would else compile for itself, for 3 s.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # What imports and the collection of the tests make is kept: looking for garbage in it is a sixth of their time.
 gc.disable()
 _kill = os.kill

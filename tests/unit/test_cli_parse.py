@@ -174,6 +174,7 @@ def test_what_is_wrong_is_refused_and_named() -> None:
         # A flag whose value was forgotten
         *((RUN, ["--title", *after], "title") for after in ([], ["--wait", "x"], ["--", "x"], ["--tag=a", "x"], ["-v", "x"], ["--help"])),
         (RUN, ["--wait=true", "x"], "wait"),
+        (RUN, ["--wait", "true", "--", "x"], "--wait"),  # a flag takes no word, or a command would be one shorter
         (RUN, ["--elevated", "x"], "--elevated"),  # of the other face
         (STATUS, [], "job"),
         (WAIT, ["--mode", "all"], "jobs"),
@@ -181,6 +182,7 @@ def test_what_is_wrong_is_refused_and_named() -> None:
         *((LIST, [f"--limit={text}"], "limit") for text in ("x", "", "1.5", "1_000", " 5", "٣", "9" * 5_000, "--5", "+", "-1", "1001")),
         *((LIST, [f"--ratio={text}"], "ratio") for text in ("x", "", "nan", "inf", "-inf", "1_0", "1e999", "0.4")),
         *((RUN, ["--env", text, "x"], "env") for text in ("NAME", "", "=value", "=")),
+        *((load("list"), [f"--limit={text}"], "limit") for text in ("-1", "many", "1.5", "")),
         (RUN, ["--cwd", "", "x"], "cwd"),  # it would mean here
         # Nothing is abbreviated
         *((RUN, [typed, "5", "x"], typed) for typed in ("--time", "--ti", "-w", "-q", "---", "-v5", "-vx", "--v")),
@@ -196,6 +198,8 @@ def test_a_bad_duration_names_the_flag_and_the_argument() -> None:
         error = refused(RUN, f"--timeout={text}", "x")
         assert "--timeout" in error.message
         assert error.details == {"field": "timeout_ms"}
+    for flag in ("--timeout", "--idle-timeout", "--kill-after", "--snapshot-after", "--progress-every"):
+        assert flag in refused(load("run"), f"{flag}=-1", "x").message
 
 
 def test_what_is_nearest_to_a_mistake_is_named() -> None:
@@ -206,10 +210,19 @@ def test_what_is_nearest_to_a_mistake_is_named() -> None:
         (RUN, ["--rooot=/x", "x"], "--rooot", "--root"),
         (LIST, ["--state", "runing"], "state", "running"),
         (load("install"), ["claude-code", "--dry-run"], "--dry-run", "--print"),
+        (load("run"), ["--tags", "a", "x"], "--tags", "--tag"),
+        (load("run"), ["--envfile", "f", "x"], "--envfile", "--env-file"),
+        (load("run"), ["--workdir", "/", "x"], "--workdir", "--cwd"),  # what other tools call it
+        (load("list"), ["--al"], "--al", "--all"),
+        (load("gc"), ["--dryrun"], "--dryrun", "--dry-run"),
+        (load("wait"), ["--timeout", "5", "x"], "--timeout", "--timeout-ms"),
     ]
     for verb, argv, field, meant in rows:
         error = refused(verb, *argv)
         assert (error.hint, error.details) == (f"Did you mean {meant}?", {"field": field})
+    assert refused(load("run"), "--search", "x", "x").hint == "It belongs to outlive log."
+    assert refused(load("status"), "--id", "x").hint == "Write it without a flag: JOB."
+    assert "JSON already" in str(refused(load("list"), "--json").hint)
 
 
 def test_a_hidden_option_is_not_suggested() -> None:
@@ -240,7 +253,10 @@ def test_a_verb_of_two_words_is_written_with_a_space_a_hyphen_or_an_underscore()
 
 def test_what_is_no_verb_is_refused_and_the_nearest_named() -> None:
     rows: list[tuple[list[str], str]] = [
-        *(([typed], f"Did you mean {meant}?") for typed, meant in (("lst", "list"), ("stats", "status"), ("tag", "tag set"), ("mpc", "mcp"))),
+        *(([typed], f"Did you mean {meant}?") for typed, meant in (
+            ("lst", "list"), ("stauts", "status"), ("tag", "tag set"), ("mpc", "mcp"), ("strat", "start"), ("rn", "run"),
+            ("RUN", "run"), ("remov", "remove"), ("read", "log"), ("stop", "kill"), ("ps", "list"))),
+        *((words, "Did you mean tag set?") for words in (["tags", "set"], ["tag", "get", "x"])),
         (["xyzzy", "x"], "outlive run xyzzy"),  # it may be a command
         ([], ""),
     ]  # fmt: skip

@@ -36,7 +36,11 @@ def longest(place: Path, name: str, files: dict[str, str]) -> int:
         ("codex-mcp-client", {".codex/config.toml": f"{CODEX}tool_timeout_sec = 960"}, 900_000),
         ("codex-mcp-client", {".codex/config.toml": f"{CODEX}tool_timeout_sec = 100000"}, 900_000),
         ("codex-mcp-client", {".codex/config.toml": f"{CODEX}tool_timeout_sec = true"}, 50_000),
+        ("codex-mcp-client", {".codex/config.toml": f"{CODEX}tool_timeout_sec = inf"}, 900_000),
+        ("codex-mcp-client", {".codex/config.toml": f"{CODEX}tool_timeout_sec = nan"}, 900_000),
+        ("codex-mcp-client", {".codex/config.toml": f"{CODEX}tool_timeout_sec = -inf"}, 50_000),
         ("codex-mcp-client", {".codex/config.toml": "no toml ["}, 50_000),
+        ("codex-mcp-client", {".codex/config.toml": f"a = {'[' * 5000}{']' * 5000}"}, 50_000),
         (
             "codex-mcp-client",
             {

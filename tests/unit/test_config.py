@@ -126,6 +126,8 @@ def test_what_is_unknown_is_named_with_the_nearest() -> None:
         (None, {"OUTLIVE_EXEC_TIMEOUT_SECS": "5"}, "", "OUTLIVE_EXEC_TIMEOUT_SEC"),  # without a file
         ("[exec]\nbackgroundms = 5\n", {}, "backgroundms", "background_ms"),
         ("[exce]\n", {}, "", "exec"),
+        ("[shel]\nunix = ['sh', '-c']\n", {}, "", "shell"),
+        ("[gc]\nolder_then = '1d'\n", {}, "older_then", "older_than"),
     ]
     for text, variables, said, nearest in rows:
         error = refused(text, **variables)
@@ -147,7 +149,7 @@ def test_an_unknown_key_near_nothing_lists_what_there_is() -> None:
         "[gc]\nolder_than = '30'\n", "[gc]\nolder_than = 'soon'\n", "exec = 1\n", "[[exec]]\nbackground_ms = 1\n",
         "[gc]\nmax_jobs = -1\n", "[gc]\nmax_percent = 101\n", "[gc]\nmax_percent = -1\n", "[gc]\nmax_bytes = 1.5\n",
         "[gc]\nmax_bytes = true\n", "[gc]\nolder_than = '7'\n", "[gc]\nautomatic = 'yes'\n",
-        "exec]", "[exec", "a = ", "\0", "a = " + "[" * 2_000,
+        "not toml", "exec]", "[exec", "a = ", "\0", "a = " + "[" * 2_000,
     ],
 )  # fmt: skip
 def test_a_value_that_makes_no_sense_and_what_is_no_toml_is_refused_and_its_file_named(text: str, place: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -41,3 +42,21 @@ def test_this_process_runs_since_a_time_in_the_past() -> None:
     assert started is not None
     assert 0 < time.time() - processes._wall_clock(started) < 86_400
     assert processes._is_of_this_installation([os.fsencode(sys.executable)])
+
+
+OF_NOBODY = """
+from pathlib import Path
+from outlive.jobs.doctor import resources
+from outlive.jobs.doctor.finding import Place
+from outlive.system import prctl
+assert prctl.become_subreaper()  # and reaps nothing but what it waits for
+resources._REAPED_S = 0.1
+found = resources.zombies(Place({}, {}))
+(orphan,) = Path("/proc/thread-self/children").read_text().split()
+print(found.status, found.details["heir"] == __import__("os").getpid(), Path(f"/proc/{orphan}/stat").read_text().split()[2])
+"""
+
+
+def test_a_first_process_that_reaps_no_orphans_is_a_finding() -> None:
+    done = subprocess.run([sys.executable, "-c", OF_NOBODY], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "warn True Z\n", done.stderr

@@ -97,3 +97,27 @@ print(limits == [hard], resource.getrlimit(resource.RLIMIT_NOFILE) == (100, hard
 def test_two_threads_that_send_beyond_the_limit_at_once_leave_it_as_it_was() -> None:
     done = subprocess.run([sys.executable, "-c", TWO_THREADS], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "True True\n"
+
+
+STARTS = """
+import os, resource
+from outlive.launch import fork_server_client, systemd_scope
+from outlive.system import fds
+
+os.close(fork_server_client.code_file())  # it is made once
+before = fds.open_fds()
+for count in range(1, 8):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[-1] + count, 100))
+    for start in (fork_server_client.Launcher, lambda: systemd_scope.Launcher("job", {"PATH": "/nowhere"})):
+        try:
+            start().close()
+        except OSError:
+            pass
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+    assert fds.open_fds() == before, count
+"""
+
+
+def test_a_start_for_which_files_are_missing_leaves_none_open() -> None:
+    """A server would have fewer for each start that it tries."""
+    subprocess.run([sys.executable, "-c", STARTS], check=True, timeout=60)

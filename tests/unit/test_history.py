@@ -200,3 +200,16 @@ def test_the_file_is_lines_of_json_and_zeros(job: JobDir) -> None:
     flood(job, 1_000)
     for line in (Path(job.path) / EVENTS).read_bytes().replace(b"\0", b"").splitlines():
         assert not line or json.loads(line)["n"]
+
+
+def test_a_first_line_that_no_writer_of_ours_made_leaves_nothing_out(job: JobDir) -> None:
+    """Any program of the job may have put it there."""
+    flood(job, 3)
+    path = Path(job.path) / EVENTS
+    whole = path.read_bytes()
+    for behind in (2**70, -1, len(whole) * 2, True, "3"):
+        note = {"n": 0, "seq": 0, "type": history.LEFT_OUT, "to_byte": behind}
+        for first in (note, [note], [{"n": 1, "type": history.LEFT_OUT, "to_byte": 1}]):
+            path.write_bytes(json.dumps(first, separators=(",", ":")).encode() + b"\n" + whole)
+            assert kinds(history.read(job)[0])[-4:] == ["started", "watch_hit", "watch_hit", "watch_hit"]
+            History(job).close()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
+import time
+
+import pytest
 
 from outlive.core.records import Ending, State
 from outlive.supervisor.ending import outcome
@@ -28,6 +32,33 @@ def test_a_process_that_one_look_misses_is_killed_by_the_next() -> None:
         missed.kill()
         missed.wait()
         loop.close()
+
+
+@pytest.mark.parametrize("gets_sigchld", [True, False])
+def test_a_successor_goes_on_with_a_grace_of_which_it_saw_nothing(gets_sigchld: bool) -> None:
+    """The killed supervisor may not have sent TERM, and what has ended since tells nobody."""
+    asked, killed = subprocess.Popen(["sleep", "60"]), list[str]()
+    start, pidfd = process.start_time(asked.pid), os.pidfd_open(asked.pid)
+    assert start is not None
+
+    def members(_: bool) -> list[Member]:
+        return [Member(asked.pid, start)] if asked.poll() is None else []
+
+    try:
+        for living in (True, False):
+            assert (asked.poll() is None) == living
+            loop = EventLoop()
+            killer = Killer(loop, members, loop.stop, gets_sigchld=gets_sigchld, on_kill=lambda: killed.append("KILL"))
+            if gets_sigchld and living:
+                loop.read(pidfd, killer.check)
+            killer.resume(time.monotonic() + 50)
+            loop.run()
+            loop.close()
+            assert (asked.wait(60), killer.busy, killed) == (-signal.SIGTERM, False, [])
+    finally:
+        asked.kill()
+        asked.wait()
+        os.close(pidfd)
 
 
 def test_a_second_order_may_only_shorten_the_grace_and_the_first_cause_stays() -> None:

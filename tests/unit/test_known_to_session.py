@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -115,4 +116,17 @@ def test_a_record_that_the_job_has_spoilt_says_nothing(job: JobDir, me: Any) -> 
     assert (known_to_session.seen(me, job), known_to_session.reported(me, job)) == (0, {})
     os.unlink(record)
     (Path(job.path) / ".seen" / "no name of ours").write_bytes(b"99\n")
+    assert known_to_session.seen(me, job) == 0
+
+
+def test_a_record_that_a_full_disk_does_not_take_is_closed_again(
+    job: JobDir, me: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "pwrite", full)
+        known_to_session.mark_seen(me, job, 12)
+        known_to_session.mark_reported(me, job, "exit", 12)
     assert known_to_session.seen(me, job) == 0

@@ -5,6 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+from outlive.system import prctl
+from support.wait import until
+
 KERNEL_ONLY = ""
 # Another Python may not have what is used of _ctypes, a system may forbid to open one's own memory
 WITHOUT_CALLS = "import ctypes, _ctypes; del _ctypes.call_cdeclfunction\n"
@@ -43,3 +48,22 @@ def test_no_function_of_that_name_is_an_oserror() -> None:
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
         assert done.stdout == "said\n", done.stderr
+
+
+def test_how_a_child_ended_is_told_where_the_kernel_is_not_asked_for_its_use_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in (None, 0):
+        monkeypatch.setattr(prctl, "_waitid", number)
+        for words, status in [(("sh", "-c", "exit 3"), 3 << 8), (("sh", "-c", "kill -9 $$"), 9)]:
+            child = subprocess.Popen(words)
+            ended = until(lambda pid=child.pid: prctl.ended_child(pid), what="the end of the child")
+            assert ended[0] == status
+            assert (ended[1] is None) is (number == 0)
+            child.wait()  # it was not reaped
+            with pytest.raises(ChildProcessError):
+                prctl.ended_child(child.pid)
+        child = subprocess.Popen(["sleep", "600"])
+        assert prctl.ended_child(child.pid) is None
+        child.kill()
+        child.wait()

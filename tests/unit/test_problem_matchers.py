@@ -135,6 +135,12 @@ def test_an_ending_without_a_newline_is_a_line_too() -> None:
     }  # fmt: skip
 
 
+def test_matchers_that_are_too_large_for_one_set_are_several() -> None:
+    large = [checked({"pattern": [{"regexp": rf"^{name}: \pL{{1,80}}"}]}, "m") for name in "abcde"]
+    hits = named("d: x\nother\ne: y\nmain.c:1: error: z", Matchers([*large, *built_in()]))
+    assert {line: hit.matcher for line, hit in hits.items()} == {"d: x": 3, "e: y": 4, "main.c:1: error: z": 5}
+
+
 def test_a_wrong_matcher_is_refused_with_what_is_wrong() -> None:
     rows: list[tuple[Any, str]] = [
         ("x", "a problem matcher is"),
@@ -151,6 +157,7 @@ def test_a_wrong_matcher_is_refused_with_what_is_wrong() -> None:
         ({"pattern": [{"regexp": "x(?=y)"}]}, "not an RE2 pattern"),
         ({"pattern": [{"regexp": "("}]}, "not an RE2 pattern"),
         ({"pattern": [{"regexp": "x", "loop": True}, {"regexp": "y"}]}, "loop is true or false, and stands in the last"),
+        ({"pattern": [{"regexp": r"\pL{1,200}"}]}, "the regexp takes too much memory"),
         ({"pattern": [{"regexp": "x" * 3_000}]}, "longer than 2,000 characters"),
     ]  # fmt: skip
     for matcher, said in rows:

@@ -102,9 +102,38 @@ def test_one_of_ours_is_known_by_what_it_runs() -> None:
         ({"command": "npx", "args": ["outlived"]}, False),
         ({"args": 1}, False),
         ([], False),
+        ("a text", False),
+        ({"command": "npx", "args": ["theirs"]}, False),
+        ({"command": "mcp", "args": ["outlive"]}, False),
+        ({"url": "https://api.example.com/mcp", "headers": {"Authorization": "Bearer ${env:TOKEN}"}}, False),
+        ({"url": "http://127.0.0.1:8330/mcp", "headers": {"authorization": "Bearer secret"}}, False),
+        ({"url": "http://127.0.0.1:8330/other"}, False),
+        ({"url": "http://127.0.0.1:8330/mcp", "type": "sse"}, False),
+        ({"url": "http://127.0.0.1.example.com:8330/mcp"}, False),
     ]
     for entry, ours in rows:
-        assert registry.is_ours(CLIENTS["cursor"], entry) is ours
+        assert registry.is_ours(CLIENTS["cursor"], entry) is ours, entry
+
+
+def test_a_server_of_another_product_over_http_is_none_of_ours_in_any_client() -> None:
+    url, headers = "https://api.example.com/mcp/", {"Authorization": "Bearer s3cret"}
+    usual = {"url": url, "headers": headers}
+    entries: dict[str, dict[str, Any]] = {  # in the shape that each client documents
+        **dict.fromkeys(("claude-desktop", "cursor", "amp", "zed"), usual),
+        **{client: {"type": "http", **usual} for client in ("claude-code", "vscode")},
+        "codex": {"url": url, "http_headers": headers},
+        "gemini": {"httpUrl": url, "headers": headers},
+        "openclaw": {"transport": "sse", **usual},
+        "opencode": {"type": "remote", **usual},
+        "cline": {"type": "streamableHttp", **usual},
+        "goose": {"type": "streamable_http", "name": "x", "uri": url, "headers": headers},
+        "roo": {"type": "streamable-http", **usual},
+        "windsurf": {"serverUrl": url, "headers": headers},
+    }
+    assert entries.keys() == CLIENTS.keys()
+    for client, entry in entries.items():
+        assert registry.address_of(entry) == url, client
+        assert not registry.is_ours(CLIENTS[client], entry), client
 
 
 def test_what_the_clients_own_command_would_be_given() -> None:

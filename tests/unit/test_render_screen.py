@@ -41,6 +41,20 @@ def test_a_sequence_does_what_xterm_does() -> None:
         (b"\xe6\xbc", []),
         (b"bad \xff!", ["bad \N{REPLACEMENT CHARACTER}!"]),
         (b"\x1b(0lqk\x1b(B", ["\u250c\u2500\u2510"]),
+        (b"\x1b[33m1234567abcdef\x1b[m fix", ["1234567abcdef fix"]),  # digits behind a sequence are text
+        (b"\x1b[0m" + b"7" * 100_000, ["7" * 20] * 5),
+        (b"a\x1b[" + b"9" * 4_000 + b"Cb", ["a" + " " * 18 + "b"]),
+        (b"1\r\n2\x1bE3", ["1", "2", "3"]),
+        (b"abc\x1b[2`X", ["aXc"]),
+        (b"a\x1b[2;3rb\x1b[rc", ["c"]),  # choosing the lines that scroll moves the cursor home
+        (b"\x1b[2;4r\x1b[2Aa\x1b[5;1H\x1b[1Bb\x1b[r", ["a", "", "", "", "b"]),
+        (b"\x1b[2;3r\x1b[3r\x1b[5;1Ha\nb", ["", "", "", "a", " b"]),
+        (b"abc\x1b[s\x1b[2;9Hx\x1b[u1\x1b[u2", ["abc2", "        x"]),
+        ("x\x0eqx ✔️ done 👩‍💻!\x0f".encode(), ["xqx ✔ done 👩💻!"]),
+        (b"x" * 19 + "漢字".encode(), ["x" * 19, "漢字"]),
+        ("漢字\r".encode() + b"x", ["x 字"]),
+        ("漢字\x1b[2Gx\x1b[4G\x1b[K".encode(), [" x"]),
+        (b"kept\x1b[1;2;3;4;5Gtoo", ["kepttoo"]),
         (b"kept\x1b[31", ["kept"]),
         (b"kept\x1b]0;half a tit", ["kept"]),
     ]
@@ -91,7 +105,7 @@ PIECES = st.sampled_from(
         b"\x1b[", b"\x1b[?", b";", b"9", b"99999999999", b"x", b"\n", b"\r", b"\x1b]2;", b"\x07", b"\x1b\\", b"\x1bP",
         b"1049h",
     ]
-    + [b"1049l", b"\xe6", *(bytes([code]) for code in b"ABCDEFGHIJKLMPSTXZ@abcdefghlmnrsu`")]
+    + [b"1049l", b"\xe6", "漢".encode(), "\u200d".encode(), *(bytes([code]) for code in b"ABCDEFGHIJKLMPSTXZ@abcdefghlmnrsu`")]
 )  # fmt: skip
 
 

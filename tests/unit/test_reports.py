@@ -389,6 +389,12 @@ def test_a_directory_that_became_a_link_is_not_read_in_a_sandbox(inside: Path) -
     assert found(inside / "way", "r.xml", sandbox=sandbox(inside)).tests is None
 
 
+def test_in_a_sandbox_a_name_may_begin_with_two_dots(tree: Path) -> None:
+    (tree / "in").rename(tree / "..in")
+    assert found(tree, "..in/*.xml", sandbox=sandbox(tree)).tests is not None
+    assert found(tree / "..in", "../a.xml", sandbox=sandbox(tree)).tests is None
+
+
 def test_in_a_sandbox_an_absolute_path_begins_in_its_directory(tree: Path) -> None:
     assert found(tree, f"{tree}/in/*.xml", sandbox=sandbox(tree)).tests is not None
     for outside in (f"{tree}/a.xml", "../a.xml"):

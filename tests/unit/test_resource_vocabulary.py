@@ -59,6 +59,13 @@ def test_the_canonical_form_is_parsed_to_itself(asked: dict[str, Any]) -> None:
     assert canonical.keys() == asked.keys()
 
 
+@pytest.mark.parametrize("names", [("options", "options.b"), ("options.b", "options")])
+def test_options_are_given_whole_and_one_by_one(names: tuple[str, str]) -> None:
+    whole = {"a": 1}
+    found = resources.parsed({name: whole if name == "options" else 2 for name in names})
+    assert found and (found.options, whole) == ({"a": 1, "b": 2}, {"a": 1})
+
+
 def test_a_time_is_counted_in_milliseconds() -> None:
     found = resources.parsed({"cpu_time": "1.5s"})
     assert found and resources.milliseconds(found.cpu_time) == 1_500
@@ -85,6 +92,7 @@ def test_a_time_is_counted_in_milliseconds() -> None:
         ({"nice": 20}, "nice is a whole number from -20 to 19", "10"),
         ({"gpus": "a100"}, "gpus is a whole number", "1"),
         ({"options": "x"}, "options is an object", "partition"),
+        ({"options": "x", "options.a": "y"}, "options is an object, not 'x'", "partition"),
         ({"options.": "x"}, "not the name of an option: ''", "letters"),
         ({"options": {"--wrap": "x"}}, "not the name of an option: '--wrap'", "letters"),
         ({"options": {"wrap": "a\nb"}}, "the option wrap is a text of one line", "wrap"),

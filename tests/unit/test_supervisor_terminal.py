@@ -40,7 +40,7 @@ class Program:
             return b""
 
     def close(self) -> None:
-        self.console.close()
+        os.close(self.console._log)
         self._loop._poll.close()
         self._job.close()
         os.close(self._master)

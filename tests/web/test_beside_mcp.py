@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,19 @@ def test_a_revoked_token_ends_its_pages(served: Served, cli: Cli) -> None:
         cli.ok("token", "revoke", "short")
         del served.tokens["short"]
         assert visitor.post("jobs").status_code == 401
+
+
+def test_tokens_that_cannot_be_read_let_nobody_in(serve: Callable[..., Served], root: Path) -> None:
+    served = serve()
+    with Visitor(served.base, served.tokens["tests"]) as visitor:
+        os.chmod(root / ".tokens.json", 0o644)
+        assert visitor.post("jobs").status_code == 503
+        with pytest.raises(NotLetIn) as refused:
+            Visitor(served.base, served.tokens["tests"])
+        assert (refused.value.answer.status_code, "token list" in refused.value.answer.text) == (503, True)
+        os.chmod(root / ".tokens.json", 0o600)
+        assert visitor.post("jobs").status_code == 200
+    assert "Traceback" not in served.said(), served.said()
 
 
 def test_a_session_counts_only_where_it_began(serve: Callable[..., Served], place: Path) -> None:

@@ -285,7 +285,7 @@ def test_the_page_has_no_script_and_no_style_of_its_own(ui: Ui) -> None:
 @pytest.mark.parametrize(
     "path",
     ["../application.py", "..%2fapplication.py", "%2e%2e/application.py", "vendor/../../api.py", "/etc/passwd", ".", ""]
-    + ["page.html", "vendor", "app.js/", "\\..\\api.py", "x" * 5000],
+    + ["page.html", "vendor", "app.js/", "\\..\\api.py", "x" * 5000, f"{'ö' * 190}.js"],
 )
 def test_only_files_of_the_page_are_served(ui: Ui, path: str) -> None:
     answer = get(ui, f"/static/{path}")

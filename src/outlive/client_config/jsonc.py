@@ -63,8 +63,6 @@ class Document:
         if strict:
             try:
                 json.loads(self.text.removeprefix("\ufeff"))
-            except RecursionError:
-                raise Unreadable(self.text, 0, "it is nested too deeply") from None
             except json.JSONDecodeError as error:
                 raise Unreadable(self.text, error.pos, error.msg.lower()) from None
         self._root = _Parser(self.text).document()

@@ -28,7 +28,10 @@ _TEMPORARY = (".cache", "tmp", "_npx")
 
 def over_http(client: Client, name: str, url: str, token_env: str | None) -> dict[str, object]:
     """Return the entry for a server that runs already. Errors: invalid_argument."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # half an address of IPv6
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         hint = f"For example http://127.0.0.1:{limits.SERVE_PORT}/mcp."
         raise invalid("url", f"not the URL of a server: {url!r}", hint=hint, usage=True)

@@ -62,6 +62,7 @@ def _bounds(patience: _Patience, env: Mapping[str, str], cwd: str | None) -> Ite
             if isinstance(entry, dict) and registry.is_ours(client, entry):
                 given = entry.get(patience.member)
                 if isinstance(given, (int, float)) and not isinstance(given, bool):
-                    yield round(given * patience.unit_ms)
+                    # In this order: nan, which TOML has beside inf, is then no bound either
+                    yield round(max(0, min(limits.MAX_DURATION_MS, given * patience.unit_ms)))
                 else:
                     yield patience.default_ms

@@ -8,6 +8,7 @@ import stat
 
 from outlive.errors import OutliveError, from_os
 from outlive.system import process
+from outlive.system.fds import Closing
 
 MOST_BYTES = 64 << 20
 BACKUP = ".before-outlive"  # appended to the file's name
@@ -25,17 +26,17 @@ class ConfigFile:
     def read(self) -> bytes | None:
         """Return the content, or None if there is no file. Errors: io_error."""
         try:
-            fd = os.open(self.real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with Closing(os.open(self.real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)) as fd:
+                status = os.fstat(fd)
+                if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
+                    message = f"{self.path} is not a regular file, or too large for a configuration"
+                    raise OutliveError("io_error", message)
+                with open(fd, "rb", closefd=False) as file:
+                    return file.read()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise from_os(f"reading {self.path}", error) from error
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
-            os.close(fd)
-            raise OutliveError("io_error", f"{self.path} is not a regular file, or too large for a configuration")
-        with open(fd, "rb") as file:
-            return file.read()
 
     def write(self, before: bytes | None, data: bytes, *, keep: bool = True) -> str | None:
         """Replace `before` by `data`. Return the path of the original, the file as it was before the first change; None

@@ -10,9 +10,9 @@ def nearest(word: str, known: list[str]) -> str | None:
     A wrong guess costs more than none, so two names that only look alike are not near, nor is the
     contrary of a name: `--no-wait` does not mean `--wait`.
     """
-    folded = _letters(word)
+    folded = letters_of(word)
     contrary = folded.removeprefix("no") if folded.startswith("no") else f"no{folded}"
-    names = [(name, _letters(name)) for name in known if _letters(name) != contrary]
+    names = [(name, letters_of(name)) for name in known if letters_of(name) != contrary]
     for name, letters in names:  # RUN, dryrun, max-bytes
         if letters == folded:
             return name
@@ -44,7 +44,8 @@ _MOST_EDITS = 2
 _SHORT_WORD = 4
 
 
-def _letters(name: str) -> str:
+def letters_of(name: str) -> str:
+    """Return a name as it is compared: small letters, without what joins its words."""
     return name.replace("-", "").replace("_", "").replace(" ", "").lower()
 
 

@@ -64,6 +64,11 @@ def one_line(text: str) -> str:
     return " ".join(filter(None, text.translate(_LINE_SPACES).split(" ")))
 
 
+def cut(text: str, most: int) -> str:
+    """Return a text, or its beginning and … if it has more than `most` characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def word(text: str) -> str:
     """Return a word as a shell would have to be given it."""
     import shlex  # late: 0.3 ms of each call, and little is shown like this

@@ -33,13 +33,11 @@ def parsed(given: dict[str, Any]) -> Resources | None:
 
     Errors: invalid_argument, with the member as `details.member`.
     """
-    flat: dict[str, Any] = {}
-    for name, value in given.items():
-        head, dot, option = name.partition(".")
-        if dot and head == OPTIONS:
-            flat.setdefault(OPTIONS, {})[option] = value
-        elif value is not None:
-            flat[_known(name)] = value
+    prefix = f"{OPTIONS}."
+    flat = {_known(name): value for name, value in given.items() if value is not None and not name.startswith(prefix)}
+    options = {name.removeprefix(prefix): value for name, value in given.items() if name.startswith(prefix)}
+    if options:
+        flat[OPTIONS] = {**_options(OPTIONS, flat.get(OPTIONS, {})), **options}
     return Resources.of({name: _READ[name](name, value) for name, value in flat.items()}) if flat else None
 
 

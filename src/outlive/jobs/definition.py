@@ -47,6 +47,12 @@ class Plan(Declared):
     script: bytes | None = None  # that is to be stored
     hint: str | None = None
 
+    def close(self) -> None:
+        """Close the file that the job was to read; a supervisor that has got it keeps its own."""
+        if self.stdin_fd is not None:
+            os.close(self.stdin_fd)
+            self.stdin_fd = None
+
 
 def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     """Check the arguments of run or create and return the plan.
@@ -304,12 +310,15 @@ def open_stdin(path: str, check: Callable[[int, str, str], None] | None) -> int:
     """Open the file that a job reads. Errors: io_error, and those of `check`."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a FIFO without a writer would block
-        if stat.S_ISDIR(os.fstat(fd).st_mode):
+        try:
+            if stat.S_ISDIR(os.fstat(fd).st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            os.set_blocking(fd, True)
+            if check is not None:
+                check(fd, path, "stdin")
+        except BaseException:
             os.close(fd)
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-        os.set_blocking(fd, True)
-        if check is not None:
-            check(fd, path, "stdin")
+            raise
         return fd
     except OSError as error:
         raise from_os(f"opening {path} for the job's stdin", error) from error

@@ -62,9 +62,9 @@ def _open(ctx: Context, job: JobDir, flags: int = 0) -> int:
     before, _ = _record(ctx, job)
     with suppress(FileExistsError):
         os.mkdir(SEEN, 0o700, dir_fd=job.fd)
-    fd = job.open_file(name, os.O_WRONLY | os.O_CREAT | flags)
-    os.pwrite(fd, before or _first_line(0), 0)
-    return fd
+    with Closing(job.open_file(name, os.O_WRONLY | os.O_CREAT)) as fd:
+        os.pwrite(fd, before or _first_line(0), 0)
+    return job.open_file(name, os.O_WRONLY | flags)
 
 
 def _position(ctx: Context, job: JobDir) -> tuple[int, bool]:

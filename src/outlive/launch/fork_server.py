@@ -6,8 +6,7 @@ import gc
 import os
 import select
 
-from outlive import fastjson
-from outlive.supervisor.fork_protocol import LEND, MESSAGE_BYTES, NOT_LENT, Pair, read
+from outlive.supervisor.fork_protocol import LEND, MESSAGE_BYTES, NOT_LENT, Pair, read, refuse
 from outlive.supervisor.guardian import fork_pair, prepare
 from outlive.supervisor.request import Request, report_fault
 from outlive.system import cgroup, daemonize, fault_points, fds, machine, signals, tree
@@ -108,7 +107,7 @@ def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: s
     except OSError as error:
         _lend(None, words, server)
         waiter = fds.socket_of(os.dup(files["waiter"]))
-        fds.send(waiter, fastjson.dumps({"failed": error.strerror or str(error), "errno": error.errno or 0}).encode())
+        refuse(waiter, error)
         waiter.close()
 
 

@@ -19,7 +19,7 @@ from importlib.machinery import PathFinder
 from outlive import limits
 from outlive.supervisor.fork_protocol import LEND, Pair
 from outlive.system import fault_points, fds, held_code
-from outlive.system.fds import socket
+from outlive.system.fds import Closing, socket
 
 LENT_PAIRS = 16  # idle pairs of a server that wait for another job
 
@@ -48,19 +48,13 @@ class Launcher:
     def _start(self) -> None:
         here, there = fds.pair()
         argv = interpreter("main", before=_CODE)
-        code = code_file()
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        try:
-            moves = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 2)]
-            moves.append((os.POSIX_SPAWN_DUP2, code, 1))
+        with contextlib.closing(there), Closing(null), Closing(code_file()) as code:
+            moves = [(os.POSIX_SPAWN_DUP2, old, new) for old, new in ((null, 0), (null, 2), (code, 1))]
             moves.append((os.POSIX_SPAWN_DUP2, there.fileno(), _SOCKET_FD))
             # No environment: it needs none, and an outer job's cookie would make the fork server
             # part of that job
             self._middle = os.posix_spawn(argv[0], argv, fault_points.carried(), file_actions=moves)
-        finally:
-            os.close(null)
-            os.close(code)
-            there.close()
         self._sock = here
 
     def send(self, files: dict[str, int]) -> None:

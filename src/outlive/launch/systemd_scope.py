@@ -8,12 +8,14 @@ scope has said that it runs: if systemd cannot be reached, nothing ran.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 
 from outlive.annotations import Mapping
 from outlive.launch import fork_server_client
 from outlive.system import fault_points, fds, systemd
+from outlive.system.fds import Closing
 
 _PROGRAM = "systemd-run"
 _THERE = b"there"
@@ -44,17 +46,14 @@ class Launcher:
         here, there = fds.pair()
         here.setblocking(False)
         self._sock = here
-        self._said = fds.memory_file("systemd-run", b"")
-        code = fork_server_client.code_file()
-        try:
+        with contextlib.closing(there), Closing(fork_server_client.code_file()) as code:
+            self._said = fds.memory_file("systemd-run", b"")
             moves = [(os.POSIX_SPAWN_DUP2, old, new) for old, new in ((there.fileno(), 0), (code, 1), (self._said, 2))]
-            self._pid = os.posix_spawnp(_PROGRAM, _words(job_id), _environment(env), file_actions=moves)
-        except OSError as error:
-            self.close()
-            raise OSError(f"{_PROGRAM} cannot be run: {error.strerror}") from error
-        finally:
-            os.close(code)
-            there.close()
+            try:
+                self._pid = os.posix_spawnp(_PROGRAM, _words(job_id), _environment(env), file_actions=moves)
+            except OSError as error:
+                self.close()
+                raise OSError(f"{_PROGRAM} cannot be run: {error.strerror}") from error
 
     def fileno(self) -> int:
         return self._sock.fileno()

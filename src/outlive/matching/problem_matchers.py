@@ -49,9 +49,10 @@ class Matchers:
     def __init__(self, matchers: Sequence[Matcher]) -> None:
         self._matchers = matchers
         single = [(number, one) for number, one in enumerate(matchers) if len(one.regexps) == 1]
-        self._severities = [
-            (strong, _Each([(number, one.regexps[0]) for number, one in single if one.strong is strong]))
+        self._each = [
+            (strong, each)
             for strong in (True, False)
+            for each in _in_sets([(number, one.regexps[0]) for number, one in single if one.strong is strong])
         ]
         self._several = [(n, one, _Several(one)) for n, one in enumerate(matchers) if len(one.regexps) > 1]
 
@@ -63,12 +64,26 @@ class Matchers:
                 continue
             for start in several.starts(text):
                 yield Hit(start, number, one.strong, one.located)
-        for strong, each in self._severities[: 1 + weak]:  # the strong ones come first
-            for start, number in each.lines(text):
-                yield Hit(start, number, strong, self._matchers[number].located)
+        for strong, each in self._each:
+            if strong or weak:
+                for start, number in each.lines(text):
+                    yield Hit(start, number, strong, self._matchers[number].located)
+
+
+def _in_sets(regexps: Sequence[tuple[int, str]]) -> list[_Each]:
+    """Return sets of these regular expressions: one, unless they take more memory together than RE2 may have."""
+    half = len(regexps) // 2
+    try:
+        return [_Each(regexps)]
+    except re2().error:
+        if not half:
+            raise
+        return _in_sets(regexps[:half]) + _in_sets(regexps[half:])
 
 
 class _Each:
+    """Regular expressions that are matched together, each with the number of its matcher. Raises re2.error."""
+
     def __init__(self, regexps: Sequence[tuple[int, str]]) -> None:
         self._numbers = [number for number, _ in regexps]
         self._any = _compiled("|".join(f"(?:{one})" for _, one in regexps))
@@ -166,6 +181,10 @@ def _check_pattern(pattern: Any, field: str, *, last: bool) -> None:
         raise invalid(
             field, f"not an RE2 pattern: {text}", hint="RE2 has no look-around and no back-references."
         ) from error
+    try:
+        _Each([(0, pattern["regexp"])])  # a set takes more
+    except re2().error:
+        raise invalid(field, "the regexp takes too much memory", hint="Repeat less in it: {1,100}.") from None
     for name in _GROUPS:
         if pattern.get(name, 0) > groups:
             raise invalid(field, f"{name} is group {pattern[name]}, and the regexp has {groups}")

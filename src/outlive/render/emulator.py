@@ -1,7 +1,7 @@
 """A terminal emulator: pyte (https://pypi.org/project/pyte/), and the parts of xterm that it lacks.
 
 pyte has no alternate screen, prints what it cannot parse (strings other than OSC, CSI with a private prefix or
-intermediate bytes), and drops lines at the top whenever the screen shrinks."""
+intermediate bytes), drops lines at the top whenever the screen shrinks, and moves the cursor into the margins."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import codecs
 import copy
 import itertools
 import re
+import unicodedata
 from typing import Any
 
 import pyte
@@ -23,9 +24,9 @@ _FOREIGN = re.compile(
     r"|\x1b\[\?[0-9;:]*(?![0-9;:hlJK])[@-~]|\x1b\[[0-9;]*:[0-9;:]*(?![0-9;:m])[@-~]|\x1b%[@G8]"
 )
 _COLON_COLOUR = re.compile(r"\x1b\[([0-9;]*:[0-9;:]*)m")
+_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,4096}\x1b?|[ -/]*)\Z")
 _LONGEST = 4_200  # characters of an unfinished sequence that are kept for the next feed
-_MANY_DIGITS = re.compile(r"(\d{5})\d+(?=[0-9;]*[@-~])")
 # Modes that decide what the keys and the mouse of a person's terminal send: the terminal needs
 # those of the program
 _SHARED = (1, 7, 1000, 1002, 1003, 1004, 1006, 2004)
@@ -61,27 +62,56 @@ class Emulator(pyte.Screen):
         text = text[: begun.start()] if begun else text
         text = _COLON_COLOUR.sub(_with_semicolons, _FOREIGN.sub("", text))
         for piece in re.split(r"(?=\x1b)", text):
-            known = _MANY_DIGITS.sub(r"\1", piece) if piece[:2] == "\x1b[" else piece
-            try:
-                self._stream.feed(known)
-            except Exception:  # noqa: BLE001 - whatever a program prints, there is a screen
-                self._stream = _Stream(self)
+            if not self._take(piece) and (sequence := _SEQUENCE.match(piece)):
+                self._take(piece[sequence.end() :])
+
+    def _take(self, piece: str) -> bool:
+        try:
+            self._stream.feed(piece)
+        except Exception:  # noqa: BLE001 - whatever a program prints, there is a screen
+            self._stream = _Stream(self)
+            return False
+        return True
 
     def text(self) -> list[str]:
         """Return one string a row, without the blanks at its end."""
-        return [line.rstrip() for line in self.display]
+        return ["".join(self._shown(row)).rstrip() for row in range(self.lines)]
+
+    def _shown(self, row: int) -> list[str]:
+        """Return what each cell of a row shows: "" for the second half of a wide character, a blank for a half alone."""
+        cells: dict[int, Any] = self.buffer.get(row, {})
+        shown = [cells[column].data if column in cells else " " for column in range(self.columns)]
+        for column, (text, following) in enumerate(zip(shown, [*shown[1:], " "], strict=True)):
+            if not text:
+                is_half = not column or pyte.screens.wcwidth(shown[column - 1][:1]) != 2
+                shown[column] = " " if is_half else ""
+            elif following and not text.isascii() and pyte.screens.wcwidth(text[0]) == 2:
+                shown[column] = " "
+        return shown
 
     # --- what pyte lacks ---
 
     def draw(self, data: str) -> None:
-        super().draw(data)
+        if data.isascii():
+            super().draw(data)
+        else:
+            for char in data:
+                self._draw_one(char)
         if data:
             self._last_char = data[-1]
+
+    def _draw_one(self, char: str) -> None:
+        """Print a character. pyte would drop what stands behind one without a width, and halve a wide one at the edge."""
+        width = pyte.screens.wcwidth(char)
+        if width == 2 and self.cursor.x == self.columns - 1 and pyte.modes.DECAWM in self.mode:
+            self.cursor.x = self.columns  # as behind the last column: it goes to the next line
+        if width > 0 or unicodedata.combining(char):
+            super().draw(char)
 
     def repeat(self, count: int = 1) -> None:
         """Print the last character again (REP)."""
         if self._last_char:
-            super().draw(self._last_char * min(max(count, 1), self.columns * self.lines))
+            self.draw(self._last_char * min(max(count, 1), self.columns * self.lines))
 
     def scroll_up(self, count: int = 1) -> None:
         self._scroll(count, self.index, bottom=True)
@@ -96,6 +126,27 @@ class Emulator(pyte.Screen):
         for _ in range(min(max(count, 1), self.lines)):
             step()
         self.cursor.y = row
+
+    def next_line(self) -> None:
+        self.index()
+        self.carriage_return()
+
+    def set_margins(self, top: int | None = None, bottom: int | None = None) -> None:
+        """Choose the lines that scroll, from 1; without a number up to the edge. The cursor goes home."""
+        first, last = max(top or 1, 1) - 1, min(bottom or self.lines, self.lines) - 1
+        if first < last:
+            self.margins = pyte.screens.Margins(first, last)
+            self.cursor_position()
+
+    def cursor_up(self, count: int | None = None) -> None:
+        """Move up to the first line that scrolls, or from above it to the first."""
+        top = self.margins.top if self.margins and self.cursor.y >= self.margins.top else 0
+        self.cursor.y = max(self.cursor.y - (count or 1), top)
+
+    def cursor_down(self, count: int | None = None) -> None:
+        """Move down to the last line that scrolls, or from below it to the last."""
+        bottom = self.margins.bottom if self.margins and self.cursor.y <= self.margins.bottom else self.lines - 1
+        self.cursor.y = min(self.cursor.y + (count or 1), bottom)
 
     def back_tab(self, count: int = 1) -> None:
         for _ in range(min(max(count, 1), self.columns)):
@@ -120,6 +171,16 @@ class Emulator(pyte.Screen):
     def reset(self) -> None:
         self._main = None
         super().reset()
+        self.g1_charset = pyte.charsets.LAT1_MAP  # line drawing only where it is chosen
+
+    def save_cursor(self, *_: int) -> None:
+        self.savepoints.clear()
+        super().save_cursor()
+
+    def restore_cursor(self, *_: int) -> None:
+        saved = self.savepoints[-1:]
+        super().restore_cursor()
+        self.savepoints += [one._replace(cursor=copy.copy(one.cursor)) for one in saved]
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
         """Resize as xterm does: cut columns, and move lines off the top only as far as the cursor needs it."""
@@ -161,6 +222,7 @@ class Emulator(pyte.Screen):
 
     def _painted(self, row: int) -> str:
         cells: dict[int, Any] = self.buffer.get(row, {})
+        shown = self._shown(row)
         last = max((column for column in cells if cells[column] != self.default_char), default=-1)
         parts, style = [], ""
         for column in range(last + 1):
@@ -169,7 +231,7 @@ class Emulator(pyte.Screen):
             if wanted != style:
                 parts.append(f"\x1b[{wanted}m")
                 style = wanted
-            parts.append(cell.data)
+            parts.append(shown[column])
         return "".join(parts) + ("\x1b[0m" if style else "")
 
 
@@ -182,11 +244,13 @@ class _Stream(pyte.Stream):
         "S": "scroll_up",
         "T": "scroll_down",
         "Z": "back_tab",
+        "`": "cursor_to_column",
         "s": "save_cursor",
         "u": "restore_cursor",
     }
     csi = {**pyte.Stream.csi, **more}
-    events = frozenset(itertools.chain(pyte.Stream.events, csi.values()))
+    escape = {**pyte.Stream.escape, "E": "next_line"}
+    events = frozenset(itertools.chain(pyte.Stream.events, csi.values(), escape.values()))
 
     def __init__(self, screen: pyte.Screen) -> None:
         super().__init__(screen)

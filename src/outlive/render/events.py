@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+_HITS = {
+    "watch_hit": "{watch} ({pattern}) {stream}: {line}",
+    "watch_suppressed": "{watch} ({pattern}) {count} more matches up to here; the last: {line}",
+}
+
 
 def about(event: dict[str, object]) -> str:
     """Return the members of an event other than its number, time, position and type, as one line."""
     rest = {key: value for key, value in event.items() if key not in ("n", "seq", "at", "type", "job_id")}
-    if event["type"] == "watch_hit":
-        return f"{rest['watch']} ({rest['pattern']}) {rest['stream']}: {rest['line']}"
-    if event["type"] == "watch_suppressed":
-        return f"{rest['watch']} ({rest['pattern']}) {rest['count']} more matches up to here; the last: {rest['line']}"
+    try:
+        return _HITS[str(event["type"])].format(**rest)
+    except KeyError:  # another type, or a line that the job itself wrote
+        pass
     return ", ".join(f"{name} {_word(value)}" for name, value in rest.items() if value is not None)
 
 

@@ -120,7 +120,7 @@ class _Walk:
         """Yield the path of each file and its fd, which the caller closes."""
         if self._where.sandbox is not None:  # no step from its directory on follows a link
             pattern = os.path.relpath(os.path.join(self._where.cwd, pattern), self._where.cwd)
-            if pattern.startswith(".."):
+            if pattern.split("/")[0] == "..":
                 return
         names = [name for name in pattern.split("/") if name not in ("", ".")]
         parts = [name for at, name in enumerate(names) if name != _ANY_DEPTH or names[at - 1 : at] != [name]]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 
+from outlive.core.members import Members, text_of
 from outlive.reports import values
 from outlive.reports.tally import Tally, plain
 
@@ -73,12 +74,12 @@ def read(data: bytes) -> Tally:
     return tally
 
 
-def _take(event: dict[str, object], tests: _Tests) -> None:
-    package = values.text(event.get("Package")) or values.text(event.get("ImportPath")).partition(" ")[0]
-    name, action = values.text(event.get("Test")), values.text(event.get("Action"))
+def _take(event: Members, tests: _Tests) -> None:
+    package = text_of(event, "Package") or text_of(event, "ImportPath").partition(" ")[0]
+    name, action = text_of(event, "Test"), text_of(event, "Action")
     test = tests[package, name]
     if action in ("output", "build-output"):
-        test.print(values.text(event.get("Output")))
+        test.print(text_of(event, "Output"))
     elif action in _ENDS:
         test.end = action
     elif action == "build-fail":

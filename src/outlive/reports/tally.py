@@ -6,6 +6,7 @@ import re
 
 from outlive import limits
 from outlive.answers.testing import FailedTest, Tests
+from outlive.core.quoted import cut
 from outlive.render.plain_text import readable
 
 _TEXT_CHARS = 65_536  # of what a test reported, in which its first lines and its place are looked for
@@ -63,10 +64,6 @@ class Tally:
 def plain(text: str, most: int) -> str:
     """Return a text as one line without control characters, of at most `most` characters."""
     return cut(" ".join(readable(text[: 4 * most]).split()), most)
-
-
-def cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _clean(text: str) -> str:

@@ -38,13 +38,3 @@ def objects(data: bytes, tally: Tally) -> Iterator[dict[str, object]]:
                 continue
             if isinstance(value, dict):
                 yield value
-
-
-def text(value: object) -> str:
-    """Return a value if it is a text, else an empty one."""
-    return value if isinstance(value, str) else ""
-
-
-def member(value: object, name: str) -> object:
-    """Return a member of an object; None of anything else."""
-    return value.get(name) if isinstance(value, dict) else None

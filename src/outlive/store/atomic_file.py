@@ -81,15 +81,8 @@ def _temporary(dir_fd: int, name: str) -> tuple[str, int]:
             continue
 
 
-def reserve(dir_fd: int, name: str, size: int) -> None:
-    """Create a file of `size` bytes that has its space on the disk already. Errors: OSError."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-    with Closing(os.open(name, flags, 0o600, dir_fd=dir_fd)) as fd:
-        os.posix_fallocate(fd, 0, size)
-
-
 def write_reserved(dir_fd: int, reserved: str, name: str, data: bytes, unrenamed: str = "") -> None:
-    """Replace `name` by the file `reserved`, which `reserve` made, with `data` in it. Unlike
+    """Replace `name` by the file `reserved`, whose space was taken before, with `data` in it. Unlike
     write_atomic this needs no space on the disk, neither for data nor for a name. Errors: OSError.
 
     The file is synced before the rename: else a power cut could leave the new name with the zeros

@@ -229,13 +229,14 @@ def _kind(line: bytes) -> str:
 def _note(fd: int) -> Event | None:
     """Return the first line of the file if it says what was left out."""
     line = os.pread(fd, _NOTE_BYTES, 0).partition(b"\n")[0]
-    if b'"to_byte":' not in line or _kind(line) != LEFT_OUT:
+    if _kind(line) != LEFT_OUT or _place(line) is None:
         return None
     try:
         note: Event = fastjson.loads(line)
     except ValueError:
         return None
-    return note if isinstance(note.get("to_byte"), int) else None
+    behind = note.get("to_byte")
+    return note if type(behind) is int and 0 < behind <= os.fstat(fd).st_size else None
 
 
 def _lines_before_hole(fd: int, gone: int) -> list[bytes]:
@@ -291,9 +292,11 @@ def read(
         if place is None or place[0] <= after or place[1] < since_seq or (kinds and _kind(line) not in kinds):
             continue
         try:
-            events.append({**fastjson.loads(line), "n": place[0], "seq": place[1]})
+            event: Event = {**fastjson.loads(line), "n": place[0], "seq": place[1]}
         except ValueError:  # cut off by a kill, or nothing of ours
             continue
+        if type(event.get("type")) is type(event.get("at")) is str:  # else the job itself wrote it
+            events.append(event)
     return sorted(events, key=lambda event: event["n"]) if lines else events, offset + whole
 
 

@@ -226,7 +226,8 @@ class JobDir:
     def reserve(self) -> None:
         """Take space on the disk for the outcome, if that was not done yet. Errors: OSError."""
         try:
-            atomic_file.reserve(self.fd, RESERVE, _RESERVE_BYTES)
+            with Closing(self.open_file(RESERVE, os.O_WRONLY | NEW)) as fd:
+                os.posix_fallocate(fd, 0, _RESERVE_BYTES)
         except FileExistsError:
             return
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import select
 
+from outlive import fastjson
 from outlive.system import fault_points, fds
 from outlive.system.fds import socket
 
@@ -104,6 +105,15 @@ def read(message: bytes, numbers: list[int]) -> tuple[dict[str, int], list[str]]
     """Return the open files of a message by name, and the words behind their names."""
     names = message.decode().split(",")
     return dict(zip(names, numbers, strict=False)), names[len(numbers) :]
+
+
+def refuse(waiter: socket.socket, error: OSError, **more: object) -> None:
+    """Tell a launcher why nothing runs, unless it has ended."""
+    refusal = {"failed": error.strerror or str(error), "errno": error.errno or 0, **more}
+    try:
+        fds.send(waiter, fastjson.dumps(refusal).encode())
+    except OSError:
+        return
 
 
 def ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:

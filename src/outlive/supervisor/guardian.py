@@ -18,8 +18,7 @@ from outlive.store.job_dir import SUPERVISOR_BYTE, JobDir
 from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read
-from outlive.supervisor.pair_supervisor import PairSupervisor, collect_if_due, last_message
-from outlive.supervisor.preloading import preload
+from outlive.supervisor.pair_supervisor import PairSupervisor, collect_if_due, last_message, preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.supervisor import SURVIVED
 from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, prctl, signals, tree

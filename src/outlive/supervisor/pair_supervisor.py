@@ -11,22 +11,23 @@ import gc
 import os
 
 from outlive.annotations import Callable
+from outlive.core.libraries import re2
 from outlive.errors import OutliveError
 from outlive.store.cleanup import when_to_collect
 from outlive.store.root import Store
 from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read, ready
-from outlive.supervisor.preloading import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import start
-from outlive.system import closing, fault_points, fds, prctl, signals, tree
+from outlive.system import closing, fault_points, fds, held_code, prctl, signals, tree
 from outlive.system.fds import socket
 
 PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job
 PAIR_JOBS = 500  # a pair ends after this many jobs: no leak of a library may grow for weeks
 _GC_NICE = 10  # a collection runs behind everything else (nice(2))
 _SHUT_RD = 0  # sys/socket.h
+_RESOURCES = ("outlive.system.job_group", "outlive.system.process_use", "outlive.system.spawn_limited")
 
 
 class PairSupervisor:
@@ -164,3 +165,29 @@ def collect_if_due(request: Request, before: Callable[[], None] = lambda: None) 
     except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others
         report_fault(request, "gc", error)
     return is_due
+
+
+def preload(request: Request) -> bool:
+    """Hold or import what the job of this request will need beyond what every job needs
+    (guardian.LATE). Return whether that was anything.
+
+    What few jobs need is imported late. By then an update may have replaced the files, so this comes
+    before the command is spawned.
+    """
+    definition = request.definition
+    needed = {
+        "outlive.system.blocked_reads": definition.pty or definition.stdin == "open",
+        "outlive.render": definition.pty,  # for the fork that looks for the cursor
+        "outlive.system.scripts": definition.script is not None,
+        "outlive.sandbox": definition.sandbox is not None,
+        **dict.fromkeys(_RESOURCES, definition.resources is not None),
+    }
+    rooms = [name for name, is_needed in needed.items() if is_needed]
+    held_code.hold(*rooms)
+    is_watched = bool(definition.notification.every_watch)
+    if is_watched:
+        try:
+            re2()
+        except ImportError:  # then the job runs without its watches, which an event says
+            pass
+    return bool(rooms) or is_watched

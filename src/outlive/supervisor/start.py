@@ -6,7 +6,6 @@ import errno
 import os
 import time
 
-from outlive import fastjson
 from outlive.core.records import Definition, Identity, State, SupervisorId
 from outlive.core.units import timestamp
 from outlive.sandbox import inside
@@ -14,7 +13,7 @@ from outlive.store.job_dir import FIFOS, FULL, SCRIPT, STDIN_DATA, JobDir
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
-from outlive.supervisor.fork_protocol import ready
+from outlive.supervisor.fork_protocol import ready, refuse
 from outlive.supervisor.job_fds import JobFds, open_readers
 from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.request import Request
@@ -144,10 +143,7 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
     except OSError:  # a full disk: the launcher's answer is what counts
         pass
     if waiter is not None:
-        refusal = {"failed": reason, "errno": error.errno or 0, "path": path}
-        if request.definition.sandbox is not None:
-            refusal["sandbox"] = isinstance(error, inside.Unavailable)
-        fds.send(waiter, fastjson.dumps(refusal).encode())
+        refuse(waiter, error, path=path, sandbox=isinstance(error, inside.Unavailable))
 
 
 def write_down(job: JobDir, state: State) -> State:

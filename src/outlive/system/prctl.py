@@ -134,13 +134,13 @@ class Used(Declared):
     peak_bytes: int = 0  # the most that one process of them had in memory at once
 
 
-def ended_child(pid: int, *, leave: bool) -> tuple[int, Used | None] | None:
-    """Return the wait(2) status of a child and what it used; None while it runs. What it used is
-    None where this process cannot ask for it. `leave`: do not reap it. Errors: ChildProcessError.
+def ended_child(pid: int) -> tuple[int, Used | None] | None:
+    """Return the wait(2) status of a child, which is not reaped, and what it used; None while it runs.
+    What it used is None where this process cannot ask for it. Errors: ChildProcessError.
 
     `os.waitid` does not return what a child used, and `os.wait4` loads a module and reaps.
     """
-    flags = os.WEXITED | os.WNOHANG | (os.WNOWAIT if leave else 0)
+    flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
     number = _waitid_number()
     if number:
         # Objects of their own, which the kernel writes into: equal constants would be one object

@@ -83,7 +83,10 @@ def number_of(text: str) -> int | None:
     """Return the signal that TERM, SIGTERM, sigterm or 15 names; None if there is none."""
     word = text.strip().upper()
     if word.isdigit():
-        return int(word) if is_valid(int(word)) else None
+        try:
+            return int(word) if is_valid(int(word)) else None
+        except ValueError:  # a digit of no number, as ², or more of them than int() takes
+            return None
     return _numbers().get(word if word.startswith("SIG") else "SIG" + word)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from outlive.core.nearest import nearest
+from outlive.core.nearest import letters_of, nearest
 
 # Verb → the words that other tools use for it. A word that may mean two things stands nowhere.
 VERBS = {
@@ -102,18 +102,14 @@ def argument(word: str, known: Iterable[str], *, spelling: bool = True) -> str |
 
 
 def _meant(word: str, words: dict[str, str], known: list[str], *, spelling: bool = True) -> str | None:
-    meant = _letters(word)
-    meanings = {_letters(name): others.split() for name, others in words.items()}
-    same = [name for name in known if meant in meanings.get(_letters(name), ())]
+    meant = letters_of(word)
+    meanings = {letters_of(name): others.split() for name, others in words.items()}
+    same = [name for name in known if meant in meanings.get(letters_of(name), ())]
     if same:
         return same[0] if len(same) == 1 else None
     return nearest(word, known) if spelling else None
 
 
 def _without_unit(name: str) -> str:
-    letters = _letters(name)
+    letters = letters_of(name)
     return next((letters.removesuffix(unit) for unit in _UNITS if letters.endswith(unit) and letters != unit), letters)
-
-
-def _letters(name: str) -> str:
-    return name.replace("-", "").replace("_", "").replace(" ", "").lower()

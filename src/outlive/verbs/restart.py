@@ -73,8 +73,8 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
     report_path.require(definition)
     if host is not None:
         host.engine.check(host, definition)
-    stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
     data, script = making.stdin_data(old), making.script(old, before)
+    stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
     return definition_module.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)
 
 

@@ -95,7 +95,7 @@ def _asked(ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks
     ctx.job_id = job.job_id
     holder = approval.hold(job)
     locks.close()
-    return call.start_approved(ctx, plan, lookup.open_known(ctx, job.job_id), holder)
+    return call.start_approved(ctx, plan, holder)
 
 
 def _pending(job: JobDir) -> OutliveError:

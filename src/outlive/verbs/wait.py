@@ -47,7 +47,7 @@ def wait(
     jobs: list[_WaitedJob] = []
     try:
         opened = awaited.named(ctx, job) if job else awaited.own(ctx)
-        jobs.extend(_WaitedJob(ctx, one, since_seq) for one in opened)
+        jobs.extend(map(_WaitedJob, opened))
         ctx.awaited = [one.job.job_id for one in jobs]
         if ctx.inbox is not None:
             ctx.inbox.waits.append(ctx.awaited)
@@ -56,7 +56,7 @@ def wait(
         for one in jobs:
             if limits_of_caller is not None:
                 limits_of_caller.require(one.job.read_meta(), wanted)
-            one.connect(ctx, wanted, known_to_session.reported(ctx, one.job) if remembers else {})
+            one.connect(ctx, wanted, since_seq, known_to_session.reported(ctx, one.job) if remembers else {})
         limit = None if timeout_ms is None else began + timeout_ms / 1000
         done = job_wait.wait_for(ctx, [one.wait for one in jobs], began=began, limit=limit, mode=mode)
         chosen = (
@@ -93,21 +93,21 @@ class _WaitedJob:
 
     wait: job_wait.JobWait
 
-    def __init__(self, ctx: Context, job: JobDir, since_seq: int | None) -> None:
+    def __init__(self, job: JobDir) -> None:
         self.job = job
         self._closed_with = ExitStack()
         self._closed_with.callback(job.close)
-        self._output_since, self._beyond = known_to_session.beginning(ctx, job, since_seq)
-        self._match_since = 0 if since_seq is None else self._output_since
         self._printed = 0  # before this call, if that can match
 
-    def connect(self, ctx: Context, wanted: list[parse.Condition], told: dict[str, int]) -> None:
+    def connect(self, ctx: Context, wanted: list[parse.Condition], since_seq: int | None, told: dict[str, int]) -> None:
+        self._output_since, self._beyond = known_to_session.beginning(ctx, self.job, since_seq)
+        match_since = 0 if since_seq is None else self._output_since
         self.wait = job_wait.JobWait(
-            ctx, self.job, wanted, output_since=self._output_since, match_since=self._match_since, told=told
+            ctx, self.job, wanted, output_since=self._output_since, match_since=match_since, told=told
         )
         self._closed_with.callback(self.wait.close)
         self._told = told
-        if not self._match_since and any(one.name in ("regex", "fail_regex") for one in wanted):
+        if not match_since and any(one.name in ("regex", "fail_regex") for one in wanted):
             with Output(self.job) as output:
                 self._printed = output.end
 

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import anyio
@@ -46,8 +46,8 @@ _KINDS = {
     "mjs": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
-    "webmanifest": "application/manifest+json",
 }
+_PAGE = "page.html"
 _TICKET_S = 60.0  # a download has to begin within this
 _TICKETS = 100
 _PIECE = 1 << 18
@@ -99,16 +99,14 @@ class Page:
                 Route("/download/{ticket}", self._download, methods=["GET"]),
                 *(Route(path, self._page, methods=["GET"]) for path in ("/", "/job/{job}", "/timeline")),
             ],
-            exception_handlers={_Refused: _refused},
+            exception_handlers={_Refused: _refused, OutliveError: _unreadable_tokens},
         )
         inside.router.redirect_slashes = False
         self.app = Gate(inside, hosts)
 
     async def _page(self, request: Request) -> Response:
         """Return the page, which is the same for everyone: whom it lets in is for its calls."""
-        asset = _file("page.html")
-        assert asset is not None
-        text = asset[0].decode()
+        text = _files()[_PAGE][0].decode()
         base = f"{request.scope.get('root_path', '')}/"  # the path below which the page is
         known = {"LOGIN": "link" if self._login is None else "token", "BASE": html.escape(base)}
         for name, value in known.items():
@@ -274,30 +272,23 @@ class Page:
 
 @cache
 def _packed(path: str) -> bytes:
-    asset = _file(path)
-    assert asset is not None
-    return gzip.compress(asset[0], mtime=0)
+    return gzip.compress(_files()[path][0], mtime=0)
 
 
 @cache
-def _file(path: str) -> tuple[bytes, str] | None:
-    """Return the content of a file of the page and its tag; None if there is none."""
-    names = path.split("/")
-    if any(name in ("", ".", "..") or "\\" in name for name in names) or names[-1].rpartition(".")[2] not in _KINDS:
-        return None
-    resource = resources.files("outlive.web").joinpath("static", *names)
-    if not resource.is_file():
-        return None
-    data = resource.read_bytes()
-    return data, f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+def _files() -> dict[str, tuple[bytes, str]]:
+    """Return the content and the tag of each file of the page, by its path. All are read at once: what strangers ask for
+    is no name that the file system is asked for, and nothing that is remembered."""
+    top = Path(__file__).parent / "static"
+    read = {str(file.relative_to(top)): file.read_bytes() for file in top.rglob("*") if file.suffix[1:] in _KINDS}
+    return {path: (data, f'"{hashlib.sha256(data).hexdigest()[:32]}"') for path, data in read.items()}
 
 
 async def _static(request: Request) -> Response:
     path = request.path_params["path"]
-    asset = _file(path) if len(path) < 200 and path != "page.html" else None
-    if asset is None:
+    if path == _PAGE or path not in _files():
         return PlainTextResponse("There is nothing here.", 404)
-    data, tag = asset
+    data, tag = _files()[path]
     # Asked for each time, sent when it has changed
     headers = {"etag": tag, "cache-control": "no-cache", "vary": "accept-encoding"}
     if request.headers.get("if-none-match") == tag:
@@ -321,6 +312,11 @@ class _Refused(Exception):
 async def _refused(_request: Request, refused: Exception) -> Response:
     assert isinstance(refused, _Refused)
     return refused.answer
+
+
+async def _unreadable_tokens(_request: Request, _error: Exception) -> Response:
+    """Return the answer to a request whose token nobody can judge; `is_valid` and `login` raise nothing else."""
+    return PlainTextResponse("This server cannot read its tokens; `outlive token list` says why.", 503)
 
 
 def _bytes(said: bytes, status: int = 200) -> Response:

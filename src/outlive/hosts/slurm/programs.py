@@ -7,6 +7,7 @@ import select
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 
 from outlive.annotations import Mapping, Sequence
 from outlive.errors import OutliveError, from_os
@@ -63,8 +64,7 @@ def bounded(
         try:
             why = _read_to_end(name, pipes, time.monotonic() + timeout_s, timeout_s)
         finally:
-            if why or process.poll() is None:
-                _end(process, timeout_s=0.0 if why else timeout_s)
+            _end(process, timeout_s=0.0 if why else timeout_s)
     if why:
         return _GIVEN_UP, "", why
     return process.returncode, printed.decode("utf-8", "replace"), said(bytes(errors))
@@ -92,12 +92,13 @@ def _read_to_end(name: str, pipes: dict[int, bytearray], deadline: float, timeou
 
 
 def _end(process: subprocess.Popen[bytes], *, timeout_s: float) -> None:
-    """Wait for the end of a program, and bring it about after `timeout_s`."""
-    try:
-        process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # a child that was not reaped: the number is still its own
-        process.wait()
+    """Wait for the end of a program. After `timeout_s` bring it about, and that of all it has started."""
+    with suppress(subprocess.TimeoutExpired):
+        if timeout_s:
+            process.wait(timeout_s)
+            return
+    os.killpg(process.pid, signal.SIGKILL)  # a child that was not reaped: the number is still its own
+    process.wait()
 
 
 def environment() -> dict[str, str]:

@@ -73,9 +73,13 @@ class _Asked(Probe):
 
     def __init__(self) -> None:
         self._wait_s = _PROBE_S[0]
-        self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._asking = self._asked = False
+        self._read = -1  # at its end when the question that is under way has its answer
+        self._asked = False
         self._answers: list[object] = []
+
+    @property
+    def _asking(self) -> bool:
+        return self._read >= 0
 
     def _ask(self) -> Any:
         """Return the answer, once; None while there is none.
@@ -83,16 +87,16 @@ class _Asked(Probe):
         One question is under way at a time.
         """
         if self._answers:
-            os.read(self._read, 64)
-            self._asking, self.fds = False, ()
-            self.undecided = False
+            self.close()
+            self.fds, self.undecided = (), False
             self._later()
             return self._answers.pop()
         if not self._asking and (self.again is None or time.monotonic() >= self.again):
-            self._asking, self.again, self.fds = True, None, (self._read,)
+            self._read, done = os.pipe()
+            self.again, self.fds = None, (self._read,)
             self.undecided = not self._asked
             self._asked = True
-            threading.Thread(target=self._answer, args=(os.dup(self._write),), daemon=True).start()
+            threading.Thread(target=self._answer, args=(done,), daemon=True).start()
         return None
 
     def _later(self) -> None:
@@ -100,13 +104,8 @@ class _Asked(Probe):
         self._wait_s = min(self._wait_s * 1.5, _PROBE_S[1])
 
     def _answer(self, done: int) -> None:
-        self._answers.append(self._question())
-        try:
-            os.write(done, b".")
-        except OSError:  # the wait has ended
-            return
-        finally:
-            os.close(done)
+        with Closing(done):
+            self._answers.append(self._question())
 
     @abstractmethod
     def _question(self) -> object:
@@ -115,8 +114,7 @@ class _Asked(Probe):
     def close(self) -> None:
         if self._read >= 0:
             os.close(self._read)
-            os.close(self._write)
-            self._read = self._write = -1
+            self._read = -1
 
 
 class _OnPort(_Asked):

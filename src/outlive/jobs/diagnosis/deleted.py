@@ -7,7 +7,7 @@ import os
 import shlex
 
 from outlive.core.ids import is_id
-from outlive.core.quoted import visible
+from outlive.core.quoted import cut, visible
 from outlive.errors import OutliveError, per_face
 from outlive.jobs.context import Context
 from outlive.store.cleanup import deletions
@@ -93,5 +93,4 @@ def still_run(members: list[tree.Member]) -> tuple[str, str]:
 
 
 def _command(pid: int) -> str:
-    text = visible(" ".join(tree.command_line(pid).split()))
-    return text if len(text) <= _COMMAND_CHARS else f"{text[: _COMMAND_CHARS - 1]}…"
+    return cut(visible(" ".join(tree.command_line(pid).split())), _COMMAND_CHARS)

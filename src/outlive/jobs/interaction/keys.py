@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from outlive.core.nearest import nearest
-from outlive.core.quoted import visible
+from outlive.core.quoted import cut, visible
 from outlive.errors import invalid
 
 _SHIFT, _ALT, _CTRL = 1, 2, 4  # as xterm counts them: ESC [ 1 ; <1 + their sum> A
@@ -240,5 +240,4 @@ def _spelt(held: int, name: str) -> str:
 
 
 def _shown(text: str) -> str:
-    short = text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
-    return visible(short)
+    return visible(cut(text, _SHOWN_CHARS))

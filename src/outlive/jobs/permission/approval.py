@@ -56,6 +56,7 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
         return pending.start(ctx, job, plan)
     finally:
         if holder >= 0:
+            plan.close()
             os.close(holder)
 
 
@@ -68,6 +69,7 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
         elif job.is_in_place():
             pending.settle(ctx, job)
     finally:
+        plan.close()
         job.close()
         os.close(holder)
 

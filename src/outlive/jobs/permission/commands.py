@@ -15,6 +15,7 @@ from weakref import WeakSet
 from outlive import limits
 from outlive.config import Config, state_directory
 from outlive.core.ids import sha256
+from outlive.core.quoted import cut
 from outlive.core.records import Approval, Definition, GivenInput, Notification
 from outlive.core.units import duration_ms, timestamp
 from outlive.errors import OutliveError
@@ -183,5 +184,4 @@ def denied(decision: Decision, says: str, hint: str | None = None) -> OutliveErr
 
 
 def shown(command: list[str]) -> str:
-    text = " ".join(command)
-    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+    return cut(" ".join(command), _SHOWN_CHARS)

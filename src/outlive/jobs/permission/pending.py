@@ -65,6 +65,8 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         raise
     finally:
         locks.close()
+        if plan is not None:
+            plan.close()
 
 
 def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:

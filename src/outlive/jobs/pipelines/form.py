@@ -6,7 +6,7 @@ what is no shell script (an operator without a command, a quote that nothing clo
 
 from __future__ import annotations
 
-from outlive.core.quoted import one_line
+from outlive.core.quoted import cut, one_line
 
 _OPERATORS = ("||", "&&", "|&", "|", ";;&", ";;", ";&", ";", "&", "\n")
 _REDIRECTIONS = ("<<<", "<<-", "<<", ">>", ">&", "<&", ">|", "<>", "<", ">")
@@ -236,8 +236,7 @@ class _Reader:
             self._skip_blank()
             self._operator()
         inside, _ = self._list(closers, patterns=kind == "case")
-        text = one_line(self._text[start : self._at])
-        command = Command([text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"])
+        command = Command([cut(one_line(self._text[start : self._at]), _SHOWN_CHARS)])
         command.kind, command.inside, command.is_negated = kind, inside, is_negated
         return self._with_redirections(command)
 

@@ -98,12 +98,12 @@ def begin(
     definition = plan.definition
     doing = "start" if created else "restart" if definition.restarted_from else "run"
     if definition.host is not None:
+        plan.close()  # a node opens the file by its name
         if engines.of_job(job, definition) is not None:  # another process has handed it over
             return None
         auditing.note_start(ctx, doing, plan)
         host = engines.host_of(ctx.config, definition.host)
-        reporter: socket.socket | None = host.engine.submit(ctx, host, job, plan, locks)
-        return reporter
+        return host.engine.submit(ctx, host, job, plan, locks)
     inherited = boundary.inherited(definition, ctx.env)
     request = Request(
         root=ctx.store.path,
@@ -145,9 +145,9 @@ def begin(
             there.close()
         if scope is not None:
             scope.close()
-        for fd in (memory, plan.stdin_fd):
-            if fd is not None and fd >= 0:
-                os.close(fd)
+        if memory >= 0:
+            os.close(memory)
+        plan.close()
     return here
 
 

@@ -69,8 +69,12 @@ class StartCall:
 
     def run(self, ctx: Context, plan: Plan) -> Started:
         """Make and start a job, and answer when it has ended or this is due."""
-        self.check(ctx, plan.definition)
-        new = making.make(ctx, plan, live=True)
+        try:
+            self.check(ctx, plan.definition)
+            new = making.make(ctx, plan, live=True)
+        except BaseException:
+            plan.close()
+            raise
         return self.start(ctx, plan, new)
 
     def start(self, ctx: Context, plan: Plan, new: NewJob) -> Started:
@@ -82,41 +86,40 @@ class StartCall:
             return self._ask(ctx, plan, new)
         sock: socket.socket | None = None
         assert new.locks is not None
-        try:
-            sock = making.begin(ctx, plan, new.dir, new.locks, awaited=self.waits_for_end)
-            making.started(new.dir, sock, new.locks)
-        except OutliveError as error:
-            auditing.note_unstarted(ctx, plan.definition.job_id, error)
-            new.discard()
-            ctx.job_id = None
-            raise
-        except BaseException as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
-            is_host = plan.definition.host is not None
-            if sock is None and (isinstance(error, Cancelled) or not (is_host or new.locks.are_given)):
-                new.discard()  # while it waited for its scope: no supervisor has the job
+        with closing(new):
+            try:
+                sock = making.begin(ctx, plan, new.dir, new.locks, awaited=self.waits_for_end)
+                making.started(new.dir, sock, new.locks)
+            except OutliveError as error:
+                auditing.note_unstarted(ctx, plan.definition.job_id, error)
+                new.discard()
                 ctx.job_id = None
-            new.close()
-            raise
-        adoption.require_in_place(new.dir)
-        job_dir = lookup.open_known(ctx, plan.definition.job_id)
-        new.close()
+                raise
+            except BaseException as error:
+                # The call was cancelled; the job goes on, and its supervisor holds the locks
+                is_host = plan.definition.host is not None
+                if sock is None and (isinstance(error, Cancelled) or not (is_host or new.locks.are_given)):
+                    new.discard()  # while it waited for its scope: no supervisor has the job
+                    ctx.job_id = None
+                raise
+            adoption.require_in_place(new.dir)
+            job_dir = lookup.open_known(ctx, plan.definition.job_id)
         with job_dir as job:
             return self.answer(ctx, job, sock, hint=plan.hint)
 
     def _ask(self, ctx: Context, plan: Plan, new: NewJob) -> Started:
         """Wait for the approval of a job that was just made, start it, and answer."""
-        job = lookup.open_known(ctx, plan.definition.job_id)
-        holder = approval.hold(new.dir)  # before the locks go: from here on it holds the job's environment
-        new.close()
-        return self.start_approved(ctx, plan, job, holder)
+        with closing(new):
+            holder = approval.hold(new.dir)  # before the locks go: from here on it holds the job's environment
+        return self.start_approved(ctx, plan, holder)
 
-    def start_approved(self, ctx: Context, plan: Plan, job: JobDir, holder: int) -> Started:
-        """Wait for the approval of a job, start it, and answer. Closes `job` and `holder`."""
+    def start_approved(self, ctx: Context, plan: Plan, holder: int) -> Started:
+        """Wait for the approval of a job, start it, and answer. Closes `holder`."""
         from outlive.jobs.permission import approval  # late: 6 ms of a start, and few jobs are asked about
 
         if ctx.asks is not None and ctx.asks(plan.definition):
             self.until, self.deadline = None, time.monotonic()  # its answer waits for nothing
-        with job:
+        with lookup.open_known(ctx, plan.definition.job_id) as job:
             sock = approval.ask(ctx, plan, job, holder, self.deadline)
             return self.answer(ctx, job, sock, hint=plan.hint)
 

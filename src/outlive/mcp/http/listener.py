@@ -75,8 +75,9 @@ def listen(wanted: Address) -> socket.socket:
                 "behind a reverse proxy (docs/explanation/security.md).",
             )
         return socket.create_server((str(address[0]), int(address[1])), family=family, backlog=limits.LISTEN_BACKLOG)
-    except socket.gaierror as error:
-        raise invalid("host", f"not an address of this machine: {wanted.host} ({error.strerror})") from error
+    except (socket.gaierror, UnicodeError) as error:  # UnicodeError: a part of the name is empty, or too long
+        why = getattr(error, "strerror", None) or "no name of a machine"
+        raise invalid("host", f"not an address of this machine: {wanted.host} ({why})") from error
     except OSError as error:
         place = wanted.socket or f"{wanted.host or '127.0.0.1'}:{wanted.port}"
         raise OutliveError(
@@ -94,8 +95,8 @@ def listen_local(path: str) -> socket.socket:
     try:
         try:
             listener.bind(path)
-        except OSError:
-            if not _is_abandoned(path):
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or not _is_abandoned(path):
                 raise
             os.unlink(path)
             listener.bind(path)

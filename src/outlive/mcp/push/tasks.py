@@ -113,7 +113,15 @@ class Tasks:
         if asks and "inputRequests" not in task and not self._calls.tools.exec_alone:
             return None, None
         shown = {key: value for key, value in task.items() if key not in OF_ITS_STATUS}
-        return {"resultType": "task", **shown}, notices.known(about, answer)
+        known = notices.known(about, answer)
+
+        def sent(written: bool) -> None:
+            if known is not None:
+                known(written)
+            if written:  # what `known` took for a plain answer
+                self._left_to_task(about, job_id, ctx)
+
+        return {"resultType": "task", **shown}, sent
 
     # --- methods ---
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from outlive import fastjson, limits
@@ -260,7 +261,9 @@ def id_in(line: TooLong) -> int | str | None:
     others = rf'(?:"(?:jsonrpc|method)"\s*:\s*{string}\s*,\s*)*'
     match = re.match(rf"\s*\{{\s*{others}{number}\s*,", text)
     match = match or re.search(rf',\s*{number}\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}}\s*\Z', text)
-    return fastjson.loads(match[1]) if match else None
+    with suppress(ValueError):  # a text with a tab in it, a number of other digits
+        return fastjson.loads(match[1]) if match else None
+    return None
 
 
 def _error(number: int | str | None, code: int, message: str) -> bytes:

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from outlive import fastjson, limits
 from outlive.core.nearest import nearest
+from outlive.core.quoted import cut
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, argument, invalid
 from outlive.verbs import spec
@@ -107,8 +108,7 @@ def unit_of(arg: Arg) -> str | None:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+    return cut(repr(value), _SHOWN_CHARS)
 
 
 # --- kinds ---------------------------------------------------------------------------------------------------------

@@ -8,9 +8,8 @@ holds a lock on `.collected`, which says when the last one did (when_to_collect.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import time
+from contextlib import suppress
 
 from outlive.core.bounds import Bounds
 from outlive.core.ids import id_time_ms
@@ -24,25 +23,20 @@ from outlive.store.inbox import waiting_ids
 from outlive.store.inspection import completion, inspect
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
+from outlive.system.fds import Closing
 
 GC_WORK_S = 20.0  # no further job is deleted after this; the next collection goes on
 # After a pause this long, or a jump of the clock, the first collection deletes nothing
 GC_PAUSE_S = 7 * 86_400.0
 # Above its share a store is brought down to nine tenths of it, so that the next jobs find room
 _TARGET = 0.9
-_FILE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def collect(store: Store, bounds: Bounds, audit: AuditTarget | None = None) -> int:
     """Delete the jobs beyond the bounds; return how many. 0 also if it is not time yet, if another
     process is at it, or if the root cannot be written. `audit`: where it is recorded."""
     now = time.time()
-    try:
-        stamp = os.open(when_to_collect.COLLECTED, _FILE, 0o600, dir_fd=store.fd)
-    except OSError:
-        return 0
-    try:
-        fcntl.flock(stamp, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with suppress(OSError), Closing(when_to_collect.locked(store.fd)) as stamp:
         last = when_to_collect.Last(stamp)
         if not when_to_collect.is_due(store.fd, last, bounds, now):
             return 0
@@ -61,10 +55,7 @@ def collect(store: Store, bounds: Bounds, audit: AuditTarget | None = None) -> i
             deleted, last.cut_short = _sweep(store, bounds, now, last, deletions)
         last.write(stamp)
         return deleted
-    except OSError:  # locked, or read-only since
-        return 0
-    finally:
-        os.close(stamp)
+    return 0
 
 
 def _sweep(

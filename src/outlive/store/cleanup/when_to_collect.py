@@ -14,6 +14,7 @@ import time
 
 from outlive.core.bounds import Bounds
 from outlive.core.ids import only_ids
+from outlive.store import atomic_file
 from outlive.store.cleanup import disk_use
 from outlive.system.fds import DIRECTORY, Closing, names_in
 
@@ -23,7 +24,6 @@ EVERY_S = 60.0  # where the number, the bytes or the share are bounded, because 
 # A store is measured so rarely that it takes at most this part of the time
 _WORTH = 100
 _SMALL_JOBS = 64  # a store with no more is measured within milliseconds
-_FILE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Last:
@@ -89,7 +89,8 @@ def is_due(root: int, last: Last | None, bounds: Bounds, now: float) -> bool:
 
 def look(path: str, bounds: Bounds) -> bool:
     """Return whether automatic gc is to be run in this root. A small store is measured here:
-    most are far below their share, and that is written down. Errors: OSError."""
+    most are far below their share, and that is written down. Errors: OSError; BlockingIOError while
+    another process collects."""
     with Closing(os.open(path, DIRECTORY)) as root:
         if os.fstat(root).st_uid != os.geteuid() or not is_due(root, Last.of_root(root), bounds, time.time()):
             return False
@@ -105,16 +106,19 @@ def look(path: str, bounds: Bounds) -> bool:
         used = disk_use.of_jobs(path, root, ids)
         if used > limit:
             return True
-        _note(root, used, began)
+        with Closing(locked(root)) as stamp:
+            last = Last(stamp)
+            last.measured(used, began)
+            last.write(stamp)
         return False
 
 
-def _note(root: int, used: int, began: float) -> None:
-    with Closing(os.open(COLLECTED, _FILE, 0o600, dir_fd=root)) as fd:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:  # another process is at it
-            return
-        last = Last(fd)
-        last.measured(used, began)
-        last.write(fd)
+def locked(root: int) -> int:
+    """Return an fd of the file, for this process alone. Errors: OSError, BlockingIOError while another one has it."""
+    fd = atomic_file.open_regular(root, COLLECTED, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd

@@ -13,7 +13,9 @@ from __future__ import annotations
 import os
 import struct
 
+from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import MASKS, JobDir
+from outlive.system import fds
 
 HEADER, PAIR = struct.Struct("<QQ"), struct.Struct("<QQ")
 
@@ -26,11 +28,14 @@ class Mask:
 
     @classmethod
     def of(cls, job: JobDir, stream: int) -> Mask | None:
-        """Return the places of one log, None if the job has no masked values."""
+        """Return the places of one log, None if the job has no masked values. Without its file nothing of
+        the log counts as searched. Errors: OSError."""
+        if not job.has(MASKS[0]):
+            return None
         try:
             return cls(job.open_file(MASKS[stream]))
-        except FileNotFoundError:
-            return None
+        except (FileNotFoundError, NotOurs):
+            return cls(fds.memory_file("mask", b""))
 
     @property
     def searched(self) -> int:

@@ -14,7 +14,7 @@ import time
 
 from outlive.annotations import Any, Callable, TypeVar
 from outlive.store.atomic_file import NotOurs, open_to_write
-from outlive.store.job_dir import LOGS, MASKS, ORDER, JobDir
+from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output import damage, order
 from outlive.store.output.gap import NO_GAP, Gap, GapFile, Hole
 from outlive.store.output.masks import Mask
@@ -43,8 +43,7 @@ class OrderWriter:
         self.stream = -1  # that was written last; -1: none was
         self._start = self._offset = 0
         if self._count:
-            record = os.pread(self._fd, _RECORD.size, (self._count - 1) * _RECORD.size)
-            self._start, self.stream, self._offset, _ = _RECORD.unpack(record)
+            self._start, self.stream, self._offset, _ = order.record_of(self._fd, self._count - 1)
 
     def before(self, stream: int, sizes: list[int]) -> None:
         """Record that bytes of `stream` come next. Call it before they are appended; `sizes` are
@@ -60,9 +59,6 @@ class OrderWriter:
     def end(self, sizes: list[int]) -> int:
         return self._start + max(0, sizes[self.stream] - self._offset) if self.stream >= 0 else 0
 
-    def close(self) -> None:
-        os.close(self._fd)
-
 
 class Output:
     """A snapshot of a job's output: the bytes that are there now, at positions that never change.
@@ -76,9 +72,25 @@ class Output:
     def __init__(self, job: JobDir, *, stored: bool = False) -> None:
         """`stored`: show the bytes as they are stored, values of masked variables too."""
         self.job = job
+        self._order, self._logs = -1, [-1, -1]
+        self._masks: list[Mask] = []
+        self._gaps = GapFile(job)
+        self._touched = _UNTOUCHED[:]  # what was read behind the gap: (first, one behind the last)
+        self.gap: Gap = NO_GAP
+        self.end = 0
+        self.not_utf_8 = False  # whether a reader showed bytes as text that are none
+        self.hidden = 0  # bytes at the end that were not searched for masked values yet
+        try:
+            self._open(stored=stored)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, *, stored: bool) -> None:
         # Sizes first, records second: a record may be newer than a size, never the other way round.
         # (Records first contradicted the final stream in 143 of 9,776 reads, sizes first in none of
         # 9,775.)
+        job = self.job
         lengths = [output_size(job, stream) for stream in (STDOUT, STDERR)]
         self.missing = damage.read(job)
         ends = [max((stop for _, stop in spans), default=0) for spans in self.missing]
@@ -87,20 +99,16 @@ class Output:
             # Cut or deleted, and not yet restored to its length by the supervisor
             if lengths[stream] < self.sizes[stream]:
                 spans[:] = damage.merge([*spans, (lengths[stream], self.sizes[stream])])
-        self._logs = [-1, -1]
         self._order, self.damage = order.opened(job, self.sizes)
-        self._gaps = GapFile(job)
-        self._touched = _UNTOUCHED[:]  # what was read behind the gap: (first, one behind the last)
-        self.gap: Gap = NO_GAP
-        self.end = 0
         self._records = os.fstat(self._order).st_size // _RECORD.size if self._order >= 0 else 0
         self._use(self._gaps.newest())
         if self._count:
             start, stream, offset, _ = self._record(self._count - 1)
             self.end = max(self.gap.merged.stop, start + max(0, self.sizes[stream] - offset))
-        self.not_utf_8 = False  # whether a reader showed bytes as text that are none
-        self.hidden = 0  # bytes at the end that were not searched for masked values yet
-        self._masks = [] if stored else _masks(job)
+        for stream in () if stored else (STDOUT, STDERR):
+            mask = Mask.of(job, stream)
+            if mask is not None:
+                self._masks.append(mask)
         if self._masks:
             self._hide()
 
@@ -368,9 +376,7 @@ class Output:
     def _record(self, index: int) -> tuple[int, int, int, int]:
         number = self._physical(index)
         self._touch(_ORDER, number, number + 1)
-        record: tuple[int, int, int, int] = _RECORD.unpack(
-            os.pread(self._order, _RECORD.size, number * _RECORD.size).ljust(_RECORD.size, b"\0")
-        )
+        record = order.record_of(self._order, number)
         if not order.makes_sense(record):
             raise NotOurs(f"{ORDER} holds a record that makes no sense")
         return record
@@ -395,14 +401,6 @@ class Output:
         # If the log was cut, the bytes behind it keep their places
         data = b"".join(pieces).ljust(wanted, b"\0")
         return self._masks[stream].applied(first, data) if self._masks else data
-
-
-def _masks(job: JobDir) -> list[Mask]:
-    """Return the masked places of both logs, nothing for a job without masked values."""
-    if not job.has(MASKS[0]):
-        return []
-    masks = [Mask.of(job, stream) for stream in (STDOUT, STDERR)]
-    return [mask for mask in masks if mask is not None]
 
 
 def _around(hole: Hole, start: int, stop: int) -> list[tuple[int, int]]:

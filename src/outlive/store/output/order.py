@@ -56,7 +56,7 @@ def _count(fd: int) -> int:
     has kept the length of the file, and not what was written last."""
     count = os.fstat(fd).st_size // RECORD.size
     least = count - _MOST_ZEROS
-    while count > max(0, least) and not _record(fd, count - 1)[3]:
+    while count > max(0, least) and not record_of(fd, count - 1)[3]:
         count -= 1
     return count
 
@@ -67,7 +67,7 @@ def _misfit(fd: int, count: int, sizes: list[int]) -> str | None:
     if not count:
         zeros = os.fstat(fd).st_size >= RECORD.size
         return ("it is filled with zeros" if zeros else "it is empty") if any(sizes) else None
-    first, last = _record(fd, 0), _record(fd, count - 1)
+    first, last = record_of(fd, 0), record_of(fd, count - 1)
     if not first[3] or not last[3]:
         return "it is filled with zeros"
     if first[0] or first[2] or not makes_sense(first) or not makes_sense(last) or last[0] < last[2]:
@@ -75,7 +75,8 @@ def _misfit(fd: int, count: int, sizes: list[int]) -> str | None:
     return None
 
 
-def _record(fd: int, number: int) -> tuple[int, int, int, int]:
+def record_of(fd: int, number: int) -> tuple[int, int, int, int]:
+    """Return a record, zeros behind the end of the file."""
     record: tuple[int, int, int, int] = RECORD.unpack(
         os.pread(fd, RECORD.size, number * RECORD.size).ljust(RECORD.size, b"\0")
     )
@@ -86,7 +87,7 @@ def _covered(fd: int, count: int) -> list[int]:
     """Return up to where each log has its place: the one with the last run has it to its end."""
     if not count:
         return [limits.MAX_QUOTA_BYTES] * STREAMS
-    start, stream, offset, _ = _record(fd, count - 1)
+    start, stream, offset, _ = record_of(fd, count - 1)
     offsets = [start - offset] * STREAMS
     offsets[stream] = limits.MAX_QUOTA_BYTES
     return offsets
@@ -100,7 +101,7 @@ def _mended(fd: int, count: int, sizes: list[int], covered: list[int] | None) ->
     while done < size and (piece := os.pread(fd, min(size - done, 1 << 20), done)):
         done += os.write(copy, piece)
     if covered is not None:
-        start, stream, offset, when = _record(fd, count - 1)
+        start, stream, offset, when = record_of(fd, count - 1)
         other = 1 - stream
         os.write(copy, RECORD.pack(start + sizes[stream] - offset, other, covered[other], when))
     return copy

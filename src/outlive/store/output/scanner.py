@@ -7,7 +7,7 @@ import os
 import time
 
 from outlive import limits
-from outlive.store.job_dir import LOGS, MASKS, JobDir
+from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.gap import GapFile
 from outlive.store.output.masks import Mask
 
@@ -26,7 +26,7 @@ class Scanner:
         self.stream = stream
         self.offset = offset
         self._gaps = GapFile(job)
-        self._mask = Mask.of(job, stream) if job.has(MASKS[0]) else None
+        self._mask = Mask.of(job, stream)
         self.skipped = 0  # bytes that were gone before they could be handed out
         self._size = _SCAN_BYTES[0] * 16
         self._began = 0.0
@@ -97,15 +97,14 @@ class Scanner:
             if not hole.crossed_by(self.offset, self.offset + len(data)):
                 return data
 
-    def searched(self) -> float:
-        """Return how many seconds the last piece took, and make the next one larger or smaller."""
+    def searched(self) -> None:
+        """Make the next piece larger or smaller, by how long the search of the last one took."""
         took = time.monotonic() - self._began
         low, high = _SCAN_BYTES
         if took > limits.SCAN_S:
             self._size = max(low, self._size // 2)
         elif took < limits.SCAN_S / 3:
             self._size = min(high, self._size * 2)
-        return took
 
     def unfinished(self) -> tuple[int, bytes]:
         """Return the offset and the text so far of the unfinished last line. Call it when no whole

@@ -78,9 +78,11 @@ class Killer:
         fault_points.at("kill_sent")
 
     def resume(self, kill_at: float) -> None:
-        """Go on with the grace of a supervisor that was killed: KILL at this time (time.monotonic seconds)."""
+        """Go on with the grace of a supervisor that was killed: KILL at this time (time.monotonic seconds).
+        It may not have sent TERM yet, and no SIGCHLD tells of those that ended before."""
         self._kill_at = kill_at
         self._grace.at(kill_at)
+        self._next_look.after(0)
 
     def check(self) -> None:
         """See after a death whether all have ended before the grace is over, and ask those that
@@ -102,7 +104,7 @@ class Killer:
 
     def _look(self) -> None:
         self.check()
-        if self._grace.is_set:
+        if self._grace.is_set and not self._gets_sigchld:
             self._next_look.after(_GRACE_CHECK_S)
 
     def _ask(self, members: list[Member]) -> None:

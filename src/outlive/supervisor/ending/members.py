@@ -100,7 +100,7 @@ class Reaper:
     def status(self, pid: int) -> int | None:
         """Return the wait(2) status of the command, None while it runs. It is not reaped: a
         successor of this process must find it too. Errors: ChildProcessError."""
-        ended = prctl.ended_child(pid, leave=True)
+        ended = prctl.ended_child(pid)
         if ended is None:
             return None
         status, used = ended
@@ -127,15 +127,16 @@ class Reaper:
             if pid == command:
                 continue
             try:
-                ended = prctl.ended_child(pid, leave=False)
+                ended = prctl.ended_child(pid)
             except ChildProcessError:
                 continue
             if ended is None:
                 continue
             status, used = ended
-            if pid not in sinks.pids:
+            if pid not in sinks.pids and not tree.is_ours(pid):  # of another job, or our own fork
                 self._add(used)
                 more = True
+            os.waitpid(pid, 0)
             sinks.reaped(pid, status)
         return more
 

@@ -266,18 +266,10 @@ class Terminal:
         except BlockingIOError:
             words = b""
         self._guess.cancel()
-        self._forget_finder()
+        self._loop.forget(self._finder)
+        os.close(self._finder)
+        self._finder = None
         first = self._answers[0]
         assert isinstance(first, _Cursor)
         self._answers[0] = words or first.guess()
         self._flush()
-
-    def _forget_finder(self) -> None:
-        if self._finder is not None:
-            self._loop.forget(self._finder)
-            os.close(self._finder)
-            self._finder = None
-
-    def close(self) -> None:
-        self._forget_finder()
-        os.close(self._log)

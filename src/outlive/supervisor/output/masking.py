@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from outlive.store.job_dir import LOGS, MASKS, JobDir
+from outlive.store.output.damage import merge
 from outlive.store.output.masks import HEADER, PAIR
 from outlive.system.fds import Closing
 
@@ -85,12 +86,7 @@ class _Search:
         """Write the places, those that touch each other as one. Errors: OSError."""
         if not places:
             return
-        joined: list[tuple[int, int]] = []
-        for first, stop in places:
-            if joined and first <= joined[-1][1]:
-                joined[-1] = joined[-1][0], max(stop, joined[-1][1])
-            else:
-                joined.append((first, stop))
+        joined = merge(places)
         self._longest = max(self._longest, *(stop - first for first, stop in joined))
         os.pwrite(self._fd, HEADER.pack(self._searched, self._longest), 0)
         os.pwrite(self._fd, b"".join(PAIR.pack(*place) for place in joined), HEADER.size + self._count * PAIR.size)

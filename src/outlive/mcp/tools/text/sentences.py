@@ -7,7 +7,7 @@ import json
 from outlive.answers.permission import is_pending
 from outlive.core.ids import short_id
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
-from outlive.core.quoted import in_json, one_line, visible
+from outlive.core.quoted import cut, in_json, one_line, visible
 from outlive.core.records import FINISHED
 from outlive.render.failures import other_run
 
@@ -303,8 +303,7 @@ def condition(fired: Members) -> str:
 
 def command_line(command: object) -> str:
     text = " ".join(map(str, command)) if isinstance(command, list) else str(command)
-    line = visible(one_line(text))
-    return line if len(line) <= 200 else line[:199] + "…"
+    return cut(visible(one_line(text)), 200)
 
 
 def counted(number: int, noun: str) -> str:

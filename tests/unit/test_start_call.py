@@ -1,0 +1,91 @@
+"""What a call that starts a job holds, and lets go of whatever happens."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.config import Config
+from outlive.core.ids import new_id
+from outlive.core.records import Approval, Definition
+from outlive.core.units import timestamp
+from outlive.errors import OutliveError
+from outlive.hosts import engines
+from outlive.jobs import adoption
+from outlive.jobs.context import Context
+from outlive.jobs.definition import Plan, open_stdin
+from outlive.jobs.permission.approval import ask
+from outlive.jobs.starting import making
+from outlive.jobs.starting.answer import Asked
+from outlive.jobs.starting.start_and_wait import StartCall
+from outlive.store import approval
+from outlive.store.job_dir import JobDir
+from outlive.store.root import Store
+
+
+@pytest.fixture
+def ctx(store: Store) -> Context:
+    who: dict[str, Any] = {"face": "mcp", "owner": "tests", "client": None, "cwd": None, "env": {}}
+    return Context(store, Config({}, None), launcher=None, shell_words=("sh", "-c"), **who)
+
+
+def plan_of(ctx: Context, **more: Any) -> Plan:
+    definition = Definition(job_id=new_id(), command=["true"], cwd="/", root=ctx.store.path, owner="tests", **more)
+    return Plan(definition, {})
+
+
+def test_a_job_that_is_removed_when_it_has_just_started_leaves_nothing_open(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def removed(job: JobDir) -> None:
+        raise OutliveError("job_not_found", f"job {job.job_id} was removed during this call")
+
+    monkeypatch.setattr(making, "begin", lambda *_, **__: None)
+    monkeypatch.setattr(making, "started", lambda *_: None)
+    monkeypatch.setattr(adoption, "require_in_place", removed)
+    with pytest.raises(OutliveError, match="removed during this call"):
+        StartCall(Asked(yield_ms=0)).run(ctx, plan_of(ctx))
+
+
+def test_a_job_whose_asker_cannot_be_noted_is_let_go_of(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: JobDir) -> int:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(approval, "hold", full)
+    plan = plan_of(ctx, approval=Approval(rule="rule 1"))
+    with pytest.raises(OSError, match="Too many"):
+        StartCall(Asked(yield_ms=0)).run(ctx, plan)
+    with JobDir.open(ctx.store, plan.definition.job_id) as job:
+        assert not job.is_supervised()
+
+
+def test_a_file_that_a_job_may_not_read_is_closed_again(tmp_path: Path) -> None:
+    def check(*_: object) -> None:
+        raise OutliveError("denied", "the sandbox does not show it")
+
+    (tmp_path / "input").touch()
+    with pytest.raises(OutliveError, match="does not show"):
+        open_stdin(str(tmp_path / "input"), check)
+    with pytest.raises(OutliveError, match="Is a directory"):
+        open_stdin(str(tmp_path), None)
+
+
+@pytest.mark.parametrize("is_approved", [True, False])
+def test_the_file_that_a_job_was_to_read_is_closed_where_it_does_not_start_here(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, is_approved: bool
+) -> None:
+    (tmp_path / "input").touch()
+    asked = Approval(rule="rule 1", expires_at=timestamp(time.time() + 60))
+    plan = plan_of(ctx, host="cluster", stdin_path=str(tmp_path / "input"), approval=asked)
+    plan.stdin_fd = open_stdin(str(tmp_path / "input"), None)
+    monkeypatch.setattr(engines, "of_job", lambda *_: object())  # another process has handed it over
+    with closing(making.make(ctx, plan, live=True)) as new:
+        assert new.locks is not None
+        if is_approved:
+            assert making.begin(ctx, plan, new.dir, new.locks) is None
+        else:
+            assert ask(ctx, plan, new.dir, approval.hold(new.dir), time.monotonic()) is None
