@@ -373,14 +373,14 @@ class Definition(Record, omitted=("script",)):
         name = super().misfit(content)
         if name is not None:
             return name
-        paths = {"cwd": content.get("cwd"), "stdin_path": content.get("stdin_path")}
-        paths["env_files"] = "".join(content.get("env_files", ()))
+        get, shell = content.get, content.get("shell")
+        paths = {"cwd": get("cwd"), "stdin_path": get("stdin_path"), "env_files": "".join(get("env_files", ()))}
         for name, path in paths.items():
             if path is not None and not is_path(path):
                 return name
-        if content.get("quota_bytes", 0) < 0:
-            return "quota_bytes"
-        return next((name for name in ("command", "shell") if content.get(name) == []), None)
+        if shell is not None and not (shell and get("command")):
+            return "command"
+        return "quota_bytes" if get("quota_bytes", 0) < 0 else None
 
     @property
     def command_bytes(self) -> int | None:
