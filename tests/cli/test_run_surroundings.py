@@ -234,6 +234,20 @@ def test_a_client_without_standard_streams_starts_a_job_all_the_same(cli: Cli, j
     assert cli.ok("poll", job["job_id"])["output"] == "out\n/dev/null\n"
 
 
+@REAL
+def test_a_program_has_the_standard_streams_that_its_caller_has_closed(root: Path) -> None:
+    """Python itself leaves sys.stdin None then, and sys.stderr."""
+    hook = ["sh", "-c", 'exec "$@" 0<&-', "sh", *OUTLIVE, "hook", "codex"]
+    done = subprocess.run(hook, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+    page = ["sh", "-c", 'exec "$@" 2>&-', "sh", *OUTLIVE, "--root", str(root), "ui", "--no-open"]
+    with subprocess.Popen(page, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        assert '"type":"ui"' in served.stdout.readline()
+        served.terminate()
+        assert served.communicate(timeout=60)[0] == ""
+
+
 @pytest.mark.fault("F29", "F30")
 @pytest.mark.parametrize("name", ["x" * 200 + "/" + "y" * 200, "two words\nand a line", os.fsdecode(b"no \xff text")])
 def test_a_root_may_have_any_name(cli: Cli, place: Path, name: str) -> None:

@@ -219,13 +219,23 @@ def test_events_of_a_job_whose_history_cannot_be_read_say_so(cli: Cli, root: Pat
 
 RECORDS: dict[str, dict[str, Any]] = {
     "texts that are none": {"file": "meta.json", "masked_env": [[]], "tags": [7]},
+    "a directory that no system call takes": {"file": "meta.json", "cwd": "/a\0b"},
+    "a directory with half a character": {"file": "meta.json", "cwd": "/a\ud83d"},
+    "an input that no system call takes": {"file": "meta.json", "stdin": "file", "stdin_path": "/a\0b"},
+    "a file that no system call takes": {"file": "meta.json", "env_files": ["/a", "/b\ud83d"]},
+    "no command": {"file": "meta.json", "command": []},
+    "no shell": {"file": "meta.json", "shell": []},
+    "less than no quota": {"file": "meta.json", "quota_bytes": -1},
     "an end without a cause": {"file": "state.json", "ending": {"a": 1}},
+    "logs longer than a file can be": {"file": "state.json", "log_bytes": [2**63, 0]},
+    "a terminal of too many cells": {"file": "state.json", "terminal": {"sizes": [[0, 10_000, 10_000]]}},
+    "a terminal without a size": {"file": "state.json", "terminal": {"sizes": [[0, 80]]}},
 }
 
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Path, name: str) -> None:
-    job = cli.ok("run", "true")["job_id"]
+    job = cli.ok("run", "exit 3")["job_id"]
     pair.until_free(root, job)
     changes = dict(RECORDS[name])
     file = changes.pop("file")
@@ -234,7 +244,24 @@ def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Pat
     assert listed["damage"].startswith(file)
     for verb in LOOKS:
         assert cli.ok(verb, job)
-    assert cli.ok("list", "--all")["jobs"][0]["exit_code"] == 0
+    assert cli.ok("list", "--all")["jobs"][0]["exit_code"] == 3
+    assert cli.ok("list")
+    cli.error("wait", code="job_not_found")  # none runs
+    if file == "meta.json":
+        cli.error("restart", job, code="io_error")
+
+
+def test_a_time_that_is_none_holds_up_neither_its_job_nor_the_list_nor_gc(cli: Cli, root: Path) -> None:
+    job = cli.ok("run", "true")["job_id"]
+    pair.until_free(root, job)
+    times = dict.fromkeys(("started_at", "finished_at", "updated_at"), "2026-13-45")
+    rewrite(root / job / "state.json", **times, duration_ms=None)
+    for words in ((verb, job) for verb in LOOKS):
+        assert json.loads(cli.text(*words).stdout)["ok"]
+        assert not cli.text("--human", *words).status
+    assert json.loads(cli.text("list", "--all", "--since", "1h").stdout)["jobs"]
+    (kept,) = cli.ok("gc", "--older-than", "1h")["jobs"]
+    assert kept["reason"] == "it is within the window"
 
 
 ORDERS = {"garbled": b"\xff" * 96, "of no stream": b"\0" * 8 + b"\x07" + b"\0" * 23, "empty": b"", "zeros": bytes(64)}

@@ -8,7 +8,7 @@ from outlive.cli.text import Style, duration, line, size
 from outlive.core import quoted
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
-from outlive.core.units import seconds_of
+from outlive.core.units import seconds_or
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
@@ -96,7 +96,7 @@ def _facts(answer: dict[str, object], now: float) -> list[str]:
         known = answer.get("elapsed_ms") is not None
         elapsed = number_of(answer, "elapsed_ms")
         if not known and answer.get("started_at"):
-            known, elapsed = True, max(0, round((now - seconds_of(text_of(answer, "started_at"))) * 1000))
+            known, elapsed = True, max(0, round((now - seconds_or(text_of(answer, "started_at"), now)) * 1000))
         facts.append(f"for {duration(elapsed)}" if known else "")
         if answer.get("supervisor"):
             facts.append(f"its supervisor is stopped: kill -CONT {answer['supervisor_pid']}")
@@ -110,7 +110,7 @@ def _facts(answer: dict[str, object], now: float) -> list[str]:
     elif answer["state"] != "created":
         took = answer.get("duration_ms") is not None
         facts.append(f"after {duration(number_of(answer, 'duration_ms'))}" if took else "")
-        ago = max(0.0, now - seconds_of(text_of(answer, "finished_at"))) if answer.get("finished_at") else 0
+        ago = max(0.0, now - seconds_or(text_of(answer, "finished_at"), now))
         facts += [f"{duration(int(ago) * 1000)} ago"] if ago >= 1 else []
     return facts
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from outlive import limits
 from outlive.annotations import Any, Callable, ClassVar, ParamSpec, Self, TypeVar, dataclass_transform
 
 _P = ParamSpec("_P")
@@ -159,3 +160,25 @@ class Record:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+def are_sizes(value: list[int] | None) -> bool:
+    return value is None or (len(value) == 2 and all(map(_is_position, value)))
+
+
+def is_path(text: str) -> bool:
+    """Return whether a system call takes it."""
+    try:
+        return "\0" not in text and (text.isascii() or bool(text.encode("utf-8", "surrogateescape")))
+    except UnicodeEncodeError:
+        return False
+
+
+def is_terminal_size(value: list[int]) -> bool:
+    """Return whether this is [seq, cols, rows] of a terminal that we made: a screen has so many cells."""
+    most = (limits.MAX_QUOTA_BYTES, limits.MAX_TERMINAL_COLS, limits.MAX_TERMINAL_ROWS)
+    return type(value) is list and len(value) == 3 and all(map(_is_position, value, most))
+
+
+def _is_position(value: int, most: int = limits.MAX_QUOTA_BYTES) -> bool:
+    return type(value) is int and 0 <= value <= most

@@ -2,7 +2,7 @@
 
 from outlive import limits
 from outlive.annotations import Any
-from outlive.core.record import Record
+from outlive.core.record import Record, are_sizes, is_path, is_terminal_size
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
@@ -368,6 +368,20 @@ class Definition(Record, omitted=("script",)):
     approval: Approval | None = None
     root: str = ""
 
+    @classmethod
+    def misfit(cls, content: "dict[str, Any]") -> str | None:
+        name = super().misfit(content)
+        if name is not None:
+            return name
+        get, shell = content.get, content.get("shell")
+        paths = {"cwd": get("cwd"), "stdin_path": get("stdin_path"), "env_files": "".join(get("env_files", ()))}
+        for name, path in paths.items():
+            if path is not None and not is_path(path):
+                return name
+        if shell is not None and not (shell and get("command")):
+            return "command"
+        return "quota_bytes" if get("quota_bytes", 0) < 0 else None
+
     @property
     def command_bytes(self) -> int | None:
         """The length of the whole command; None if `command` is all of it."""
@@ -420,8 +434,10 @@ class State(Record):
     @classmethod
     def misfit(cls, content: "dict[str, Any]") -> str | None:
         name = super().misfit(content)
-        if name is None and not _are_sizes(content.get("log_bytes")):
+        if name is None and not are_sizes(content.get("log_bytes")):
             return "log_bytes"
+        if name is None and not all(map(is_terminal_size, (content.get("terminal") or {}).get("sizes", ()))):
+            return "terminal"
         return "state" if name is None and content.get("state", "running") not in STATES else name
 
     @property
@@ -432,7 +448,3 @@ class State(Record):
     def ended_badly(self) -> bool:
         """Whether the job ended in any other way than by itself with exit code 0, or its end is not known."""
         return self.state == "unknown" or (self.finished and (self.state != "exited" or self.exit_code != 0))
-
-
-def _are_sizes(value: list[int] | None) -> bool:
-    return value is None or (len(value) == 2 and {*map(type, value)} == {int} and min(value) >= 0)

@@ -22,6 +22,15 @@ def seconds_of(stamp: str) -> float:
     return datetime.fromisoformat(stamp).timestamp()
 
 
+def seconds_or(stamp: str | None, otherwise: float) -> float:
+    """Return the Unix seconds of a time in a record; `otherwise` for none, and for what is no time: the job may have
+    written it."""
+    try:
+        return seconds_of(stamp) if stamp else otherwise
+    except ValueError:
+        return otherwise
+
+
 _MOMENT = "Write a duration back from now, such as 24h, or a time, such as 2026-01-31 or 2026-01-31T09:30Z."
 
 

@@ -12,7 +12,7 @@ import time
 
 from outlive.annotations import Iterable, Iterator
 from outlive.core.ids import is_id
-from outlive.core.units import seconds_of
+from outlive.core.units import seconds_or
 from outlive.errors import OutliveError
 from outlive.store import atomic_file
 from outlive.store.cleanup import delete
@@ -65,7 +65,8 @@ def _is_old(job: JobDir) -> bool:
     state = job.read_state()
     if state is None or not state.finished or state.finished_at is None or job.is_supervised():
         return False
-    return time.time() - seconds_of(state.finished_at) > _KEPT_S
+    now = time.time()
+    return now - seconds_or(state.finished_at, now) > _KEPT_S
 
 
 def _origin_of(job: JobDir) -> str:

@@ -14,7 +14,7 @@ from outlive.answers.job import Described, HowEnded, Losses, OtherRun, Outcome, 
 from outlive.answers.testing import Reported
 from outlive.core.ids import short_id
 from outlive.core.records import Sources
-from outlive.core.units import seconds_of
+from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere, use
 from outlive.jobs.diagnosis.use import Figures
@@ -274,8 +274,8 @@ def elapsed_ms(inspection: Inspection) -> int:
     if state.started_ns is not None and state.boot_id == process.boot_id() and not state.finished:
         return max(0, (time.monotonic_ns() - state.started_ns) // 1_000_000)  # whatever the wall clock does
     started = state.started_at or inspection.definition.created_at
-    end = seconds_of(state.finished_at) if state.finished_at else time.time()
-    return max(0, round((end - seconds_of(started)) * 1000)) if started else 0
+    end = seconds_or(state.finished_at, time.time())
+    return max(0, round((end - seconds_or(started, end)) * 1000))
 
 
 def idle_ms(inspection: Inspection, output: Output) -> int | None:
@@ -284,7 +284,7 @@ def idle_ms(inspection: Inspection, output: Output) -> int | None:
         return None
     last = output.last_time()
     if last is None:
-        last = seconds_of(inspection.state.started_at) if inspection.state.started_at else time.time()
+        last = seconds_or(inspection.state.started_at, time.time())
     # The time of a file is one of the wall clock, which may have jumped
     return min(max(0, round((time.time() - last) * 1000)), elapsed_ms(inspection))
 

@@ -15,7 +15,7 @@ from outlive import limits
 from outlive.core.labels import SESSION_VARIABLE
 from outlive.core.members import entries_of
 from outlive.core.records import FINISHED
-from outlive.core.units import seconds_of
+from outlive.core.units import seconds_or
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, known_to_session, lookup, ownership
 from outlive.jobs.context import Context
@@ -206,7 +206,7 @@ def _is_left_to_a_task(progress: Progress, inspection: Inspection) -> bool:
     """Return whether the client is about to read the end from its task. A client that does not look in time, as while it
     shows a form, gets a notice, and so does every client after the clock was set back."""
     end = inspection.state.finished_at
-    return progress.call == FOLLOWED and end is not None and 0 <= time.time() - seconds_of(end) < limits.TASK_LOOK_S
+    return progress.call == FOLLOWED and 0 <= time.time() - seconds_or(end, 0) < limits.TASK_LOOK_S
 
 
 def _is_quiet(inbox: Inbox, job: JobDir) -> bool:

@@ -12,7 +12,7 @@ import time
 
 from outlive import fastjson
 from outlive.core.records import APPROVALS, Approval, Decision, Definition
-from outlive.core.units import seconds_of, timestamp
+from outlive.core.units import seconds_or, timestamp
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import JobDir
 from outlive.system import fds, locks
@@ -76,7 +76,7 @@ def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None
 
 def seconds_left(definition: Definition) -> float:
     """Return how long an answer may still take, in seconds."""
-    return max(0.0, seconds_of((definition.approval or Approval()).expires_at) - time.time())
+    return max(0.0, seconds_or((definition.approval or Approval()).expires_at, 0) - time.time())
 
 
 def hold(job: JobDir) -> int:

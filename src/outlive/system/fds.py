@@ -8,6 +8,7 @@ import fcntl
 import os
 import select
 import struct
+import sys
 
 from outlive.annotations import Callable
 
@@ -40,11 +41,12 @@ def open_fds() -> list[int]:
 
 def open_standard() -> None:
     """Open /dev/null for each closed standard stream; else a file of the store would get our answer."""
-    for fd in (0, 1, 2):
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(fd)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free fd: this one
+            setattr(sys, name, open(fd, "w" if fd else "r", closefd=False))  # Python has None there
 
 
 def close_few(keep: set[int]) -> None:

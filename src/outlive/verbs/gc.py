@@ -10,7 +10,7 @@ from typing import Any
 from outlive import limits
 from outlive.answers.ending import Collected, Decided, KeptTo, Totals
 from outlive.core.bounds import Bounds
-from outlive.core.units import duration_ms, seconds_of
+from outlive.core.units import duration_ms, seconds_or
 from outlive.errors import OutliveError, argument
 from outlive.jobs import auditing, lookup, ownership
 from outlive.jobs.context import Context
@@ -141,7 +141,7 @@ class _Sweep:
         self._states[job_id] = state.state
         self._scopes[job_id] = inspection.definition.scope
         unread = job_id in self._unread
-        at = changed if job_id in self._damage else seconds_of(ended)
+        at = changed if job_id in self._damage else seconds_or(ended, changed)
         self._ended.append(Ended(job_id, at, size, unread=unread, foreign=foreign))
 
     def delete(self, bounds: Bounds, limit: int | None) -> None:

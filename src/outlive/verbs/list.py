@@ -14,7 +14,7 @@ from outlive.answers.listing import List, Listed
 from outlive.core.ids import short_id
 from outlive.core.labels import Origin, check_tag_pattern, tag_matches
 from outlive.core.records import LOCAL, Definition
-from outlive.core.units import moment, seconds_of
+from outlive.core.units import moment, seconds_or
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, ownership
 from outlive.jobs.context import Context
@@ -199,7 +199,7 @@ class _Filter:
             self._ended += state.state != "running"
             return False
         ended = state.finished_at if state.finished and not is_damaged else None
-        if ended and self._oldest is not None and seconds_of(ended) < self._oldest:
+        if ended and self._oldest is not None and seconds_or(ended, self._oldest) < self._oldest:
             self._older += 1
             return False
         return True
@@ -253,7 +253,7 @@ def _is_since(inspection: Inspection, since: float) -> bool:
     if state.state == "running":
         return True
     stamp = state.finished_at or state.updated_at or inspection.definition.created_at
-    return not stamp or seconds_of(stamp) >= since
+    return seconds_or(stamp, since) >= since
 
 
 def living(inspection: Inspection, job: JobDir) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 from outlive.answers.permission import APPROVAL
 from outlive.cli.text import Style, duration, line
 from outlive.core import quoted
-from outlive.core.units import seconds_of
+from outlive.core.units import seconds_or
 
 NOTHING = "Nothing waits for you.\n"
 
@@ -22,7 +22,7 @@ def text(answer: dict[str, Any], style: Style) -> str:
 
 def about(question: dict[str, Any], style: Style) -> str:
     """Return what is asked, by which job, where, and since when."""
-    waits = duration(max(0, int(style.now - seconds_of(question["since"]))) * 1000)
+    waits = duration(max(0, int(style.now - seconds_or(question["since"], style.now))) * 1000)
     lines = [f"{style.paint(line(question['name']), '1')}  job {line(question['short_id'])}, waits for {waits}"]
     lines.append(f"  {'Command' if question['kind'] != APPROVAL else 'May it run?'}: {_command(question)}")
     lines.append(f"  Directory: {quoted.quoted(question['cwd'])}")

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from outlive.core.records import Definition, Ending, EngineState, Queue, Resources, State
-from outlive.core.units import seconds_of, timestamp
+from outlive.core.units import seconds_or, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.hosts import ends
 from outlive.hosts.engine import Caller, Engine, Host, Start
@@ -287,7 +287,7 @@ def _gpus(text: str) -> int:
 def _is_worth_asking(record: SlurmRecord, inspection: Inspection) -> bool:
     """Return whether Slurm may still tell its word for the end of a job that has ended, and has not
     told it yet."""
-    ended = seconds_of(inspection.state.finished_at) if inspection.state.finished_at else 0.0
+    ended = seconds_or(inspection.state.finished_at, 0)
     return record.engine.state not in verdict.ENDED and time.time() - ended < _REMEMBERED_S
 
 
@@ -313,8 +313,7 @@ def _noted(job: JobDir, record: SlurmRecord, seen: snapshot.Snapshot, inspection
 
 def _is_old(entry: snapshot.Entry, seen: snapshot.Snapshot, inspection: Inspection) -> bool:
     """Return whether Slurm said that a job waits before the job started."""
-    started_at = inspection.state.started_at
-    return entry.state in verdict.WAITING and started_at is not None and seen.at < seconds_of(started_at)
+    return entry.state in verdict.WAITING and seen.at < seconds_or(inspection.state.started_at, seen.at)
 
 
 def _with_entry(record: SlurmRecord, entry: snapshot.Entry) -> SlurmRecord:

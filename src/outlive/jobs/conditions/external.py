@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from outlive import limits
-from outlive.core.units import seconds_of
+from outlive.core.units import seconds_or
 from outlive.errors import invalid
 from outlive.jobs import processes
 from outlive.jobs.conditions import port_owner
@@ -37,7 +37,7 @@ class File(Probe):
         self._reach = reach
         self._path = os.path.normpath(os.path.join(inspection.definition.cwd or "/", condition.value))
         started = inspection.state.started_at or inspection.definition.created_at
-        self._started = seconds_of(started) if started else time.time()
+        self._started = seconds_or(started, time.time())
         self._first: tuple[int, ...] | None = None
         self._looks = Looks()
 

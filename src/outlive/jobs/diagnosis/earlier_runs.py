@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from outlive.answers.job import OtherRun
 from outlive.core.records import Definition, State
-from outlive.core.units import seconds_of
+from outlive.core.units import seconds_or
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
@@ -69,7 +69,8 @@ def described(job_id: str, state: State | None) -> OtherRun:
     run = OtherRun(job_id=job_id, exit_code=None, ago_ms=None)
     if state is not None and state.finished_at:
         run.exit_code = state.exit_code
-        run.ago_ms = max(0, round((time.time() - seconds_of(state.finished_at)) * 1000))
+        now = time.time()
+        run.ago_ms = max(0, round((now - seconds_or(state.finished_at, now)) * 1000))
     return run
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive.answers import sentences
 from outlive.answers.testing import Reported, Tests
-from outlive.core.units import seconds_of
+from outlive.core.units import seconds_or
 from outlive.reports import read
 from outlive.reports.find import Where
 from outlive.store.inspection.inspect import Inspection
@@ -19,7 +19,7 @@ def reported(inspection: Inspection) -> Reported:
         return Reported()
     if inspection.elsewhere:
         return Reported(report_problem="The report is on the machine that ran the job: ask there.")
-    ended = None if state.finished_at is None else _ns(state.finished_at)
+    ended = _ns(state.finished_at) or None
     report = read.read(definition.report, Where(definition.cwd, definition.sandbox, _ns(state.started_at), ended))
     problems = report.problems
     if definition.mask:
@@ -41,8 +41,8 @@ def _without_words(report: read.Read, given: str) -> list[str]:
     return problems
 
 
-def _ns(stamp: str) -> int:
-    return round(seconds_of(stamp) * 1_000) * 1_000_000
+def _ns(stamp: str | None) -> int:
+    return round(seconds_or(stamp, 0) * 1_000) * 1_000_000
 
 
 def _hint(tests: Tests, exit_code: int | None, *, complete: bool) -> str | None:

@@ -24,7 +24,7 @@ from mcp import types
 
 from outlive import limits
 from outlive.core.ids import short_id
-from outlive.core.units import duration_ms, seconds_of, timestamp
+from outlive.core.units import duration_ms, seconds_or, timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
@@ -183,8 +183,8 @@ def _ttl_ms(ctx: Context, inspection: Inspection) -> int:
 
 
 def _age_ms(inspection: Inspection) -> int:
-    end = seconds_of(inspection.state.finished_at) if inspection.state.finished_at else time.time()
-    return max(0, round((end - seconds_of(inspection.definition.created_at)) * 1000))
+    end = seconds_or(inspection.state.finished_at, time.time())
+    return max(0, round((end - seconds_or(inspection.definition.created_at, end)) * 1000))
 
 
 def poll_interval_ms(age_ms: int) -> int:

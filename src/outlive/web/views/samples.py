@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 
-from outlive.core.units import seconds_of
+from outlive.core.units import seconds_or
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
@@ -56,7 +56,7 @@ def taken(inspection: Inspection, job: JobDir) -> list[tuple[int, int]]:
 
 
 def _began_ms(inspection: Inspection) -> int:
-    return round(1000 * seconds_of(inspection.state.started_at)) if inspection.state.started_at else 0
+    return round(1000 * seconds_or(inspection.state.started_at, 0))
 
 
 def _sample(ctx: Context, job_id: str) -> dict[str, int] | None:
