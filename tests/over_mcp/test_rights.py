@@ -243,7 +243,7 @@ def test_a_list_of_tokens_shows_their_rights_and_old_files_have_all(cli: Cli, ro
     [
         ("--expires", "30"),
         ("--expires", "0s"),
-        ("--workdir", "/nonexistent"),
+        ("--workdir", "/dev/null/nowhere"),
         ("--workdir", "/tmp", "--no-exec"),
         ("--sandbox", "read-only", "--read-only"),
         ("--sandbox", "off"),
