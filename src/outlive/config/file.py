@@ -155,9 +155,8 @@ def _of_openclaw(env: Mapping[str, str]) -> tuple[dict[tuple[str, str], object],
         if name is None:
             continue
         if env[name].isascii() and env[name].isdigit():
-            values["exec", key] = min(
-                most, max(least, int(env[name].lstrip("0")[:12] or 0))
-            )  # not of thousands of digits
+            number = int(env[name].lstrip("0")[:12] or 0)  # int() takes no thousands of digits
+            values["exec", key] = min(most, max(least, number))
         else:
             ignored.append(f"{name} is {env[name]!r}, which is not a whole number: it is ignored")
     return values, ignored + _misspelt(env)
