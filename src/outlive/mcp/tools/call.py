@@ -195,7 +195,7 @@ class Calls:
         self._store: Store | None = None
         self.secrets = Secrets(config.get("mcp", "mask"), environment.current, lambda: self._store)
         self._connection = new_id()
-        self._inboxes: dict[tuple[str | None, ...], Inbox] = {}
+        self._inboxes: dict[tuple[str | None, ...], Inbox] = {}  # the least recently used first
         # The jobs whose ends a session was not told when the root was deleted
         self._lost: dict[tuple[str | None, ...], set[str]] = {}
         self._unsent: dict[int | str, Callable[[bool], None]] = {}
@@ -392,11 +392,15 @@ class Calls:
 
     def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:
         key = (program := caller.program or caller.client, caller.session, caller.wall, directory)
-        if key not in self._inboxes:
+        inbox = self._inboxes.pop(key, None)
+        if inbox is None:
+            if len(self._inboxes) >= limits.HTTP_SESSIONS:  # many clients name a session, and few say that it is over
+                self._inboxes.pop(next(iter(self._inboxes))).close()
             session = self._connection if caller.session is None else caller.session
-            inbox = self._inboxes[key] = Inbox.of(store, program, directory, session, self._host)
+            inbox = Inbox.of(store, program, directory, session, self._host)
             inbox.add_lost(self._lost.pop(key, set()))
-        return self._inboxes[key]
+        self._inboxes[key] = inbox
+        return inbox
 
     def _close_inboxes(self) -> None:
         while self._inboxes:
