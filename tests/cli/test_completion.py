@@ -41,30 +41,20 @@ def test_every_verb_is_offered(cli: Cli) -> None:
     assert offered(cli, "tag", "") == ["set"]
 
 
-@pytest.mark.parametrize("name", [name for name in verbs.names() if verbs.load(name).cli])
-def test_every_option_of_a_verb_is_offered_and_no_hidden_one(name: str) -> None:
-    found = candidates.of([*name.split(), "--"], {}, described=False)
-    args = verbs.load(name).args
-    assert {value for value, _ in found} >= {a.cli for a in args if a.cli.startswith("-") and a.hidden is not True}
-    assert not {value for value, _ in found} & {a.cli for a in args if a.hidden is True}
+def test_every_option_of_a_verb_is_offered_and_no_hidden_one() -> None:
+    for name in (name for name in verbs.names() if verbs.load(name).cli):
+        found = candidates.of([*name.split(), "--"], {}, described=False)
+        args = verbs.load(name).args
+        assert {value for value, _ in found} >= {a.cli for a in args if a.cli.startswith("-") and a.hidden is not True}
+        assert not {value for value, _ in found} & {a.cli for a in args if a.hidden is True}
 
 
-@pytest.mark.parametrize(
-    ("words", "values"),
-    [
-        (("log", "--hu"), ["--human"]),
-        (("--root", "/x", "list", "--al"), ["--all"]),
-        (("--root=/x", "list", "--al"), ["--all"]),
-        (("list", "--state", "exited", "--al"), ["--all"]),
-    ],
-)
-def test_an_option_is_completed_behind_others(cli: Cli, words: tuple[str, ...], values: list[str]) -> None:
-    assert offered(cli, *words) == values
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_an_option_is_completed_behind_others_and_commands_and_values_are_left_to_the_shell(cli: Cli) -> None:
+    titled(cli, "example")
+    assert offered(cli, "log", "--hu") == ["--human"]
+    for line in ("--root /x list --al", "--root=/x list --al", "list --state exited --al"):
+        assert offered(cli, *line.split()) == ["--all"], line
+    rows: list[tuple[str, ...]] = [
         ("run", ""),
         ("run", "--wait", "make", "tes"),
         ("run", "make", "-"),
@@ -75,11 +65,9 @@ def test_an_option_is_completed_behind_others(cli: Cli, words: tuple[str, ...], 
         ("--root", ""),
         ("list", "--state", "ex"),
         ("list", "--state=ex"),
-    ],
-)
-def test_commands_and_values_are_left_to_the_shell(cli: Cli, words: tuple[str, ...]) -> None:
-    titled(cli, "example")
-    assert offered(cli, *words) == []
+    ]
+    for words in rows:
+        assert offered(cli, *words) == [], words
 
 
 def test_titles_and_ids_are_offered_the_running_first(cli: Cli, work: Path) -> None:

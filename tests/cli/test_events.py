@@ -207,11 +207,6 @@ def test_a_person_reads_a_table(cli: Cli) -> None:
     assert re.search(r"usage \(user_ms \d+, system_ms \d+[,)]", text), "as everything else, and not as Python writes it"
 
 
-@pytest.mark.parametrize("words", [("--since-seq", "-1"), ("--since-event", "x"), ("--limit", "-1")])
-def test_bad_arguments_are_errors(cli: Cli, words: tuple[str, str]) -> None:
-    cli.error("events", "01ARZ3NDEKTSV4RRFFQ69G5FAV", *words, code="invalid_argument", status=2)
-
-
 def test_an_interrupt_ends_the_following_and_not_the_job(cli: Cli, jobs: Jobs) -> None:
     job = background(cli, "sleep 60")
     with cli.spawn("events", job, "--follow", env=environment(None)) as follower:

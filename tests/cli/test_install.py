@@ -216,18 +216,6 @@ def test_comments_and_the_rest_of_an_entry_stay(cli: Cli, home: Path) -> None:
     )
 
 
-def test_comments_of_a_toml_file_stay(cli: Cli, home: Path) -> None:
-    path = file_of("codex", home)
-    path.parent.mkdir(parents=True)
-    before = '# mine\n[mcp_servers.outlive]\ncommand = "/old/outlive" # moved\nargs = ["mcp"]\nstartup_timeout_sec = 9\n\n# Work\n[profiles.w]\nx = 1\n'
-    path.write_text(before)
-    told = cli.ok("install", "codex", env={"OUTLIVE_ROOT": None, "XDG_DATA_HOME": None, "XDG_CONFIG_HOME": None})
-    assert told["change"] == "updated"
-    assert path.read_text() == before.replace("/old/outlive", told["entry"]["command"]).replace(
-        "= 9\n", "= 9\nrequired = true\ntool_timeout_sec = 960\n"
-    )
-
-
 NEEDED: dict[str, dict[str, Any]] = {
     "claude-code": {"alwaysLoad": True},
     "codex": {"required": True, "tool_timeout_sec": 960},

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from outlive.core.records import State
 from support import pair
 from support.cli import Cli, Jobs
@@ -25,40 +23,24 @@ def listed(cli: Cli, *words: str) -> list[str]:
     return [job["job_id"] for job in cli.ok("list", *words)["jobs"]]
 
 
-@pytest.fixture
-def bad(cli: Cli) -> dict[str, str]:
-    """Jobs that did not end well, by the reason; and a job that did."""
-    made = {
+# --- what did not end well -----------------------------------------------------------------------------------------
+
+
+def test_which_ends_are_bad() -> None:
+    good = [State(state="exited", exit_code=0, reason="exit"), State(state="running"), State(state="created")]
+    bad = [State(state="exited", exit_code=1, reason="exit"), State(state="killed", signal="SIGKILL", reason="oom")]
+    bad += [State(state="failed", reason="denied"), State(state="failed", reason="lost"), State(state="unknown")]
+    assert [state.ended_badly for state in (*good, *bad)] == [False] * 3 + [True] * 5
+
+
+def test_every_bad_end_is_listed_with_the_line_that_says_why_and_not_for_the_state_failed_alone(cli: Cli) -> None:
+    bad = {
         "exit": cli.ok("run", "echo boom >&2; exit 3")["job_id"],
         "signal": cli.ok("run", "echo cut; kill -SEGV $$")["job_id"],
         "timeout": cli.ok("run", "--wait", "--timeout", "200", "sleep 60")["job_id"],
         "launch": cli.ok("run", "--wait", "--", "/no/such/program", "x")["job_id"],
     }
     cli.ok("run", "echo good")
-    return made
-
-
-# --- what did not end well -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("state", "expected"),
-    [
-        (State(state="exited", exit_code=0, reason="exit"), False),
-        (State(state="running"), False),
-        (State(state="created"), False),
-        (State(state="exited", exit_code=1, reason="exit"), True),
-        (State(state="killed", signal="SIGKILL", reason="oom"), True),
-        (State(state="failed", reason="denied"), True),
-        (State(state="failed", reason="lost"), True),
-        (State(state="unknown"), True),
-    ],
-)
-def test_which_ends_are_bad(state: State, expected: bool) -> None:
-    assert state.ended_badly is expected
-
-
-def test_every_bad_end_is_listed_with_the_line_that_says_why(cli: Cli, bad: dict[str, str]) -> None:
     rows = cli.ok("list", "--failed")["jobs"]
     assert {row["reason"]: row["job_id"] for row in rows} == bad
     why = {row["reason"]: row["last_line"] or row.get("message") for row in rows}
@@ -69,10 +51,7 @@ def test_every_bad_end_is_listed_with_the_line_that_says_why(cli: Cli, bad: dict
     assert "LAST LINE" not in cli.text("list", "--human").stdout
     brief = cli.ok("list", "--failed", "--detail", "brief", "--limit", "1")
     assert brief["truncated"] and brief["hint"].startswith("There are more")
-
-
-def test_the_state_failed_is_not_all_that_failed_and_the_answer_says_so(cli: Cli, bad: dict[str, str]) -> None:
-    cli.ok("remove", bad["launch"])
+    cli.ok("remove", bad["launch"])  # and the state `failed` is not all that failed
     none = cli.ok("list", "--state", "failed")
     assert none["jobs"] == []
     assert "3 more did not end well: --failed shows them" in none["hint"]

@@ -96,7 +96,7 @@ def test_each_line_of_a_value_is_masked_wherever_the_value_comes_from(cli: Cli, 
 @ONE_ERA
 def test_both_faces_and_a_terminal_mask_the_same(cli: Cli, mcp_session: McpSession) -> None:
     asked: dict[str, Any] = {"command": f"echo {SECRET}; {GATE}", "env": {"KEY": SECRET}, "mask": ["KEY"], "pty": True}
-    job = mcp_session.ok("exec", **asked, background=True)["job_id"]
+    job = mcp_session.ok("exec", **asked, yield_ms=0)["job_id"]
     waited = mcp_session.ok("process", action="wait", job_id=job, until=[{"regex": "^\\*+$"}], since_seq=0)
     assert waited["fired"]["line"] == "********"
     assert mcp_session.ok("process", action="screen", job_id=job)["lines"][0] == "********"

@@ -169,19 +169,16 @@ def test_a_tail_is_exact_text_with_its_final_newline_or_without_one(cli: Cli) ->
     assert (found["stdout_tail"], found["stdout_included_bytes"], found["truncated"]) == ("", 0, True)
 
 
-def test_a_tail_has_both_streams_and_counts_their_bytes(cli: Cli) -> None:
-    found = cli.ok("tail", _job(cli, "seq 100; seq 5 >&2"), "--tail-lines", "3")
+def test_a_tail_has_both_streams_or_the_one_that_is_asked_for_and_counts_their_bytes(cli: Cli) -> None:
+    job = _job(cli, "seq 100; seq 5 >&2")
+    found = cli.ok("tail", job, "--tail-lines", "3")
     assert (found["stdout_tail"], found["stderr_tail"]) == ("98\n99\n100\n", "3\n4\n5\n")
     assert (found["stdout_observed_bytes"], found["stdout_included_bytes"]) == (292, 10)
     assert (found["stderr_observed_bytes"], found["stderr_included_bytes"]) == (10, 6)
     assert found["encoding"] == "utf-8"
-
-
-def test_a_tail_shows_one_stream_when_asked(cli: Cli) -> None:
-    job = cli.ok("run", "--wait", "echo out; echo err >&2")["job_id"]
     found = cli.ok("tail", job, "--stream", "stderr")
-    assert (found["stdout_tail"], found["stderr_tail"], found["truncated"]) == ("", "err\n", False)
-    assert (found["stdout_observed_bytes"], found["stdout_included_bytes"]) == (4, 0)
+    assert (found["stdout_tail"], found["stderr_tail"], found["truncated"]) == ("", _lines(1, 5), False)
+    assert (found["stdout_observed_bytes"], found["stdout_included_bytes"]) == (292, 0)
 
 
 def test_a_tail_shows_fifty_lines_and_sixty_four_kibibytes_by_default(cli: Cli) -> None:
@@ -245,9 +242,6 @@ def test_a_cursor_and_a_limit_show_that_many_lines_from_the_position(cli: Cli, h
     assert (found["since_seq"], found["next_seq"]) == (4, 8)
     middle = cli.ok("log", hundreds, "--since-seq", str(len(_lines(1, 99)) + 1), "--limit", "1")
     assert (middle["output"], middle["first_line"], middle["last_line"]) == ("00\n", 100, 100)
-
-
-def test_offset_and_cursor_exclude_each_other(cli: Cli, hundreds: str) -> None:
     cli.error("log", hundreds, "--since-seq", "0", "--offset", "0", code="invalid_argument")
 
 
@@ -367,9 +361,7 @@ def test_what_matches_nothing_says_so_and_what_is_no_pattern_is_refused(cli: Cli
     found = cli.ok("log", job, "--search", "xyz")
     assert (found["output"], found["matches"]) == ("", 0)
     assert found["hint"]
-    for pattern in ("(", "[", r"(a)\1", "(?=a)", "x" * 2000):
-        error = cli.error("log", job, f"--search={pattern}", code="invalid_argument")
-        assert error["details"]["field"] == "--search"
+    assert cli.error("log", job, "--search=(", code="invalid_argument")["details"]["field"] == "--search"
     assert cli.ok("log", job, "--search=(a|aa)+$|(x+x+)+y|(?i)ABC")["matches"] == 1
 
 
@@ -420,13 +412,6 @@ def test_a_tiny_budget_splits_no_character(cli: Cli) -> None:
         found = cli.ok("poll", job, "--max-bytes", str(budget))
         assert "\ufffd" not in found["output"]
         _check_gap(found, data, budget)
-
-
-def test_a_budget_has_bounds(cli: Cli) -> None:
-    job = _put(cli, b"x")
-    for value in ("0", "-1", "x", "99999999999"):
-        error = cli.error("poll", job, f"--max-bytes={value}", code="invalid_argument")
-        assert error["details"]["field"] == "--max-bytes"
 
 
 def test_the_configuration_sets_the_budget_of_run_and_a_flag_goes_before_it(cli: Cli) -> None:

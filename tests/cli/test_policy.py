@@ -10,7 +10,6 @@ import pytest
 from support import processes
 from support.cli import Cli, configured
 from support.mcp_client import McpSession
-from support.pages import blocks
 from support.tiers import MODERN_FIRST
 
 RULES = """
@@ -33,9 +32,8 @@ def config(place: Path) -> Path:
     return configured(place, RULES)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_what_is_denied_is_not_run(cli: Cli, config: Path, work: Path) -> None:
+    for words in (
         ("run", "touch made"),
         ("run", "touch", "made"),
         ("run", "/bin/touch made"),
@@ -45,13 +43,11 @@ def config(place: Path) -> Path:
         ("run", "--notify-command", "touch made", "true"),
         ("run", "--watch", "x", "--watch-command", "touch made", "echo x"),
         ("create", "touch made"),
-    ],
-    ids=" ".join,
-)
-def test_what_is_denied_is_not_run(cli: Cli, config: Path, work: Path, words: tuple[str, ...]) -> None:
-    error = cli.error(*words, code="denied", status=1)
-    assert "the policy denies `" in error["message"]
-    assert error["details"]["rule"] in ("rule 1 (touch)", "rule 2 (unknown commands)")
+    ):
+        error = cli.error(*words, code="denied", status=1)
+        assert "the policy denies `" in error["message"], words
+        assert error["details"]["rule"] in ("rule 1 (touch)", "rule 2 (unknown commands)"), words
+    assert "Plain words" in cli.error("run", "echo $HOME", code="denied")["hint"]
     assert cli.ok("list", "--all")["jobs"] == []
     assert not (work / "made").exists()
 
@@ -81,19 +77,6 @@ def test_a_program_of_the_workspace_that_is_called_bash_is_no_shell(cli: Cli, co
     ):
         cli.error("run", *words, code="denied")
     assert not (work / "made").exists()
-
-
-def test_a_denial_names_the_rule_and_its_reason(cli: Cli, config: Path) -> None:
-    error = cli.error("run", "touch made", code="denied")
-    assert (
-        error["message"] == "the policy denies `touch made` (rule 1 (touch)): files are made by hand; nothing was run"
-    )
-    assert error["details"] == {
-        "rule": "rule 1 (touch)",
-        "reason": "files are made by hand",
-        "command": ["touch", "made"],
-    }
-    assert "Plain words" in cli.error("run", "echo $HOME", code="denied")["hint"]
 
 
 def test_start_and_restart_ask_the_policy_of_now(cli: Cli, config: Path, work: Path) -> None:
@@ -132,11 +115,6 @@ def test_policy_check_tells_each_command_and_its_rule(cli: Cli, config: Path, wo
     assert (unknown["decision"], unknown["unknown"]) == ("deny", "it has `$`, which the shell reads")
 
 
-def test_without_a_policy_everything_is_allowed(cli: Cli) -> None:
-    found = cli.ok("policy", "check", "rm", "-rf", "/")
-    assert (found["decision"], found["rule"], found["config"]) == ("allow", None, None)
-
-
 @MODERN_FIRST
 def test_a_model_is_told_what_is_denied_and_why(
     mcp_connect: Callable[..., McpSession], config: Path, work: Path
@@ -157,30 +135,6 @@ def test_an_unknown_command_that_is_asked_about_says_which_rule_would_decide(cli
     assert found["reason"].endswith('; a rule with unknown = true decides such commands, default = "allow" does not')
     config.write_text(f'{config.read_text()}[[policy.rule]]\nunknown = true\ndecision = "allow"\n', encoding="utf-8")
     assert cli.ok("policy", "check", "echo $HOME")["decision"] == "allow"
-
-
-HOW_TO = Path(__file__).parents[2] / "docs/how-to/approve-what-an-agent-runs.md"
-USUAL = (
-    "make test",
-    "for f in *.py; do python3 -m py_compile $f; done",
-    "A=1 make build",
-    "echo $HOME > home.txt",
-    "npm test 2>&1 | tail -5",
-    "git status && git diff",
-    "if [ -d build ]; then ls build; fi",
-)
-PUSHES = ("git push", "git -C elsewhere push origin main", "cd x && git push", "git push origin main | cat")
-
-
-def test_the_policy_that_the_how_to_starts_from_asks_about_pushes_alone(cli: Cli, place: Path) -> None:
-    path = place / "policy.toml"
-    path.write_text(blocks(HOW_TO, "toml")[0], encoding="utf-8")
-
-    def decided(command: str) -> str:
-        return str(cli.ok("--config", str(path), "policy", "check", command)["decision"])
-
-    assert {decided(command) for command in USUAL} == {"allow"}
-    assert {decided(command) for command in PUSHES} == {"ask"}
 
 
 def test_the_history_says_how_many_would_have_been_asked_about(cli: Cli, place: Path) -> None:

@@ -30,14 +30,15 @@ def test_a_call_that_is_interrupted_takes_the_line_back(cli: Cli, jobs: Jobs) ->
         terminal.type(CTRL_C)
         assert terminal.status() == 130
         assert not [row for row in terminal.rows() if "outlive kill: " in row]
-    jobs.end()
+    jobs.end("--grace-ms", "0")
 
 
 def test_no_line_goes_to_a_pipe_or_a_dumb_terminal(cli: Cli) -> None:
-    assert cli.text("kill", stubborn(cli), "--grace-ms", "1500").stderr == ""
-    with Terminal("kill", stubborn(cli), "--grace-ms", "1500", env={"TERM": "dumb"}) as terminal:
-        assert terminal.status() == 0
-        assert terminal.text().startswith("{")
+    with cli.spawn("kill", stubborn(cli), "--grace-ms", "1500") as piped:
+        with Terminal("kill", stubborn(cli), "--grace-ms", "1500", env={"TERM": "dumb"}) as terminal:
+            assert terminal.status() == 0
+            assert terminal.text().startswith("{")
+        assert piped.communicate(timeout=60)[1] == b""
 
 
 @pytest.mark.parametrize(

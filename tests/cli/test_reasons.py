@@ -1,82 +1,32 @@
-"""Why a job can have ended: for each reason there is a way to end for it, and no reason is without one."""
+"""Why a job can have ended: each reason is that of a job in a test, which is named here."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+import ast
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from outlive.core.records import REASONS
-from outlive.store import atomic_file
-from outlive.system import process
-from support import pair
-from support.cli import Cli, configured
 
-
-def _ran(*words: str) -> Callable[[Cli, Path], str]:
-    return lambda cli, root: str(cli.run("run", "--wait", *words)["job_id"])
-
-
-def _killed(cli: Cli, root: Path) -> str:
-    job = str(cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"])
-    cli.ok("kill", job, "--grace-ms", "0")
-    return job
-
-
-def _abandoned(*, boot_id: str | None) -> Callable[[Cli, Path], str]:
-    """Return a way to make a job whose record says that it runs, as a process that is gone; `boot_id`: before a restart."""
-
-    def make(cli: Cli, root: Path) -> str:
-        job = str(cli.ok("run", "--wait", "true")["job_id"])
-        pair.until_free(root, job)
-        (root / job / "events.ndjson").unlink()  # which would know the end
-        path = root / job / "state.json"
-        state: dict[str, Any] = atomic_file.load(path.read_bytes())
-        state |= dict.fromkeys(("exit_code", "reason", "finished_at", "duration_ms"))
-        state |= {
-            "state": "running",
-            "phase": "running",
-            "identity": {**process.identity(os.getpid()).to_dict(), "start_time": 1},
-        }
-        if boot_id is not None:
-            state |= {"boot_id": boot_id, "identity": {**state["identity"], "boot_id": boot_id}}
-        path.write_bytes(atomic_file.dump(state))
-        return job
-
-    return make
-
-
-def _denied(cli: Cli, root: Path) -> str:
-    configured(root.parent, '[policy]\ndefault = "ask"\n')
-    job = str(cli.ok("run", "--snapshot-after", "0", "true")["job_id"])
-    cli.ok("deny", job)
-    return job
-
-
-WAYS = {
-    "exit": _ran("exit 3"),
-    "signal": _ran("kill -9 $$"),
-    "timeout": _ran("--timeout", "100", "sleep 60"),
-    "idle_timeout": _ran("--idle-timeout", "100", "sleep 60"),
-    "limit": _ran("--resource", "cpu_time=1s", "while :; do :; done"),
-    "kill": _killed,
-    "denied": _denied,
-    "launch": _ran("--", "/no/such/program", "x"),
-    "lost": _abandoned(boot_id=None),
-    "reboot": _abandoned(boot_id="00000000-1111-2222-3333-444444444444"),
+TESTS = Path(__file__).parents[1]
+PROVEN = {
+    "exit": "faces/test_run_on_both.py::test_an_exit_code_is_told_as_it_was",
+    "signal": "faces/test_run_on_both.py::test_a_command_ended_by_a_signal_is_killed_and_names_the_signal",
+    "timeout": "faces/test_run_on_both.py::test_a_time_out_ends_the_job_and_looks_like_one",
+    "idle_timeout": "faces/test_run_on_both.py::test_a_quiet_job_is_ended_by_the_idle_time_out",
+    "limit": "durability/test_limits.py::test_the_sum_of_processor_times_ends_a_job_also_after_its_supervisors_were_killed",
+    "kill": "faces/test_wait_on_both.py::test_kill_ends_a_job_by_term_and_says_who_asked",
+    "denied": "cli/test_approval.py::test_a_job_that_is_denied_never_runs_nor_does_its_notification",
+    "launch": "faces/test_run_on_both.py::test_a_program_that_is_not_there_fails_at_its_launch",
+    "lost": "durability/test_found_ends.py::test_an_end_found_by_a_reader_is_notified_once",
+    "reboot": "durability/test_found_ends.py::test_after_a_reboot_a_job_that_ran_has_failed_for_that_reason",
+    "oom": "durability/test_memory.py::test_a_command_that_takes_too_much_memory_in_a_scope_of_its_own_ended_by_oom",
 }
-IN_A_GROUP = {"oom"}  # tests/durability/test_memory.py: it takes a control group, real or played
 
 
-def test_every_reason_can_be_the_reason_of_a_job() -> None:
-    assert WAYS.keys() | IN_A_GROUP == set(REASONS)
-
-
-@pytest.mark.parametrize("reason", WAYS)
-def test_a_job_ends_for_this_reason(cli: Cli, root: Path, reason: str) -> None:
-    job = WAYS[reason](cli, root)
-    assert cli.ok("status", job)["reason"] == reason
-    assert cli.ok("wait", job)["reason"] == reason
+def test_every_reason_is_the_reason_of_a_job_in_a_test() -> None:
+    assert PROVEN.keys() == set(REASONS)
+    for reason, test in PROVEN.items():
+        file, _, name = test.partition("::")
+        text = (TESTS / file).read_text(encoding="utf-8")
+        (found,) = (one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef) and one.name == name)
+        assert f'"{reason}"' in (ast.get_source_segment(text, found) or ""), test

@@ -96,7 +96,7 @@ def test_codex_and_gemini_cli_are_told_at_a_prompt_and_go_on_at_a_stop(
     session = mcp_connect(client_name=client, args=("--answers=both",), env=env, cwd=work)
 
     def told(event: str) -> dict[str, Any]:
-        begun = session.ok("exec", command=f"{GO}exit 3", background=True, workdir=str(work))
+        begun = session.ok("exec", command=f"{GO}exit 3", yield_ms=0, workdir=str(work))
         (work / "go").touch()
         wait_for_end(cli, begun["job_id"])
         (work / "go").unlink()
@@ -158,7 +158,7 @@ def test_a_hook_and_the_server_of_the_session_read_one_book(
     session = mcp_connect(client_name="claude-code", args=("--answers=both",), env=NAMED, cwd=work)
 
     def job(then: str) -> None:
-        begun = session.ok("exec", command=GO + then, background=True, workdir=str(work))
+        begun = session.ok("exec", command=GO + then, yield_ms=0, workdir=str(work))
         assert (begun["state"], begun.get("notices")) == ("running", None)
         (work / "go").touch()
         wait_for_end(cli, begun["job_id"])
@@ -181,7 +181,7 @@ def test_a_window_is_told_under_its_new_session_name_too_and_another_window_is_n
     mcp_connect: Callable[..., McpSession], cli: Cli, work: Path
 ) -> None:
     session = mcp_connect(client_name="claude-code", args=("--answers=both",), env=NAMED, cwd=work)
-    begun = session.ok("exec", command=GO + "echo after clear; exit 2", background=True, workdir=str(work))
+    begun = session.ok("exec", command=GO + "echo after clear; exit 2", yield_ms=0, workdir=str(work))
     (work / "go").touch()
     wait_for_end(cli, begun["job_id"])
     assert hook("UserPromptSubmit", "after-clear", OTHER_WINDOW, cwd=str(work)) == {}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from outlive.core.bounds import Bounds
-from outlive.store.cleanup import automatic, when_to_collect
+from outlive.store.cleanup import automatic, deletions, when_to_collect
 from outlive.store.cleanup.surplus import GRACE_S, Ended, Share, surplus
 from outlive.store.cleanup.when_to_collect import COLLECTED
 from outlive.store.root import Store
@@ -26,13 +26,6 @@ from support.wait import until
 HOUR_S = 3_600.0
 SHARE = Bounds(max_percent=10)
 MIB = 1 << 20
-
-
-@pytest.fixture
-def mounts(place: Path) -> Iterator[Mounts]:
-    found = Mounts(place)
-    yield found
-    found.close()
 
 
 def _ended(cli: Cli, root: Path, seconds_ago: float, mib: float = 0) -> str:
@@ -144,29 +137,24 @@ def test_what_was_deleted_is_told_to_callers_that_come_back(cli: Cli, root: Path
     assert found["details"]["deleted_bytes"] > 2 * MIB
 
 
-def test_a_caller_behind_a_wall_is_not_told_of_jobs_that_it_never_had(cli: Cli, root: Path) -> None:
-    from outlive.store.cleanup import deletions
+@pytest.fixture
+def store(root: Path) -> Iterator[Store]:
+    root.mkdir(mode=0o700)
+    with contextlib.closing(Store.existing(str(root))) as found:
+        yield found
 
-    store = Store.existing(str(_made_root(cli, root)))
+
+def test_a_caller_behind_a_wall_is_not_told_of_jobs_that_it_never_had(store: Store) -> None:
     with deletions.Deletions(store, "automatic") as told:
         told.note("01M7BCC1KF2YRR88NVYMK8M48Q", "theirs", "max_percent", 1)
     assert deletions.find(store, "NVYMK8M48Q", "ours") is None
     for wall in ("theirs", None):
         found = deletions.find(store, "NVYMK8M48Q", wall)
         assert found and found["bound"] == "max_percent"
-    store.close()
 
 
-def _made_root(cli: Cli, root: Path) -> Path:
-    cli.ok("run", "--wait", "true")
-    return root
-
-
-def test_the_record_of_deletions_is_bounded(cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from outlive.store.cleanup import deletions
-
+def test_the_record_of_deletions_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deletions, "_MOST_BYTES", 1_000)
-    store = Store.existing(str(_made_root(cli, root)))
     ids = [f"01M7BCC1KF2YRR88NVYMK8M{number:03d}" for number in range(100)]
     for job_id in ids:
         with deletions.Deletions(store, "gc") as told:
@@ -174,12 +162,9 @@ def test_the_record_of_deletions_is_bounded(cli: Cli, root: Path, monkeypatch: p
     known = [entry["job_id"] for entry in deletions.entries(store)]
     assert known == ids[::-1][: len(known)], "the newest first"
     assert 5 < len(known) < 30
-    store.close()
 
 
 def test_a_deletion_that_a_full_disk_had_no_room_to_record_is_recorded_after_it(mount: Mounts) -> None:
-    from outlive.store.cleanup import deletions
-
     full = mount.small("tmpfs", 1)
     filler = fill(full)
     with contextlib.closing(Store.existing(str(full))) as store:
@@ -191,11 +176,8 @@ def test_a_deletion_that_a_full_disk_had_no_room_to_record_is_recorded_after_it(
 
 
 def test_two_that_find_the_record_full_at_once_lose_nothing_of_it(
-    cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from outlive.store.cleanup import deletions
-
-    store = Store.existing(str(_made_root(cli, root)))
     early, first, second = (f"01M7BCC1KF2YRR88NVYMK8M{number:03d}" for number in range(3))
     with deletions.Deletions(store, "gc") as told:
         told.note(early, None, "older_than", 1)
@@ -213,7 +195,6 @@ def test_two_that_find_the_record_full_at_once_lose_nothing_of_it(
     with deletions.Deletions(store, "gc") as told:
         told.note(second, None, "older_than", 1)
     assert [entry["job_id"] for entry in deletions.entries(store)] == [second, first, early]
-    store.close()
 
 
 def test_automatic_gc_is_in_the_audit_record(cli: Cli, root: Path, tmp_path: Path) -> None:
@@ -251,7 +232,7 @@ def test_over_mcp_a_job_whose_end_its_client_does_not_know_is_kept_longest(
 ) -> None:
     server = raw_mcp(env=UNASKED)
     command = f"until [ -e {work}/go ]; do sleep 0.1; done; head -c {MIB} /dev/zero"
-    job = server.call("exec", command=command, background=True)["job_id"]
+    job = server.call("exec", command=command, yield_ms=0)["job_id"]
     server.close_stdin()
     server.wait()
     (work / "go").touch()
@@ -265,8 +246,8 @@ def test_over_mcp_a_job_whose_end_its_client_does_not_know_is_kept_longest(
     assert job_ids(root) == {unread}, f"{told} ended later, but its caller has its answer"
 
 
-def test_the_end_of_a_job_on_a_small_file_system_makes_room(cli: Cli, mounts: Mounts) -> None:
-    root = mounts("store", "size=30m,mode=700")
+def test_the_end_of_a_job_on_a_small_file_system_makes_room(cli: Cli, mount: Mounts) -> None:
+    root = mount("store", "size=30m,mode=700")
     old = _ended_in(cli, root, 3 * DAY_S, 2)
     recent = _ended_in(cli, root, HOUR_S, 1.5)
     cli.ok("--root", str(root), "run", "--wait", "true")
@@ -314,10 +295,10 @@ def test_the_verb_keeps_to_the_share_too_and_a_flag_sets_it(cli: Cli, root: Path
 
 
 @pytest.fixture
-def measured(root: Path, cli: Cli) -> Callable[..., bool]:
+def measured(root: Path) -> Callable[..., bool]:
     """Whether a store is to be measured again so many seconds after it was measured, which took so
     long."""
-    cli.ok("run", "--wait", "true", env=UNASKED)
+    root.mkdir(mode=0o700)
 
     def ask(since: float, *, took_ms: int = 5) -> bool:
         now = time.time()
@@ -355,8 +336,8 @@ def test_the_age_is_looked_at_in_time_though_the_store_was_measured_just_now(cli
     until(lambda: old not in job_ids(root), what="the deletion")
 
 
-def test_a_stamp_that_was_not_written_whole_says_that_nothing_was_measured(cli: Cli, root: Path) -> None:
-    cli.ok("run", "--wait", "true", env=UNASKED)
+def test_a_stamp_that_was_not_written_whole_says_that_nothing_was_measured(root: Path) -> None:
+    root.mkdir(mode=0o700)
     (root / COLLECTED).write_bytes(b"1 17")
     fd = os.open(root, os.O_RDONLY)
     last = when_to_collect.Last.of_root(fd)

@@ -15,12 +15,6 @@ def titled(cli: Cli, title: str, *words: str) -> str:
     return found
 
 
-def test_the_only_job_with_a_title_needs_no_word(cli: Cli) -> None:
-    titled(cli, "web")
-    titled(cli, "webs")
-    assert "hint" not in cli.ok("log", "web")
-
-
 def test_an_id_and_a_part_of_an_id_win_over_a_title(cli: Cli) -> None:
     job = titled(cli, "first")
     for name in (job, job[-8:], job.lower()):
@@ -36,14 +30,16 @@ def test_a_part_of_several_ids_is_ambiguous_whatever_the_titles_say(cli: Cli) ->
     cli.error("status", part, code="ambiguous_job_id")
 
 
-@pytest.mark.parametrize("verb", ["remove", "clear", "approve", "deny"])
-def test_what_cannot_be_taken_back_needs_an_id_and_says_which(cli: Cli, verb: str) -> None:
+def test_the_only_job_with_a_title_needs_no_word_but_what_cannot_be_taken_back_needs_an_id(cli: Cli) -> None:
     job = titled(cli, "web")
-    error = cli.error(verb, "web", code="invalid_argument")
-    assert error["details"]["candidates"] == [job]
-    assert job[-8:] in error["hint"]
+    titled(cli, "webs")
+    assert "hint" not in cli.ok("log", "web")
+    for verb in ("remove", "clear", "approve", "deny"):
+        error = cli.error(verb, "web", code="invalid_argument")
+        assert error["details"]["candidates"] == [job]
+        assert job[-8:] in error["hint"]
+        cli.error(verb, "no such", code="job_not_found")
     assert cli.ok("status", job)["state"] == "exited"
-    cli.error(verb, "no such", code="job_not_found")
 
 
 def test_a_title_is_looked_for_among_so_many_jobs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def test_no_pattern_ends_them_all_and_no_secret_shows(
     secret, outer = "s3cr3t-of-the-job", "s3cr3t-of-the-server"
     server = raw_mcp(env={"OUTER_TOKEN": outer})
     if face == "mcp":
-        job = server.call("exec", command="sleep 60", background=True, env={"TOKEN": secret}, mask=["TOKEN"])["job_id"]
+        job = server.call("exec", command="sleep 60", yield_ms=0, env={"TOKEN": secret}, mask=["TOKEN"])["job_id"]
     else:
         flags = ("--snapshot-after", "0", "--env", f"TOKEN={secret}", "--mask", "TOKEN")
         job = cli.ok("run", *flags, "sleep 60", env={"OUTER_TOKEN": outer})["job_id"]

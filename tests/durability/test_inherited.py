@@ -166,7 +166,7 @@ def test_a_server_that_is_process_1_leaves_no_zombie_of_what_others_orphan(
     )
     assert (work / "orphan").read_text(encoding="utf-8").strip().isdigit()
     until(lambda: not _zombies_below(first), what="the end of all zombies")
-    job_id = server.call("exec", command="sleep 60", background=True)["job_id"]
+    job_id = server.call("exec", command="sleep 60", yield_ms=0)["job_id"]
     fork_server = [pid for pid in processes.descendants(first) if pair.comm(pid) == pair.FORK_SERVER]
     assert fork_server
     pair.end(*fork_server)  # the next start makes a new one; the old one belongs to process 1

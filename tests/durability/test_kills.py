@@ -247,12 +247,12 @@ def test_jobs_do_not_notice_the_end_of_their_server(
     raw_mcp: Callable[..., RawMcp], cli: Cli, work: Path, how: str
 ) -> None:
     server = raw_mcp()
-    printing = Counting(cli, work, server.call("exec", command=counter("c"), background=True)["job_id"], "c")
+    printing = Counting(cli, work, server.call("exec", command=counter("c"), yield_ms=0)["job_id"], "c")
     silent_command = "until [ -e go ]; do sleep 0.1; done; exit 4"
-    silent = server.call("exec", command=silent_command, background=True)["job_id"]
+    silent = server.call("exec", command=silent_command, yield_ms=0)["job_id"]
     printing.grows()
     fresh_command = "until [ -e go ]; do sleep 0.1; done; echo fresh; exit 6"
-    fresh = server.call("exec", command=fresh_command, background=True)["job_id"]
+    fresh = server.call("exec", command=fresh_command, yield_ms=0)["job_id"]
     fork_server = pair.fork_server(silent)
     getattr(server, how)()
     printing.grows()
@@ -294,7 +294,7 @@ def test_a_killed_fork_server_is_replaced_and_its_jobs_go_on(
     raw_mcp: Callable[..., RawMcp], cli: Cli, work: Path
 ) -> None:
     server = raw_mcp()
-    counting = Counting(cli, work, server.call("exec", command=counter("c"), background=True)["job_id"], "c")
+    counting = Counting(cli, work, server.call("exec", command=counter("c"), yield_ms=0)["job_id"], "c")
     counting.grows()
     fork_server = pair.fork_server(counting.job)
     for turn in range(2):
@@ -304,7 +304,7 @@ def test_a_killed_fork_server_is_replaced_and_its_jobs_go_on(
         assert (found["exit_code"], found["output"]) == (turn, f"{turn}\n")
         others, fork_server = [], 0
         while not fork_server:  # the pairs that the killed one has lent go on, and take the first jobs
-            others.append(server.call("exec", command="sleep 60", background=True)["job_id"])
+            others.append(server.call("exec", command="sleep 60", yield_ms=0)["job_id"])
             above = processes.parent(pair.guardian(others[-1]))
             fork_server = above if pair.comm(above) == pair.FORK_SERVER else 0
         for other in others:
@@ -321,7 +321,7 @@ def test_a_killed_fork_server_is_replaced_and_its_jobs_go_on(
 
 def test_a_fork_server_ends_when_its_server_ends_in_good_order(raw_mcp: Callable[..., RawMcp]) -> None:
     server = raw_mcp()
-    job = server.call("exec", command="sleep 60", background=True)["job_id"]
+    job = server.call("exec", command="sleep 60", yield_ms=0)["job_id"]
     fork_server = pair.fork_server(job)
     spares = {pid for pid in processes.descendants(fork_server) if not _belongs(pid, job)}
     server.call("process", action="remove", job_id=job)

@@ -228,7 +228,7 @@ def test_a_guardian_that_takes_over_is_spared_too_and_starts_nothing_that_is(cli
 
 def test_a_server_and_its_fork_server_keep_their_score(raw_mcp: Callable[..., Any], cli: Cli) -> None:
     server = raw_mcp()
-    job = server.call("exec", command="sleep 60", background=True)
+    job = server.call("exec", command="sleep 60", yield_ms=0)
     before = oom.score()
     assert (oom.score(server.pid), oom.score(pair.fork_server(job["job_id"])), oom.score(job["pid"])) == (before,) * 3
     cli.ok("kill", job["job_id"], "--grace-ms", "0")

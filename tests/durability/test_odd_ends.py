@@ -94,7 +94,7 @@ def test_a_supervisor_whose_directory_was_deleted_ends_with_its_command(cli: Cli
 @pytest.mark.parametrize("who", first(1, ["both", "guardian", "supervisor"]))
 def test_a_spare_that_was_killed_costs_no_start(raw_mcp: Callable[..., RawMcp], jobs: Jobs, who: str) -> None:
     server = raw_mcp()
-    job = server.call("exec", command="sleep 60", background=True)["job_id"]
+    job = server.call("exec", command="sleep 60", yield_ms=0)["job_id"]
     ours = {pair.guardian(job), pair.supervisor(job)}
     fork_server = pair.fork_server(job)
 

@@ -337,7 +337,7 @@ def _living_supervisor(guardian: int) -> int:
 def test_a_fork_server_that_was_killed_comes_back_with_the_next_start(raw_mcp: Callable[..., RawMcp]) -> None:
     """A pair that waits would take every start, and no caller would notice."""
     server = raw_mcp()
-    held = server.call("exec", command="sleep 600", background=True)["job_id"]
+    held = server.call("exec", command="sleep 600", yield_ms=0)["job_id"]
     old = pair.fork_server(held)
     assert server.call("exec", command="exit 3")["exit_code"] == 3  # its pair waits for the next job
     pair.end(old)
@@ -346,7 +346,7 @@ def test_a_fork_server_that_was_killed_comes_back_with_the_next_start(raw_mcp: C
     started = [held]
 
     def is_from_another() -> bool:  # pairs that the old one lent may take some starts first
-        started.append(server.call("exec", command="sleep 600", background=True)["job_id"])
+        started.append(server.call("exec", command="sleep 600", yield_ms=0)["job_id"])
         above = processes.parent(pair.guardian(started[-1]))
         return pair.comm(above) == pair.FORK_SERVER and above != old
 
@@ -361,7 +361,7 @@ def test_kills_at_random_moments_of_many_jobs_of_one_server_lose_none_and_run_no
 ) -> None:
     """In a job, between two, and while another one is forked; of no pair both."""
     server = raw_mcp()
-    held = server.call("exec", command="sleep 600", background=True)["job_id"]
+    held = server.call("exec", command="sleep 600", yield_ms=0)["job_id"]
     fork_server = pair.fork_server(held)
     chance, over, kills = random.Random(1), threading.Event(), Counter[str]()
     # A command that is not executed yet has the name of the supervisor that forked it, and becomes a child of the

@@ -77,7 +77,7 @@ def test_a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it
 @pytest.mark.fault("F12")
 def test_a_model_is_told_of_a_stopped_supervisor_and_what_to_do(raw_mcp: Callable[..., RawMcp]) -> None:
     server = raw_mcp()
-    job_id = server.call("exec", command="sleep 60", background=True)["job_id"]
+    job_id = server.call("exec", command="sleep 60", yield_ms=0)["job_id"]
     assert "supervisor" not in server.call("process", action="status", job_id=job_id).result
     with pair.stopped(job_id) as supervisor:
         for asked in (
@@ -352,7 +352,7 @@ def test_a_job_does_not_read_what_its_server_is_told(raw_mcp: Callable[..., RawM
 @pytest.mark.slow
 def test_two_servers_over_one_root_serve_the_same_jobs(raw_mcp: Callable[..., RawMcp], cli: Cli, work: Path) -> None:
     first, second = raw_mcp(), raw_mcp()
-    job_id = first.call("exec", command=f"echo up; {GATE}; exit 4", background=True)["job_id"]
+    job_id = first.call("exec", command=f"echo up; {GATE}; exit 4", yield_ms=0)["job_id"]
     waits = [
         server.begin_call("process", action="wait", job_id=job_id, timeout_ms=50_000) for server in (first, second)
     ]

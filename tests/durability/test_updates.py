@@ -54,7 +54,7 @@ def _holding(server: RawMcp) -> RawMcp:
 def _start(by: Cli | RawMcp, old: Installed, command: str, **arguments: Any) -> str:
     """Start a job by code of the old version."""
     if isinstance(by, RawMcp):
-        return str(by.call("exec", command=command, background=True, **arguments)["job_id"])
+        return str(by.call("exec", command=command, yield_ms=0, **arguments)["job_id"])
     flags = [word for name, value in arguments.items() for word in _flag(name, value)]
     words = ["run", "--snapshot-after", "0", *flags, "--", "sh", "-c", command]
     return str(by.ok(*words, env=old.env)["job_id"])
@@ -152,9 +152,7 @@ while True:
 @BOTH_CHANGES
 def test_a_terminal_is_written_to_read_and_resized(change: str, old: Installed, server: RawMcp, work: Path) -> None:
     (work / "asks.py").write_text(ASKS)
-    job = server.call("exec", command=f"{MARK.format('go')}; {sys.executable} asks.py", pty=True, background=True)[
-        "job_id"
-    ]
+    job = server.call("exec", command=f"{MARK.format('go')}; {sys.executable} asks.py", pty=True, yield_ms=0)["job_id"]
     old.change(change)
     _kill_supervisor(job, both=False)
     (work / "go").touch()
@@ -207,11 +205,11 @@ def _waits_for_long(pid: int) -> bool:
 def test_a_fork_server_that_was_killed_comes_back_with_the_old_code(
     change: str, old: Installed, server: RawMcp, work: Path
 ) -> None:
-    first = server.call("exec", command=MARK.format("go"), background=True)["job_id"]
+    first = server.call("exec", command=MARK.format("go"), yield_ms=0)["job_id"]
     old.change(change)
     pair.end(pair.fork_server(first))
     # Warm pairs of the server are used up before it asks a fork server
-    jobs = [server.call("exec", command=MARK.format("go"), background=True)["job_id"] for _ in range(3)]
+    jobs = [server.call("exec", command=MARK.format("go"), yield_ms=0)["job_id"] for _ in range(3)]
     _kill_supervisor(jobs[-1], both=False)
     (work / "go").touch()
     for job in (first, *jobs):

@@ -84,7 +84,7 @@ def test_long_events_show_the_newest_and_lead_from_the_first_to_the_last(shared_
 
 def test_a_huge_screen_shows_the_rows_around_the_cursor(shared_session: McpSession, cli: Cli, work: Path) -> None:
     draw = f"{GATE}; for i in $(seq 0 198); do echo row $i; done; exec sleep 60"
-    job = shared_session.ok("exec", command=draw, pty=True, background=True, workdir=str(work))["job_id"]
+    job = shared_session.ok("exec", command=draw, pty=True, yield_ms=0, workdir=str(work))["job_id"]
     shared_session.ok("process", action="resize", job_id=job, rows=200, cols=100)
     (work / "go").touch()
     until(lambda: "row 198" in cli.ok("screen", job)["lines"], what="the rows")

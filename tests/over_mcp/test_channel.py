@@ -21,7 +21,7 @@ LAST = "until [ -e last ]; do sleep 0.1; done"
 
 
 def _begin(raw: RawMcp, command: str, **more: Any) -> str:
-    job: str = raw.call("exec", command=command, background=True, **more)["job_id"]
+    job: str = raw.call("exec", command=command, yield_ms=0, **more)["job_id"]
     return job
 
 

@@ -92,14 +92,14 @@ def test_names_cannot_lie_in_what_a_model_reads(mcp_session: McpSession, work: P
     folder = work / "in\u202eside"
     folder.mkdir()
     job = mcp_session.ok(
-        "exec", command="echo \u202eout; exit 3", title="a\u202eb\x1b[31m", workdir=str(folder), background=True
+        "exec", command="echo \u202eout; exit 3", title="a\u202eb\x1b[31m", workdir=str(folder), yield_ms=0
     )["job_id"]
     answers = [
         mcp_session.call("process", action="wait", job_id=job),
         mcp_session.call("process", action="status", job_id=job),
         mcp_session.call("process", action="list"),
         mcp_session.call("process", action="list", failed=True),
-        mcp_session.call("exec", command=f"{GATE}; exit 4", title="c\u202ed", background=True),
+        mcp_session.call("exec", command=f"{GATE}; exit 4", title="c\u202ed", yield_ms=0),
     ]
     (work / "go").touch()
     until(lambda: "c\\u202ed" in mcp_session.call("process", action="status", job_id=job).text, what="the notice")

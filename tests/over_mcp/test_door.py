@@ -257,7 +257,7 @@ def test_a_job_of_another_scope_does_not_exist(served: Served, cli: Cli, work: P
 
 def test_a_subscription_to_another_scope_s_job_is_not_honoured(served: Served, work: Path, jobs: Jobs) -> None:
     served.token("guest")
-    job = served.tool("exec", command="exec sleep 300", workdir=str(work), background=True)["job_id"]
+    job = served.tool("exec", command="exec sleep 300", workdir=str(work), yield_ms=0)["job_id"]
     with HttpSession(served, token="guest") as guest, pytest.raises(AssertionError), guest.subscribed(f"job://{job}"):
         pass
     jobs.end()
@@ -579,7 +579,7 @@ def test_no_path_is_redirected(served: Served) -> None:
 def test_calls_that_are_answered_on_another_stream_have_an_end_too(serve: Serve, work: Path, jobs: Jobs) -> None:
     served = serve("--workdir", str(work), patch="limits.HTTP_CALLS = 3")
     guest = served.token("guest")
-    job = served.tool("exec", token=guest, command="exec sleep 300", background=True)["job_id"]
+    job = served.tool("exec", token=guest, command="exec sleep 300", yield_ms=0)["job_id"]
     asked = {"action": "wait", "job_id": job, "timeout_ms": 50_000}
     with (
         http.client(headers={"authorization": f"Bearer {guest}"}) as client,

@@ -18,7 +18,7 @@ def test_an_empty_list_counts_the_jobs_of_other_sessions(mcp_connect: Connect, c
     one, other = (mcp_connect(env={"CLAUDE_CODE_SESSION_ID": name}) for name in ("one", "other"))
     assert "hint" not in other.ok("process", action="list")
     one.ok("exec", command="true")
-    job = one.ok("exec", command="exec sleep 60", background=True)["job_id"]
+    job = one.ok("exec", command="exec sleep 60", yield_ms=0)["job_id"]
     answer = other.call("process", action="list")
     assert answer.text == "None of yours; 1 running, 1 not running in other sessions: all=true shows them."
     assert answer.result["hint"] == answer.text

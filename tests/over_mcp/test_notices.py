@@ -33,7 +33,7 @@ def start(session: McpSession, command: str, **more: Any) -> str:
     """Nothing is printed and nothing ends before the answer: that would be no news."""
     answered = Path(f"answered-{uuid4().hex}").absolute()
     gated = f"until [ -e {answered} ]; do sleep 0.1; done; {command}"
-    answer = session.ok("exec", command=gated, background=True, **more)
+    answer = session.ok("exec", command=gated, yield_ms=0, **more)
     assert (answer["state"], answer["output"]) == ("running", "")
     answered.touch()
     job: str = answer["job_id"]
@@ -70,7 +70,7 @@ def test_an_end_is_told_once_with_name_and_last_line(mcp_session: McpSession, cl
 @ONE_ERA
 def test_a_notice_and_a_list_tell_that_a_stage_failed(mcp_session: McpSession, cli: Cli, work: Path) -> None:
     waiting = "until [ -e go-on ]; do sleep 0.1; done; exit 3"
-    job = mcp_session.ok("exec", command=f"sh -c '{waiting}' | cat", background=True)["job_id"]
+    job = mcp_session.ok("exec", command=f"sh -c '{waiting}' | cat", yield_ms=0)["job_id"]
     (work / "go-on").touch()
     wait_for_end(cli, job)
     noticed = mcp_session.call("process", action="list", state="created")
@@ -141,7 +141,7 @@ def test_a_session_that_the_call_names_is_told_of_its_own_jobs(
         found: dict[str, Any] = raw.answer(raw.begin("tools/call", params))["structuredContent"]
         return found
 
-    job = call("a", "exec", command=f"{GATE}; exit 3", background=True, workdir=str(work))["job_id"]
+    job = call("a", "exec", command=f"{GATE}; exit 3", yield_ms=0, workdir=str(work))["job_id"]
     (work / "go").touch()
     wait_for_end(cli, job)
     news = [call(session, "process", action="list", state="created").get("notices", []) for session in "baab"]
@@ -363,13 +363,8 @@ def test_a_removed_job_is_forgotten_when_that_was_told(mcp_session: McpSession, 
 
 @MODERN_FIRST
 def test_many_ends_come_in_parts_and_none_twice(mcp_session: McpSession, cli: Cli, work: Path) -> None:
-    answers = [
-        mcp_session.ok(
-            "exec", command="until [ -e go ]; do sleep 0.5; done; exit 1", background=True, workdir=str(work)
-        )
-        for _ in range(25)
-    ]
-    started = [answer["job_id"] for answer in answers]
+    slow = "until [ -e go ]; do sleep 0.5; done; exit 1"
+    started = [background(mcp_session, slow, workdir=str(work)) for _ in range(25)]
     (work / "go").touch()
     cli.ok("wait", *started, "--mode", "all")
     for job in started:

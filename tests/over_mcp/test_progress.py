@@ -47,7 +47,7 @@ def test_exec_tells_the_last_line_while_it_blocks(mcp_session: McpSession, work:
 @MODERN_FIRST
 @pytest.mark.parametrize("action", ["wait", "poll"])
 def test_waiting_tells_the_last_line_of_the_first_job(mcp_session: McpSession, work: Path, action: str) -> None:
-    job = mcp_session.ok("exec", command=f"echo begun; {GATE}", background=True)["job_id"]
+    job = mcp_session.ok("exec", command=f"echo begun; {GATE}", yield_ms=0)["job_id"]
     until(lambda: mcp_session.ok("process", action="status", job_id=job)["next_seq"] == 6, what="its line")
     more = {"since_seq": 6} if action == "poll" else {}
     call, told = mcp_session.begin_told("process", action=action, job_id=job, timeout_ms=50_000, **more)

@@ -33,7 +33,7 @@ def test_what_was_not_read_before_the_write_is_shown_and_nothing_is_shown_twice(
     session: McpSession, work: Path
 ) -> None:
     script = "until [ -e go ]; do sleep 0.1; done; echo early; read -r a; echo got $a; read -r b"
-    job = session.ok("exec", command=script, stdin="open", background=True)["job_id"]
+    job = session.ok("exec", command=script, stdin="open", yield_ms=0)["job_id"]
     (work / "go").touch()
     until(lambda: session.call("process", action="status", job_id=job)["waiting_for_input"], what="a question")
     found = session.call("process", action="write", job_id=job, data="x\n", wait_ms=LONG_MS)
@@ -91,7 +91,7 @@ def test_a_caller_that_does_not_wait_is_told_no_output(session: McpSession) -> N
 
 
 def test_a_newline_that_was_spelt_out_is_named(session: McpSession, cli: Cli) -> None:
-    job = session.ok("exec", command="cat", stdin="open", background=True)["job_id"]
+    job = session.ok("exec", command="cat", stdin="open", yield_ms=0)["job_id"]
     told = session.ok("process", action="write", job_id=job, data="Ada\\n")["warnings"]
     assert told == cli.ok("write", job, "--data", "Ada\\n")["warnings"]
     assert "a backslash and an n, not a newline" in told[0]

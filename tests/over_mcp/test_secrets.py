@@ -148,7 +148,7 @@ def test_the_configuration_says_what_is_masked(mcp_connect: Connect, how: str, o
 def test_a_screen_a_prompt_and_a_process_show_none(session: McpSession, work: Path) -> None:
     command = f'cat key.pem; printf "$CI_JOB_TOKEN? "; read x; sh -c "{GATE}; : $CI_JOB_TOKEN"'
     (work / "key.pem").write_text(PEM)
-    job = session.ok("exec", command=command, pty=True, background=True)["job_id"]
+    job = session.ok("exec", command=command, pty=True, yield_ms=0)["job_id"]
     asked = until(
         lambda: (
             (found := session.call("process", action="poll", job_id=job, since_seq=0))["waiting_for_input"] and found
@@ -168,8 +168,8 @@ def test_a_screen_a_prompt_and_a_process_show_none(session: McpSession, work: Pa
 @ONE_ERA
 def test_hits_and_notices_show_none(session: McpSession, cli: Cli, work: Path) -> None:
     command = f"{GATE}; echo ready $CI_JOB_TOKEN"
-    job = session.ok("exec", command=command, background=True, watch=["ready"])["job_id"]
-    other = session.ok("exec", command=f"{GATE}; echo other $CI_JOB_TOKEN", background=True)["job_id"]
+    job = session.ok("exec", command=command, yield_ms=0, watch=["ready"])["job_id"]
+    other = session.ok("exec", command=f"{GATE}; echo other $CI_JOB_TOKEN", yield_ms=0)["job_id"]
     (work / "go").touch()
     fired = session.call("process", action="wait", job_id=job, until=[{"regex": "ready.*"}], timeout_ms=30_000)
     assert fired["fired"]["match"] == "ready [masked: CI_JOB_TOKEN]"
@@ -207,7 +207,7 @@ def test_an_error_shows_none(session: McpSession) -> None:
 
 def test_the_channel_shows_none(raw_mcp: Callable[..., RawMcp], work: Path) -> None:
     raw = raw_mcp(args=("--channel",), **SERVER)
-    raw.call("exec", command=f"{GATE}; echo $CI_JOB_TOKEN", background=True)
+    raw.call("exec", command=f"{GATE}; echo $CI_JOB_TOKEN", yield_ms=0)
     (work / "go").touch()
     raw.read_until(lambda: any("channel" in one["method"] for one in raw.others), "a message on the channel")
     (message,) = [one["params"]["content"] for one in raw.others if "channel" in one["method"]]

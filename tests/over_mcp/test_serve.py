@@ -70,7 +70,7 @@ def test_a_client_lists_the_tools_runs_polls_and_kills(
         assert sorted(client.tools()) == ["exec", "process"]
         done = client.call("exec", command="echo out; exit 3", workdir=str(work))
         assert (done["state"], done["exit_code"], done["output"]) == ("exited", 3, "out\n")
-        job = client.ok("exec", command=ENDLESS, workdir=str(work), background=True)["job_id"]
+        job = client.ok("exec", command=ENDLESS, workdir=str(work), yield_ms=0)["job_id"]
         assert client.ok("process", action="wait", job_id=job, until="output", since_seq=0)["output"] == "begun\n"
         assert client.ok("process", action="poll", job_id=job)["state"] == "running"
         assert client.ok("process", action="kill", job_id=job)["state"] == "killed"
@@ -82,7 +82,7 @@ def test_a_job_outlives_the_server_and_is_there_for_the_next_one(
     serve: Serve, cli: Cli, work: Path, jobs: Jobs
 ) -> None:
     first = serve()
-    job = first.tool("exec", command=ENDLESS, workdir=str(work), background=True)["job_id"]
+    job = first.tool("exec", command=ENDLESS, workdir=str(work), yield_ms=0)["job_id"]
     first.process.send_signal(signal.SIGKILL)
     first.process.wait()
     second = serve(again=first)
@@ -103,7 +103,7 @@ def test_replicas_over_one_root_answer_the_same_client(served: Served, serve: Se
     one, other = served, serve(again=served)
     job = one.tool("exec", command="echo done; exit 4", workdir=str(work), background=True)["job_id"]
     assert other.tool("process", action="wait", job_id=job)["exit_code"] == 4
-    watched = other.tool("exec", command=f"{GATE}; exit 5", workdir=str(work), background=True)["job_id"]
+    watched = other.tool("exec", command=f"{GATE}; exit 5", workdir=str(work), yield_ms=0)["job_id"]
     (work / "go").touch()
     asked = {"action": "status", "job_id": job}
     seen = until(lambda: one.tool("process", **asked).get("notices"), what="the notice")
@@ -125,7 +125,7 @@ def test_without_sessions_any_replica_answers_an_older_client(serve: Serve, work
 @MODERN_FIRST
 def test_a_subscriber_is_told_of_a_change(served: Served, work: Path, jobs: Jobs, era: str) -> None:
     with HttpSession(served, era=era) as client:
-        job = client.ok("exec", command="read x; exit 3", stdin="open", workdir=str(work), background=True)["job_id"]
+        job = client.ok("exec", command="read x; exit 3", stdin="open", workdir=str(work), yield_ms=0)["job_id"]
         with client.subscribed(f"job://{job}"):
             client.ok("process", action="write", job_id=job, data="go\n")
             until(lambda: client.updates(f"job://{job}"), what="an update")
@@ -140,7 +140,7 @@ def test_what_two_clients_follow_goes_on_for_one_when_the_other_leaves(
 ) -> None:
     how = {"transport": transport, "era": era}
     with HttpSession(served, **how) as stays, ExitStack() as until_its_end:
-        job = stays.ok("exec", command="read x; exit 3", stdin="open", workdir=str(work), background=True)["job_id"]
+        job = stays.ok("exec", command="read x; exit 3", stdin="open", workdir=str(work), yield_ms=0)["job_id"]
         before = open_sockets(served)
         with HttpSession(served, **how) as leaves, leaves.subscribed(f"job://{job}"):
             until_its_end.enter_context(stays.subscribed(f"job://{job}"))
@@ -406,7 +406,7 @@ def test_each_session_over_http_is_told_of_its_own_jobs_and_the_next_of_what_is_
             assert told(other) == []
             assert told(one) == jobs
             last = "until [ -e last ]; do sleep 0.1; done; exit 3"
-            left = one.ok("exec", command=last, background=True, workdir=str(work))["job_id"]
+            left = one.ok("exec", command=last, yield_ms=0, workdir=str(work))["job_id"]
         (work / "last").touch()
         wait_for_end(cli, left)
         assert told(other) == [], "it was there before"

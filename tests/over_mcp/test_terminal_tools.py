@@ -53,7 +53,7 @@ def test_a_password_is_left_to_a_person(session: McpSession) -> None:
 
 
 def test_a_model_is_told_to_leave_the_keyboard_to_the_person_who_holds_it(session: McpSession, cli: Cli) -> None:
-    job = session.call("exec", command="cat", pty=True, background=True)["job_id"]
+    job = session.call("exec", command="cat", pty=True, yield_ms=0)["job_id"]
     with JobDir(str(cli.root), job, os.open(cli.root / job, os.O_RDONLY)) as folder:
         held = keyboard.take(folder, "alice (outlive attach)", None)
         assert held is not None

@@ -422,7 +422,7 @@ def test_end_of_file_ends_the_server_at_once_with_a_wait_in_flight(
     era: str, raw_mcp: Callable[..., RawMcp], cli: Cli, jobs: Jobs, root: Path
 ) -> None:
     server = raw_mcp(era=era)
-    job = server.call("exec", command="echo begun; sleep 60", background=True)["job_id"]
+    job = server.call("exec", command="echo begun; sleep 60", yield_ms=0)["job_id"]
     server.begin_call("process", action="wait", job_id=job, timeout_ms=600_000)
     server.begin_call("exec", command="sleep 601", yield_ms=600_000)
     until(lambda: len(job_ids(root)) == 2, what="the second job")
@@ -436,7 +436,7 @@ def test_end_of_file_ends_the_server_at_once_with_a_wait_in_flight(
 def test_a_signal_ends_the_server_and_no_job(raw_mcp: Callable[..., RawMcp], cli: Cli, jobs: Jobs) -> None:
     for number in (15, 2):
         server = raw_mcp()
-        job = server.call("exec", command="sleep 60", background=True)["job_id"]
+        job = server.call("exec", command="sleep 60", yield_ms=0)["job_id"]
         server.kill(number)
         server.wait(60)
         assert cli.ok("status", job)["state"] == "running"

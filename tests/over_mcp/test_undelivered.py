@@ -36,7 +36,7 @@ def test_a_notice_in_an_answer_that_a_killed_server_had_not_written_is_told_agai
     raw = raw_mcp(era=era)
     large = raw.call("exec", command=LARGE, max_bytes=1_000)["job_id"]
     gated = f"{GATE}; echo out; exit 3"
-    job = raw.call("exec", command=gated, background=True)["job_id"]
+    job = raw.call("exec", command=gated, yield_ms=0)["job_id"]
     raw.begin_call("process", action="poll", job_id=large, since_seq=0, max_bytes=900_000)  # more than a pipe holds
     stdout = raw.process.stdout
     assert stdout
@@ -55,7 +55,7 @@ def test_over_http_a_notice_is_told_once(serve: Serve, cli: Cli, transport: str,
     served = serve("--workdir", os.getcwd())
     with HttpSession(served, transport=transport, era="legacy") as session:
         gated = f"{GATE}; echo out; exit 3"
-        job = session.ok("exec", command=gated, background=True)["job_id"]
+        job = session.ok("exec", command=gated, yield_ms=0)["job_id"]
         (work / "go").touch()
         cli.ok("wait", job)
         # Told with the first answer after the server saw that the client has the id
@@ -122,7 +122,7 @@ def test_a_notice_in_an_answer_that_the_kernel_had_not_taken_is_told_by_the_next
         printed = "head -c 900000 /dev/zero | tr '\\0' '\\1'"  # six bytes each in JSON
         large = _call(served, session, "exec", command=printed, max_bytes=1_000)["job_id"]
         gated = f"{GATE}; echo out; exit 3"
-        job = _call(served, session, "exec", command=gated, background=True)["job_id"]
+        job = _call(served, session, "exec", command=gated, yield_ms=0)["job_id"]
         (work / "go").touch()
         cli.ok("wait", job)
         given = {"action": "poll", "job_id": large, "since_seq": 0, "max_bytes": 1_000_000, "raw": True}

@@ -183,6 +183,10 @@ def test_what_is_wrong_is_refused_and_named() -> None:
         *((LIST, [f"--ratio={text}"], "ratio") for text in ("x", "", "nan", "inf", "-inf", "1_0", "1e999", "0.4")),
         *((RUN, ["--env", text, "x"], "env") for text in ("NAME", "", "=value", "=")),
         *((load("list"), [f"--limit={text}"], "limit") for text in ("-1", "many", "1.5", "")),
+        (load("events"), ["J", "--since-seq", "-1"], "since_seq"),
+        (load("events"), ["J", "--since-event", "x"], "since_event"),
+        (load("events"), ["J", "--limit", "-1"], "limit"),
+        *((load("poll"), ["J", f"--max-bytes={text}"], "max_bytes") for text in ("0", "-1", "x", "99999999999")),
         (RUN, ["--cwd", "", "x"], "cwd"),  # it would mean here
         # Nothing is abbreviated
         *((RUN, [typed, "5", "x"], typed) for typed in ("--time", "--ti", "-w", "-q", "---", "-v5", "-vx", "--v")),

@@ -111,8 +111,15 @@ def test_what_means_nothing_is_refused() -> None:
         ("process", LOG, "limit", [True, "abc", 1.5, [1], {}, 10**30]),
         ("exec", TRUE, "timeout", BAD_TIMES),
         ("process", POLL, "timeout_ms", BAD_TIMES),
-        ("exec", {}, "command", [[1, 2], 5, {"a": 1}, "a\0b", ["a", "b\0"]]),  # an empty one is refused by the action
-        ("exec", TRUE, "env", [{"": "x"}, {"A=B": "x"}, {"A\0": "x"}, '{"A":' * 50_000]),
+        # An empty one is refused by the action
+        ("exec", {}, "command", [[1, 2], ["a", 1, None], None, 5, {"a": 1}, "a\0b", ["a", "b\0"]]),
+        ("exec", TRUE, "env", [{"": "x"}, {"A=B": "x"}, {"A\0": "x"}, ["A=1"], '{"A":' * 50_000]),
+        ("exec", TRUE, "yield_ms", [-5]),
+        ("exec", TRUE, "background", ["perhaps"]),
+        ("process", POLL, "since_seq", [-1, 1.5]),
+        ("process", POLL, "max_bytes", [0]),
+        ("process", LOG, "stream", ["out"]),
+        ("process", {"action": "list"}, "state", ["runing"]),
     ]
     for tool, given, name, values in rows:
         for value in values:
@@ -156,7 +163,8 @@ def test_choices_are_named() -> None:
 
 
 def test_a_variable_is_a_string_or_a_number() -> None:
-    assert refused("exec", command="true", env={"A": True})["message"] == "env.A must be a string"
+    for value in (True, None, {"b": 1}):
+        assert refused("exec", command="true", env={"A": value})["message"] == "env.A must be a string"
 
 
 def test_an_unknown_argument_names_the_nearest() -> None:
@@ -174,6 +182,9 @@ def test_a_wrong_unit_is_said() -> None:
 def test_an_argument_of_another_action_says_whose_it_is() -> None:
     error = refused("process", action="poll", job_id="x", tail_lines=5)
     assert error["hint"] == "It belongs to process tail."
+    assert "log" in refused("process", action="poll", job_id="x", offset=3)["hint"]
+    assert "since_seq" in refused("process", action="poll", job_id="x", since=3)["hint"]
+    assert "process" in refused("exec", command="true", job_id="x")["hint"]
 
 
 def test_a_mistake_is_answered_with_what_to_write() -> None:

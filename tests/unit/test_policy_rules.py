@@ -12,8 +12,10 @@ from outlive.errors import OutliveError
 from outlive.jobs.permission.commands import policy_of
 from outlive.policy import decide
 from outlive.policy.rules import Place
+from support.pages import blocks
 
 SH = ["sh", "-c"]
+HOW_TO = Path(__file__).parents[2] / "docs/how-to/approve-what-an-agent-runs.md"
 
 
 def policy(tmp_path: Path, text: str) -> decide.Policy:
@@ -199,3 +201,19 @@ def test_a_policy_says_what_its_default_is(tmp_path: Path) -> None:
     assert "ask_timeout" in refused(tmp_path, '[policy]\ndefault = "ask"\nask_timeout = "soon"').message
     assert policy(tmp_path, '[policy]\ndefault = "ask"\nask_timeout = 0').ask_timeout_ms == 0
     assert policy(tmp_path, '[policy]\ndefault = "ask"').ask_timeout_ms == 3_600_000
+
+
+def test_the_policy_that_the_how_to_starts_from_asks_about_pushes_alone(tmp_path: Path) -> None:
+    found = policy(tmp_path, blocks(HOW_TO, "toml")[0])
+    usual = (
+        "make test",
+        "for f in *.py; do python3 -m py_compile $f; done",
+        "A=1 make build",
+        "echo $HOME > home.txt",
+        "npm test 2>&1 | tail -5",
+        "git status && git diff",
+        "if [ -d build ]; then ls build; fi",
+    )
+    pushes = ("git push", "git -C elsewhere push origin main", "cd x && git push", "git push origin main | cat")
+    assert {command: decision(found, command) for command in usual} == dict.fromkeys(usual, "allow")
+    assert {command: decision(found, command) for command in pushes} == dict.fromkeys(pushes, "ask")

@@ -13,13 +13,12 @@ from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.inspection.unseen_end import LOST, write_end
 from outlive.store.job_dir import JobDir, Locks
-from outlive.store.root import Store
 from outlive.system import machine
 
 NOT_ASKED = "the process that was starting it was killed before its host was asked; it never ran"
 
 
-def settled(store: Store, job: JobDir, inspection: Inspection) -> Inspection:
+def settled(job: JobDir, inspection: Inspection) -> Inspection:
     """Return what is true of a job that was given to no engine. A job that create made waits for
     start, and one with an approval for that."""
     if (
@@ -27,14 +26,14 @@ def settled(store: Store, job: JobDir, inspection: Inspection) -> Inspection:
         or inspection.supervised  # its launcher lives
         or inspection.damage is not None
         or inspection.definition.approval is not None
-        or not store.is_marked_live(job.job_id)
+        or not job.is_marked_live()
         or machine.is_other(inspection.definition.machine)  # its locks need not reach this machine
     ):
         return inspection
-    return end_unasked(store, job, inspection, engine_record.is_missing)
+    return end_unasked(job, inspection, engine_record.is_missing)
 
 
-def end_unasked(store: Store, job: JobDir, inspection: Inspection, is_certain: Callable[[JobDir], bool]) -> Inspection:
+def end_unasked(job: JobDir, inspection: Inspection, is_certain: Callable[[JobDir], bool]) -> Inspection:
     """End a job that waits for its start, if `is_certain` while no process holds its locks."""
     try:
         locks = Locks(job)
@@ -44,18 +43,12 @@ def end_unasked(store: Store, job: JobDir, inspection: Inspection, is_certain: C
         state = job.read_state()
         if state is None or state.state != "created" or not is_certain(job):
             return inspection
-        never = State.replace(state, started_at=inspection.definition.created_at)  # as of every job that never ran
-        written = write_end(store, job, failed(never, "launch", NOT_ASKED), inspection.definition)
+        ended = failed(inspection.definition, state, "launch", NOT_ASKED)
+        written = write_end(job, ended, inspection.definition)
         engine_record.delete(job)  # then a process of this machine notifies its sinks
     finally:
         locks.close()
     return Inspection(inspection.definition, written, just_ended=True)
-
-
-def never_ran(definition: Definition, reason: str, message: str, ending: Ending | None = None) -> State:
-    """Return the end of a job that the other machine was not asked to start."""
-    never = State(job_id=definition.job_id, started_at=definition.created_at)
-    return State.replace(failed(never, reason, message), ending=ending)
 
 
 def absent(definition: Definition, known: State | None) -> State:
@@ -66,12 +59,18 @@ def absent(definition: Definition, known: State | None) -> State:
         reason = "launch"
     else:
         message, reason = f"its directory on host {definition.host!r} was deleted{LOST}", "lost"
-    base = known or State(job_id=definition.job_id)
-    return failed(State.replace(base, started_at=base.started_at or definition.created_at), reason, message)
+    return failed(definition, known or State(job_id=definition.job_id), reason, message)
 
 
-def failed(state: State, reason: str, message: str) -> State:
-    """Return the state of a job that ends now without an outcome."""
+def failed(definition: Definition, state: State, reason: str, message: str, ending: Ending | None = None) -> State:
+    """Return the state of a job that ends now without an outcome. Of one that never ran it says when it was made."""
     return State.replace(
-        state, state="failed", phase="finished", reason=reason, message=message, finished_at=timestamp()
+        state,
+        state="failed",
+        phase="finished",
+        reason=reason,
+        message=message,
+        started_at=state.started_at or definition.created_at,
+        finished_at=timestamp(),
+        ending=ending or state.ending,
     )
