@@ -202,6 +202,19 @@ def test_a_line_that_met_a_full_disk_does_not_cost_the_next_one(tmp_path: Path) 
     assert reader.unreadable == 1
 
 
+def test_lines_of_another_program_end_no_call(cli: Cli, state: Path, on: dict[str, str], root: Path) -> None:
+    job = cli.ok("run", "true", env=on)["job_id"]
+    (file,) = state.rglob(record.NAME)
+    with file.open("ab") as lines:
+        lines.write(
+            b'{"id":"01M8HNVKTXE5APES5YQRKT4G0V","verb":"run","root":"%b"}\n%b\n' % (bytes(root), b"[" * 100_000)
+        )
+    human = cli.text("--human", "audit", env=on)
+    assert (human.status, job in human.stdout) == (0, True)
+    reader = Reader(str(file.parent))
+    assert ([entry["verb"] for entry in reader.entries()], reader.unreadable) == (["run", "end", "run"], 1)
+
+
 def test_a_stopped_renamer_holds_nobody_up(tmp_path: Path) -> None:
     import fcntl
 

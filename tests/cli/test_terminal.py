@@ -305,7 +305,8 @@ def test_a_questionnaire_is_gone_through_one_question_at_a_time(cli: Cli) -> Non
 
 def test_a_paste_is_marked_where_the_program_asks_for_it(cli: Cli) -> None:
     job = start(cli, "--", "bash", "--norc", "-i")["job_id"]
-    cli.ok("paste", job, "--text", "echo one\necho two\x1b[201~\necho three")
+    nested = "\x1b[201" * 20_000 + "~" * 20_000  # cutting one out makes another
+    cli.ok("paste", job, "--text", f"echo one\necho two\x1b[201~{nested}\x1b[20\x1b[200~1~\necho three")
     sees(cli, job, "echo three")
     assert "\none\n" not in screen(cli, job)  # nothing has run before Enter
     cli.ok("submit", job)

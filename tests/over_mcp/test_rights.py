@@ -64,7 +64,7 @@ def test_every_action_says_which_right_it_needs() -> None:
 
 
 def test_a_token_that_only_reads_is_offered_and_may_do_nothing_else(served: Served, work: Path, jobs: Jobs) -> None:
-    job = served.tool("exec", command="echo seen; exec sleep 300", workdir=str(work), yield_ms=0)["job_id"]
+    job = served.tool("exec", command="echo seen; exec sleep 300", workdir=str(work), background=True)["job_id"]
     call = limited(served, "--read-only")
     names, offered, annotations = actions(served, "limited")
     assert (names, set(offered)) == (["process"], READING)
@@ -91,7 +91,7 @@ def test_a_token_that_only_reads_is_offered_and_may_do_nothing_else(served: Serv
 def test_a_task_is_not_cancelled_and_not_answered_by_a_token_that_only_reads(
     served: Served, work: Path, era: str, jobs: Jobs
 ) -> None:
-    job = served.tool("exec", command="exec sleep 300", workdir=str(work), yield_ms=0)["job_id"]
+    job = served.tool("exec", command="exec sleep 300", workdir=str(work), background=True)["job_id"]
     served.token("limited", "--scope", "tests", "--read-only")
     with HttpSession(served, token="limited", era=era, extensions=(TasksClient(),)) as client:
         with pytest.raises(MCPError, match="denied: tasks/cancel needs the right to control jobs"):
@@ -108,7 +108,7 @@ def test_a_token_without_exec_controls_jobs_and_finds_no_way_to_a_command(
     served: Served, work: Path, jobs: Jobs
 ) -> None:
     ended = served.tool("exec", command="true", workdir=str(work))["job_id"]
-    job = served.tool("exec", command="exec cat", workdir=str(work), yield_ms=0, stdin="open")["job_id"]
+    job = served.tool("exec", command="exec cat", workdir=str(work), background=True, stdin="open")["job_id"]
     call = limited(served, "--no-exec")
     names, offered, _ = actions(served, "limited")
     assert names == ["process"]
@@ -243,7 +243,7 @@ def test_a_list_of_tokens_shows_their_rights_and_old_files_have_all(cli: Cli, ro
     [
         ("--expires", "30"),
         ("--expires", "0s"),
-        ("--workdir", "/no/such/place"),
+        ("--workdir", "/dev/null/nowhere"),
         ("--workdir", "/tmp", "--no-exec"),
         ("--sandbox", "read-only", "--read-only"),
         ("--sandbox", "off"),

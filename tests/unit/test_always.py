@@ -77,6 +77,12 @@ def test_a_masked_value_cannot_be_guessed_without_the_secret_of_the_user(tmp_pat
     assert [path.name for path in one.iterdir()] == [secret.name]
 
 
+def test_a_line_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+    Path(always.path(str(tmp_path))).write_text(f'{"[" * 100_000}\n{{"key":\n5\n')
+    always.add(str(tmp_path), {"key": "k", "command": ["make"], "cwd": "/", "by": "me", "at": "now"})
+    assert [*always.approved(str(tmp_path))] == ["k"]
+
+
 @pytest.mark.parametrize("spoil", ["readable", "short", "link"])
 def test_a_secret_that_is_none_binds_nothing(tmp_path: Path, spoil: str) -> None:
     always.key_of(str(tmp_path), BASE, VALUES, None)

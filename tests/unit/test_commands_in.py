@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.policy import commands_in, system_shells
+from outlive.policy import commands_in, runners, system_shells
 
 SH = ["sh", "-c"]
 
@@ -36,6 +36,13 @@ def test_plain_words_and_simple_quotes_are_split() -> None:
     ]
     for text, wanted in rows:
         assert read(text) == wanted
+
+
+def test_the_words_of_a_call_are_looked_at_once_however_many_they_are() -> None:
+    for word in ("-a", "-a config"):
+        words = ["git", *f"{word} ".split() * 200_000, "--get"]
+        assert runners.runs_another(words) is None
+        assert runners.places(words)[-1] == len(words) - 1
 
 
 UNREAD = [

@@ -149,6 +149,7 @@ def test_an_unknown_key_near_nothing_lists_what_there_is() -> None:
         "[gc]\nolder_than = '30'\n", "[gc]\nolder_than = 'soon'\n", "exec = 1\n", "[[exec]]\nbackground_ms = 1\n",
         "[gc]\nmax_jobs = -1\n", "[gc]\nmax_percent = 101\n", "[gc]\nmax_percent = -1\n", "[gc]\nmax_bytes = 1.5\n",
         "[gc]\nmax_bytes = true\n", "[gc]\nolder_than = '7'\n", "[gc]\nautomatic = 'yes'\n",
+        "[exec]\nbackground_ms = " + "9" * 5_000, "[exec]\ntimeout_sec = 1e9\n",
         "not toml", "exec]", "[exec", "a = ", "\0", "a = " + "[" * 2_000,
     ],
 )  # fmt: skip

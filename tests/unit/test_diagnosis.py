@@ -17,6 +17,7 @@ import pytest
 from outlive.core.records import Sandbox
 from outlive.jobs.diagnosis import failure, sandboxed, silence
 from outlive.jobs.diagnosis.silence import Silence
+from outlive.sandbox import visible_paths
 from outlive.system import foreground, tree
 from outlive.system.foreground import Socket
 from support.wait import until
@@ -176,6 +177,20 @@ def test_a_place_that_is_gone_with_the_sandbox_is_told_of() -> None:
         told = sandboxed.gone(WORKSPACE, command)
         ends = "empty when it starts, gone when it ends. What is to stay belongs below /ws."
         assert told == (top and f"{top} is the sandbox's own: {ends}")
+
+
+def test_what_a_sandbox_shows_is_worked_out_once_however_many_paths_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Sandbox] = []
+
+    def visible(sandbox: Sandbox) -> list[str]:
+        looks.append(sandbox)
+        return ["/tmp/ws"]
+
+    monkeypatch.setattr(visible_paths, "visible", visible)
+    assert sandboxed.gone(WORKSPACE, "ls" + " /tmp/ws/a" * 100) is None
+    assert sandboxed.cause(WORKSPACE, "cat: /tmp/ws/a: No such file or directory\n" * 50, "make") is None
+    assert len(looks) == 2
+    assert max(len(before) for _, before in sandboxed._named("ls" + " /tmp" * 1_000, WORKSPACE)) <= 100
 
 
 # --- what /proc tells -------------------------------------------------------------------------------------------------

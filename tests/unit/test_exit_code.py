@@ -97,12 +97,12 @@ HIDING_NOTHING = [
     "make | tail; exit ${PIPESTATUS[0]}", "echo 'make | tail'", "make test # | tail", "x=$(make)", "x=1; echo $x",
     "echo a; echo b", "echo a | cat", 'make; echo "$?"', "! make | tail",
     "f() { make | tail; }; make",  # f is not called
-    "f() { f; }; f", "for i in 1 2; do make $i || exit 1; done", "set -e; for i in 1 2; do make $i; done",
+    "f() { f; }; f", "f() { f; f; f; }; f", "for i in 1 2; do make $i || exit 1; done", "set -e; for i in 1 2; do make $i; done",
     "for i in 1 2; do echo $i; done", "make & wait $!", "[[ -f a || -f b ]]", "make ;; echo done", "make ||",
     "make | tail 'open", "(make | tail", "make | tail)", "for i in 1; do make | tail", "| tail", "",
     "until [ -e go ]; do sleep 0.1; done; echo done",
     "while ! test -e go; do sleep 1; done; printf x",
-    "sleep 2; echo done",
+    "sleep 2; echo done", "f()" * 6_000,
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from outlive.core.records import AUTO, PLAIN
 from outlive.matching.problem_matchers import checked
 from outlive.render import window
 from outlive.render.failures import looked, telling
+from outlive.render.failures.chosen_lines import Lines
 from outlive.render.view import View
 from outlive.store.output.merged import Output
 from support.kept import Job, made
@@ -96,6 +97,14 @@ def test_failed_tests_with_numbers_in_their_names_do_not_hide_each_other(tmp_pat
     )
     found = of(tmp_path, steps(0, 900) + names + steps(900, 2_000))
     assert names in found.shown.output
+
+
+def test_a_failure_with_a_very_long_number_takes_no_time(tmp_path: Path) -> None:
+    number = "1" * 500_000
+    rows = [f"a_test.go:{at}: got {number}{at} in 0.{at}s at 12:00:0{at}" for at in (1, 1, 2)]
+    lines = Lines("\n".join(rows).encode())
+    assert lines.exact_kind(0) == lines.exact_kind(1) != lines.exact_kind(2)
+    assert of(tmp_path, steps(0, 2_000) + rows[0] + "\nend\n").shown.output.endswith("end\n")
 
 
 def test_a_rare_failure_comes_before_common_ones(tmp_path: Path) -> None:

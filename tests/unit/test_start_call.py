@@ -15,16 +15,17 @@ from outlive.core.records import Approval, Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.hosts import engines
-from outlive.jobs import adoption
+from outlive.jobs import adoption, definition
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan, open_stdin
 from outlive.jobs.permission.approval import ask
-from outlive.jobs.starting import making
+from outlive.jobs.starting import dedupe, making
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.store import approval
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
+from outlive.verbs.run import run
 
 
 @pytest.fixture
@@ -89,3 +90,17 @@ def test_the_file_that_a_job_was_to_read_is_closed_where_it_does_not_start_here(
             assert making.begin(ctx, plan, new.dir, new.locks) is None
         else:
             assert ask(ctx, plan, new.dir, approval.hold(new.dir), time.monotonic()) is None
+
+
+def test_the_file_of_a_start_that_another_job_makes_needless_is_closed(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "input").touch()
+    plan = plan_of(ctx, dedupe_key="dev server")
+    monkeypatch.setattr(definition, "plan", lambda *_, **__: plan)
+    for found in ("", new_id()):  # the second is gone when it is to be answered for
+        plan.stdin_fd = open_stdin(str(tmp_path / "input"), None)
+        monkeypatch.setattr(dedupe, "running", lambda *_, found=found: found or bool(1 // 0))
+        with pytest.raises(ZeroDivisionError if not found else OutliveError):
+            run(ctx, yield_ms=0)
+        assert plan.stdin_fd is None

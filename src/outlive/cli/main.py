@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
 from outlive.cli import exit_status, parse, person, stdio
-from outlive.cli.call import ERROR, Call
+from outlive.cli.call import Call
 from outlive.config import Config
 from outlive.core.ids import short_id
 from outlive.core.libraries import named
@@ -48,6 +48,7 @@ PROGRAMS = {
 # What --follow, or a terminal, shows to a person, called with the context, the verb, the global options and the arguments; returns the exit status
 FOLLOWERS = {
     "log": "outlive.cli.live.follow:log",
+    "events": "outlive.cli.live.events:follow",
     "list": "outlive.cli.live.jobs:follow",
     "inbox": "outlive.cli.live.inbox:ask_all",
     **dict.fromkeys(("run", "start", "restart"), "outlive.cli.live.follow:start"),
@@ -150,21 +151,9 @@ def _tell(call: Call, ctx: Context, result: dict[str, object], answer: dict[str,
 def _follow(verb: Verb, call: Call) -> int:
     """Show what comes until nothing can come any more: one JSON object a line, or for a person."""
     values = {name: value for name, value in call.values.items() if name not in ("follow", "detail")}
-    if verb.follow is not None:
-        come = verb.follow
-        _run(verb, call, lambda ctx: come(ctx, _print_line, **values))
-        return ANSWERED
     call.values["wait"] = True  # a job that has to be approved is waited for
     follow = named(FOLLOWERS[verb.name])
     return int(_run(verb, call, lambda ctx: follow(ctx, verb, call.options, **values)))
-
-
-def _print_line(answer: dict[str, object]) -> None:
-    try:
-        stdio.json_line(envelope.encoded(answer))
-    except OSError as error:
-        stdio.note(f"outlive: while writing: {error.strerror}\n")
-        raise SystemExit(ERROR) from None
 
 
 def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = FULL) -> _T:

@@ -15,8 +15,6 @@ from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, misconfigured
 from outlive.policy.rules import DECISIONS
 
-_FOREVER_S = limits.MAX_DURATION_MS / 1000
-
 
 def check_whole(config: Config, path: str) -> None:
     """Check what can be judged only when everything was read. Errors: config_error."""
@@ -39,6 +37,7 @@ def _check_host(config: Config, path: str) -> None:
 
 # Least and most of numbers, where that is not 0 and any
 _RANGES: dict[tuple[str, str], tuple[int | None, int | None]] = {
+    ("exec", "timeout_sec"): (None, limits.MAX_DURATION_MS // 1000),
     ("audit", "max_bytes"): (limits.MIN_AUDIT_BYTES, None),
     ("audit", "files"): (1, None),
     ("gc", "max_percent"): (None, 100),
@@ -55,7 +54,7 @@ def checked(section: str, key: str, value: Any, where: str) -> object:
     good = {
         STRINGS: isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value),
         "integer": isinstance(value, int) and not isinstance(value, bool) and value >= 0,
-        "number": isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _FOREVER_S,
+        "number": isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0,
         "boolean": isinstance(value, bool),
         "string": isinstance(value, str),
         PATH: isinstance(value, str) and os.path.isabs(value),

@@ -44,10 +44,10 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
     try:
         written = text.decode("utf-8")
         tables = tomllib.loads(written)
-    except UnicodeDecodeError as error:
-        raise misconfigured(f"{path} is not TOML: {error}") from error
     except tomllib.TOMLDecodeError as error:
-        raise misconfigured(_not_toml(path, text.decode("utf-8"), str(error))) from error
+        raise misconfigured(_not_toml(path, written, str(error))) from error
+    except ValueError as error:  # it is not UTF-8, or has a number of thousands of digits
+        raise misconfigured(f"{path} is not TOML: {error}") from error
     except RecursionError as error:
         raise misconfigured(f"{path} is nested too deeply") from error
     values: dict[tuple[str, str], object] = {}

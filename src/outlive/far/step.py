@@ -19,31 +19,25 @@ from outlive.store.root import Store
 
 
 def main(root: str, job_id: str) -> int:
-    with JobDir.open(Store.existing(root), job_id) as job:
-        sock = job.connect()
-    control_stream.carry(
-        sock, sys.stdin.buffer, sys.stdout.buffer, answered=lambda message: _answered(message, root, job_id)
-    )
+    store = Store.existing(root)
+    with JobDir.open(store, job_id) as job:
+        control_stream.carry(
+            job.connect(), sys.stdin.buffer, sys.stdout.buffer, answered=lambda message: _answered(message, store, job)
+        )
     return 0
 
 
-def _answered(message: bytes, root: str, job_id: str) -> bytes | None:
+def _answered(message: bytes, store: Store, job: JobDir) -> bytes | None:
     """Return the answer to a request that is none of the supervisor's; None to all others."""
     if fastjson.loads(message).get("op") != "usage":
         return None
     try:
-        answer = {"ok": True, **_used(root, job_id)}
+        inspection = inspect_job(store, job)
+        inspection.elsewhere = False  # here are its processes
+        answer = {"ok": True, **used(inspection, job)}
     except (OSError, OutliveError) as error:
         answer = {"ok": False, "code": "io_error", "message": str(error), "retryable": True}
     return fastjson.dumps(answer).encode()
-
-
-def _used(root: str, job_id: str) -> dict[str, object]:
-    store = Store.existing(root)
-    with JobDir.open(store, job_id) as job:
-        inspection = inspect_job(store, job)
-        inspection.elsewhere = False  # here are its processes
-        return used(inspection, job)
 
 
 def used(inspection: Inspection, job: JobDir) -> dict[str, object]:

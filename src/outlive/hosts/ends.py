@@ -44,18 +44,12 @@ def end_unasked(store: Store, job: JobDir, inspection: Inspection, is_certain: C
         state = job.read_state()
         if state is None or state.state != "created" or not is_certain(job):
             return inspection
-        never = State.replace(state, started_at=inspection.definition.created_at)  # as of every job that never ran
-        written = write_end(store, job, failed(never, "launch", NOT_ASKED), inspection.definition)
+        ended = failed(inspection.definition, state, "launch", NOT_ASKED)
+        written = write_end(store, job, ended, inspection.definition)
         engine_record.delete(job)  # then a process of this machine notifies its sinks
     finally:
         locks.close()
     return Inspection(inspection.definition, written, just_ended=True)
-
-
-def never_ran(definition: Definition, reason: str, message: str, ending: Ending | None = None) -> State:
-    """Return the end of a job that the other machine was not asked to start."""
-    never = State(job_id=definition.job_id, started_at=definition.created_at)
-    return State.replace(failed(never, reason, message), ending=ending)
 
 
 def absent(definition: Definition, known: State | None) -> State:
@@ -66,12 +60,18 @@ def absent(definition: Definition, known: State | None) -> State:
         reason = "launch"
     else:
         message, reason = f"its directory on host {definition.host!r} was deleted{LOST}", "lost"
-    base = known or State(job_id=definition.job_id)
-    return failed(State.replace(base, started_at=base.started_at or definition.created_at), reason, message)
+    return failed(definition, known or State(job_id=definition.job_id), reason, message)
 
 
-def failed(state: State, reason: str, message: str) -> State:
-    """Return the state of a job that ends now without an outcome."""
+def failed(definition: Definition, state: State, reason: str, message: str, ending: Ending | None = None) -> State:
+    """Return the state of a job that ends now without an outcome. Of one that never ran it says when it was made."""
     return State.replace(
-        state, state="failed", phase="finished", reason=reason, message=message, finished_at=timestamp()
+        state,
+        state="failed",
+        phase="finished",
+        reason=reason,
+        message=message,
+        started_at=state.started_at or definition.created_at,
+        finished_at=timestamp(),
+        ending=ending or state.ending,
     )

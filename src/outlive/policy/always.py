@@ -13,6 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from outlive import fastjson
 from outlive.core.ids import sha256
 from outlive.core.records import Definition
 
@@ -125,14 +126,14 @@ def add(directory: str, entry: Mapping[str, object]) -> None:
     os.makedirs(directory, mode=0o700, exist_ok=True)
     fd = os.open(path(directory), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        os.write(fd, json.dumps({**entry}, ensure_ascii=True).encode() + b"\n")
+        os.write(fd, fastjson.dumps({**entry}).encode() + b"\n")
     finally:
         os.close(fd)
 
 
 def _entry_in(line: str) -> dict[str, Any]:
     try:
-        entry = json.loads(line)
+        entry = fastjson.loads(line)
     except ValueError:
         return {}
     return entry if isinstance(entry, dict) else {}

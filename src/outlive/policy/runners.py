@@ -99,11 +99,11 @@ def runs_another(argv: list[str]) -> str | None:
 
 def places(argv: list[str]) -> list[int]:
     """Return where a subcommand may stand: behind options, which may have values or none."""
-    positions = [1]
-    for at in positions:
-        if at < len(argv) and argv[at][:1] == "-":
-            positions += [one for one in (at + 1, at + 2) if one not in positions]
-    return [at for at in positions if at < len(argv)]
+    reached = {1}
+    for at in range(1, len(argv)):
+        if at in reached and argv[at][:1] == "-":
+            reached |= {at + 1, at + 2}
+    return sorted(at for at in reached if at < len(argv))
 
 
 def _is_old_cluster(words: list[str]) -> bool:
@@ -114,15 +114,14 @@ def _is_old_cluster(words: list[str]) -> bool:
 def _git_runs_another(argv: list[str]) -> bool:
     if any(word.startswith("ext::") for word in argv):
         return True
-    for at in places(argv):
-        word, behind = argv[at], argv[at + 1 :]
-        if word.startswith("-c"):  # a setting, such as an alias
-            return True
-        if _has_option(behind, _GIT_SHORT.get(word, "")) or {*behind} & {*_GIT_WORDS.get(word, "").split()}:
-            return True
-        if word == "config" and not _GIT_READS.intersection(behind):
-            return True
-    return False
+    last = {argv[at]: at for at in places(argv)}
+    first = {argv[at]: at for at in reversed(places(argv))}  # what stands behind another one stands behind it too
+    return (
+        any(word.startswith("-c") for word in first)  # a setting, such as an alias
+        or any(_has_option(argv[first[word] :], _GIT_SHORT[word]) for word in _GIT_SHORT.keys() & first)
+        or any(_GIT_WORDS[word] in argv[first[word] :] for word in _GIT_WORDS.keys() & first)
+        or ("config" in last and not _GIT_READS.intersection(argv[last["config"] :]))
+    )
 
 
 def _is_loader(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 
 from outlive.annotations import Iterable, Iterator
@@ -10,6 +11,8 @@ from outlive.sandbox.search import Unguarded
 from outlive.system.fds import Closing
 
 OF_USER = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
+_CONTINUES = re.compile(r'(?:[^"\\#;]|\\.|"(?:[^"\\]|\\.)*+"?+)*+\\\Z')  # not in a comment
+_VALUE = re.compile(r'"((?:[^"\\]|\\.)*)"?|\\(.)|([#;]|[^"\\#;]+)')
 _MOST_BYTES = 65_536
 _MOST_INCLUDED = 10  # as deep as git follows, MAX_INCLUDE_DEPTH in its config.c
 _MOST_FILES = 1_000
@@ -37,7 +40,8 @@ def settings(text: str) -> Iterator[tuple[str, str, str, str]]:
     """Yield (section, subsection, key, rest of the line) of a file of git's (git-config(1)), names in
     lower case. A line that continues is one."""
     section = subsection = ""
-    for line in text.replace("\r\n", "\n").replace("\\\n", " ").split("\n"):
+    lines = iter(text.replace("\r\n", "\n").split("\n"))
+    for line in lines:
         line = line.strip()
         while line.startswith("["):
             head, _, line = line[1:].partition("]")
@@ -46,6 +50,8 @@ def settings(text: str) -> Iterator[tuple[str, str, str, str]]:
             subsection = subsection.strip().strip('"') or dotted
             line = line.strip()
         if line and line[0] not in "#;":
+            while _CONTINUES.match(line):
+                line = line[:-1] + next(lines, "")
             key, _, value = line.partition("\0")[0].partition("=")
             yield section, subsection, key.strip().lower(), value.strip()
 
@@ -155,11 +161,15 @@ class Named:
 
     def _path(self, value: str) -> str:
         """Return a path as git reads it: quotes and comments gone, the home in place of `~`."""
-        if value.startswith('"'):
-            value = value[1:].partition('"')[0]
-        else:
-            value = value.partition("#")[0].partition(";")[0].strip()
-        return os.path.join(self._home, value[2:]) if value.startswith("~/") else value
+        parts: list[str] = []
+        for quoted, escaped, plain in _VALUE.findall(value):
+            if plain[:1] in ("#", ";"):
+                break
+            parts.append(re.sub(r"\\(.)", r"\1", quoted) or escaped or plain)
+        path = "".join(parts).strip()
+        if path.startswith("~/"):
+            return f"{self._home}{path[1:]}"
+        return os.path.expanduser(path)  # another user's
 
 
 def linked(git: str, top: str, folder: int | None = None) -> str | None:

@@ -85,10 +85,11 @@ def _chosen(
 def _outcome(ctx: Context, reader: Reader, entry: dict[str, object]) -> dict[str, object] | None:
     """Return how the job of a start ended: what its supervisor recorded, else what its directory
     says now; None if both are gone."""
-    end = reader.end_of(str(entry["job_id"]))
+    job_id = str(entry.get("job_id"))
+    end = reader.end_of(job_id)
     if end is None and entry.get("root") == ctx.store.path:
         try:
-            with lookup.open_known(ctx, str(entry["job_id"])) as job:
+            with lookup.open_known(ctx, job_id) as job:
                 end = inspect.inspect_job(ctx.store, job).state.to_dict()
         except (OSError, OutliveError):
             return None

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 from outlive import fastjson, limits
 from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Events
-from outlive.errors import OutliveError
 from outlive.jobs import adoption, known_to_session, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.control_client import ControlClient
 from outlive.render import head_and_tail
 from outlive.store import history as log
 from outlive.store.inspection.inspect import Inspection
@@ -79,38 +76,3 @@ def _end_recorded(ctx: Context, job: JobDir, inspection: Inspection) -> Inspecti
         pause((), time.monotonic() + limits.HINT_INTERVAL_S)
         inspection = adoption.inspect_and_adopt(ctx, job)
     return inspection
-
-
-def follow_events(
-    ctx: Context,
-    emit: Callable[[dict[str, object]], None],
-    *,
-    job: str,
-    since_seq: int | None = None,
-    since_event: int | None = None,
-    limit: int = 0,
-    max_bytes: int | None = None,
-) -> None:
-    """Call `emit` with every event so far, then with each new one, until none can come any more."""
-    with lookup.open_job(ctx, job) as job_dir:
-        control = ControlClient(job_dir, output=False)
-        after, offset = since_event or 0, 0
-        try:
-            while True:
-                try:
-                    inspection = adoption.inspect_and_adopt(ctx, job_dir)
-                except OutliveError as error:
-                    if error.code == "job_not_found":  # removed: nothing more can come
-                        return
-                    raise
-                fresh, offset = log.read(job_dir, after=after, since_seq=since_seq or 0, offset=offset)
-                for event in fresh:
-                    emit({"job_id": job_dir.job_id, **event})
-                    after = max(after, event["n"])
-                if not inspection.supervised and (
-                    inspection.state.finished or inspection.state.state in ("created", "unknown")
-                ):
-                    return
-                control.pause(None)
-        finally:
-            control.close()

@@ -31,6 +31,10 @@ def paste(ctx: Context, *, job: str, text: str = "", bracketed: bool | None = No
 
 def _without_markers(data: bytes) -> bytes:
     """Return the text without paste markers: an end marker inside would end the paste, and the rest would be typed."""
-    while _BEGIN in data or _END in data:  # cutting one out may make another
-        data = data.replace(_END, b"").replace(_BEGIN, b"")
-    return data
+    *pieces, last = data.split(_END[-1:])
+    kept = bytearray()
+    for piece in pieces:
+        kept += piece + _END[-1:]
+        if kept.endswith((_BEGIN, _END)):  # cutting one out may make another, which ends with a later piece
+            del kept[-len(_END) :]
+    return bytes(kept + last)

@@ -8,9 +8,9 @@ from outlive.answers.starting import Started
 from outlive.core.ids import new_id
 from outlive.jobs import definition, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.starting import making
-from outlive.jobs.starting.dedupe import Deduplication
+from outlive.jobs.starting import dedupe, making
 from outlive.jobs.starting.start_and_wait import StartCall
+from outlive.system.fds import Closing
 
 
 def run(ctx: Context, **args: Any) -> Started:
@@ -19,16 +19,17 @@ def run(ctx: Context, **args: Any) -> Started:
     plan = definition.plan(ctx, new_id(), start_now=True, **args)
     if plan.definition.dedupe_key is None:
         return call.run(ctx, plan)
-    call.check(ctx, plan.definition)
-    keyed = Deduplication(ctx)
     try:
-        keyed.acquire()
-        other = keyed.running(plan.definition)
-        new = making.make(ctx, plan, live=True) if other is None else None
-    finally:
-        keyed.close()
+        call.check(ctx, plan.definition)
+        with Closing(dedupe.lock(ctx)):
+            other = dedupe.running(ctx, plan.definition)
+            new = making.make(ctx, plan, live=True) if other is None else None
+    except BaseException:
+        plan.close()
+        raise
     if new is not None:
         return call.start(ctx, plan, new)
+    plan.close()
     assert other is not None
     with lookup.open_by_id(ctx, other) as job:
         answer = call.answer(ctx, job, None)

@@ -156,7 +156,6 @@ class Verb(Declared):
     type: str = _DERIVED
     cli: bool = True
     detail: str = ""  # a paragraph below the usage line of --help
-    follower: str = ""  # (ctx, emit, **arguments), waits: --follow, one object a line
     right: str = ""  # that a caller over MCP needs for it (core/rights.py); "": it is not offered there
     action: str = _DERIVED  # its name over MCP
     section: str | None = None  # of the configuration, without which it has no use and is not listed over MCP
@@ -174,10 +173,6 @@ class Verb(Declared):
     @property
     def run(self) -> Callable[..., Any]:
         return named(self.function) if isinstance(self.function, str) else self.function
-
-    @property
-    def follow(self) -> Callable[..., Any] | None:
-        return named(self.follower) if self.follower else None
 
 
 def _job(help: str) -> Arg:

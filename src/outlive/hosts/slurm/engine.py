@@ -183,8 +183,8 @@ class SlurmEngine(Engine):
         state: State | None = job.read_state()
         if state is not None and state.state == "created":
             ending = Ending(cause="kill", by=by, at=timestamp())
-            never = State.replace(state, ending=ending, started_at=inspection.definition.created_at)
-            ended = ends.failed(never, "kill", "it was cancelled before it started; it never ran")
+            message = "it was cancelled before it started; it never ran"
+            ended = ends.failed(inspection.definition, state, "kill", message, ending)
             # Written first: from here on its script would find it ended, and run nothing
             record_end(caller.store, job, ended, inspection.definition)
             _scancel(job, record)
@@ -371,15 +371,9 @@ def _judged(caller: Caller, job: JobDir, record: SlurmRecord, inspection: Inspec
     if not started and reason == "launch":
         said = programs.said(_log(job))  # what the batch script said before it ended
         message += f": {said}" if said else ""
-    if reason == "kill":
-        state = State.replace(state, ending=Ending(cause="kill", by="engine", at=timestamp()))
-    ended = State.replace(
-        ends.failed(state, reason, message),
-        state=outcome,
-        started_at=state.started_at or inspection.definition.created_at,
-        stdin="closed",
-        waiting=None,
-    )
+    ending = Ending(cause="kill", by="engine", at=timestamp()) if reason == "kill" else None
+    failed = ends.failed(inspection.definition, state, reason, message, ending)
+    ended = State.replace(failed, state=outcome, stdin="closed", waiting=None)
     event = (history.PREEMPTED, {"state": word}) if word == "PREEMPTED" else None
     written = record_end(caller.store, job, ended, inspection.definition, event)
     return Inspection(inspection.definition, written, just_ended=True)

@@ -224,7 +224,7 @@ class Mirror:
         self._link.close()
         self._start = None
         self._over = self._forgotten = True
-        self._take_state(ends.never_ran(self._definition, reason, message, ending))
+        self._take_state(ends.failed(self._definition, State(), reason, message, ending))
 
     # --- a connection that is lost ---
 

@@ -10,6 +10,7 @@ import os
 
 from outlive.annotations import Iterable
 from outlive.core.ids import is_id, new_id
+from outlive.system import fds
 
 _NAME = ".origin"
 _CHARS = 26
@@ -39,11 +40,7 @@ def name_of(root: str) -> str | None:
 
 
 def _read(path: str) -> str | None:
-    try:
-        with open(path, encoding="ascii") as file:
-            text = file.read(_CHARS + 1)
-    except (OSError, ValueError):
-        return None
+    text = fds.content(path, _CHARS + 1).decode("ascii", "replace")
     return text if is_id(text) else None
 
 

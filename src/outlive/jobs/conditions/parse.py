@@ -83,8 +83,7 @@ def _condition(given: object) -> Condition:
             members = fastjson.loads(text)
         except ValueError:
             raise invalid("until", f"not JSON: {text[:60]}") from None
-        if isinstance(members, dict):
-            return _from_object(members)
+        return _from_object(members)
     name, equals, value = text.partition("=")
     name = _name(name.strip())
     if name in WORDS:

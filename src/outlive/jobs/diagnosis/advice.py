@@ -13,7 +13,6 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
-_SIGNALLED = 128  # a shell adds it to the number of a signal
 _JOINING = "|;&\n"  # without one of these a string is one command
 
 
@@ -61,7 +60,7 @@ def _advice_at_end(ctx: Context, inspection: Inspection, output: Output) -> str 
         hint = failure.hint(inspection, output)
     if hint is None and inspection.definition.shell is not None:
         text, code = inspection.definition.command[0], inspection.state.exit_code
-        if code > _SIGNALLED or any(sign in text for sign in _JOINING):
+        if code > exit_code.SIGNALLED or any(sign in text for sign in _JOINING):
             hint = exit_code.hint(ctx, inspection, output)
             if hint is not None and exit_code.MAY_HAVE_FAILED in hint and inspection.definition.sandbox is not None:
                 hint = sentences(hint, sandboxed.hint(inspection, output))

@@ -24,7 +24,7 @@ _SEARCHED_BYTES = 65_536
 _SIGNS = re.compile(
     rb"rror|RROR|ail|AIL|xception|atal|FATAL|anic|not ok|not found|No such|enied|ould not|Couldn't|refused|imed out"
 )
-_SIGNALLED = 128
+SIGNALLED = 128  # a shell adds it to the number of a signal
 _PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
 # Last commands that say or hide something: a caller does not want their code
 _SAYING = frozenset({"echo", "printf", "true", ":"})
@@ -34,7 +34,7 @@ _LEAVING = frozenset({"exit", "exec", "return"})
 _SHELL = "the shell"
 _PIPEFAIL = "`set -o pipefail` (bash) makes each stage count."
 _ASSIGNED = "`x=$(…)` alone keeps its code."
-_MOST_DEPTH = 20  # of groups, and of functions, which may call themselves
+_MOST_DEPTH = 20  # of groups and functions
 
 
 class Masked(NamedTuple):
@@ -59,6 +59,7 @@ class _Script:
         self.commands = form.commands(text)
         each = form.every(self.commands)
         self.functions = {one.defines: one.inside for one in each if one.defines}
+        self._entered: set[str] = set()  # functions, which may call themselves, and each other many times
         sets = [word for one in each if one.name == "set" for word in one.words[1:]]
         # -e, -eu, errexit: with it a failure in a list ends the string
         self.stops = "errexit" in sets or any(word[:1] == "-" and "e" in word[1:] for word in [*sets, *options])
@@ -66,14 +67,17 @@ class _Script:
         self.leaves = any(one.name in _LEAVING for one in each)
 
     def inside(self, command: Command) -> list[Command]:
-        """Return the commands that a command stands for."""
+        """Return the commands that a command stands for; of a function only the first time."""
         text = form.given_to_shell(command.words)
         if text is not None:
             try:
                 return form.commands(text)
             except form.Unclear:
                 return []
-        return command.inside or self.functions.get(command.name, [])
+        if command.inside or command.name in self._entered:
+            return command.inside
+        self._entered.add(command.name)
+        return self.functions.get(command.name, [])
 
 
 def masked(text: str, options: Sequence[str] = ()) -> Masked | None:
@@ -198,10 +202,10 @@ def hint(ctx: Context, inspection: Inspection, output: Output) -> str | None:
         return None
     codes = stages.codes(inspection, output.job)
     told = None if codes is None else _of_stages(stages.of(definition), codes, code)
-    if told is None and code > _SIGNALLED and signals.is_valid(code - _SIGNALLED):
-        name = signals.name_of(code - _SIGNALLED)
+    if told is None and code > SIGNALLED and signals.is_valid(code - SIGNALLED):
+        name = signals.name_of(code - SIGNALLED)
         closed = ": what read its output closed early, as head does" if name == "SIGPIPE" else ""
-        return f"{code} is what a shell returns when {name} ended its last command (128 + {code - _SIGNALLED}){closed}."
+        return f"{code} is what a shell returns when {name} ended its last command (128 + {code - SIGNALLED}){closed}."
     if codes is not None or not form.is_shell(definition.shell[0]):
         return told
     how = masked(definition.command[0], definition.shell[1:])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 
 from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox
@@ -18,6 +19,7 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 
 _LAST_BYTES = 4000
+_BEFORE_CHARS = 100
 _GIT = re.compile(
     r"(?:\.git\b|Unable to create '.*\.lock'|could not lock config file ).*Read-only file system"
     r"|could not create [^'\n]*'[^'\n]*\.git/"
@@ -60,9 +62,10 @@ def cause(sandbox: Sandbox, last: str, command: str) -> str | None:
         return f'The sandbox keeps .git read-only; git = "write"{needs} lets a job change it.'
     if _READ_ONLY.search(last):
         return f"The sandbox may be the cause: {_writable(sandbox)}"
+    shown = visible_paths.visible(sandbox)
     for line in reversed(last.splitlines()):
         if _MISSING.search(line):
-            hidden = next((path for path, _ in _named(line, sandbox) if not _is_shown(sandbox, path)), None)
+            hidden = next((path for path, _ in _named(line, sandbox) if not _is_shown(sandbox, path, shown)), None)
             if hidden is not None:
                 return (
                     f"The sandbox may be the cause: it does not show {quoted(hidden)}. [sandbox] show in the user's "
@@ -78,9 +81,10 @@ def cause(sandbox: Sandbox, last: str, command: str) -> str | None:
 
 def gone(sandbox: Sandbox, command: str) -> str | None:
     """Return that what the command names lies in a place of the sandbox's own, and is gone with it; None if it names none."""
+    shown = visible_paths.visible(sandbox)
     for path, before in _named(command, sandbox):
         top = next((one for one in (*_OWN, _SHARED_MEMORY, sandbox.home) if is_in(path, [one])), None)
-        if top is None or is_in(path, visible_paths.visible(sandbox)):
+        if top is None or is_in(path, shown):
             continue
         if path != top or _ENTERED.search(before):
             kept = " or ".join(map(quoted, sandbox.roots)) if sandbox.mode == "workspace-write" else ""
@@ -99,20 +103,19 @@ def _writable(sandbox: Sandbox) -> str:
     return f"a job writes below {roots}, and nowhere else but in /tmp and its home, which are gone at its end."
 
 
-def _is_shown(sandbox: Sandbox, path: str) -> bool:
+def _is_shown(sandbox: Sandbox, path: str, shown: list[str]) -> bool:
     etc = [f"/etc/{name}" for name in (*visible_paths.ETC_FOLDERS, *visible_paths.ETC_FILES)]
-    if path in (sandbox.home, "/etc", "/dev/tty") or is_in(path, visible_paths.visible(sandbox)):
+    if path in (sandbox.home, "/etc", "/dev/tty") or is_in(path, shown):
         return True
     its_own = [] if is_in(path, [sandbox.home]) else [*_OWN, "/proc"]
     return is_in(path, [*its_own, *etc, *visible_paths.OF_KERNEL, *visible_paths.OF_RUN])
 
 
-def _named(text: str, sandbox: Sandbox) -> list[tuple[str, str]]:
-    """Return the absolute paths that a text names, each with what stands before it."""
+def _named(text: str, sandbox: Sandbox) -> Iterator[tuple[str, str]]:
+    """Yield the absolute paths that a text names, each with what stands right before it."""
     text = text.replace("unix://", " ")
-    paths = []
     for match in _PATH.finditer(text):
         path = match.group().rstrip(".")
         start = path.find("/")
-        paths.append((os.path.normpath(sandbox.home + path[start:] if start else path), text[: match.start()]))
-    return paths
+        before = text[max(0, match.start() - _BEFORE_CHARS) : match.start()]
+        yield os.path.normpath(sandbox.home + path[start:] if start else path), before

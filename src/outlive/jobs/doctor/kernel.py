@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from outlive.core.ids import new_id
 from outlive.jobs.doctor.finding import Finding, Place, fail, ok, warn
 from outlive.store.root import TEMPORARY
-from outlive.system import hole_punch, locks, prctl, process
+from outlive.system import fds, hole_punch, locks, prctl, process
 from outlive.system.fds import Closing
 
 _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
@@ -169,19 +169,13 @@ def blocked(place: Place) -> Finding:
 def _is_readable(pid: int) -> bool:
     deadline = time.monotonic() + _CHILD_S
     while time.monotonic() < deadline:
-        try:
-            with open(f"/proc/{pid}/syscall", "rb") as file:
-                if file.read().split()[:1] != [b"running"]:
-                    return True
-        except OSError:
-            return False
+        words = fds.content(f"/proc/{pid}/syscall").split()
+        if words[:1] != [b"running"]:
+            return bool(words)
         time.sleep(0.005)
     return False
 
 
 def _yama() -> int | None:
-    try:
-        with open(_YAMA, "rb") as file:
-            return int(file.read())
-    except (OSError, ValueError):
-        return None
+    told = fds.content(_YAMA).strip()
+    return int(told) if told.isdigit() else None

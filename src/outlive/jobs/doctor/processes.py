@@ -16,7 +16,7 @@ from outlive import __version__
 from outlive.core.units import timestamp
 from outlive.jobs.doctor.finding import Finding, Place, ok, unopened, warn
 from outlive.store.tokens import Tokens
-from outlive.system import process, tree
+from outlive.system import fds, process, tree
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _SERVERS = (b"mcp", b"serve")
@@ -96,7 +96,7 @@ class _Server(NamedTuple):
 
 def servers() -> Iterator[_Server]:
     for pid in _own_pids():
-        words = _words_of(pid)
+        words = fds.content(f"/proc/{pid}/cmdline").split(b"\0")[:-1]
         started = process.start_time(pid)
         if started is not None and _is_server(words):
             yield _Server(pid, words, _wall_clock(started))
@@ -133,14 +133,6 @@ def _users() -> dict[int, int]:
         with suppress(OSError):  # it has ended
             users[int(name)] = os.stat(f"/proc/{name}").st_uid
     return users
-
-
-def _words_of(pid: int) -> list[bytes]:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return file.read().split(b"\0")[:-1]
-    except OSError:
-        return []
 
 
 def _wall_clock(started: int) -> float:

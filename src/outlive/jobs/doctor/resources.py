@@ -7,7 +7,7 @@ import resource
 import time
 
 from outlive.jobs.doctor.finding import Finding, Place, ok, warn
-from outlive.system import cgroup, oom, process, tree
+from outlive.system import cgroup, fds, oom, process, tree
 
 _FEW_FILES = 256  # a server holds about two for each running job that a call waits for
 _PIPE_PAGES = "/proc/sys/fs/pipe-user-pages-soft"
@@ -37,11 +37,10 @@ def _shown(limit: int) -> str:
 
 
 def pipes(place: Place) -> Finding:
-    try:
-        with open(_PIPE_PAGES, "rb") as file:
-            pages = int(file.read())
-    except (OSError, ValueError):
+    number = fds.content(_PIPE_PAGES).strip()
+    if not number.isdigit():
         return ok("the kernel does not say how much memory the pipes of a user may take")
+    pages = int(number)
     if os.geteuid() == 0 or pages == 0:
         return ok(f"pipes of this user are not limited (pipe-user-pages-soft {pages:,})", pages=pages)
     full = pages // _PAGES_A_JOB

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from outlive.core.ids import short_id
-from outlive.core.records import Approval, Decision, Definition, Ending, State
+from outlive.core.records import Approval, Decision, Definition, Ending
 from outlive.errors import OutliveError, from_os
 from outlive.hosts import ends
 from outlive.jobs import auditing
@@ -126,11 +126,8 @@ def _end(ctx: Context, job: JobDir, given: Decision) -> None:
         if state is None or state.state != "created":
             return
         by, withdrawn = given.by, given.state == approval.WITHDRAWN
-        ended = State.replace(
-            ends.failed(state, "kill" if withdrawn else "denied", _message(given)),
-            started_at=job.read_meta().created_at,  # as of every job that never ran
-            ending=Ending(cause="kill", by=by) if withdrawn else None,
-        )
+        reason, ending = ("kill", Ending(cause="kill", by=by)) if withdrawn else ("denied", None)
+        ended = ends.failed(job.read_meta(), state, reason, _message(given), ending)
         history.record(job, history.DENIED, by=by, reason=given.reason, state=given.state)
         history.record(job, history.FINISHED, **history.outcome_of(ended))
         job.write_state(ended)

@@ -108,10 +108,7 @@ class _Reader:
         self.simple: list[list[str]] = []
 
     def whole(self) -> list[Command]:
-        joined, closer = self._list(())
-        if closer:
-            raise Unclear
-        return joined
+        return self._list(())[0]  # nothing but the end closes it
 
     def _list(self, closers: tuple[str, ...], *, patterns: bool = False) -> tuple[list[Command], str]:
         """Read commands up to one of the words that close them; return them and that word. `patterns`: of a `case`."""
@@ -286,7 +283,11 @@ class _Reader:
         self._at += 2
         while (char := self._peek()) and (char in _BLANK or char == "\n"):
             self._at += 1
+        self._depth += 1
+        if self._depth > _MOST_DEPTH:
+            raise Unclear
         body = self._command((), patterns=False)
+        self._depth -= 1
         if not isinstance(body, Command) or not body.kind:
             raise Unclear
         body.defines = name

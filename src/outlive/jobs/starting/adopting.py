@@ -95,11 +95,7 @@ def _masked(inspection: Inspection, command: Identity | None) -> list[str]:
     shown."""
     if not inspection.definition.mask or command is None:
         return []
-    try:
-        with open(f"/proc/{command.pid}/environ", "rb") as file:
-            entries = [os.fsdecode(entry).partition("=") for entry in file.read().split(b"\0")]
-    except OSError:
-        return []
+    entries = [os.fsdecode(entry).partition("=") for entry in tree.environment(command.pid)]
     env = {name: value for name, _, value in entries}
     # The number may be another process's by now, and a program may write over its environment
     if not process.is_same(command) or not env.keys() >= set(inspection.definition.masked_env):

@@ -46,47 +46,41 @@ def _goes_on(job: JobDir, inspection: Inspection) -> bool:
     return handed_over or inspection.definition.approval is not None
 
 
-class Deduplication:
-    """A lock around the starts of jobs with a key: two clients that start one at the same moment
-    get one job."""
-
-    def __init__(self, ctx: Context) -> None:
-        self._ctx = ctx
-        self._fd = -1
-
-    def acquire(self) -> None:
-        """Take the lock. Errors: io_error, also if another process does not release it in time."""
-        until = time.monotonic() + limits.CONTROL_S
-        try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._fd = os.open(".dedupe.lock", flags, 0o600, dir_fd=self._ctx.store.fd)
-            while True:
-                try:
-                    fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    return
-                except BlockingIOError:
-                    if time.monotonic() >= until:
-                        raise
-                pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
-        except OSError as error:
-            raise from_os(f"locking {self._ctx.store.path}/.dedupe.lock", error, on="store") from error
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def running(self, wanted: Definition) -> str | None:
-        """Return the id of the job with the same key, owner, host and directory that goes on; None
-        if there is none."""
-        for job_id in lookup.live_ids(self._ctx):
+def lock(ctx: Context) -> int:
+    """Take the lock around the starts of jobs with a key, so that two clients that start one at the same moment get one
+    job. Return the open file that holds it. Errors: io_error, also if another process does not release it in time."""
+    until = time.monotonic() + limits.CONTROL_S
+    fd = -1
+    try:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(".dedupe.lock", flags, 0o600, dir_fd=ctx.store.fd)
+        while True:
             try:
-                with lookup.open_known(self._ctx, job_id) as job:
-                    other = job.read_meta()
-                    if not _is_same(self._ctx, other, wanted) or not _is_in(job, other, wanted.cwd):
-                        continue
-                    if _goes_on(job, adoption.inspect_and_adopt(self._ctx, job)):
-                        return job_id
-            except (OSError, OutliveError):
-                continue
-        return None
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return fd
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise
+            pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+    except BaseException as error:
+        if fd >= 0:
+            os.close(fd)
+        if isinstance(error, OSError):
+            raise from_os(f"locking {ctx.store.path}/.dedupe.lock", error, on="store") from error
+        raise
+
+
+def running(ctx: Context, wanted: Definition) -> str | None:
+    """Return the id of the job with the same key, owner, host and directory that goes on; None if there
+    is none."""
+    for job_id in lookup.live_ids(ctx):
+        try:
+            with lookup.open_known(ctx, job_id) as job:
+                other = job.read_meta()
+                if not _is_same(ctx, other, wanted) or not _is_in(job, other, wanted.cwd):
+                    continue
+                if _goes_on(job, adoption.inspect_and_adopt(ctx, job)):
+                    return job_id
+        except (OSError, OutliveError):
+            continue
+    return None

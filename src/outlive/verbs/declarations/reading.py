@@ -154,7 +154,6 @@ EVENTS = Verb(
     ),
     right=READ,
     result=Events,
-    follower="outlive.verbs.events:follow_events",
 )  # fmt: skip
 SCREEN = Verb(
     "screen",

@@ -1,0 +1,34 @@
+"""Settings of git are read as git reads them: what it would run from there is kept from a job."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from outlive.sandbox import gitconfig
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+FORMS = [
+    "hooksPath = /a/b # c",
+    "hooksPath = /a\\\n/b",
+    "hooksPath = /a\\\\\n# \\\nhooksPath = /b",  # neither an escaped backslash nor one in a comment goes on
+    'hooksPath = /a"b # c"d ; e',
+    'hooksPath = "/a;\\"b\\\nc"\\\\d',
+    'bare = true # "\\\nhooksPath = /b',
+    "hooksPath = ~/hooks\n\thooksPath = ~//hooks\n\thooksPath = ~root/hooks",
+    "[alias] a = [core]\n[core] hooksPath = .hooks",
+]
+
+
+def test_hooks_are_where_git_looks_for_them(tmp_path: Path) -> None:
+    for form in FORMS:
+        (tmp_path / "config").write_text(f"[core]\n\t{form}\n")
+        words = ["git", "config", "--file", "config", "--type=path", "--get-all", "core.hooksPath"]
+        told = subprocess.run(
+            words, cwd=tmp_path, env={"HOME": "/h"}, capture_output=True, text=True, timeout=60, check=True
+        )
+        assert gitconfig.Named([str(tmp_path / "config")], "/h").hooks == told.stdout.splitlines(), form
