@@ -312,7 +312,7 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
     ),
     # Loading the SDK takes a second or more, and whoever starts a server connects at once
     "a server before it listens": (
-        ["-c", "import outlive.web.serve, outlive.web.program, outlive.mcp.job_environment"],
+        ["-c", "import outlive.mcp.http.serve, outlive.web.program, outlive.mcp.job_environment"],
         "outlive.mcp.http.serve",
         under("mcp", "anyio", "pydantic", "starlette", "uvicorn"),
     ),

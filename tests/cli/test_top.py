@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from outlive.cli.top.main import main
 from outlive.errors import OutliveError
-from outlive.verbs.spec import GlobalOptions
 from support.cli import Cli, Jobs, configured
 from support.commands import GATE
 from support.preloaded import OUTLIVE
@@ -229,5 +229,5 @@ def test_without_its_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "urwid", None)
     monkeypatch.delitem(sys.modules, "outlive.cli.top.screen", raising=False)
     with pytest.raises(OutliveError, match="needs the package urwid") as error:
-        main({}, GlobalOptions())
+        main(*[cast("Any", None)] * 3)
     assert "pip install 'outlive[top]'" in str(error.value.hint)

@@ -18,6 +18,7 @@ from outlive.store.inspection import adoptions
 from outlive.store.job_dir import LOGS
 from support import pair, processes
 from support.cli import Cli
+from support.commands import GATE
 from support.jobs import rewrite
 from support.mcp_client import McpSession
 from support.tiers import MODERN_FIRST, first, only
@@ -295,3 +296,26 @@ def test_whatever_is_left_of_a_file_every_verb_answers(cli: Cli, root: Path, nam
     assert [one["exit_code"] for one in cli.ok("list", "--all")["jobs"]] == [3]
     assert cli.ok("gc", "--older-than", "1w", "--dry-run")["skipped"] == 1
     cli.ok("remove", job)
+
+
+def _garbled(path: Path) -> None:
+    path.write_bytes(b"\xff{]" * 40)
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["supervisor", "supervisor and guardian"])
+@pytest.mark.parametrize(("name", "spoil"), [("state.json", _garbled), ("order", _garbled), ("events.ndjson", _link)])
+def test_a_successor_looks_after_a_command_though_a_file_of_its_job_is_spoilt(
+    cli: Cli, root: Path, work: Path, name: str, spoil: Callable[[Path], object], both: bool
+) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--watch", "two", f"echo one; {GATE}; echo two; exit 5")["job_id"]
+    until(lambda: cli.ok("poll", job)["output"] == "one\n", what="the first line")
+    (root / job / name).unlink()
+    spoil(root / job / name)
+    pair.end(*([pair.guardian(job)] if both else []), pair.supervisor(job))
+    until(lambda: cli.ok("status", job).get("adopted") == 1, what="a successor")
+    (work / "go").touch()
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
+    assert ended["exit_code"] == 5 or (both and ended["reason"] == "lost")
+    assert cli.ok("tail", job)["stdout_tail"] == "one\ntwo\n"
+    pair.until_free(root, job)
+    assert "faults" not in cli.ok("status", job)

@@ -98,6 +98,8 @@ def test_the_text_of_an_array_is_that_array(face: Face, work: Path, text: str) -
         ("[1,2]", "an array of 2 values that are not all strings"),
         ("[ 1, 2 ]", "an array of 2 values that are not all strings"),
         ("[null]", "an array of 1 values that are not all strings"),
+        (r'["echo", "\ud800"]', "an array with a NUL character, or half a character"),
+        (r'["echo", "\u0000"]', "an array with a NUL character, or half a character"),
     ],
 )
 def test_the_text_of_no_argument_vector_is_refused_with_what_was_seen(

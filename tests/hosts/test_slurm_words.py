@@ -97,21 +97,33 @@ def test_the_check_of_a_cluster_tells_what_a_node_lacks(
     assert found["healthy"] == (status != "fail")
 
 
+def batch_script(cli: Cli, job: str, **env: str) -> tuple[int, str]:
+    """Run what Slurm runs for a job, and return its status and what it says."""
+    program = "import sys; from outlive.hosts.slurm.inside_allocation import main; sys.exit(main(*sys.argv[1:]))"
+    words = [sys.executable, "-c", program, str(cli.root), job]
+    done = subprocess.run(words, env={**os.environ, **env}, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [("--env-file=given", "reading the env file {path}"), ("--stdin=@given", "opening {path} for the job's stdin")],
+)
+def test_a_file_that_a_node_does_not_see_is_named_and_nothing_runs(
+    cli: Cli, programs: Path, work: Path, option: str, says: str
+) -> None:
+    (work / "given").touch()
+    job = cli.ok("run", "--host", "cluster", option, "touch ran")["job_id"]
+    (work / "given").unlink()
+    told = f"outlive: while {says.format(path=work / 'given')}: No such file or directory\n"
+    assert batch_script(cli, job) == (1, told)
+    assert not (work / "ran").exists()
+
+
 def test_a_script_that_slurm_starts_again_runs_nothing_and_the_events_tell_of_it(cli: Cli, work: Path) -> None:
     job = cli.ok("run", "--wait", "echo run >> ran")["job_id"]
-    again = [
-        sys.executable,
-        "-c",
-        "import sys; from outlive.hosts.slurm.inside_allocation import main; sys.exit(main(*sys.argv[1:]))",
-    ]
-    done = subprocess.run(
-        [*again, str(cli.root), job],
-        env={**os.environ, "SLURM_RESTART_COUNT": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (1, "outlive: the job is exited; a command is never run twice\n")
+    said = batch_script(cli, job, SLURM_RESTART_COUNT="1")
+    assert said == (1, "outlive: the job is exited; a command is never run twice\n")
     (event,) = [one for one in cli.ok("events", job)["events"] if one["type"] == "requeued"]
     assert event["state"] == "REQUEUED"
     assert (work / "ran").read_text(encoding="utf-8") == "run\n"

@@ -625,6 +625,22 @@ def test_who_stops_waiting_ends_no_job_and_a_given_time_holds(raw: RawMcp, cli: 
 
 
 @ONE_ERA
+def test_only_so_many_calls_go_on_as_tasks_since_each_keeps_a_thread(raw: RawMcp, cli: Cli) -> None:
+    job = str(cli.ok("run", "--snapshot-after", "0", "--", "sleep 1000")["job_id"])
+    wait = {"name": "process", "arguments": {"action": "wait", "job_id": job, "timeout_ms": 3_000_000}}
+    tasks = [
+        raw.answer(number) for number in [raw.begin("tools/call", {**wait, **declaring(DECLARED)}) for _ in range(64)]
+    ]
+    assert {task["resultType"] for task in tasks} == {"task"}
+    direct = waiting(raw, job_id=job, timeout_ms=1_500)
+    assert "taskId" not in direct and direct["structuredContent"]["timed_out"] is True
+    raw.request("tasks/cancel", {"taskId": tasks[0]["taskId"], **declaring(DECLARED)})
+    assert at_its_end(raw, tasks[0]["taskId"])["status"] == "cancelled"
+    assert waiting(raw, job_id=job)["resultType"] == "task"
+    cli.ok("kill", job)
+
+
+@ONE_ERA
 def test_a_wait_goes_on_with_the_job_on_a_server_that_does_not_know_it(
     raw: RawMcp, cli: Cli, work: Path, raw_mcp: Callable[..., RawMcp]
 ) -> None:

@@ -69,6 +69,23 @@ def test_a_cancellation_is_heard_while_requests_wait(client: RawMcp, cli: Cli, j
     jobs.end()
 
 
+def test_no_message_is_taken_for_the_cancellation_of_a_request_that_is_called_none(
+    client: RawMcp, cli: Cli, jobs: Jobs
+) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "exec sleep 300")["job_id"]
+    waiting = [begin(client, "wait", job) for _ in range(AT_ONCE)]
+    call = {"name": "process", "arguments": {"action": "status", "job_id": job, "detail": "full"}}
+    asked = ("None", "one", "other")
+    for number in asked:
+        message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call}
+        client.send_bytes(json.dumps(message).encode() + b"\n")
+    client.cancel(waiting[0])
+    for number in asked:
+        assert client.tool_answer(number)["state"] == "running"
+    cli.ok("kill", job)
+    jobs.end()
+
+
 LISTEN: dict[str, Any] = {"notifications": {"resourceSubscriptions": []}}
 
 

@@ -38,7 +38,7 @@ class Job:
 
     def supervise(self) -> None:
         """Wait for a takeover."""
-        self.order = OrderWriter(self.dir)
+        self.order = OrderWriter(self.dir, self.sizes)
         self.quota = Quota(
             self.dir, self.quota_bytes, lambda kind, **event: self.events.append({"type": kind, **event})
         )

@@ -345,7 +345,7 @@ class RawMcp:
             self.cancel(request)
         self._open.clear()
 
-    def answer(self, request: int | None, timeout: float = BOUND_S) -> dict[str, Any]:
+    def answer(self, request: int | str | None, timeout: float = BOUND_S) -> dict[str, Any]:
         """The result of a request, None: of one whose id could not be read; McpRefusal if it is an error."""
         deadline = time.monotonic() + timeout
         while request not in self._answers:
@@ -366,7 +366,7 @@ class RawMcp:
     def call(self, tool: str, /, **arguments: Any) -> ToolAnswer:
         return self.tool_answer(self.begin_call(tool, **arguments))
 
-    def tool_answer(self, request: int, timeout: float = BOUND_S) -> ToolAnswer:
+    def tool_answer(self, request: int | str, timeout: float = BOUND_S) -> ToolAnswer:
         """The answer to `begin_call`."""
         result = self.answer(request, timeout)
         return tool_answer(result.get("structuredContent"), result.get("content", []), result.get("isError"))

@@ -288,7 +288,8 @@ def test_a_person_sees_first_what_it_is_how_it_does_and_the_last_lines() -> None
 def test_what_ended_a_wait_is_said() -> None:
     fired = {"condition": "regex", "line": "listening"}
     assert "regex: listening" in shown("wait", job_id="J", state="running", fired=fired)
-    assert "The time is up" in shown("wait", job_id="J", state="running", timed_out=True, fired=None)
+    assert "The time is up; the job goes on." in shown("wait", job_id="J", state="running", timed_out=True, fired=None)
+    assert shown("wait", job_id="J", state="created", timed_out=True, fired=None).endswith("The time is up.\n")
 
 
 def test_what_a_job_uses_is_a_line_for_each_thing_with_its_limit() -> None:

@@ -119,6 +119,7 @@ def test_other_failures_are_not_put_down_to_a_repository() -> None:
         ("No stash entries found.\n", "git stash pop"),
         ("fatal: not a git repository (or any of the parent directories): .git\n", "git status"),
         ("", "git diff --quiet"),
+        ("", "git " * 32_000),
     ]
     for last, command in rows:
         assert ".git read-only" not in str(sandboxed.cause(WORKSPACE, last, command))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from mcp import Client, MCPError, types
 
@@ -58,6 +59,22 @@ def test_more_resources_than_can_be_watched_are_refused(
 
     _with_client(calls, "legacy", legacy)
     _with_client(calls, "auto", modern)
+
+
+def test_a_job_that_is_over_takes_no_room(calls: Calls, job: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "FOLLOWED_RESOURCES", 1)
+    over = cli.ok("run", "true")["job_id"]
+
+    async def talk(client: Any) -> None:
+        await client.session.send_request(_subscribe(f"job://{over}"), types.EmptyResult)
+        while True:
+            try:
+                await client.session.send_request(_subscribe(f"job://{job}"), types.EmptyResult)
+                return
+            except MCPError:  # its last update is under way
+                await anyio.lowlevel.checkpoint()
+
+    _with_client(calls, "legacy", talk)
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])

@@ -17,16 +17,6 @@ def test_bash_is_taken_by_its_name_where_the_path_has_it(tmp_path: Path) -> None
     assert shells.for_models({"PATH": f"/nowhere::{_with_bash(tmp_path)}"}) == ("bash", "-c")
 
 
-def test_bash_that_was_moved_is_looked_for_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(shells, "_USUAL", ())
-    env = {"PATH": str(_with_bash(tmp_path))}
-    assert shells.for_models(env) == ("bash", "-c")
-    (tmp_path / "bash").unlink()
-    assert shells.for_models(env) == ("sh", "-c")
-    _with_bash(tmp_path)
-    assert shells.for_models({"PATH": "/nowhere"}) == ("sh", "-c")
-
-
 def test_bash_outside_the_path_is_taken_by_its_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(shells, "_USUAL", (str(_with_bash(tmp_path)),))
     assert shells.for_models({}) == (f"{tmp_path}/bash", "-c")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
 import signal
 import socket
 import threading
+from contextlib import closing
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,12 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from outlive.jobs import definition
+from outlive.mcp.caller import Caller
+from outlive.web import keyboards
 from outlive.web.views.rows import LOST, ROW_BYTES
 from support import http, pair
+from support.calls import calls_of
 from support.cli import Cli
 from support.commands import WORKS, in_order
 from support.ui import Browser, Ui
@@ -305,6 +312,14 @@ def test_a_job_that_is_not_there_is_not_found(browser: Browser, method: str) -> 
     assert (status, error["code"]) == (404, "job_not_found")
 
 
+def test_a_name_of_several_jobs_is_the_same_error_of_each_method(browser: Browser, cli: Cli) -> None:
+    job = finished(cli, "true")
+    finished(cli, "true")
+    for method in ("rows", "ticket"):
+        status, error = browser.refused(method, job_id=job[:6])
+        assert (status, error["code"]) == (409, "ambiguous_job_id")
+
+
 # --- verbs -----------------------------------------------------------------------------------------------------------
 
 
@@ -415,6 +430,27 @@ def test_a_tab_takes_the_keyboard_from_another_only_on_purpose(browser: Browser,
     assert cli.ok("screen", job)["keyboard"]
     browser.call("keyboard", job_id=job, tab="two", take=False)
     until(lambda: cli.ok("screen", job)["cols"] == 120, what="the size before the first of them")
+
+
+def test_a_tab_that_takes_the_keyboard_twice_at_once_holds_it_once(
+    cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", "cat")["job_id"]
+    both = threading.Barrier(2)
+    monkeypatch.setattr(definition, "require_input", lambda *_: both.wait(20))
+    me = Caller("me", "ui", "ui", program="ui")
+
+    async def twice() -> None:
+        held = keyboards.Keyboards(calls)
+        take = partial(held.take, me, job, "one", [90, 20], force=True)
+        assert all(await asyncio.gather(take(), take()))
+        assert held.holds(me, job, "one") and cli.ok("status", job)["keyboard"]
+        await held.release(me, job, "one")
+
+    with closing(calls_of(root)) as calls:
+        asyncio.run(twice())
+        assert "keyboard" not in cli.ok("status", job)
+    cli.ok("kill", job)
 
 
 def test_a_tab_that_is_gone_lets_go_of_the_keyboard(browser: Browser, cli: Cli) -> None:

@@ -9,15 +9,16 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from outlive import fastjson
+from outlive import config, fastjson
 from outlive.cli import stdio
-from outlive.cli.live import terminal_context
+from outlive.cli.call import LateLauncher
 from outlive.core.ids import short_id
 from outlive.core.members import text_of
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError
+from outlive.jobs.context import Context
 from outlive.jobs.notices import News, of_window
-from outlive.store.root import default_path
+from outlive.store.root import Store, default_path
 from outlive.verbs.spec import GlobalOptions
 
 _MOST_BYTES = 1 << 20
@@ -60,8 +61,19 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
         raise ValueError("the event names no session")  # noqa: TRY004 - of what was read
     if not os.path.isdir(options.root or default_path(env)):
         return  # no job was ever started
-    ctx = terminal_context.opened(options, "hook")
-    with contextlib.closing(ctx.store):
+    with contextlib.closing(Store.open(options.root, env)) as store:
+        ctx = Context(
+            store,
+            config.load(env, options.config),
+            face="cli",
+            owner=env.get("OUTLIVE_OWNER") or "cli",
+            client=None,
+            cwd=None,
+            env=dict(env),
+            launcher=LateLauncher(),
+            shell_words=(),
+            verb="hook",
+        )
         here = (env.get(host.directory), event.get("cwd"))
         news = News(ctx, session, of_window(ctx.store, host.client, [one for one in here if isinstance(one, str)]))
         written = not news.notices

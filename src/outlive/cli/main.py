@@ -36,17 +36,17 @@ ANSWERED, INTERRUPTED = 0, 130
 # Verbs that take over the process: `module:function`, called with the verb's arguments and the
 # global options; it returns the exit status.
 PROGRAMS = {
-    "attach": "outlive.cli.live.attach:main",
     "completion": "outlive.cli.completion.main:main",
     "mcp": "outlive.mcp.stdio.main:main",
-    "serve": "outlive.web.serve:main",
+    "serve": "outlive.mcp.http.serve:main",
     "demo": "outlive.demo:main",
-    "top": "outlive.cli.top.main:main",
     "ui": "outlive.web.program:main",
     "hook": "outlive.cli.hook:main",
 }
 # What --follow, or a terminal, shows to a person, called with the context, the verb, the global options and the arguments; returns the exit status
 FOLLOWERS = {
+    "attach": "outlive.cli.live.attach:main",
+    "top": "outlive.cli.top.main:main",
     "log": "outlive.cli.live.follow:log",
     "events": "outlive.cli.live.events:follow",
     "list": "outlive.cli.live.jobs:follow",
@@ -112,11 +112,11 @@ def _verb(words: list[str], call: Call) -> int:
     follow = bool(call.values.get("follow")) or person.is_asked(verb.name)
     if call.values.get("propagate"):
         parse.check_propagate(call.values, follow=follow)
-    if verb.program:
+    if verb.name in PROGRAMS:
         program: Callable[[dict[str, Any], GlobalOptions], int] = named(PROGRAMS[verb.name])
         _collect_again()
         return program(call.values, call.options)
-    if follow:
+    if follow or verb.program:
         return _follow(verb, call)
     detail: str = call.values.pop("detail", FULL)
     result = _run(verb, call, person.members(verb, call.values, human=call.options.human), detail)

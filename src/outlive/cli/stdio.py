@@ -8,6 +8,7 @@ import select
 from collections.abc import Mapping
 
 from outlive.core.quoted import in_json, visible
+from outlive.system import fds
 
 WARNING, INFO, DEBUG = 0, 1, 2
 _LEVELS = {"warning": WARNING, "warn": WARNING, "info": INFO, "debug": DEBUG}
@@ -28,7 +29,7 @@ def write(data: bytes, fd: int = 1) -> None:
         try:
             rest = rest[os.write(fd, rest) :]
         except BlockingIOError:
-            _until_writable(fd)
+            fds.poll(fd, select.POLLOUT, None)
         except OSError as error:
             if error.errno in (errno.EPIPE, errno.ECONNRESET):
                 return
@@ -54,9 +55,3 @@ def note(shown: str) -> None:
         write(shown.encode("utf-8", "backslashreplace"), 2)
     except OSError:
         pass
-
-
-def _until_writable(fd: int) -> None:
-    poller = select.poll()
-    poller.register(fd, select.POLLOUT)
-    poller.poll()

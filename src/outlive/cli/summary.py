@@ -132,7 +132,7 @@ def _place(answer: dict[str, object]) -> str:
 
 def _fired(answer: dict[str, object]) -> str:
     if answer.get("timed_out"):
-        return "The time is up; the job goes on."
+        return "The time is up." if answer["state"] == "created" else "The time is up; the job goes on."
     fired = object_of(answer, "fired")
     if fired.get("condition") in (None, "exit"):
         return ""

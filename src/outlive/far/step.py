@@ -22,17 +22,17 @@ def main(root: str, job_id: str) -> int:
     store = Store.existing(root)
     with JobDir.open(store, job_id) as job:
         control_stream.carry(
-            job.connect(), sys.stdin.buffer, sys.stdout.buffer, answered=lambda message: _answered(message, store, job)
+            job.connect(), sys.stdin.buffer, sys.stdout.buffer, answered=lambda message: _answered(message, job)
         )
     return 0
 
 
-def _answered(message: bytes, store: Store, job: JobDir) -> bytes | None:
+def _answered(message: bytes, job: JobDir) -> bytes | None:
     """Return the answer to a request that is none of the supervisor's; None to all others."""
     if fastjson.loads(message).get("op") != "usage":
         return None
     try:
-        inspection = inspect_job(store, job)
+        inspection = inspect_job(job)
         inspection.elsewhere = False  # here are its processes
         answer = {"ok": True, **used(inspection, job)}
     except (OSError, OutliveError) as error:

@@ -13,13 +13,12 @@ from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.inspection.unseen_end import LOST, write_end
 from outlive.store.job_dir import JobDir, Locks
-from outlive.store.root import Store
 from outlive.system import machine
 
 NOT_ASKED = "the process that was starting it was killed before its host was asked; it never ran"
 
 
-def settled(store: Store, job: JobDir, inspection: Inspection) -> Inspection:
+def settled(job: JobDir, inspection: Inspection) -> Inspection:
     """Return what is true of a job that was given to no engine. A job that create made waits for
     start, and one with an approval for that."""
     if (
@@ -27,14 +26,14 @@ def settled(store: Store, job: JobDir, inspection: Inspection) -> Inspection:
         or inspection.supervised  # its launcher lives
         or inspection.damage is not None
         or inspection.definition.approval is not None
-        or not store.is_marked_live(job.job_id)
+        or not job.is_marked_live()
         or machine.is_other(inspection.definition.machine)  # its locks need not reach this machine
     ):
         return inspection
-    return end_unasked(store, job, inspection, engine_record.is_missing)
+    return end_unasked(job, inspection, engine_record.is_missing)
 
 
-def end_unasked(store: Store, job: JobDir, inspection: Inspection, is_certain: Callable[[JobDir], bool]) -> Inspection:
+def end_unasked(job: JobDir, inspection: Inspection, is_certain: Callable[[JobDir], bool]) -> Inspection:
     """End a job that waits for its start, if `is_certain` while no process holds its locks."""
     try:
         locks = Locks(job)
@@ -45,7 +44,7 @@ def end_unasked(store: Store, job: JobDir, inspection: Inspection, is_certain: C
         if state is None or state.state != "created" or not is_certain(job):
             return inspection
         ended = failed(inspection.definition, state, "launch", NOT_ASKED)
-        written = write_end(store, job, ended, inspection.definition)
+        written = write_end(job, ended, inspection.definition)
         engine_record.delete(job)  # then a process of this machine notifies its sinks
     finally:
         locks.close()

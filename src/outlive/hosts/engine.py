@@ -93,7 +93,7 @@ class Engine(ABC):
         return None
 
     @abstractmethod
-    def cancelled(self, caller: Caller, job: JobDir, inspection: Inspection, by: str) -> Inspection:
+    def cancelled(self, job: JobDir, inspection: Inspection, by: str) -> Inspection:
         """End a job that waits, as `by` asks for, and return its inspection. Errors: io_error."""
 
     @abstractmethod

@@ -64,10 +64,10 @@ def resumed(ctx: Caller, job: JobDir, inspection: Inspection) -> Inspection:
     if engine is None:
         from outlive.hosts import ends  # late: 2 ms, of the sandboxes, and an engine has most jobs
 
-        return ends.settled(ctx.store, job, inspection)
+        return ends.settled(job, inspection)
     if inspection.damage is not None:
         return inspection
     if inspection.state.finished and engine.mirrors:
-        if inspection.supervised or not ctx.store.is_marked_live(job.job_id):
+        if inspection.supervised or not job.is_marked_live():
             return inspection
     return engine.resumed(ctx, job, inspection)

@@ -9,7 +9,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.processes import survivors
 from outlive.store.inspection import completion, engine_record, inspect
 from outlive.store.inspection.inspect import Inspection
-from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import LOCK, JobDir
 
 _DELETED_TRIES, _DELETED_TRY_S = 20, 0.01
 
@@ -19,7 +19,7 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
 
     Errors: job_not_found if the job's directory was deleted since it was opened.
     """
-    inspection = inspect.inspect_job(ctx.store, job)
+    inspection = inspect.inspect_job(job)
     definition = inspection.definition
     if (
         definition.approval is not None
@@ -35,23 +35,23 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
         inspection.damage is not None or inspection.just_ended or inspection.orphaned
     ):  # a directory that is being deleted looks like this
         require_in_place(job)
-    is_left = inspection.orphaned or _is_end_unreported(ctx, job, inspection)
+    is_left = inspection.orphaned or _is_end_unreported(job, inspection)
     _look_after(ctx, job, inspection, by_supervisor=is_left)
-    return inspect.inspect_job(ctx.store, job) if is_left else inspection
+    return inspect.inspect_job(job) if is_left else inspection
 
 
 def _look_after(ctx: Context, job: JobDir, inspection: Inspection, *, by_supervisor: bool, asked: bool = False) -> None:
     """Give the job a new supervisor; else complete its end if its supervisor and guardian died when its outcome was visible."""
-    if not by_supervisor and (
-        not inspection.state.finished or inspection.supervised or not ctx.store.is_marked_live(job.job_id)
-    ):
+    if not by_supervisor and (not inspection.state.finished or inspection.supervised or not job.is_marked_live()):
         return
-    from outlive.jobs.starting import adopting  # late: 6 ms, and few supervisors are killed with their guardian
-
     if by_supervisor:
+        from outlive.jobs.starting import adopting  # late: 6 ms, and few supervisors are killed with their guardian
+
         adopting.adopt(ctx, job, inspection, asked=asked)
     else:
-        adopting.complete_end(ctx, job, inspection)
+        from outlive.store.inspection import unseen_end  # late: 2 ms, and few jobs end so
+
+        unseen_end.complete_end(job, inspection.state)
 
 
 def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
@@ -63,7 +63,7 @@ def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
     # Where no mirror does it, as for a job that never ran, a process here tells the sinks, and looks after nothing else
     engine = engines.of_job(job, inspection.definition)
     if engine is None or not engine.mirrors:
-        _look_after(ctx, job, inspection, by_supervisor=_is_end_unreported(ctx, job, inspection))
+        _look_after(ctx, job, inspection, by_supervisor=_is_end_unreported(job, inspection))
     return inspection
 
 
@@ -75,12 +75,12 @@ def require_in_place(job: JobDir) -> None:
             from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, and few jobs are removed meanwhile
 
             raise deleted.meanwhile(job)
-        if job.has_lock():
+        if job.has(LOCK):  # which is there before a job is seen, and goes only with its directory
             return
         time.sleep(_DELETED_TRY_S)
 
 
-def _is_end_unreported(ctx: Context, job: JobDir, inspection: Inspection) -> bool:
+def _is_end_unreported(job: JobDir, inspection: Inspection) -> bool:
     """Return whether the job has ended, its end or its last output is to be told, and every process
     that had to is dead."""
     if inspection.just_ended:
@@ -88,7 +88,7 @@ def _is_end_unreported(ctx: Context, job: JobDir, inspection: Inspection) -> boo
     return (
         inspection.state.finished
         and not inspection.supervised
-        and completion.is_end_unreported(ctx.store, job, inspection.definition)
+        and completion.is_end_unreported(job, inspection.definition)
     )
 
 
@@ -102,5 +102,5 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
         return inspection
     if inspection.state.finished and not inspection.supervised and survivors(inspection, job):
         _look_after(ctx, job, inspection, by_supervisor=True, asked=True)
-        inspection = inspect.inspect_job(ctx.store, job)
+        inspection = inspect.inspect_job(job)
     return inspection

@@ -85,14 +85,24 @@ def _array_in(text: str) -> list[str]:
     except ValueError as error:
         seen = f"is no JSON: {error}"
     else:
-        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
-            return words
         seen = f"is an array of {len(words)} values that are not all strings" if words else "is an empty array"
+        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
+            if _is_whole("".join(words)):
+                return words
+            seen = "is an array with a NUL character, or half a character"
     raise invalid(
         "command",
         f"{argument('command')} looks like the text of an array, but {seen}",
         hint='For example ["git", "--version"]; a shell string begins with a program.',
     )
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether a program can be given a text: an escape of JSON may stand for what none can."""
+    try:
+        return b"\0" not in text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
 
 
 def _command(given: str | list[str]) -> list[str]:

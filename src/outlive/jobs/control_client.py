@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from outlive import fastjson, limits
+from outlive.core.members import object_of, text_of
 from outlive.core.record import Declared
 from outlive.errors import OutliveError
 from outlive.hosts import engines
@@ -219,8 +220,8 @@ def _read(message: bytes) -> dict[str, object] | None:
         answer: dict[str, object] = fastjson.loads(message)
     except ValueError:
         return None
-    is_sound = answer.get("ok") is True or all(type(answer.get(name)) is str for name in ("code", "message"))
-    return answer if is_sound else None
+    is_error = answer.get("ok") is False and all(type(answer.get(name)) is str for name in ("code", "message"))
+    return answer if is_error or answer.get("ok") is True else None
 
 
 def _watch(*, output: bool) -> bytes:
@@ -258,9 +259,9 @@ def _connected_elsewhere(job: JobDir) -> socket.socket | None:
 
 def refused(answer: dict[str, Any]) -> OutliveError:
     """Return the error that a supervisor, or the mirror of a job on another host, answered."""
-    retryable, hint = bool(answer.get("retryable")), answer.get("hint")
+    retryable, hint, details = bool(answer.get("retryable")), text_of(answer, "hint"), object_of(answer, "details")
     return OutliveError(
-        answer["code"], answer["message"], retryable=retryable, hint=hint, details=answer.get("details")
+        answer["code"], answer["message"], retryable=retryable, hint=hint or None, details=details or None
     )
 
 

@@ -81,7 +81,7 @@ def _cancelled(ctx: Context, job: JobDir, inspection: Inspection, number: int) -
     if engine is None or not signals.ends(number):
         return inspection
     auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
-    return engine.cancelled(ctx, job, inspection, ownership.actor(ctx, inspection.definition))
+    return engine.cancelled(job, inspection, ownership.actor(ctx, inspection.definition))
 
 
 def end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *, removing: bool = False) -> None:
@@ -198,7 +198,7 @@ def _given_up(ctx: Context, job: JobDir, inspection: Inspection) -> None:
         engine = engines.of_job(job, inspection.definition)
         if engine is not None:
             if inspection.state.state == "created":
-                engine.cancelled(ctx, job, inspection, ownership.actor(ctx, inspection.definition))
+                engine.cancelled(job, inspection, ownership.actor(ctx, inspection.definition))
             engine.forget(job)
         return
     if not inspection.state.finished and inspection.state.state != "created":

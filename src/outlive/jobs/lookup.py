@@ -100,7 +100,7 @@ def open_known(ctx: Context, job_id: str) -> JobDir:
 
 def job_ids(ctx: Context) -> Iterator[str]:
     """Yield the ids of all jobs that exist for this caller, newest first."""
-    return _inside(ctx, ctx.store.newest_ids())
+    return _inside(ctx, ctx.store.ids())
 
 
 def live_ids(ctx: Context) -> Iterator[str]:
@@ -274,10 +274,10 @@ def _kind(definition: Definition) -> str:
     return "name" if definition.title is None else "title"
 
 
-def defined_with(ctx: Context, job_ids: Iterable[str], *parts: bytes) -> Iterator[JobDir]:
-    """Yield those of these jobs that exist for this caller and whose definitions hold these texts, as
-    atomic_file.dump writes them; the caller closes them."""
-    for job_id in job_ids:
+def defined_with(ctx: Context, *parts: bytes, before: str | None, most: int) -> Iterator[JobDir]:
+    """Yield those of the `most` newest jobs, made before this one, that exist for this caller and whose
+    definitions hold these texts, as atomic_file.dump writes them; the caller closes them."""
+    for job_id in islice((one for one in ctx.store.ids() if before is None or one < before), most):
         if not _holds(ctx, job_id, parts):
             continue
         try:

@@ -171,7 +171,7 @@ def _removed(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[
 
 
 def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[Notice]:
-    if _is_quiet(ctx, inbox, job):
+    if _is_quiet(inbox, job):
         return []
     claim = inbox.claim(job.job_id)
     if claim is None:
@@ -209,7 +209,7 @@ def _is_left_to_a_task(progress: Progress, inspection: Inspection) -> bool:
     return progress.call == FOLLOWED and end is not None and 0 <= time.time() - seconds_of(end) < limits.TASK_LOOK_S
 
 
-def _is_quiet(ctx: Context, inbox: Inbox, job: JobDir) -> bool:
+def _is_quiet(inbox: Inbox, job: JobDir) -> bool:
     """Return whether nothing happened to a job since the session was last told of it. A job whose
     supervisors were killed stays marked as live until a reader inspects it."""
     job_id, now = job.job_id, time.monotonic()
@@ -218,7 +218,7 @@ def _is_quiet(ctx: Context, inbox: Inbox, job: JobDir) -> bool:
         return True
     is_inspected = now - inbox.inspected.get(job_id, -_LIVENESS_CHECK_S) < _LIVENESS_CHECK_S
     is_fresh = is_inspected and history.size(job) == progress.offset
-    if is_fresh and progress.call != LEFT and (progress.end or ctx.store.is_marked_live(job_id)):
+    if is_fresh and progress.call != LEFT and (progress.end or job.is_marked_live()):
         return True
     inbox.inspected[job_id] = now
     return False

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from outlive.mcp import introduction
+from outlive.system import fds
 from outlive.system.signals import signal
 
 PROFILE_S = 3.0  # a login shell that takes longer is killed
@@ -136,12 +137,10 @@ def _started(shell: str, env: Mapping[str, str]) -> tuple[int, int]:
 def _printed(pipe: int) -> bytes:
     """Return what the shell prints up to our second mark, in PROFILE_S seconds: a profile may leave an agent behind
     that keeps the pipe open."""
-    poller = select.poll()
-    poller.register(pipe, select.POLLIN)
     deadline = time.monotonic() + PROFILE_S
     printed = b""
     while printed.count(_MARK.encode()) < 2 and len(printed) < _MAX_BYTES:
-        if not poller.poll(max(0, deadline - time.monotonic()) * 1000):
+        if not fds.poll(pipe, select.POLLIN, max(0, deadline - time.monotonic()) * 1000):
             break
         data = os.read(pipe, 65_536)
         if not data:

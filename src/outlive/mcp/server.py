@@ -142,7 +142,8 @@ class Handlers:
         """Return the answer of a call, or the call if it goes on as a task."""
         if params.request_state is not None and self._asks(ctx) is not None:
             return await self._gone_on(ctx, params, caller)
-        if not task_requests.declared(ctx) or not self._calls.tools.waits(params.name, params.arguments or {}):
+        waits = task_requests.declared(ctx) and self._calls.tools.waits(params.name, params.arguments or {})
+        if not waits or self._tasks.waits.are_full(caller):
             return await self._answer(ctx, params, caller)
         kind, start_soon = OF_JOB if params.name == EXEC else OF_WAIT, ctx.lifespan_context.start_soon
         wait = await self._tasks.waits.begun(caller, kind, start_soon, partial(self._answer, ctx, params, caller))

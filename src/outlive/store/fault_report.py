@@ -83,11 +83,11 @@ def unrecorded(job: JobDir) -> list[dict[str, Any]]:
     """Return the content of the `fault` events that the history does not have yet."""
     if not job.fault_names():
         return []
-    known = history.read(job, kinds=(history.FAULT,))[0]
+    known = [(event.get("process"), str(event["at"])) for event in history.told(job, history.FAULT) if "at" in event]
     return [
         {"process": fault["process"], "error": fault["error"], "file": os.path.basename(fault["path"])}
         for fault in read(job)
-        if not any(old["process"] == fault["process"] and old["at"] >= fault["at"] for old in known)
+        if not any(process == fault["process"] and at >= fault["at"] for process, at in known)
     ]
 
 

@@ -15,7 +15,7 @@ from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.store import atomic_file
-from outlive.store.root import LIVE, Store
+from outlive.store.root import LEFT, LIVE, Store
 from outlive.system import fault_points, fds, locks
 from outlive.system.fds import DIRECTORY, Closing, socket
 
@@ -197,6 +197,28 @@ class JobDir:
         except OSError:
             return False
 
+    def is_marked_live(self) -> bool:
+        return self.has(self.live_name)
+
+    def mark_left(self) -> None:
+        """Have the mark of a live job say that it ended, and that processes of it are left. Readers do
+        not rely on it, so an error does not matter."""
+        left = self.live_name + LEFT
+        try:
+            if self.is_marked_live():
+                os.rename(self.live_name, left, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+            else:  # another supervisor did it, or it ended long ago and was adopted
+                os.close(self.open_file(left, os.O_WRONLY | os.O_CREAT))
+        except OSError:
+            return
+
+    def unmark_live(self) -> None:
+        for name in (self.live_name, self.live_name + LEFT):
+            try:
+                os.unlink(name, dir_fd=self.fd)
+            except OSError:
+                continue
+
     def mark_spawning(self, state: State) -> None:
         """Write the first state: a command is about to be spawned. It stands in the mark of live jobs,
         which is there already, until the next state is written. Errors: OSError."""
@@ -309,14 +331,6 @@ class JobDir:
         except OSError as error:
             return error.errno != errno.ENOENT  # a broken disk removes nothing
         return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
-
-    def has_lock(self) -> bool:
-        """Return whether the lock file exists: it is there before a job is seen, and goes only with its directory."""
-        try:
-            os.stat(LOCK, dir_fd=self.fd, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        return True
 
     def fault_names(self) -> list[str]:
         """Return the names of the tracebacks that processes of ours left."""

@@ -47,6 +47,7 @@ class NewJob:
         A directory that cannot be deleted (too many open files, a broken disk) is inspected later:
         its job never ran.
         """
+        self.dir.unmark_live()
         try:
             self._remove()
         except OSError:
@@ -59,7 +60,6 @@ class NewJob:
         self.dir.close()
 
     def _remove(self) -> None:
-        self.store.unmark_live(self.job_id)
         from outlive.store.cleanup.delete import remove_tree  # late: 0.9 MB, 1 ms of a start, and few starts fail
 
         remove_tree(self.store.fd, self.temporary)

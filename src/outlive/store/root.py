@@ -19,7 +19,6 @@ LIVE = ".live"
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
 _TRASH_CHARS = 6  # behind the id of what is being deleted
-_NEWEST = 512  # ids that are sorted first
 _LINKS = 40  # on the way to a root, as in path_resolution(7)
 
 
@@ -32,7 +31,7 @@ def default_path(env: Mapping[str, str]) -> str:
 
 
 _MOUNT_PROC = "Have it mounted for this process: mount -t proc proc /proc"
-_LEFT = ".left"  # behind the id of a job that ended, whose processes live
+LEFT = ".left"  # behind the id of a job that ended, whose processes live
 
 
 class Store:
@@ -104,25 +103,13 @@ class Store:
         """Return the ids of all jobs, newest first. Costs one directory listing and opens no job."""
         return sorted(only_ids(fds.names_in(self.fd)), reverse=True)
 
-    def newest_ids(self) -> Iterator[str]:
-        """Yield the ids of all jobs, newest first. A caller that stops after a few does not pay for
-        sorting the others."""
-        ids = only_ids(fds.names_in(self.fd))
-        if len(ids) > _NEWEST:
-            from heapq import nlargest  # late: 0.3 ms of each call, and few roots have so many jobs
-
-            first = nlargest(_NEWEST, ids)
-            yield from first
-            ids = [one for one in ids if one < first[-1]]
-        yield from sorted(ids, reverse=True)
-
     def live_ids(self) -> list[str]:
         """Return the ids of the jobs that may still run, newest first."""
         return sorted(filter(is_id, self._marks()), reverse=True)
 
     def left_ids(self) -> list[str]:
         """Return the ids of the jobs that ended and left processes, as far as their supervisors know."""
-        ids = (name.removesuffix(_LEFT) for name in self._marks() if name.endswith(_LEFT))
+        ids = (name.removesuffix(LEFT) for name in self._marks() if name.endswith(LEFT))
         return sorted(filter(is_id, ids), reverse=True)
 
     def _marks(self) -> list[str]:
@@ -130,13 +117,6 @@ class Store:
             return fds.names_in(self.fd, LIVE)
         except OSError:
             return []
-
-    def mark_left(self, job_id: str) -> None:
-        """Have the mark of a live job say that it ended, and that processes of it are left."""
-        try:
-            os.rename(f"{LIVE}/{job_id}", f"{LIVE}/{job_id}{_LEFT}", src_dir_fd=self.fd, dst_dir_fd=self.fd)
-        except FileNotFoundError:  # another supervisor did it, or it ended long ago and was adopted
-            self.mark_live(f"{job_id}{_LEFT}")
 
     def mark_live(self, job_id: str) -> None:
         for _ in range(2):
@@ -149,20 +129,6 @@ class Store:
                     os.mkdir(LIVE, 0o700, dir_fd=self.fd)
                 except FileExistsError:
                     continue
-
-    def is_marked_live(self, job_id: str) -> bool:
-        try:
-            os.stat(f"{LIVE}/{job_id}", dir_fd=self.fd, follow_symlinks=False)
-        except OSError:
-            return False
-        return True
-
-    def unmark_live(self, job_id: str) -> None:
-        for name in (job_id, f"{job_id}{_LEFT}"):
-            try:
-                os.unlink(f"{LIVE}/{name}", dir_fd=self.fd)
-            except OSError:
-                continue
 
     def find(self, text: str, exists: Callable[[str], bool] | None = None) -> str:
         """Return the id that `text` names: a whole id, or a unique beginning or end of one.
@@ -312,21 +278,3 @@ def _ambiguous(text: str, ids: list[str]) -> OutliveError:
         hint=f"Give more characters, or one of these: {which}.",
         details={"candidates": ids[: limits.CANDIDATES], "truncated": len(ids) > limits.CANDIDATES},
     )
-
-
-def unmark_live(path: str, job_id: str, *, is_left: bool = False) -> None:
-    """Unmark a job in the root at this path, if the root is there; with `is_left`, mark it as one
-    that left processes."""
-    try:
-        store = Store.existing(path)
-    except (OSError, OutliveError):
-        return
-    try:
-        if is_left:
-            store.mark_left(job_id)
-        else:
-            store.unmark_live(job_id)
-    except OSError:  # full, or read-only: readers do not rely on it
-        return
-    finally:
-        store.close()

@@ -61,7 +61,7 @@ class Connection:
         except OSError:
             return
 
-    def answer(self, **content: Any) -> None:
+    def answer(self, /, **content: Any) -> None:
         self.tell(fastjson.dumps(content).encode())
 
 
@@ -137,6 +137,8 @@ class ControlServer:
         except OSError:
             message, files = b"", []
         if not message:
+            for fd in files:
+                os.close(fd)
             self._drop(connection)
             if not self._connections:
                 self._on_quiet()

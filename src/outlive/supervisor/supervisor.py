@@ -9,7 +9,7 @@ import time
 from outlive import limits
 from outlive.annotations import Callable
 from outlive.core.records import State
-from outlive.store import history, root
+from outlive.store import history
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.control_requests import ControlRequest, GetState, Kill, Reload
 from outlive.supervisor.control_server import Connection, ControlServer
@@ -286,7 +286,11 @@ class Supervisor:
         if self._recorder.searches and not left:
             self._is_left = True  # nothing but the mark says that hits may be owed
         else:
-            self._unmark_live(is_left=bool(left))  # what is owed is on disk: a reader can see it without the mark
+            self._is_left = bool(left)
+            if left:
+                self._job.mark_left()
+            else:
+                self._job.unmark_live()  # what is owed is on disk: a reader can see it without the mark
         self._recorder.left_behind(left)
         self._check_done()
 
@@ -323,15 +327,11 @@ class Supervisor:
         self._job.release_reserve()
         self._job.remove_io()
         if self._is_left:
-            self._unmark_live(is_left=False)
+            self._job.unmark_live()
         fault_points.at("end_unlinked")
         self._recorder.close()
         self._control.close()
         self._loop.close()
-
-    def _unmark_live(self, *, is_left: bool) -> None:
-        self._is_left = is_left
-        root.unmark_live(self._request.root, self._request.job_id, is_left=is_left)
 
     # --- what the definition asks for ---
 

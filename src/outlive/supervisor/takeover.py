@@ -13,7 +13,8 @@ from outlive.core.units import timestamp
 from outlive.errors import SCARCE
 from outlive.sandbox import inside as sandboxed
 from outlive.store import fault_report
-from outlive.store.inspection import adoptions
+from outlive.store.atomic_file import Damaged
+from outlive.store.inspection import adoptions, rebuilt
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
@@ -40,7 +41,7 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
             os.close(held.pop("listener"))  # a client that waits at the old one connects again, to the new one
         adopt(request, None, escrow, held or files)
         return
-    state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
+    state = _known(job) or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
     if state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
         # A command would be a child of this process now, alive or not. So none was started, and
         # this is no second run
@@ -76,10 +77,20 @@ def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, held: 
         adoptions.survived(job)  # this says nothing of the job: the next reader that looks tries again
         return
     fault_points.at("adopt_opened")
-    state = job.read_state() or State(job_id=request.job_id)
+    state = _known(job) or State(job_id=request.job_id)
     state = write_down(job, _recovered(job, state, parent=False, command=request.command))
     fault_points.at("adopt_recorded")
     Supervisor(job, request, state, job_fds, parent=False).run(waiter)
+
+
+def _known(job: JobDir) -> State | None:
+    """Return the state of a job. If another program has spoilt it, its command counts as started, and is
+    looked for."""
+    try:
+        return job.read_state()
+    except (OSError, Damaged):
+        begun = rebuilt.begun(job) or State(job_id=job.job_id)
+        return rebuilt.outcome(job, begun) or State.replace(begun, phase="running", pid=None, identity=None)
 
 
 def _recovered(
@@ -125,6 +136,6 @@ def _never_recorded(job: JobDir, state: State) -> State:
     for member in tree.with_cookie(job.job_id):  # a sandbox in which the command was not started yet
         process.send_signal(member.pid, member.start, signal.SIGKILL)
     why = fault_report.cause(job) or "its supervisor was killed"
-    if state.phase == "spawning":
+    if state.phase in ("spawning", "running"):
         return outcome.lost(state, f"{why} while it started; it may have run")
     return outcome.never_ran(state, f"{why} before it started; it never ran", None)

@@ -6,6 +6,7 @@ import _thread
 import errno
 import fcntl
 import os
+import select
 import struct
 
 from outlive.annotations import Callable
@@ -78,6 +79,14 @@ class Closing:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._fd)
+
+
+def poll(fd: int, events: int, timeout_ms: float | None = 0) -> int:
+    """Wait until one of these events of poll(2) is true of a file, at most so long; None: without limit. Return those that
+    are, 0 if none is. An error and a hangup count, asked for or not."""
+    poller = select.poll()
+    poller.register(fd, events)
+    return next((happened for _, happened in poller.poll(timeout_ms)), 0)
 
 
 def names_in(directory: int, name: str = ".") -> list[str]:

@@ -8,8 +8,6 @@ A reader may be no ancestor of the job, so nothing here needs what ptrace(2) nee
 
 from __future__ import annotations
 
-import os
-
 from outlive.annotations import Iterable
 from outlive.core.record import Declared
 from outlive.system import process
@@ -72,9 +70,9 @@ def chain(pid: int, members: Iterable[int]) -> list[int]:
 def activity(pid: int) -> str:
     """Return what a process does now; of several threads the one that does most counts."""
     threads = listed(f"/proc/{pid}/task")[:_MOST_FDS]
-    states = {thread: _state(f"/proc/{pid}/task/{thread}") for thread in threads}
+    states = {(process.stat_fields(f"{pid}/task/{thread}") or [b""])[0] for thread in threads}
     for letter, doing in ((b"R", COMPUTING), (b"D", DISK), (b"T", STOPPED), (b"t", STOPPED)):
-        if letter in states.values():
+        if letter in states:
             return doing
     doing = _waits_for(f"/proc/{pid}")
     if doing != THREADS:
@@ -86,15 +84,6 @@ def activity(pid: int) -> str:
 def _waits_for(where: str) -> str:
     place = content(f"{where}/wchan").decode("ascii", "replace")
     return next((doing for names, doing in _PLACES if place.startswith(names)), WAITING)
-
-
-def cpu_s(pids: Iterable[int]) -> float:
-    """Return the processor time that these processes and their ended children have used."""
-    ticks = 0
-    for pid in pids:
-        fields = process.stat_fields(pid)
-        ticks += sum(map(int, fields[11:15])) if fields else 0
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def sockets(pid: int) -> list[Socket]:
@@ -144,7 +133,3 @@ def _keeper(lock: bytes) -> int | None:
             if b"\nlock:" in told and any(lock in b" ".join(line.split()) for line in told.split(b"\n")):
                 return pid
     return None
-
-
-def _state(where: str) -> bytes:
-    return content(f"{where}/stat").rpartition(b")")[2].strip()[:1]

@@ -23,10 +23,9 @@ def _flock(kind: int, byte: int, count: int = 1) -> bytes:
     return struct.pack(_FLOCK, kind, os.SEEK_SET, byte, count, 0)
 
 
-def take(fd: int, byte: int, count: int = 1) -> bool:
-    """Take the lock of `count` bytes from `byte` on for the description behind `fd`; return False,
-    and take none, if another one holds any of them."""
-    return _is_set(fd, fcntl.F_WRLCK, byte, count)
+def take(fd: int, byte: int) -> bool:
+    """Take the lock of one byte for the description behind `fd`; return False if another one holds it."""
+    return _is_set(fd, fcntl.F_WRLCK, byte)
 
 
 def share(fd: int, byte: int) -> bool:
@@ -34,9 +33,9 @@ def share(fd: int, byte: int) -> bool:
     return _is_set(fd, fcntl.F_RDLCK, byte)
 
 
-def _is_set(fd: int, kind: int, byte: int, count: int = 1) -> bool:
+def _is_set(fd: int, kind: int, byte: int) -> bool:
     try:
-        fcntl.fcntl(fd, _SETLK, _flock(kind, byte, count))
+        fcntl.fcntl(fd, _SETLK, _flock(kind, byte))
     except OSError as error:
         if error.errno in (errno.EAGAIN, errno.EACCES):
             return False

@@ -73,8 +73,9 @@ def open_links(pid: int) -> Iterator[str]:
             continue
 
 
-def stat_fields(pid: int) -> list[bytes] | None:
-    """Return the fields of /proc/PID/stat (proc_pid_stat(5)) from field 3, state, on; None if it is gone."""
+def stat_fields(pid: int | str) -> list[bytes] | None:
+    """Return the fields of /proc/PID/stat (proc_pid_stat(5)) from field 3, state, on; None if it is gone. A
+    thread is PID/task/TID."""
     data = fds.content(f"/proc/{pid}/stat")
     return data[data.rindex(b")") + 2 :].split() if data else None  # the name may hold spaces and parentheses
 

@@ -26,12 +26,6 @@ class Use(Declared):
     written_bytes: int = 0
 
 
-def times_us(pid: int) -> tuple[int, int]:
-    """Return user and system microseconds of a process, or zombie, and its ended children; zeros if it is gone."""
-    use = of([pid], whole=False)
-    return use.user_us, use.system_us
-
-
 def of(pids: Iterable[int], *, whole: bool = True) -> Use:
     """Return what these processes use; not `whole`: times and memory, which cost one file of each."""
     use = Use()

@@ -7,17 +7,12 @@ import os
 from outlive.annotations import Mapping
 
 _USUAL = ("/bin", "/usr/bin", "/usr/local/bin")
-_last = ""  # the folder in which it was found: most calls have the same PATH, which may be long
 
 
 def for_models(env: Mapping[str, str]) -> tuple[str, str]:
     """Return the words that run a shell string: bash, for which every model writes, else sh."""
-    global _last
-    folders = list(filter(None, env.get("PATH", "").split(os.pathsep)))
-    for folder in [_last, *folders] if _last in folders else folders:
-        if _runs(folder):
-            _last = folder
-            return "bash", "-c"
+    if any(map(_runs, filter(None, env.get("PATH", "").split(os.pathsep)))):
+        return "bash", "-c"
     usual = next((folder for folder in _USUAL if _runs(folder)), None)  # a client may give no PATH
     return ("sh", "-c") if usual is None else (f"{usual}/bash", "-c")
 

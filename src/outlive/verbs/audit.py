@@ -90,7 +90,7 @@ def _outcome(ctx: Context, reader: Reader, entry: dict[str, object]) -> dict[str
     if end is None and entry.get("root") == ctx.store.path:
         try:
             with lookup.open_known(ctx, job_id) as job:
-                end = inspect.inspect_job(ctx.store, job).state.to_dict()
+                end = inspect.inspect_job(job).state.to_dict()
         except (OSError, OutliveError):
             return None
     return None if end is None else {name: end[name] for name in _OUTCOME if end.get(name) is not None}

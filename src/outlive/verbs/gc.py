@@ -111,7 +111,7 @@ class _Sweep:
     def _look(self, job_id: str) -> tuple[int, float, Inspection]:
         with lookup.open_known(self._ctx, job_id) as job:
             changed = os.fstat(job.fd).st_mtime  # before anything is written into it
-            return disk_use.of_job(job), changed, inspect.inspect_job(self._ctx.store, job)
+            return disk_use.of_job(job), changed, inspect.inspect_job(job)
 
     def _take(self, job_id: str, size: int, changed: float, inspection: Inspection) -> None:
         self._used_jobs += 1

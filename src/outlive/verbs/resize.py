@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlive.answers.job import Job
 from outlive.answers.writing import Resized
+from outlive.core.members import number_of
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
@@ -23,6 +24,6 @@ def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Resized:
         return Resized(
             job=Job(job_id=job_dir.job_id, state=state),
             timeout_ms=inspection.definition.timeout_ms,
-            cols=answer["cols"],
-            rows=answer["rows"],
+            cols=number_of(answer, "cols"),
+            rows=number_of(answer, "rows"),
         )

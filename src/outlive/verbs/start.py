@@ -39,7 +39,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Started:
             making.started(job_dir, sock, locks)
         except OutliveError as error:
             auditing.note_unstarted(ctx, job_dir.job_id, error)
-            ctx.store.unmark_live(job_dir.job_id)
+            job_dir.unmark_live()
             if locks.are_given:
                 locks.close()
                 _let_go(job_dir)

@@ -13,14 +13,13 @@ from typing import Any, TypeVar
 
 import anyio
 
-from outlive import limits, verbs
+from outlive import limits
 from outlive.core.members import number_of, object_of
 from outlive.core.records import EXEC, READ
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs.context import Context
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller
-from outlive.mcp.tools.arguments import Reader
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import PROCESS
 from outlive.mcp.tools.text.sentences import duration
@@ -51,7 +50,6 @@ class Api:
         self._keyboards = Keyboards(calls)
         self._answered: dict[str, str] = {}  # job → when it asked what was answered last
         self._lists: dict[str | None, tuple[JobList, anyio.Lock]] = {}
-        self._persons = {name: Reader(verbs.load(name), name) for name in _PERSONS}
         self.methods: dict[str, Method] = {
             "process": self._process,
             "jobs": self._jobs,
@@ -78,7 +76,7 @@ class Api:
             return 200, await method(caller, given)
         except Exception as error:  # noqa: BLE001 - the page is told, and the server outlives its own faults
             fault = fault_of(error, f"answering {name}")
-            return _status(fault.code), envelope.failure(fault)
+            return status_of(fault.code), envelope.failure(fault)
 
     @property
     def is_stopping(self) -> bool:
@@ -227,17 +225,9 @@ class Api:
     def _person(self, name: str) -> Method:
         async def answer(caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
             self._require_person(caller, "neither approves nor denies")
-            verb = verbs.load(name)
-            args = self._persons[name].read(given)
-            args.pop("detail", None)
             ctx = self._calls.context(caller, EXEC, name)
             ctx.verb = "ui"
-            try:
-                return envelope.answer(
-                    verb.type, (await threads.run(partial(verb.run, ctx, **args), caller=ctx.owner)).to_dict()
-                )
-            except OutliveError as error:
-                raise spelled(error, MCP, verb.args) from error.__cause__
+            return await self._calls.answered(name, ctx, given)
 
         return answer
 
@@ -283,5 +273,6 @@ def _wait_ms(args: dict[str, object]) -> int:
     return min(MOST_WAIT_MS, number_of(args, "wait_ms"))
 
 
-def _status(code: str) -> int:
+def status_of(code: str) -> int:
+    """Return the HTTP status of an answer with this error."""
     return {"invalid_argument": 400, "denied": 403, "job_not_found": 404, "internal_error": 500}.get(code, 409)

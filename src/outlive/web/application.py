@@ -31,7 +31,7 @@ from outlive.mcp.http.allowed_hosts import AllowedHosts
 from outlive.mcp.http.connections import ADMITTED, call
 from outlive.store.output.merged import Output
 from outlive.verbs import envelope
-from outlive.web.api import Api, as_object, taken
+from outlive.web.api import Api, as_object, status_of, taken
 from outlive.web.gate import Gate, unknown
 from outlive.web.sealing import MOST_CALLS, NONCE_BYTES
 from outlive.web.sessions import Foreign, Session, Sessions, Tab
@@ -54,7 +54,6 @@ _PIECE = 1 << 18
 _PACKED_BYTES = 8_192  # of an answer, from which on it is packed
 _STOPPING_S = 0.5  # between two looks at whether the server ends, while a call waits
 _CALLS = 64  # of one session at a time
-_STATUS = {"denied": 403, "job_not_found": 404}
 
 
 class _Ticket(NamedTuple):
@@ -173,7 +172,7 @@ class Page:
             asked = taken(as_object(said), {"method": str, "given": dict, "gzip": bool}, "method")
             status, answer = await self._answer(request, tab.session, asked["method"], asked.get("given", {}))
         except OutliveError as error:
-            asked, status, answer = {}, _STATUS.get(error.code, 400), envelope.failure(error)
+            asked, status, answer = {}, status_of(error.code), envelope.failure(error)
         text = envelope.encoded(answer)
         if asked.get("gzip") and len(text) > _PACKED_BYTES:  # before it is sealed: what is sealed does not get smaller
             text = gzip.compress(text, 1)

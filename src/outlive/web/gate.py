@@ -9,8 +9,9 @@ from __future__ import annotations
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from outlive import limits
+from outlive.errors import OutliveError
 from outlive.mcp.http.allowed_hosts import AllowedHosts, fault_of
+from outlive.verbs import envelope
 
 _METHODS = frozenset({"GET", "HEAD", "POST"})
 _FETCHED_FROM = frozenset({b"same-origin", b"none"})  # values of Sec-Fetch-Site that a page of ours may have
@@ -81,5 +82,4 @@ def unknown(
     hint: str = "Run `outlive ui`: it opens the page with a new one-time link.",
 ) -> Response:
     """Return the answer to a request that nothing lets in."""
-    error = {"code": "denied", "message": message, "hint": hint, "retryable": False}
-    return JSONResponse({"schema_version": limits.SCHEMA_VERSION, "ok": False, "type": "error", "error": error}, 401)
+    return JSONResponse(envelope.failure(OutliveError("denied", message, hint=hint)), 401)

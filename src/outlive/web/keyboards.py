@@ -7,6 +7,7 @@ the tab (jobs/interaction/keyboard.py), and lets go when the tab has not asked f
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -47,6 +48,7 @@ class Keyboards:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._held: dict[Key, _Held] = {}
+        self._taking = threading.Lock()  # two calls of a tab may come at once
         self._ending: set[asyncio.Task[None]] = set()
 
     async def take(self, caller: Caller, job_id: str, tab: str, size: list[int], *, force: bool) -> bool:
@@ -55,27 +57,28 @@ class Keyboards:
         stdin_closed, invalid_argument."""
         ctx = self._calls.context(caller, CONTROL, "keyboard")
         key = _key(caller, job_id, tab)
-        held = self._of(key)
-        if held is None and len(self._held) >= _MOST:
+        if self._of(key) is None and len(self._held) >= _MOST:
             raise OutliveError("invalid_state", f"this server holds {_MOST} keyboards already")
-        take = partial(self._taken, ctx, key, _name(caller), held, _checked(size), force)
+        take = partial(self._taken, ctx, key, _name(caller), _checked(size), force)
         try:
             return await threads.run(take)
         finally:  # also if the page is gone meanwhile
             self._later(key)
 
-    def _taken(self, ctx: Context, key: Key, name: str, held: _Held | None, size: list[int], force: bool) -> bool:
+    def _taken(self, ctx: Context, key: Key, name: str, size: list[int], force: bool) -> bool:
         with lookup.open_job(ctx, key[1]) as job:
             inspection = adoption.inspect_and_adopt(ctx, job)
             stdin.require_pty(inspection)
             definition.require_input(ctx, inspection.definition)
-            if held is None:
-                known = inspection.state.terminal or Terminal()
-                now = [known.cols, known.rows] if known.cols and known.rows else None
-                taken = keyboard.take(job, name, now, force=force)
-                if taken is None:
-                    return False
-                self._held[key] = held = _Held(ctx, taken, size)
+            with self._taking:
+                held = self._of(key)
+                if held is None:
+                    known = inspection.state.terminal or Terminal()
+                    now = [known.cols, known.rows] if known.cols and known.rows else None
+                    taken = keyboard.take(job, name, now, force=force)
+                    if taken is None:
+                        return False
+                    self._held[key] = held = _Held(ctx, taken, size)
             with suppress(OutliveError):  # it is ending
                 ask(job, {"op": "resize", "cols": size[0], "rows": size[1]})
             held.size = size

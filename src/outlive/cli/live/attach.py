@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from outlive.cli import stdio
-from outlive.cli.live import terminal_context
 from outlive.core.ids import short_id
 from outlive.core.records import FINISHED, Terminal
 from outlive.core.units import seconds_of
@@ -34,7 +33,7 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import fds, pty, signals
-from outlive.verbs.spec import GlobalOptions
+from outlive.verbs.spec import GlobalOptions, Verb
 
 PREFIX, DETACH, TAKE = b"\x1d", b"d", b"k"  # Ctrl-] as in telnet(1)
 CHORD, TAKES = "Ctrl-] d", "Ctrl-] k"
@@ -43,7 +42,7 @@ _INSPECT_S = 1.0  # the job is inspected at least this often, in case a hint is 
 _WRITE_S = 30.0  # input that the job does not read within this is dropped
 
 
-def main(values: dict[str, Any], options: GlobalOptions) -> int:
+def main(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
     """Return 0 when the person has detached or the job has ended. Errors: not_a_pty, stdin_closed, invalid_state,
     invalid_argument."""
     if not (os.isatty(0) and os.isatty(1)):
@@ -52,24 +51,28 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
             "attach joins a terminal to a job, and stdin or stdout is none",
             hint="In a script use write, send-keys and screen.",
         )
-    ctx = terminal_context.opened(options, "attach")
-    with contextlib.closing(ctx.store), lookup.open_job(ctx, values["job"]) as job:
+    join(ctx, args["job"], read_only=args["read_only"])
+    return 0
+
+
+def join(ctx: Context, named: str, *, read_only: bool) -> None:
+    """Join this terminal to a job, until the person detaches or the job ends. Errors: as `main`."""
+    with lookup.open_job(ctx, named) as job:
         inspection = adoption.inspect_and_adopt(ctx, job)
         if inspection.definition.approval is not None:
             from outlive.cli import ask  # late: 20 ms, and few jobs are asked about
 
             if ask.is_pending(job, inspection):
-                inspection = ask.about(ctx, job, read_only=values["read_only"])
+                inspection = ask.about(ctx, job, read_only=read_only)
                 if not inspection.definition.pty or inspection.state.state in ("created", *FINISHED):
-                    return 0
+                    return
         _require_joinable(inspection, short_id(job.job_id), ctx.env)
-        if not values["read_only"]:
+        if not read_only:
             auditing.note(ctx, "attach", job.job_id)
-        session = Session(ctx, job, read_only=values["read_only"])
+        session = Session(ctx, job, read_only=read_only)
         with _raw(0):
             session.run()
         stdio.note(session.epitaph() + "\n")
-    return 0
 
 
 def _require_joinable(inspection: Inspection, name: str, env: Mapping[str, str]) -> None:

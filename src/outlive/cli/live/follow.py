@@ -27,7 +27,7 @@ from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern
-from outlive.system import waiting
+from outlive.system import fds, waiting
 from outlive.verbs.spec import GlobalOptions, Verb
 
 LINES = 10  # of the output so far, as tail(1)
@@ -284,13 +284,7 @@ class _Follower:
         return not any(fd == 1 for fd, _ in ready)
 
     def _write(self, data: bytes) -> bool:
-        if self._watched and data and _is_unread():
+        if self._watched and data and fds.poll(1, 0):
             return False
         stdio.write(data)
         return True
-
-
-def _is_unread() -> bool:
-    poller = select.poll()
-    poller.register(1, 0)
-    return bool(poller.poll(0))

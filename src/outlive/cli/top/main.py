@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import Any
 
-from outlive.cli.live import terminal_context
 from outlive.errors import OutliveError
-from outlive.verbs.spec import GlobalOptions
+from outlive.jobs.context import Context
+from outlive.verbs.spec import GlobalOptions, Verb
 
 _INSTEAD = "`outlive list --human --follow` needs neither keys nor a package."
 
 
-def main(_values: dict[str, Any], options: GlobalOptions) -> int:
+def main(ctx: Context, _verb: Verb, _options: GlobalOptions, **_args: Any) -> int:
     """Return 0 when the person has left. Errors: invalid_argument, invalid_state."""
     if not (os.isatty(0) and os.isatty(1)):
         raise OutliveError(
@@ -29,7 +28,5 @@ def main(_values: dict[str, Any], options: GlobalOptions) -> int:
             raise
         hint = f"Install it with `pip install 'outlive[top]'`. {_INSTEAD}"
         raise OutliveError("invalid_state", "top needs the package urwid, which is not installed", hint=hint) from None
-    ctx = terminal_context.opened(options, "top")
-    with contextlib.closing(ctx.store):
-        Screen(ctx, options).run()
+    Screen(ctx).run()
     return 0

@@ -27,7 +27,6 @@ from outlive.verbs.inbox import question_of
 from outlive.verbs.kill import kill
 from outlive.verbs.log import log
 from outlive.verbs.screen import screen
-from outlive.verbs.spec import GlobalOptions
 
 _EVERY_S = 1.0
 _PREVIEW_ROWS = 9
@@ -78,8 +77,7 @@ class _Row(urwid.Text):
 class Screen:
     """What a person sees and types. One thread: what takes long, as a kill, is not waited for."""
 
-    def __init__(self, ctx: Context, options: GlobalOptions) -> None:
-        self._options = options
+    def __init__(self, ctx: Context) -> None:
         ctx.detail = "brief"  # what each job uses costs more than the rest of its row
         self._ctx = ctx
         self._jobs = Jobs(ctx)
@@ -323,7 +321,7 @@ class Screen:
         """Give the terminal to the job until the person leaves it, or it ends. Errors: those of `attach`."""
         self._loop.screen.stop()
         try:
-            attach.main({"job": job_id, "read_only": False}, self._options)
+            attach.join(self._ctx, job_id, read_only=False)
         finally:
             self._loop.screen.start()
             self._loop.screen.clear()

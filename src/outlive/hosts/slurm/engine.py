@@ -140,10 +140,10 @@ class SlurmEngine(Engine):
         if inspection.state.finished or record.engine.state not in verdict.OVER:
             return inspection
         # The outcome may have come to this machine after the first look
-        inspection = inspect_job(caller.store, job)
+        inspection = inspect_job(job)
         if inspection.state.finished or abs(time.time() - (record.ended_seen or 0.0)) < _SETTLE_S:
             return inspection
-        return _judged(caller, job, _recalled(job, record), inspection)
+        return _judged(job, _recalled(job, record), inspection)
 
     def connect(self, job: JobDir) -> socket.socket:
         record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
@@ -171,12 +171,12 @@ class SlurmEngine(Engine):
             there.close()
         return here
 
-    def cancelled(self, caller: Caller, job: JobDir, inspection: Inspection, by: str) -> Inspection:
+    def cancelled(self, job: JobDir, inspection: Inspection, by: str) -> Inspection:
         record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
         try:
             locks = Locks(job)
         except BlockingIOError:  # it starts just now
-            return inspect_job(caller.store, job)
+            return inspect_job(job)
         except OSError as error:
             raise from_os(f"locking job {job.job_id}", error, on="store") from error
         locks.close()
@@ -186,9 +186,9 @@ class SlurmEngine(Engine):
             message = "it was cancelled before it started; it never ran"
             ended = ends.failed(inspection.definition, state, "kill", message, ending)
             # Written first: from here on its script would find it ended, and run nothing
-            record_end(caller.store, job, ended, inspection.definition)
+            record_end(job, ended, inspection.definition)
             _scancel(job, record)
-        return inspect_job(caller.store, job)
+        return inspect_job(job)
 
     def forget(self, job: JobDir) -> None:
         """Have Slurm give up a job that is about to be deleted. Errors: none; a script that starts all
@@ -360,7 +360,7 @@ def _recalled(job: JobDir, record: SlurmRecord) -> SlurmRecord:
     return after
 
 
-def _judged(caller: Caller, job: JobDir, record: SlurmRecord, inspection: Inspection) -> Inspection:
+def _judged(job: JobDir, record: SlurmRecord, inspection: Inspection) -> Inspection:
     """End a job by what Slurm says, because no process of ours wrote an outcome."""
     word = record.engine.state or ""
     state = inspection.state
@@ -375,7 +375,7 @@ def _judged(caller: Caller, job: JobDir, record: SlurmRecord, inspection: Inspec
     failed = ends.failed(inspection.definition, state, reason, message, ending)
     ended = State.replace(failed, state=outcome, stdin="closed", waiting=None)
     event = (history.PREEMPTED, {"state": word}) if word == "PREEMPTED" else None
-    written = record_end(caller.store, job, ended, inspection.definition, event)
+    written = record_end(job, ended, inspection.definition, event)
     return Inspection(inspection.definition, written, just_ended=True)
 
 

@@ -16,7 +16,7 @@ from outlive import limits
 from outlive.annotations import Callable
 from outlive.core.env_files import read_env_files
 from outlive.core.records import Definition, EngineState, Sandbox
-from outlive.errors import OutliveError, invalid
+from outlive.errors import OutliveError, from_os, invalid
 from outlive.hosts.slurm import verdict
 from outlive.hosts.slurm.record import NAME, SlurmRecord
 from outlive.sandbox import bubblewrap, visible_paths
@@ -55,13 +55,14 @@ def main(root: str, job_id: str) -> int:
         if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":  # the caller's own options can bring that about
             history.record(job, history.REQUEUED, state="REQUEUED")
         return _refused(f"the job is {state.state if state else 'unknown'}; a command is never run twice")
+    record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
     try:
         definition = _with_sandbox(job.read_meta())
+        request, stdin = _request(definition, record, root, umask), _stdin(definition)
     except OutliveError as error:
-        return _refused(f"{error.message}; {error.hint}")
-    record = engine_record.read_as(SlurmRecord, job) or SlurmRecord()
+        return _refused("; ".join(filter(None, (error.message, error.hint))))
     _note_start(job, record)
-    _guard(definition, record, root, locks, umask)
+    _guard(request, stdin, locks)
     return _status(root, job_id)
 
 
@@ -105,19 +106,31 @@ def _note_start(job: JobDir, record: SlurmRecord) -> None:
         return
 
 
-def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks, umask: int) -> None:
-    """Become the guardian of the job."""
+def _request(definition: Definition, record: SlurmRecord, root: str, umask: int) -> Request:
+    """Return what the supervisor is told. Errors: those of the env files, which this node must see too."""
     environment, sandbox = dict(os.environ), definition.sandbox
-    overrides = {**read_env_files(definition.env_files), **definition.env}  # which this node must see too
-    request = Request.replace(
+    return Request.replace(
         Request.of(record.request),
         root=root,
         job_id=definition.job_id,
         definition=definition,
         environment=environment if sandbox is None else visible_paths.filtered(environment, sandbox.environment),
-        overrides=overrides,
+        overrides={**read_env_files(definition.env_files), **definition.env},
         umask=umask,
     )
+
+
+def _stdin(definition: Definition) -> int | None:
+    """Open the file that the job reads. Errors: io_error."""
+    path = definition.stdin_path
+    try:
+        return None if path is None else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise from_os(f"opening {path} for the job's stdin", error) from error
+
+
+def _guard(request: Request, stdin: int | None, locks: Locks) -> None:
+    """Become the guardian of the job."""
     pair, guardian_end, supervisor_end = Pair.new()
     waiter_here, waiter_there = fds.pair()
     files = {
@@ -126,14 +139,14 @@ def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks,
         "lock1": locks.fds[1],
         "waiter": waiter_there.fileno(),
     }
-    if definition.stdin_path is not None:
-        files["stdin"] = os.open(definition.stdin_path, os.O_RDONLY | os.O_CLOEXEC)
+    if stdin is not None:
+        files["stdin"] = stdin
     pair.send(files)
     pair.close()
     waiter_here.close()
     waiter_there.close()
-    if "stdin" in files:
-        os.close(files["stdin"])
+    if stdin is not None:
+        os.close(stdin)
     os.close(files["request"])
     locks.close()
     os.chdir("/")
@@ -143,7 +156,7 @@ def _guard(definition: Definition, record: SlurmRecord, root: str, locks: Locks,
         _ends_at.append(float(end))
     oom_verdict.ask_engine = _why_ended  # the supervisor is forked from this process
     oom_verdict.engine_group = f"/job_{os.environ.get('SLURM_JOB_ID')}/"  # where Slurm uses control groups
-    path = os.path.join(root, definition.job_id)
+    path = os.path.join(request.root, request.job_id)
 
     def listen() -> None:
         signal.signal(signal.SIGTERM, lambda *_: _obey(path))

@@ -98,15 +98,15 @@ class SshEngine(Engine):
         if inspection.supervised:
             return inspection
         if inspection.state.state == "created" and _is_unasked(job):
-            return ends.end_unasked(caller.store, job, inspection, _is_unasked)
+            return ends.end_unasked(job, inspection, _is_unasked)
         with fds.Closing(job.open_lock()) as lock:
             if not record_locks.take(lock, SUPERVISOR_BYTE):  # another reader was faster
                 return inspection
             state = job.read_state()
-            if state is not None and state.finished and not caller.store.is_marked_live(job.job_id):
-                return inspect.inspect_job(caller.store, job)
+            if state is not None and state.finished and not job.is_marked_live():
+                return inspect.inspect_job(job)
             _spawn(caller, job, inspection.definition, lock, None)
-        return inspect.inspect_job(caller.store, job)
+        return inspect.inspect_job(job)
 
     def connect(self, job: JobDir) -> socket.socket:
         """Connect to the mirror: it passes requests on."""
@@ -121,7 +121,7 @@ class SshEngine(Engine):
                     ) from error
             time.sleep(_PORT_S)
 
-    def cancelled(self, caller: Caller, job: JobDir, inspection: Inspection, by: str) -> Inspection:
+    def cancelled(self, job: JobDir, inspection: Inspection, by: str) -> Inspection:
         """Ask the mirror, which alone knows whether the other machine was asked for the start. Errors:
         io_error."""
         asked = {"op": "kill", "signal": signal.SIGTERM, "by": by}
@@ -138,7 +138,7 @@ class SshEngine(Engine):
             sock.close()
         if answer is not None and not answer["ok"]:
             raise OutliveError(answer["code"], answer["message"], retryable=bool(answer.get("retryable")))
-        after = inspect.inspect_job(caller.store, job)
+        after = inspect.inspect_job(job)
         if answer is None and not after.state.finished:
             raise OutliveError(
                 "io_error",

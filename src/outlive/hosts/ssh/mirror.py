@@ -25,7 +25,7 @@ from outlive.hosts.ssh.connecting.reconnecting import Link, Turns
 from outlive.hosts.ssh.connecting.relay import Relay
 from outlive.hosts.ssh.local_copy import FarEvents, LocalCopy
 from outlive.hosts.ssh.record import AGENT, SshRecord
-from outlive.store import history, root
+from outlive.store import history
 from outlive.store.inspection import engine_record
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.control_requests import ControlRequest, Kill, Reload
@@ -140,7 +140,7 @@ class Mirror:
         self._ended = True
         self._recorder.look_for(self._definition_now())
         self._recorder.last_hits()
-        if not history.has(self._job, history.FINISHED):
+        if not history.told(self._job, history.FINISHED):
             self._recorder.ended(self._state)
         self._tell_end()
 
@@ -409,7 +409,7 @@ class Mirror:
         self._link.close()
         self._report_loss.cancel()
         self._note_reached()
-        root.unmark_live(self._request.root, self._job.job_id)
+        self._job.unmark_live()
         self._job.release_reserve()
         self._control.state()
         self._job.remove_io()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from itertools import islice
 
 from outlive.answers.job import OtherRun
 from outlive.core.records import Definition, State
@@ -43,15 +42,14 @@ def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun |
 def find(ctx: Context, definition: Definition, *, passed: bool = False) -> JobDir | None:
     """Return the last run before the job with this definition, or with `passed` the last that ended with 0. The caller
     closes it."""
-    before = (job_id for job_id in ctx.store.newest_ids() if job_id < definition.job_id)
-    return next(runs_among(ctx, definition, before, passed=passed), None)
+    return next(runs_of(ctx, definition, before=definition.job_id, passed=passed), None)
 
 
-def runs_among(ctx: Context, wanted: Definition, job_ids: Iterator[str], *, passed: bool = False) -> Iterator[JobDir]:
-    """Yield those of the first of these jobs that are a run of the same; the caller closes them."""
+def runs_of(ctx: Context, wanted: Definition, *, before: str | None = None, passed: bool = False) -> Iterator[JobDir]:
+    """Yield those of the newest jobs, made before this one, that are a run of the same; the caller closes them."""
     command, cwd = (json.dumps(one, separators=(",", ":")) for one in (wanted.command, wanted.cwd))
     parts = (f'"command":{command}'.encode(), f'"cwd":{cwd}'.encode())
-    for job in lookup.defined_with(ctx, islice(job_ids, _SEARCHED_JOBS), *parts):
+    for job in lookup.defined_with(ctx, *parts, before=before, most=_SEARCHED_JOBS):
         if _is_run_of(wanted, job, passed=passed):
             yield job
         else:

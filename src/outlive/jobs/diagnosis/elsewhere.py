@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive.answers.job import Place
+from outlive.core.members import object_of
 from outlive.core.records import EngineRecord
 from outlive.errors import OutliveError
 from outlive.hosts import engines
@@ -46,7 +47,8 @@ def asked(inspection: Inspection, job: JobDir, verb: str) -> tuple[dict[str, obj
         answer = ask(job, {"op": "usage"})
     except OutliveError:  # the connection broke, or the job has ended meanwhile
         return None, None
-    return answer.get("usage"), answer.get("descendants")
+    alive = answer.get("descendants")
+    return object_of(answer, "usage") or None, alive if isinstance(alive, int) else None
 
 
 def hint(inspection: Inspection, job: JobDir) -> str | None:

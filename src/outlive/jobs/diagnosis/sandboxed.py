@@ -25,7 +25,7 @@ _GIT = re.compile(
     r"|could not create [^'\n]*'[^'\n]*\.git/"
     r"|unable to create temporary (?:file: Read-only file system|object directory)"
 )
-_SILENT_OF_GIT = re.compile(r"\bgit\b.*\bstash\b")  # fails without a word
+_SILENT_OF_GIT = re.compile(r"^(?>.*?\bgit\b).*\bstash\b", re.MULTILINE)  # fails without a word
 _READ_ONLY = re.compile(r"Read-only file system|\bEROFS\b")
 _MISSING = re.compile(
     r"No such file or directory|\bENOENT\b|does not exist|Cannot connect to|\b(?:Not|not) found|Permission denied|\bEACCES\b"

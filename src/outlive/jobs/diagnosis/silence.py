@@ -15,7 +15,7 @@ from outlive.jobs.diagnosis import person
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-from outlive.system import foreground, tree
+from outlive.system import foreground, process_use, tree
 
 _MOST_PROCESSES = 200
 _ROOM_BYTES = 16_384  # with less, the end of a job that has no space reserved for it may find none
@@ -128,13 +128,14 @@ def _facts(inspection: Inspection, job: JobDir, silent_ms: int, *, silent: bool)
     names = [_name(pid) for pid in pids]
     doing = foreground.activity(last)
     holder = foreground.lock_holder(last) if doing == foreground.LOCK else None
+    use = process_use.of({command.pid, *members}, whole=False)
     return Silence(
         names,
         doing,
         silent_ms=silent_ms,
         pty=inspection.definition.pty,
         stdin=inspection.definition.stdin,
-        cpu_s=foreground.cpu_s({command.pid, *members}),
+        cpu_s=(use.user_us + use.system_us) / 1e6,
         sockets=foreground.sockets(last),
         holder=f"{_name(holder)} (pid {holder})" if holder else "",
         buffers=silent

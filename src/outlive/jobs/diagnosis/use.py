@@ -73,11 +73,11 @@ def _with_living(inspection: Inspection, job: JobDir, figures: Figures) -> Figur
     if grouped is not None:
         return grouped
     first = tree.running(inspection.state.init)  # it has waited for what ended in the sandbox
-    user_us, system_us = (0, 0) if first is None else process_use.times_us(first.pid)
+    its = process_use.of([] if first is None else [first.pid], whole=False)
     return Figures.replace(
         figures,
-        user_ms=(figures.user_ms or 0) + (use.user_us + user_us) // 1000,
-        system_ms=(figures.system_ms or 0) + (use.system_us + system_us) // 1000,
+        user_ms=(figures.user_ms or 0) + (use.user_us + its.user_us) // 1000,
+        system_ms=(figures.system_ms or 0) + (use.system_us + its.system_us) // 1000,
         peak_memory_bytes=max(figures.peak_memory_bytes or 0, use.peak_bytes) or None,
         source={**figures.source, "time": SAMPLED, "memory": SAMPLED},
     )

@@ -88,7 +88,7 @@ def supervision(place: Place) -> Finding:
     for job_id in place.store.live_ids():
         try:
             with JobDir.open(place.store, job_id) as job:
-                seen = inspect.inspect_job(place.store, job)
+                seen = inspect.inspect_job(job)
                 silent = seen.supervised and not _answers(place, job, seen.state, deadline)
         except (OSError, OutliveError):
             continue  # it was removed just now

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from outlive import limits
 from outlive.answers.job import Job
 from outlive.answers.writing import Written
+from outlive.core.members import number_of
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, auditing
 from outlive.jobs.context import Context
@@ -102,7 +103,7 @@ def put(job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Put:
     with fds.Closing(fds.memory_file("stdin", data)) as memory:
         asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
         answer = ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in")
-        return Put(int(answer["written"]), bool(answer["closed"]), bool(answer["eof"]))
+        return Put(number_of(answer, "written"), bool(answer.get("closed")), bool(answer.get("eof")))
 
 
 def require_open(inspection: Inspection) -> None:

@@ -44,15 +44,15 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             return None
         if plan is None and needs_asker(job.read_meta()):
             locks.close()
-            _end(ctx, job, Decision(state=approval.DENIED, reason=FORGOTTEN))
+            _end(job, Decision(state=approval.DENIED, reason=FORGOTTEN))
             return None
         plan = plan or making.plan_of_created(ctx, job)
         asked = plan.definition.approval  # the env files may hold other variables than a person was shown
         if asked is not None and asked.env_sha256 is not None and asked.env_sha256 != facts.digest(plan.overrides):
             locks.close()
-            _end(ctx, job, Decision(state=approval.DENIED, reason=_CHANGED))
+            _end(job, Decision(state=approval.DENIED, reason=_CHANGED))
             return None
-        if not history.has(job, history.APPROVED):
+        if not history.told(job, history.APPROVED):
             given = approval.read(job) or Decision()
             history.record(job, history.APPROVED, by=given.by, reason=given.reason)
         ctx.store.mark_live(job.job_id)
@@ -102,7 +102,7 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
     What was refused or has expired ends here. What was approved is started by a command line only,
     because its environment is a person's.
     """
-    inspection = inspect_job(ctx.store, job)
+    inspection = inspect_job(job)
     if inspection.state.state != "created" or inspection.supervised:
         return inspection
     try:
@@ -110,15 +110,15 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
         if given is None:
             return inspection
         if given.state != approval.APPROVED:
-            _end(ctx, job, given)
+            _end(job, given)
         elif ctx.face == "cli" and not approval.is_held(job) and is_person(ctx.store):
             start_unheard(ctx, job)
     except (OSError, OutliveError):  # a read-only store, or no process can be made: the next look tries again
         return inspection
-    return inspect_job(ctx.store, job)
+    return inspect_job(job)
 
 
-def _end(ctx: Context, job: JobDir, given: Decision) -> None:
+def _end(job: JobDir, given: Decision) -> None:
     """Write down the end of a job that never ran. Nothing of it runs, its notification commands
     included: they were refused with it."""
     with closing(Locks(job)):
@@ -133,7 +133,7 @@ def _end(ctx: Context, job: JobDir, given: Decision) -> None:
         job.write_state(ended)
         job.release_reserve()
         job.remove_io()
-        ctx.store.unmark_live(job.job_id)
+        job.unmark_live()
 
 
 def _message(given: Decision) -> str:

@@ -32,7 +32,7 @@ def adopt(ctx: Context, job: JobDir, inspection: Inspection, *, asked: bool = Fa
         fault_points.at("adopt_locked")
         before = adoptions.count(job)
         if not asked and before >= adoptions.MOST:
-            unseen_end.give_up(ctx.store, job, inspection.definition, inspection.state, adoptions.given_up(job))
+            unseen_end.give_up(job, inspection.definition, inspection.state, adoptions.given_up(job))
             return
         adoptions.record(job, before + 1)
         try:
@@ -44,11 +44,6 @@ def adopt(ctx: Context, job: JobDir, inspection: Inspection, *, asked: bool = Fa
         raise from_os(f"starting a new supervisor for job {job.job_id}", error, on="process") from error
     finally:
         locks.close()
-
-
-def complete_end(ctx: Context, job: JobDir, inspection: Inspection) -> None:
-    """Complete the end of a job whose supervisor and guardian died when its outcome was visible."""
-    unseen_end.complete_end(ctx.store, job, inspection.state)
 
 
 def _give_to_adopter(ctx: Context, job: JobDir, inspection: Inspection, locks: Locks, *, bare: bool) -> None:

@@ -7,21 +7,20 @@ and take no notice from the model, which shares the connection with it.
 from __future__ import annotations
 
 import base64
-import importlib
 from functools import cached_property
-from types import ModuleType
 from typing import Any
 
 from mcp import types
 
+from outlive.core.libraries import named
 from outlive.mcp.apps.declaration import MIME_TYPE, VIEW, VIEW_URI
 from outlive.mcp.caller import Caller
 from outlive.mcp.introduction import DAY_MS
 from outlive.mcp.json_safe import encodable_members, restored
 from outlive.mcp.tools.call import Calls
 
-# The page is the floor above this one: it is named here, and loaded when a client shows a view
-_PAGE = "outlive.web.in_chat"
+# Of the page, the floor above this one: it is named here, and loaded when a client shows a view
+_QUESTIONS, _DOCUMENT = "outlive.web.in_chat:Questions", "outlive.web.in_chat:document"
 
 
 class ViewRequests:
@@ -31,12 +30,8 @@ class ViewRequests:
         self._calls = calls
 
     @cached_property
-    def _page(self) -> ModuleType:
-        return importlib.import_module(_PAGE)
-
-    @cached_property
     def _questions(self) -> Any:
-        return self._page.Questions(self._calls)
+        return named(_QUESTIONS)(self._calls)
 
     async def call(self, params: types.CallToolRequestParams, caller: Caller) -> types.CallToolResult:
         reads = params.name == VIEW
@@ -52,5 +47,5 @@ class ViewRequests:
 
     def document(self) -> types.ReadResourceResult:
         about = {"ui": {"prefersBorder": True}}  # and the policy that hosts have for documents by default
-        text = types.TextResourceContents(uri=VIEW_URI, mime_type=MIME_TYPE, text=self._page.document(), _meta=about)
+        text = types.TextResourceContents(uri=VIEW_URI, mime_type=MIME_TYPE, text=named(_DOCUMENT)(), _meta=about)
         return types.ReadResourceResult(contents=[text], ttl_ms=DAY_MS, cache_scope="public")

@@ -8,15 +8,14 @@ import os
 import resource
 import socket
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from outlive import limits
 from outlive.errors import OutliveError, invalid
 from outlive.verbs.spec import GlobalOptions
 
-Beside = Callable[..., Any]  # an ASGI application of the one for MCP, calls, tokens and hosts
 _OPEN_FILES = 8_192  # what the server asks for as its limit of open files
 
 _HINTS = {
@@ -44,7 +43,7 @@ class Address(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What a server is started with. `beside` puts another application beside the one for MCP."""
+    """What a server is started with."""
 
     address: Address
     keyfile: str | None
@@ -55,7 +54,6 @@ class Settings(NamedTuple):
     answers: str | None
     stateless: bool
     options: GlobalOptions
-    beside: Beside | None
 
 
 def listen(wanted: Address) -> socket.socket:

@@ -1,4 +1,4 @@
-"""`outlive serve`: the MCP server of many clients over HTTP."""
+"""`outlive serve`: the MCP server of many clients over HTTP, and the page at /ui."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from outlive import config, limits
 from outlive.errors import invalid
 from outlive.launch.fork_server_client import start
 from outlive.mcp.http import greeting
-from outlive.mcp.http.listener import Address, Beside, Settings, listen, more_files
+from outlive.mcp.http.listener import Address, Settings, listen, more_files
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.offer import offered
 from outlive.store.root import Store
@@ -24,9 +24,9 @@ from outlive.system import pid1 as first_process
 from outlive.verbs.spec import GlobalOptions
 
 
-def main(values: dict[str, Any], options: GlobalOptions, beside: Beside | None = None) -> int:
+def main(values: dict[str, Any], options: GlobalOptions) -> int:
     """Serve until a signal ends the process. Errors: invalid_argument, config_error, io_error, store_unsafe."""
-    settings = _checked(values, options, beside)
+    settings = _checked(values, options)
     first_process.leave_it()
     configuration = config.load(os.environ, settings.options.config)
     for line in configuration.ignored:
@@ -61,7 +61,7 @@ def main(values: dict[str, Any], options: GlobalOptions, beside: Beside | None =
     os._exit(0)  # the interpreter would wait for a thread that walks thousands of files
 
 
-def _checked(values: dict[str, Any], options: GlobalOptions, beside: Beside | None) -> Settings:
+def _checked(values: dict[str, Any], options: GlobalOptions) -> Settings:
     """Return the arguments, checked against each other and with defaults. Errors: invalid_argument."""
     for name in ("host", "socket", "allow_host"):
         given = values[name]
@@ -83,7 +83,6 @@ def _checked(values: dict[str, Any], options: GlobalOptions, beside: Beside | No
         address=Address(port=port, **where),
         tools=offered(values["tools"]),
         options=options,
-        beside=beside,
         **{name: values[name] for name in names},
     )
 

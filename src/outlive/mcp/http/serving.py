@@ -10,6 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from outlive.config import Config
+from outlive.core.libraries import named
 from outlive.errors import invalid
 from outlive.launch.fork_server_client import Launcher
 from outlive.mcp import server
@@ -21,6 +22,9 @@ from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.store.root import Store
 from outlive.store.tokens import EVERYTHING, Tokens
+
+# The floor above this one: it is named here
+_WITH_PAGE = "outlive.web.beside:Beside"
 
 
 def run(
@@ -43,14 +47,8 @@ def run(
         hosts = AllowedHosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *settings.allow_host])
     except ValueError as error:
         raise invalid("allow_host", str(error)) from error
-    application: ASGIApp = app.app(
-        server.build(
-            calls,
-            configuration,
-            by_token,
-            workdir_required=workdir is None,
-            answers=settings.answers,
-        ),
+    mcp = app.app(
+        server.build(calls, configuration, by_token, workdir_required=workdir is None, answers=settings.answers),
         tokens,
         hosts,
         stateless=settings.stateless,
@@ -58,9 +56,8 @@ def run(
         log=greeting.log,
         verbose=bool(settings.options.verbose),
     )
+    application: ASGIApp = named(_WITH_PAGE)(mcp, calls, tokens, hosts)
     certfile = settings.address.certfile
-    if settings.beside is not None:
-        application = settings.beside(application, calls, tokens, hosts)
     serving = runner.server(
         application, lifespan=True, prefix=settings.prefix, certfile=certfile, keyfile=settings.keyfile
     )

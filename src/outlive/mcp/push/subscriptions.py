@@ -133,26 +133,24 @@ class Subscriptions:
         self._followed[caller.wall] += 1
         scope = anyio.CancelScope()
         ctx.lifespan_context.start_soon(threads.logged, self._follow, job, place.part, caller, tell, scope)
-
-        def end() -> None:
-            scope.cancel()
-            self._followed[caller.wall] -= 1
-
-        return end
+        return scope.cancel
 
     async def _follow(
         self, job: JobDir, part: str, caller: Caller, tell: Callable[[], Awaitable[None]], scope: anyio.CancelScope
     ) -> None:
         known: object = None
-        with scope, job:
-            changes = follow.changes(job, output=part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
-            async with aclosing(changes):
-                async for _ in changes:
-                    now, over = self._inspect(job, part, caller)
-                    # A client reads the resource when it subscribes; but the job may have ended since then
-                    if over if known is None else now != known:
-                        await tell()
-                    known = now
+        try:
+            with scope, job:
+                changes = follow.changes(job, output=part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
+                async with aclosing(changes):
+                    async for _ in changes:
+                        now, over = self._inspect(job, part, caller)
+                        # A client reads the resource when it subscribes; but the job may have ended since then
+                        if over if known is None else now != known:
+                            await tell()
+                        known = now
+        finally:
+            self._followed[caller.wall] -= 1
 
     def _inspect(self, job: JobDir, part: str, caller: Caller) -> tuple[object, bool]:
         """Return a value that differs after a change, and whether the job is over. A job that has lost its supervisor

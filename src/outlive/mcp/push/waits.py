@@ -24,6 +24,7 @@ FIRST_S = 1.0  # what is over by then is answered at once
 OF_JOB, OF_WAIT = "u", "w"  # the marks: cancelling ends the job, or only the waiting
 _MARK = "-"
 _MOST = 256  # of a server that are over and kept
+_MOST_AT_ONCE = 64  # of a caller that go on: each keeps a thread, and its client may forget it
 _TTL_MS = 3_600_000
 _STARTS_S = 0.02
 
@@ -79,6 +80,11 @@ class Waits:
     def __init__(self) -> None:
         self._known: dict[str, Wait] = {}
 
+    def are_full(self, caller: Caller) -> bool:
+        """Return whether no further call of this caller may go on."""
+        mine = (one for one in self._known.values() if _is_of(one, caller))
+        return sum(not one.over.is_set() for one in mine) >= _MOST_AT_ONCE
+
     async def begun(
         self,
         caller: Caller,
@@ -111,8 +117,11 @@ class Waits:
     def get(self, task_id: str, caller: Caller) -> Wait | None:
         """Return a wait of this caller; None for others."""
         wait = self._known.get(task_id)
-        known = wait is not None and (wait.caller.owner, wait.caller.wall) == (caller.owner, caller.wall)
-        return wait if known else None
+        return wait if wait is not None and _is_of(wait, caller) else None
+
+
+def _is_of(wait: Wait, caller: Caller) -> bool:
+    return (wait.caller.owner, wait.caller.wall) == (caller.owner, caller.wall)
 
 
 def job_of(task_id: str) -> str:

@@ -151,7 +151,7 @@ class _Reader:
             if wrong is not None or isinstance(message, Exception):
                 continue
             number, cancelled = _asks(message), _cancels(message)
-            if str(cancelled) in self._asked:
+            if cancelled is not None and str(cancelled) in self._asked:
                 self._withdrawn[str(cancelled)] = message
             elif cancelled is not None or _is_answer(message):
                 await self._send(message)
@@ -170,9 +170,10 @@ class _Reader:
             self._ahead.popleft()
             self._ahead_bytes -= size
             await self._send(message)
-            self._asked.discard(str(number))
-            if str(number) in self._withdrawn:
-                await self._send(self._withdrawn.pop(str(number)))
+            if number is not None:
+                self._asked.discard(str(number))
+                if str(number) in self._withdrawn:
+                    await self._send(self._withdrawn.pop(str(number)))
 
     async def _send(self, message: SessionMessage) -> None:
         number, cancelled, stream = _asks(message), _cancels(message), _listens(message)

@@ -11,6 +11,7 @@ import os
 import select
 
 from outlive import limits
+from outlive.system import fds
 
 READ_BYTES = 65_536
 _ROOM = 4096  # PIPE_BUF: a pipe that is ready to be written to takes as much without blocking
@@ -49,7 +50,7 @@ class Wire:
 
     def can_read(self, timeout_ms: int | None = 0) -> bool:
         """Return whether `read` would not wait. None: wait until then."""
-        return _is_ready(self.incoming, select.POLLIN, timeout_ms)
+        return bool(fds.poll(self.incoming, select.POLLIN, timeout_ms))
 
     def read(self) -> None:
         """Read what there is, wait if that is nothing, and add to `lines`."""
@@ -84,7 +85,7 @@ class Wire:
     def write_some(self, data: memoryview) -> int:
         """Write what can be written without waiting, and return how many bytes that is. Errors: OSError."""
         done = 0
-        while done < len(data) and _is_ready(self.outgoing, select.POLLOUT, 0):
+        while done < len(data) and fds.poll(self.outgoing, select.POLLOUT):
             try:
                 done += os.write(self.outgoing, data[done : done + _ROOM])
             except BlockingIOError:
@@ -97,10 +98,4 @@ class Wire:
         while rest:
             rest = rest[self.write_some(rest) :]
             if rest:
-                _is_ready(self.outgoing, select.POLLOUT, None)
-
-
-def _is_ready(fd: int, event: int, timeout_ms: int | None) -> bool:
-    poller = select.poll()
-    poller.register(fd, event)
-    return bool(poller.poll(timeout_ms))
+                fds.poll(self.outgoing, select.POLLOUT, None)

@@ -89,14 +89,14 @@ class Tools:
             return self.run, self._without_limit({**self._exec.read(rest), "background": True}, rest)
         return self.process[name], self._readers[name].read(rest)
 
-    def waits(self, tool: str, given: Mapping[str, object]) -> str | None:
-        """Return the name of the verb of a call that waits for conditions, as `wait` and `exec` with `until` do; None
-        for others, and for what cannot be read."""
+    def waits(self, tool: str, given: Mapping[str, object]) -> bool:
+        """Return whether a call waits for conditions, as `wait` and `exec` with `until` do; not of what cannot be
+        read."""
         try:
             verb, args = self.read(tool, given, handle=True)
         except OutliveError:
-            return None
-        return verb.name if verb.name == "wait" or args.get("until") else None
+            return False
+        return verb.name == "wait" or bool(args.get("until"))
 
     def written(self, tool: str, given: Mapping[str, object]) -> dict[str, str]:
         """Return how the caller of a call that was read spelled its arguments, by parameter."""
@@ -322,13 +322,17 @@ class Calls:
 
     async def show(self, name: str, caller: Caller, **given: object) -> dict[str, object]:
         """Return the envelope of a verb that only reads, for other uses than tool calls. Errors: OutliveError."""
+        return await self.answered(name, self.observer(caller), given)
+
+    async def answered(self, name: str, ctx: Context, given: Mapping[str, object]) -> dict[str, object]:
+        """Return the envelope of any verb, for other uses than tool calls. Errors: OutliveError."""
         verb = verbs_module.load(name)
         if name not in self._readers:
             self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self._config))
         args = self._readers[name].read(given)
         args.pop("detail", None)
         with _worded(verb):
-            result: Answer = await threads.run(partial(verb.run, self.observer(caller), **args), caller=caller.owner)
+            result: Answer = await threads.run(partial(verb.run, ctx, **args), caller=ctx.owner)
         return answer(verb.type, result.to_dict())
 
     def observer(self, caller: Caller) -> Context:

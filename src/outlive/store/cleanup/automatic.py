@@ -129,13 +129,13 @@ class _Survey:
                 size = disk_use.of_job(job) if self._sizes else 0
                 state = job.read_state()
                 if state is None or not state.finished:  # it may have been running when the machine went down
-                    state = inspect.inspect_job(self._store, job).state
+                    state = inspect.inspect_job(job).state
                 foreign = self._share and inspect.is_foreign(job.read_meta(), state)
                 stamp = state.finished_at or state.updated_at
                 at = seconds_of(stamp) if state.finished and stamp else None
                 if at is not None and (
                     job.is_supervised()  # processes of it still run
-                    or completion.is_end_unreported(self._store, job, job.read_meta())
+                    or completion.is_end_unreported(job, job.read_meta())
                 ):
                     at = None
         # A link, damaged, deleted meanwhile, or of a newer version

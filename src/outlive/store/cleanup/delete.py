@@ -13,9 +13,9 @@ from outlive.annotations import Callable
 from outlive.store.atomic_file import NotOurs
 from outlive.store.cleanup import disk_use
 from outlive.store.inbox import forget_removed
-from outlive.store.job_dir import BYTES, LOCK, SUPERVISOR_BYTE, JobDir
+from outlive.store.job_dir import JobDir, Locks
 from outlive.store.root import TEMPORARY, Store, trash_name
-from outlive.system import fault_points, locks
+from outlive.system import fault_points
 from outlive.system.fds import DIRECTORY, Closing
 
 
@@ -27,7 +27,7 @@ def delete(store: Store, job: JobDir, size: int | None = None, note: Callable[[i
     leaves is deleted by the next one. `note` takes these bytes in between: a caller that does not
     find the job has to find the reason.
     """
-    lock = _locked(job)
+    held = _held(job)
     try:
         freed = disk_use.of_job(job) if size is None else size
         if note is not None:
@@ -36,28 +36,21 @@ def delete(store: Store, job: JobDir, size: int | None = None, note: Callable[[i
         trash = trash_name(job.job_id)
         os.rename(job.job_id, trash, src_dir_fd=store.fd, dst_dir_fd=store.fd)
         fault_points.at("delete_renamed")
-        store.unmark_live(job.job_id)
+        job.unmark_live()
         _remove(store.fd, trash, job.fd)
     finally:
-        if lock is not None:
-            os.close(lock)
+        if held is not None:
+            held.close()
     return freed
 
 
-def _locked(job: JobDir) -> int | None:
-    """Return an fd that holds the job's lock until it is closed; None without a lock file, or with
-    another kind of file in its place, which no process can hold. Errors: BlockingIOError, OSError."""
+def _held(job: JobDir) -> Locks | None:
+    """Return the locks of the job; None without a lock file, or with another kind of file in its place,
+    which no process can hold. Errors: BlockingIOError, OSError."""
     try:
-        fd = job.open_lock()
+        return Locks(job)
     except (FileNotFoundError, NotOurs):
         return None
-    try:
-        if not locks.take(fd, SUPERVISOR_BYTE, BYTES):
-            raise BlockingIOError(f"{job.path}/{LOCK} is locked")
-    except OSError:
-        os.close(fd)
-        raise
-    return fd
 
 
 def clean(store: Store, *, dry_run: bool) -> int:

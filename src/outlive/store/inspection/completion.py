@@ -7,7 +7,6 @@ from outlive import fastjson
 from outlive.core.records import Definition
 from outlive.store import atomic_file
 from outlive.store.job_dir import COMPLETION, JobDir
-from outlive.store.root import Store
 
 
 def is_reported(definition: Definition) -> bool:
@@ -15,7 +14,7 @@ def is_reported(definition: Definition) -> bool:
     return bool(definition.notification.targets or definition.notification.every_watch)
 
 
-def is_end_unreported(store: Store, job: JobDir, definition: Definition) -> bool:
+def is_end_unreported(job: JobDir, definition: Definition) -> bool:
     """Return whether the end of the job or a hit in its last output is still to be told, because the
     process that had to was killed. Ask only about a job that is finished and unsupervised."""
     if not is_reported(definition):
@@ -24,12 +23,12 @@ def is_end_unreported(store: Store, job: JobDir, definition: Definition) -> bool
         return bool(fastjson.loads(atomic_file.read(job.fd, COMPLETION)).get("pending"))
     # No delivery has begun. A sink that was added after the end is not for this end
     except FileNotFoundError:
-        return store.is_marked_live(job.job_id)
+        return job.is_marked_live()
     except (OSError, ValueError, AttributeError):
         return False
 
 
-def give_up(store: Store, job: JobDir, definition: Definition, why: str) -> None:
+def give_up(job: JobDir, definition: Definition, why: str) -> None:
     """Record that the end of the job is delivered no more."""
     try:
         known = fastjson.loads(atomic_file.read(job.fd, COMPLETION))
@@ -41,6 +40,6 @@ def give_up(store: Store, job: JobDir, definition: Definition, why: str) -> None
         if definition.notification.targets:
             content = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
             atomic_file.write_atomic(job.fd, COMPLETION, content)
-        store.unmark_live(job.job_id)
+        job.unmark_live()
     except OSError:  # full, or read-only: the next look tries again
         return

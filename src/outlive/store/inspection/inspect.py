@@ -14,7 +14,6 @@ from outlive.core.units import timestamp
 from outlive.store import atomic_file
 from outlive.store.inspection import rebuilt
 from outlive.store.job_dir import META, STATE, JobDir
-from outlive.store.root import Store
 from outlive.system import machine
 
 
@@ -63,16 +62,16 @@ def is_foreign(definition: Definition, state: State) -> bool:
     return machine.is_other(state.machine) and machine.is_other(definition.machine)
 
 
-def inspect_job(store: Store, job: JobDir) -> Inspection:
+def inspect_job(job: JobDir) -> Inspection:
     """Return what is true of a job. If it ended while no supervisor was alive, write that end down
     (under the lock, so that only one reader does)."""
     definition, damage = _definition(job)
     try:
         state, supervised = _read(job)
     except atomic_file.Damaged as error:
-        return _rebuilt(store, job, definition, f"{STATE}: {error.why}")
+        return _rebuilt(job, definition, f"{STATE}: {error.why}")
     if damage is not None and state is None:
-        return _rebuilt(store, job, definition, damage)
+        return _rebuilt(job, definition, damage)
     if supervised and not (state is not None and state.finished) and job.has_unwritten_outcome():
         held = _in_memory(job, definition, damage)
         if held is not None:
@@ -84,7 +83,7 @@ def inspect_job(store: Store, job: JobDir) -> Inspection:
     if is_elsewhere(definition, state):  # nothing here can tell whether they are dead
         started: State = State(job_id=job.job_id, started_at=definition.created_at, machine=definition.machine)
         return Inspection(definition, state or started, damage=damage)
-    return _dead(store, job, definition, state or State(job_id=job.job_id), damage)
+    return _dead(job, definition, state or State(job_id=job.job_id), damage)
 
 
 def _read(job: JobDir) -> tuple[State | None, bool]:
@@ -128,7 +127,7 @@ def _in_memory(job: JobDir, definition: Definition, damage: str | None) -> Inspe
     return Inspection(definition, state, supervised=True, damage=damage, unwritten=why is not None)
 
 
-def _rebuilt(store: Store, job: JobDir, definition: Definition, damage: str) -> Inspection:
+def _rebuilt(job: JobDir, definition: Definition, damage: str) -> Inspection:
     """Inspect a job whose state cannot be read: by its supervisor, its history, its reserve and the
     mark of live jobs. It is `unknown` only if none of them says anything."""
     if _is_supervised(job):
@@ -142,17 +141,17 @@ def _rebuilt(store: Store, job: JobDir, definition: Definition, damage: str) -> 
     known = rebuilt.begun(job)
     if not is_elsewhere(definition, known):
         if known is not None or job.unrenamed_outcome() or rebuilt.outcome(job, State(job_id=job.job_id)):
-            return _dead(store, job, definition, known or State(job_id=job.job_id, phase="running"), damage)
+            return _dead(job, definition, known or State(job_id=job.job_id, phase="running"), damage)
     unknown: State = State(job_id=job.job_id, state="unknown", started_at=definition.created_at, message=damage)
     return Inspection(definition, unknown, damage=damage)
 
 
-def _dead(store: Store, job: JobDir, definition: Definition, state: State, damage: str | None) -> Inspection:
+def _dead(job: JobDir, definition: Definition, state: State, damage: str | None) -> Inspection:
     """Inspect a job without outcome whose locks are free: its supervisors were killed, or the
     machine went down."""
     from outlive.store.inspection import unseen_end  # late: 2 ms of a `status`, and few jobs end so
 
-    ended = unseen_end.of(store, job, definition, state, damage)
+    ended = unseen_end.of(job, definition, state, damage)
     if ended is None:
         return Inspection(definition, state, orphaned=True, damage=damage)
     return Inspection(definition, ended, just_ended=True, damage=damage)

@@ -47,11 +47,7 @@ def _start(events: dict[str, dict[str, object]]) -> dict[str, object]:
 
 def _events(job: JobDir) -> dict[str, dict[str, object]]:
     """Return the last event of each of the types that matter here."""
-    try:
-        events, _ = history.read(job, kinds=(history.STARTED, history.FINISHED))
-    except OSError:
-        return {}
-    return {event["type"]: event for event in events}
+    return {event["type"]: event for event in history.told(job, history.STARTED, history.FINISHED)}
 
 
 def ended_unseen(state: State, reason: str, message: str) -> State:

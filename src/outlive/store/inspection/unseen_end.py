@@ -13,7 +13,6 @@ from outlive.store import atomic_file, fault_report, history
 from outlive.store.inspection import completion, rebuilt
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.output.merged import Output
-from outlive.store.root import Store
 from outlive.system import cgroup, fault_points, machine, process, systemd, tree
 from outlive.system.job_group import remove_recorded
 
@@ -25,7 +24,7 @@ GONE = "it ran, and its state.json is gone"
 MAYBE = " while it started; it may have run"
 
 
-def of(store: Store, job: JobDir, definition: Definition, state: State, damage: str | None) -> State | None:
+def of(job: JobDir, definition: Definition, state: State, damage: str | None) -> State | None:
     """Write the end of a job down that has no outcome and whose locks are free, and return the state
     that counts; None if its command still runs. `damage`: why one of its files could not be read.
     """
@@ -34,7 +33,7 @@ def of(store: Store, job: JobDir, definition: Definition, state: State, damage: 
     if written is not None:  # it only has to be made visible
         if damage is not None and written.message is None:
             written = State.replace(written, message=f"{damage}: this end is from what else was written down")
-        return record_end(store, job, written, definition)
+        return record_end(job, written, definition)
     verdict = _judge(job, definition, state)
     if verdict is None:
         return None
@@ -42,9 +41,7 @@ def of(store: Store, job: JobDir, definition: Definition, state: State, damage: 
     if damage is not None:
         message = f"{message} ({damage})"
     ended = rebuilt.ended_unseen(state, reason, message)
-    return record_end(
-        store, job, State.replace(ended, started_at=state.started_at or definition.created_at), definition
-    )
+    return record_end(job, State.replace(ended, started_at=state.started_at or definition.created_at), definition)
 
 
 def _judge(job: JobDir, definition: Definition, state: State) -> tuple[str, str] | None:
@@ -79,18 +76,17 @@ def _with_what(state: State) -> str:
     return f"; {whole} in which it ran has ended since, and what ends that ends everything in it (see outlive doctor)"
 
 
-def give_up(store: Store, job: JobDir, definition: Definition, state: State, why: str) -> None:
+def give_up(job: JobDir, definition: Definition, state: State, why: str) -> None:
     """Write down that no supervisor is started any more for a job whose command still runs, or
     whose sinks were still to be notified of its end. `why`: one sentence. The caller holds the locks."""
     if not state.finished:
         message = f"{why}; its command may still run, and kill ends it"
-        state = write_end(store, job, rebuilt.ended_unseen(state, "lost", message), definition)
+        state = write_end(job, rebuilt.ended_unseen(state, "lost", message), definition)
     if state.finished:
-        completion.give_up(store, job, definition, why)
+        completion.give_up(job, definition, why)
 
 
 def record_end(
-    store: Store,
     job: JobDir,
     ended: State,
     definition: Definition,
@@ -106,13 +102,12 @@ def record_end(
         return _unwritten(ended, error)
     fault_points.at("lost_locked")
     try:
-        return write_end(store, job, ended, definition, event)
+        return write_end(job, ended, definition, event)
     finally:
         taken.close()
 
 
 def write_end(
-    store: Store,
     job: JobDir,
     ended: State,
     definition: Definition,
@@ -134,7 +129,7 @@ def write_end(
             remove_recorded(ended.job_group)
         fault_points.at("lost_written")
         if not completion.is_reported(definition):  # else the process that tells it removes the mark
-            store.unmark_live(job.job_id)
+            job.unmark_live()
     except OSError as error:
         return _unwritten(ended, error)
     except OutliveError:  # of a newer format
@@ -156,7 +151,7 @@ def _looked_at(job: JobDir, ended: State, definition: Definition) -> State:
     return after.looked_at(job.fd, definition.sandbox, ended, tell, renames=False)
 
 
-def complete_end(store: Store, job: JobDir, ended: State) -> None:
+def complete_end(job: JobDir, ended: State) -> None:
     """Do what was left to do at the end of a job whose supervisor and guardian died when its outcome
     was visible already: the history gets the end, and the job is no longer marked live."""
     try:
@@ -166,7 +161,7 @@ def complete_end(store: Store, job: JobDir, ended: State) -> None:
     try:
         _record_end(job, ended)
         job.release_reserve()
-        store.unmark_live(job.job_id)
+        job.unmark_live()
     except OSError:  # the next look tries again
         return
     finally:
@@ -198,7 +193,7 @@ def _record_end(job: JobDir, ended: State, event: tuple[str, Mapping[str, object
     # Opened before the file is read: a file that is too long is cut down now
     writer = history.History(job)
     # Else an earlier reader was killed here
-    if not history.has(job, history.FINISHED):
+    if not history.told(job, history.FINISHED):
         if event is not None:
             writer.add(event[0], seq, **event[1])
         for fault in faults:

@@ -13,7 +13,7 @@ import os
 import time
 
 from outlive.annotations import Any, Callable, TypeVar
-from outlive.store.atomic_file import NotOurs, open_to_write
+from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output import damage, order
 from outlive.store.output.gap import NO_GAP, Gap, GapFile, Hole
@@ -35,10 +35,10 @@ class OrderWriter:
     """Writes `order`, for the supervisor: where the next byte of a stream belongs, before that byte
     is written."""
 
-    def __init__(self, job: JobDir) -> None:
-        """Continue where the last writer stopped: the sizes of the files say all that has to be
-        known."""
-        self._fd = open_to_write(job.fd, ORDER, os.O_RDWR)
+    def __init__(self, job: JobDir, sizes: list[int]) -> None:
+        """Continue where the last writer stopped: `sizes`, of both logs, and the file say all that has to
+        be known."""
+        self._fd = order.writable(job, sizes)
         self._count = os.fstat(self._fd).st_size // _RECORD.size
         self.stream = -1  # that was written last; -1: none was
         self._start = self._offset = 0

@@ -7,6 +7,7 @@ import os
 import struct
 
 from outlive import limits
+from outlive.store import atomic_file
 from outlive.store.job_dir import ORDER, JobDir
 
 RECORD = struct.Struct("<QQQQ")  # merged start, stream, offset in its log, Unix ns
@@ -39,6 +40,19 @@ def opened(job: JobDir, sizes: list[int]) -> tuple[int, str | None]:
         os.close(fd)
         return whole, _named("its end is missing") if is_short else None
     return fd, None
+
+
+def writable(job: JobDir, sizes: list[int]) -> int:
+    """Return an fd to write further records into; of records in the place of a file that another
+    program has spoilt, as readers have them. Errors: OSError."""
+    try:
+        fd = atomic_file.open_to_write(job.fd, ORDER, os.O_RDWR)
+    except atomic_file.NotOurs:
+        return _stand_in(sizes)
+    if _misfit(fd, os.fstat(fd).st_size // RECORD.size, sizes) is None:
+        return fd
+    os.close(fd)
+    return _stand_in(sizes)
 
 
 def makes_sense(record: tuple[int, int, int, int]) -> bool:

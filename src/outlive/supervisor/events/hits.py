@@ -35,8 +35,8 @@ class HitReporter(Watcher):
         return self._counts.setdefault(watch.key, _Count())
 
     def _reported(self) -> set[tuple[str, str, int]]:
-        events, _ = history.read(self._job, kinds=(history.WATCH_HIT,))
-        return {(event["watch"], event["pattern"], event["seq"]) for event in events}
+        events = history.told(self._job, history.WATCH_HIT)
+        return {(str(event.get("watch")), str(event.get("pattern")), event["seq"]) for event in events}
 
     def _chosen(self, stream: int, at: int, text: bytes, *, unfinished: bool) -> list[tuple[int, Watch, Hit]]:
         chosen: list[tuple[int, Watch, Hit]] = []

@@ -59,7 +59,7 @@ class EventRecorder:
 
     # --- history ---
 
-    def tell(self, kind: str, *, seq: int | None = None, **content: Any) -> None:
+    def tell(self, kind: str, /, *, seq: int | None = None, **content: Any) -> None:
         """Add an event. `seq`: its position in the output, None for the end."""
         self._history.add(kind, self._end() if seq is None else seq, **content)
         self._on_event()
@@ -69,8 +69,7 @@ class EventRecorder:
         self._adopted = bool(state.adopted)
         known = set()
         if self._adopted:
-            events, _ = history.read(self._job, kinds=(history.STARTED, history.FINISHED))
-            known = {event["type"] for event in events}
+            known = {event["type"] for event in history.told(self._job, history.STARTED, history.FINISHED)}
         if state.pid is not None and history.STARTED not in known:
             self._history.add(history.STARTED, 0, pid=state.pid)
         if self._adopted:

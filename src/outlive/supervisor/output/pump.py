@@ -53,7 +53,7 @@ class Pump:
         self._quota = quota
         self.files = files
         self._logs, self._sizes = files.fds, files.sizes
-        self._order = OrderWriter(files.job)
+        self._order = OrderWriter(files.job, files.sizes)
         self._masking: Masking | None = None
         # All that a quota costs before it is reached: two comparisons and a subtraction for each splice
         self._room, self._most = quota.full_at - sum(self._sizes), quota.turn_bytes
