@@ -256,6 +256,21 @@ def test_an_answer_that_was_not_asked_for_approves_nothing_over_http(
     assert not (work / "made").exists()
 
 
+def test_the_end_of_a_job_whose_question_the_client_left_open_is_news(
+    raw_mcp: Callable[..., RawMcp], user: User, cli: Cli, work: Path
+) -> None:
+    raw = raw_mcp(era="modern")
+    shows: dict[str, Any] = {"_meta": {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}}
+    asked = raw.request("tools/call", {"name": "exec", "arguments": {"command": "touch made; exit 3"}, **shows})
+    assert asked["resultType"] == "input_required", asked
+    job = asked["requestState"]
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["state"] == "exited"
+    told = raw.call("exec", command="true")["notices"]
+    assert [(one["job_id"], one["exit_code"]) for one in told if one["event"] == "finished"] == [(job, 3)]
+    assert "notices" not in raw.call("exec", command="true").result
+
+
 # --- clients that declare tasks: the task has the question -----------------------------------------------------------
 
 
