@@ -4,6 +4,7 @@ keeps the lookups of an answer waiting."""
 from __future__ import annotations
 
 import socket
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -59,7 +60,7 @@ def test_a_start_stays_connected_until_its_answer_is_made(monkeypatch: pytest.Mo
         seen.append(_is_connected(there))
         return made
 
-    job: Any = None
+    job: Any = SimpleNamespace(job_id="job")
     ended = Inspection(Definition(host="there"), State(phase="finished"))
     monkeypatch.setattr(adoption, "inspect_and_adopt", lambda *_: ended)
     monkeypatch.setattr(start_answer, "made", answer)
