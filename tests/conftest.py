@@ -106,9 +106,9 @@ def cli(root: Path) -> Cli:
 
 
 @pytest.fixture
-def jobs(cli: Cli) -> Jobs:
+def jobs(request: pytest.FixtureRequest, cli: Cli) -> Jobs:
     """All jobs of this test: `jobs.end()` kills and deletes them."""
-    return Jobs(cli)
+    return Jobs(cli, keeps_ended="shared_place" not in request.fixturenames)
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from support.cli import Cli
 from support.pair import until_free
 from support.terminal import Terminal
@@ -23,22 +21,21 @@ def _on_terminal(*words: str) -> bytes:
         return terminal.seen.replace(b"\r\n", b"\n")
 
 
-@pytest.mark.parametrize("words", [("status",), ("log",), ("events",), ("events", "--follow")])
-def test_json_on_a_terminal_is_the_same_json_in_escapes(cli: Cli, words: tuple[str, ...]) -> None:
+def test_json_on_a_terminal_is_the_same_json_in_escapes(cli: Cli) -> None:
     job = cli.ok("run", "--watch", "31m", "--env", f"A={ODD}", "--title", "odd", "--", "printf", "%s\\n", ODD)["job_id"]
     cli.ok("wait", job)
     until_free(cli.root, job)
-    verb, *flags = words
-    piped = cli.text(verb, job, *flags).stdout
-    seen = _on_terminal(verb, job, *flags)
-    assert not [bad for bad in NEVER if bad in seen]
-    found, wanted = ([json.loads(line) for line in text.split("\n")[:-1]] for text in (seen.decode(), piped))
-    for one in (*found, *wanted):
-        for changing in ("elapsed_ms", "idle_ms"):
-            one.pop(changing, None)
-    assert found == wanted
-    if verb != "status":
-        assert SHOWN in seen and SHOWN in piped.encode()
+    for verb, *flags in (("status",), ("log",), ("events",), ("events", "--follow")):
+        piped = cli.text(verb, job, *flags).stdout
+        seen = _on_terminal(verb, job, *flags)
+        assert not [bad for bad in NEVER if bad in seen]
+        found, wanted = ([json.loads(line) for line in text.split("\n")[:-1]] for text in (seen.decode(), piped))
+        for one in (*found, *wanted):
+            for changing in ("elapsed_ms", "idle_ms"):
+                one.pop(changing, None)
+        assert found == wanted
+        if verb != "status":
+            assert SHOWN in seen and SHOWN in piped.encode()
 
 
 def test_an_error_on_a_terminal_repeats_no_control_of_an_argument(cli: Cli) -> None:

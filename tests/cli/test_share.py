@@ -279,6 +279,7 @@ def test_the_verb_keeps_to_the_share_too_and_a_flag_sets_it(cli: Cli, root: Path
     old, older = _ended(cli, root, 2 * DAY_S), _ended(cli, root, 3 * DAY_S)
     capacity = os.statvfs(root).f_blocks * os.statvfs(root).f_frsize
     percent = f"{100 * (10 + cli.ok('gc', '--dry-run')['used_bytes'] / 2) / capacity:.20f}"
+    assert "at most 100" in cli.error("gc", "--max-percent", "1e300", code="invalid_argument")["message"]
     dry = cli.ok("gc", "--dry-run", "--max-percent", percent)
     assert [(one["job_id"], one["reason"]) for one in dry["jobs"] if one["action"] == "would_delete"] == [
         (older, "max_percent")

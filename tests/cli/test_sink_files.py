@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from outlive import config
+from outlive.store import own_files
 from support.cli import Cli
 from support.commands import GATE
 from support.jobs import recorded
@@ -38,25 +40,40 @@ def own(place: Path, root: Path, cli: Cli) -> dict[str, Path]:
     return found
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_a_file_of_outlive_is_refused_when_it_is_named(cli: Cli, own: dict[str, Path], work: Path, name: str) -> None:
+def test_a_file_of_outlive_is_known_by_each_of_its_names(own: dict[str, Path], root: Path, work: Path) -> None:
+    files = [str(root), *config.load(os.environ).own_paths(os.environ)]
+    for number, path in enumerate(own.values()):
+        (work / f"link{number}").symlink_to(path)
+        (work / f"dir{number}").symlink_to(path.parent)
+        spellings = (
+            path,
+            f"link{number}",
+            f"dir{number}/{path.name}",
+            f"{path.parent}/../{path.parent.name}/{path.name}",
+        )
+        for spelling in spellings:
+            assert own_files.owner_of(os.path.join(work, spelling), files), spelling
+    assert own_files.owner_of(str(work / "another"), files) is None
+
+
+@pytest.mark.parametrize("name", [OWN[1], OWN[2], OWN[5]])  # of the configuration, of the state, of the root
+def test_a_file_of_outlive_is_refused_however_a_call_names_it(
+    cli: Cli, own: dict[str, Path], work: Path, name: str
+) -> None:
     path = own[name]
     before = path.read_bytes() if path.exists() else None
     (work / "link").symlink_to(path)
     (work / "dir").symlink_to(path.parent)
     job = cli.ok("create", "echo x")["job_id"]
-    spellings = (str(path), "link", f"dir/{path.name}", f"{path.parent}/../{path.parent.name}/{path.name}")
     ways = (("--file",), ("--watch", "x", "--watch-file"), ("--output-pattern", "x", "--output-file"))
     calls: list[tuple[str, ...]] = [
-        *(("run", "--notify-file", spelling, "echo x") for spelling in spellings),
+        ("run", "--notify-file", "link", "echo x"),
         ("run", "--watch", "x", "--watch-file", "link", "echo x"),
         *(("notify", "set", job, *way, f"dir/{path.name}") for way in ways),
     ]
     for call in calls:
         assert "outlive's own" in cli.error(*call, code="denied")["message"], call
-    cli.ok("remove", job)
-    if "audit" not in name:  # which tells of these calls
-        assert (path.read_bytes() if path.exists() else None) == before
+    assert (path.read_bytes() if path.exists() else None) == before
 
 
 def test_a_configuration_file_that_a_flag_names_is_one_of_them(cli: Cli, work: Path) -> None:

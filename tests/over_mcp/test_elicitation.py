@@ -67,13 +67,13 @@ def test_the_user_of_the_client_approves(session: McpSession, user: User, cli: C
     assert len(cli.ok("list")["jobs"]) == 1
 
 
-@pytest.mark.parametrize("no", [says("deny", "not now"), types.ElicitResult(action="decline")], ids=["deny", "decline"])
-def test_the_user_of_the_client_denies(session: McpSession, user: User, work: Path, no: types.ElicitResult) -> None:
-    user.says = no
-    answer = session.call("exec", command="touch made")
-    assert (answer["state"], answer["reason"], answer["approval"]["state"]) == ("failed", "denied", "denied")
-    assert "denied by the user of tests" in answer.text
-    assert not (work / "made").exists()
+def test_the_user_of_the_client_denies(session: McpSession, user: User, work: Path) -> None:
+    for no in (says("deny", "not now"), types.ElicitResult(action="decline")):
+        user.says = no
+        answer = session.call("exec", command="touch made")
+        assert (answer["state"], answer["reason"], answer["approval"]["state"]) == ("failed", "denied", "denied")
+        assert "denied by the user of tests" in answer.text
+        assert not (work / "made").exists()
 
 
 def test_always_asks_no_second_time(session: McpSession, user: User, work: Path) -> None:
@@ -163,43 +163,36 @@ def test_a_form_of_few_facts_is_one_line_that_no_client_cuts_and_the_command_end
     assert message == f"{begins} · Time limit: 60 s · Command: touch --version; echo Sandbox: strict"
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"command": f"touch made {'x' * 300}"},
-        {"env": {"A": "b · Sandbox: strict"}},
-        {"command": "touch made\ntouch evil"},
-    ],
-    ids=["long", "forged", "lines"],
-)
-def test_the_first_words_of_a_longer_form_are_where_all_is_shown(
-    session: McpSession, user: User, cli: Cli, more: dict[str, Any]
-) -> None:
+def test_the_first_words_of_a_longer_form_are_where_all_is_shown(session: McpSession, user: User) -> None:
     user.says = says("approve")
-    session.ok("exec", **{"command": "touch made"} | more)
-    (message,) = user.seen
-    (job,) = cli.ok("list")["jobs"]
-    first, *facts = message.splitlines()
-    assert first == f"Run it? If anything is cut here, `outlive approve {job['short_id']}` shows all."
-    assert facts[0].startswith("Command")
-    assert len(first) <= 74
+    for more in (
+        {"command": f"touch made {'x' * 300}"},
+        {"env": {"A": "b · Sandbox: strict"}},  # which forges a fact
+        {"command": "touch made\ntouch evil"},
+    ):
+        job = session.ok("exec", **{"command": "touch made"} | more)["job_id"]
+        first, *facts = user.seen[-1].splitlines()
+        assert first == f"Run it? If anything is cut here, `outlive approve {job[-8:]}` shows all."
+        assert facts[0].startswith("Command")
+        assert len(first) <= 74
+    assert len(user.seen) == 3
 
 
-@pytest.mark.parametrize("what", ["command", "input"])
 def test_what_no_form_can_show_whole_is_left_to_a_terminal(
-    session: McpSession, user: User, cli: Cli, work: Path, what: str
+    session: McpSession, user: User, cli: Cli, work: Path
 ) -> None:
     """What decides stands behind so much else that no one reads that far."""
     user.says = says("approve")
     long = {"command": f"touch made {'x' * 4_000}; touch evil"}
-    given = long if what == "command" else {"command": "touch made; sh", "stdin_data": f"{'#' * 5_000}\ntouch evil\n"}
-    answer = session.call("exec", yield_ms=0, **given)
-    assert (answer["approval"]["state"], user.seen) == ("pending", [])
-    assert "too long for a form" in answer.text and "outlive approve" in answer.text
-    assert "Time limit" not in answer.text  # the caller knows what it gave
-    shown = {one["label"]: one["value"] for one in cli.ok("status", answer["job_id"])["approval"]["facts"]}
-    assert ("touch evil" in shown["Command"]) if what == "command" else ("read stdin.data" in shown["Input data"])
-    cli.ok("deny", answer["job_id"])
+    read = {"command": "touch made; sh", "stdin_data": f"{'#' * 5_000}\ntouch evil\n"}
+    for given, label, shown in ((long, "Command", "touch evil"), (read, "Input data", "read stdin.data")):
+        answer = session.call("exec", yield_ms=0, **given)
+        assert (answer["approval"]["state"], user.seen) == ("pending", [])
+        assert "too long for a form" in answer.text and "outlive approve" in answer.text
+        assert "Time limit" not in answer.text  # the caller knows what it gave
+        facts = {one["label"]: one["value"] for one in cli.ok("status", answer["job_id"])["approval"]["facts"]}
+        assert shown in facts[label]
+        cli.ok("deny", answer["job_id"])
     assert not (work / "made").exists()
 
 
@@ -254,6 +247,21 @@ def test_an_answer_that_was_not_asked_for_approves_nothing_over_http(
         for one in asked_about:
             cli.ok("deny", one["job_id"])
     assert not (work / "made").exists()
+
+
+def test_the_end_of_a_job_whose_question_the_client_left_open_is_news(
+    raw_mcp: Callable[..., RawMcp], user: User, cli: Cli, work: Path
+) -> None:
+    raw = raw_mcp(era="modern")
+    shows: dict[str, Any] = {"_meta": {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}}
+    asked = raw.request("tools/call", {"name": "exec", "arguments": {"command": "touch made; exit 3"}, **shows})
+    assert asked["resultType"] == "input_required", asked
+    job = asked["requestState"]
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["state"] == "exited"
+    told = raw.call("exec", command="true")["notices"]
+    assert [(one["job_id"], one["exit_code"]) for one in told if one["event"] == "finished"] == [(job, 3)]
+    assert "notices" not in raw.call("exec", command="true").result
 
 
 # --- clients that declare tasks: the task has the question -----------------------------------------------------------

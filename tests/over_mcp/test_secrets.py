@@ -15,6 +15,7 @@ from outlive.mcp.apps import declaration
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import McpSession, RawMcp
+from support.surroundings import settle_in
 from support.tasks_client import Created, TasksClient, get, start
 from support.tiers import MODERN_FIRST, ONE_ERA
 from support.wait import until
@@ -28,9 +29,14 @@ SERVER = {"env": {"CI_JOB_TOKEN": INHERITED}}
 SAID = "masked in what is shown (not in the log); [mcp] mask changes that."
 
 
+@pytest.fixture(scope="module")
+def shared_where(shared_place: Path) -> dict[str, Any]:
+    return {"env": settle_in(shared_place) | SERVER["env"], "cwd": shared_place / "work"}
+
+
 @pytest.fixture
-def session(mcp_connect: Connect) -> McpSession:
-    return mcp_connect(**SERVER)
+def session(shared_session: McpSession) -> McpSession:
+    return shared_session
 
 
 def everything(answer: Any) -> str:

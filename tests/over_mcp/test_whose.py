@@ -4,7 +4,7 @@ to the next in its directory."""
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,29 @@ from support.wait import until
 
 Connect = Callable[..., McpSession]
 HELD = "exec sleep 60"
+Windows = tuple[McpSession, McpSession]
+
+
+@pytest.fixture(scope="module")
+def two(era: str, shared_place: Path, shared_where: dict[str, Any]) -> Iterator[Windows]:
+    with (
+        McpSession(log=shared_place / "one.log", era=era, **shared_where) as one,
+        McpSession(log=shared_place / "other.log", era=era, **shared_where) as other,
+    ):
+        yield one, other
+
+
+@pytest.fixture
+def windows(two: Windows, place: Path) -> Iterator[Windows]:
+    """Two windows of one client, which tests share. Each has no job and no news when a test begins."""
+    yield two
+    for window in two:
+        for job in listed(window):
+            window.ok("process", action="remove", job_id=job)
+    for window in two:
+        told(window)
+    for path in (place / "work").iterdir():
+        path.unlink()
 
 
 def ended(session: McpSession) -> None:
@@ -49,8 +72,8 @@ def session_of(session: McpSession, job: str) -> str:
 
 
 @MODERN_FIRST
-def test_a_part_of_the_name_of_an_own_job_is_answered_with_that_job(mcp_connect: Connect) -> None:
-    one, other = mcp_connect(), mcp_connect()
+def test_a_part_of_the_name_of_an_own_job_is_answered_with_that_job(windows: Windows) -> None:
+    one, other = windows
     job = background(one, HELD)
     refused = one.error("process", action="kill", job_id="Sleep", code="job_not_found")
     assert f"Did you mean {job[-8:]} (exec sleep 60)?" in refused.text
@@ -60,8 +83,8 @@ def test_a_part_of_the_name_of_an_own_job_is_answered_with_that_job(mcp_connect:
 
 
 @MODERN_FIRST
-def test_a_title_names_no_job_of_another_window_and_its_id_does(mcp_connect: Connect) -> None:
-    one, other = mcp_connect(), mcp_connect()
+def test_a_title_names_no_job_of_another_window_and_its_id_does(windows: Windows) -> None:
+    one, other = windows
     job = background(one, HELD, title="dev")
     refused = other.error("process", action="kill", job_id="dev", code="job_not_found")
     assert refused.result["error"]["details"]["candidates"] == [job]
@@ -76,8 +99,8 @@ def test_a_title_names_no_job_of_another_window_and_its_id_does(mcp_connect: Con
 
 
 @MODERN_FIRST
-def test_of_two_jobs_with_a_title_the_own_one_is_meant_and_the_answer_says_so(mcp_connect: Connect) -> None:
-    one, other = mcp_connect(), mcp_connect()
+def test_of_two_jobs_with_a_title_the_own_one_is_meant_and_the_answer_says_so(windows: Windows) -> None:
+    one, other = windows
     own = background(other, HELD, title="dev")
     theirs = background(one, HELD, title="dev")
     answer = other.ok("process", action="kill", job_id="dev")
@@ -87,8 +110,8 @@ def test_of_two_jobs_with_a_title_the_own_one_is_meant_and_the_answer_says_so(mc
 
 
 @MODERN_FIRST
-def test_a_window_is_told_which_other_one_ended_its_job(mcp_connect: Connect, cli: Cli) -> None:
-    one, other = mcp_connect(), mcp_connect()
+def test_a_window_is_told_which_other_one_ended_its_job(windows: Windows, cli: Cli) -> None:
+    one, other = windows
     mark = background(other, "true")
     job = background(one, HELD)
     killed = other.ok("process", action="kill", job_id=job)
@@ -109,8 +132,8 @@ def test_a_window_is_told_which_other_one_ended_its_job(mcp_connect: Connect, cl
 
 
 @MODERN_FIRST
-def test_it_is_said_of_the_job_that_is_named_beside_the_one_of_the_answer(mcp_connect: Connect) -> None:
-    one, other = mcp_connect(), mcp_connect()
+def test_it_is_said_of_the_job_that_is_named_beside_the_one_of_the_answer(windows: Windows) -> None:
+    one, other = windows
     theirs, own = background(one, HELD), background(other, HELD)
     said = f"Job {theirs} belongs to tests (session {session_of(one, theirs)}), not to this session."
     compared = other.ok("process", action="log", job_id=own, compare=theirs)
@@ -123,8 +146,8 @@ def test_it_is_said_of_the_job_that_is_named_beside_the_one_of_the_answer(mcp_co
 
 
 @MODERN_FIRST
-def test_a_window_is_told_who_removed_its_job(mcp_connect: Connect) -> None:
-    one, other = mcp_connect(), mcp_connect()
+def test_a_window_is_told_who_removed_its_job(windows: Windows) -> None:
+    one, other = windows
     mark = background(other, "true")
     by = f"tests (session {session_of(other, mark)})"
     job = background(one, HELD, title="dev")
@@ -149,8 +172,8 @@ def test_a_window_is_told_who_removed_its_job_if_that_process_is_killed_at_once(
 
 
 @MODERN_FIRST
-def test_a_wait_without_a_job_waits_for_those_of_the_window_alone(mcp_connect: Connect, work: Path) -> None:
-    one, other = mcp_connect(), mcp_connect()
+def test_a_wait_without_a_job_waits_for_those_of_the_window_alone(windows: Windows, work: Path) -> None:
+    one, other = windows
     job = background(one, GATE)
     other.error("process", action="wait", timeout_ms=0, code="job_not_found")
     own = background(other, HELD)
@@ -162,8 +185,8 @@ def test_a_wait_without_a_job_waits_for_those_of_the_window_alone(mcp_connect: C
 
 
 @MODERN_FIRST
-def test_a_list_is_of_the_window_and_marks_the_jobs_of_others(mcp_connect: Connect, cli: Cli) -> None:
-    one, other = mcp_connect(), mcp_connect()
+def test_a_list_is_of_the_window_and_marks_the_jobs_of_others(windows: Windows, cli: Cli) -> None:
+    one, other = windows
     jobs = [background(session, HELD) for session in (one, other)]
     person = cli.ok("run", "--wait", "true")["job_id"]
     assert list(listed(other)) == [jobs[1]]
@@ -272,8 +295,8 @@ def test_the_shell_of_a_session_is_the_session_and_a_person_reaches_every_job(
 
 
 @MODERN_FIRST
-def test_a_dedupe_key_is_shared_by_the_windows_of_a_client_in_a_directory(mcp_connect: Connect, work: Path) -> None:
-    one, other = mcp_connect(), mcp_connect()
+def test_a_dedupe_key_is_shared_by_the_windows_of_a_client_in_a_directory(windows: Windows, work: Path) -> None:
+    one, other = windows
     how: dict[str, Any] = {"command": HELD, "background": True, "dedupe_key": "dev", "workdir": str(work)}
     job = one.ok("exec", **how)["job_id"]
     found = other.ok("exec", **how)

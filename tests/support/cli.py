@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support import schema
+from support import pair, schema
 from support.preloaded import OUTLIVE
 from support.wait import until
 
@@ -110,10 +110,11 @@ class Cli:
 
 
 class Jobs:
-    """All jobs of the test."""
+    """All jobs of the test. `keeps_ended`: no later test has the root, so jobs that are over may stay in it."""
 
-    def __init__(self, cli: Cli) -> None:
+    def __init__(self, cli: Cli, *, keeps_ended: bool = False) -> None:
         self._cli = cli
+        self._keeps_ended = keeps_ended
 
     def all(self) -> list[dict[str, Any]]:
         """Every job of the root, as `list` tells it."""
@@ -121,9 +122,17 @@ class Jobs:
         return found
 
     def end(self, *flags: str) -> None:
-        """Kill and delete every job, as a user would."""
+        """Kill and delete every job, as a user would; one that is over costs no process if it may stay."""
         for path in self._cli.root.glob("[0-9]*"):  # a look at the directory costs less than `list`
-            until(lambda path=path: self._is_removed(path.name, *flags), timeout=60, what="the job removed")
+            if not self._keeps_ended or not self._is_over(path):
+                until(lambda path=path: self._is_removed(path.name, *flags), timeout=60, what="the job removed")
+
+    def _is_over(self, path: Path) -> bool:
+        try:
+            state = json.loads((path / "state.json").read_bytes())["state"]
+            return state in ("exited", "killed", "failed") and not pair.is_supervised(self._cli.root, path.name)
+        except (OSError, ValueError, TypeError, KeyError):  # it is damaged, or goes away
+            return False
 
     def _is_removed(self, job: str, *flags: str) -> bool:
         """Remove a job. On a very busy machine its supervisor takes longer to answer than a call waits: then the answer

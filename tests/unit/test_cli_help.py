@@ -101,7 +101,9 @@ def test_no_line_is_wider_than_the_terminal() -> None:
             assert [line for line in text.splitlines() if len(line) > width] == []
 
 
-@pytest.mark.parametrize(("columns", "width"), [("72", 72), ("10", 40), ("500", 100), ("wide", 100), ("", 100)])
+@pytest.mark.parametrize(
+    ("columns", "width"), [("72", 72), ("10", 40), ("500", 100), ("9" * 5_000, 100), ("wide", 100), ("", 100)]
+)
 def test_the_width_is_the_terminals_within_reason(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setattr("os.get_terminal_size", lambda fd: (_ for _ in ()).throw(OSError()))

@@ -196,6 +196,8 @@ def test_the_variables_of_openclaw_are_defaults() -> None:
     assert told == {"background_ms": 2500, "max_output_bytes": 200_000, "pending_max_output_bytes": 4_000}
     assert found.get("exec", "cleanup_ms") == 60_000, "OpenClaw keeps it between a minute and three hours"
     assert load(**variables, OPENCLAW_BASH_YIELD_MS="70").get("exec", "background_ms") == 70, "the new name wins"
+    many = load(PI_BASH_YIELD_MS="9" * 5_000, OPENCLAW_BASH_JOB_TTL_MS="0" * 5_000 + "70000")
+    assert (many.get("exec", "background_ms"), many.get("exec", "cleanup_ms")) == (120_000, 70_000)
     assert load(PI_BASH_YIELD_MS="soon").get("exec", "background_ms") == load().get("exec", "background_ms")
 
 

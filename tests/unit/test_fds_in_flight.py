@@ -121,3 +121,21 @@ for count in range(1, 8):
 def test_a_start_for_which_files_are_missing_leaves_none_open() -> None:
     """A server would have fewer for each start that it tries."""
     subprocess.run([sys.executable, "-c", STARTS], check=True, timeout=60)
+
+
+REFUSES = """
+import os, resource
+from outlive.launch import fork_server
+from outlive.system import fds
+
+here, there = fds.pair()
+given = os.dup(there.fileno())
+resource.setrlimit(resource.RLIMIT_NOFILE, (given + 1, 100))
+fork_server._give(None, {"waiter": given}, [], None)
+assert b'"errno": 24' in here.recv(1000)
+os.close(given)
+"""
+
+
+def test_a_fork_server_without_free_files_says_so_and_goes_on() -> None:
+    subprocess.run([sys.executable, "-c", REFUSES], check=True, timeout=60)

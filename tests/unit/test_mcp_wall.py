@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import anyio
 import pytest
 from mcp import Client, types
 
-from outlive import config
+from outlive import config, limits
 from outlive.core.records import READ
 from outlive.errors import OutliveError
 from outlive.jobs import notices
@@ -195,3 +196,19 @@ def test_a_call_whose_cancellation_crosses_its_answer_leaves_its_job(
     (notice,) = anyio.run(talk)
     assert (notice["event"], notice["state"]) == ("unanswered", "running")
     cli.ok("remove", notice["job_id"], "--grace-ms", "0")
+
+
+def test_a_client_that_names_ever_new_sessions_uses_up_no_files(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Codex does over HTTP: each of its conversations has a name, and none of them says that it is over."""
+    monkeypatch.setattr(limits, "HTTP_SESSIONS", 3)
+
+    def kept_open() -> int:
+        paths = (f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd"))
+        return sum(os.path.lexists(path) and os.readlink(path).endswith("/live") for path in paths)
+
+    one = Caller("one", "token:one", "team", program="token:one", session="first")
+    job = ask(calls, one, EXEC, command="sleep 0.1", background=True)["job_id"]
+    for number in range(10):
+        ask(calls, one._replace(session=f"s{number}"), PROCESS, action="list")
+    assert kept_open() == 3
+    assert ask(calls, one, PROCESS, action="wait", job_id=job)["state"] == "exited"

@@ -49,6 +49,7 @@ def test_a_sequence_does_what_xterm_does() -> None:
         (b"a\x1b[2;3rb\x1b[rc", ["c"]),  # choosing the lines that scroll moves the cursor home
         (b"\x1b[2;4r\x1b[2Aa\x1b[5;1H\x1b[1Bb\x1b[r", ["a", "", "", "", "b"]),
         (b"\x1b[2;3r\x1b[3r\x1b[5;1Ha\nb", ["", "", "", "a", " b"]),
+        (b"ab\x1b7\x1b[3;4r\x1b8c", ["abc"]),
         (b"abc\x1b[s\x1b[2;9Hx\x1b[u1\x1b[u2", ["abc2", "        x"]),
         ("x\x0eqx ✔️ done 👩‍💻!\x0f".encode(), ["xqx ✔ done 👩💻!"]),
         (b"x" * 19 + "漢字".encode(), ["x" * 19, "漢字"]),

@@ -15,11 +15,11 @@ from outlive.core.records import Approval, Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.hosts import engines
-from outlive.jobs import adoption, definition
+from outlive.jobs import adoption, definition, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan, open_stdin
 from outlive.jobs.permission.approval import ask
-from outlive.jobs.starting import dedupe, making
+from outlive.jobs.starting import answer, dedupe, making
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.store import approval
@@ -104,3 +104,23 @@ def test_the_file_of_a_start_that_another_job_makes_needless_is_closed(
         with pytest.raises(ZeroDivisionError if not found else OutliveError):
             run(ctx, yield_ms=0)
         assert plan.stdin_fd is None
+
+
+@pytest.mark.parametrize("place", [(lookup, "open_known"), (answer, "made")], ids=["opened", "answered"])
+def test_an_error_after_the_start_names_the_job(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch, place: tuple[object, str]
+) -> None:
+    monkeypatch.setattr(making, "begin", lambda *_, **__: None)
+    monkeypatch.setattr(making, "started", lambda *_: None)
+    for failure in (OSError(24, "Too many open files"), OutliveError("io_error", "no room", hint="Make some.")):
+
+        def fail(*_: object, failure: Exception = failure, **__: object) -> None:
+            raise failure
+
+        monkeypatch.setattr(*place, fail)
+        plan = plan_of(ctx)
+        with pytest.raises(OutliveError) as told:
+            StartCall(Asked(yield_ms=0)).run(ctx, plan)
+        assert told.value.code == "io_error"
+        assert (told.value.details or {})["job_id"] == plan.definition.job_id
+        assert f"Job {plan.definition.job_id} was started all the same" in (told.value.hint or "")

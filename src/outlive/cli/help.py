@@ -50,8 +50,8 @@ JOB = "JOB: an id, any unique beginning or end of it of at least 6 characters, o
 def terminal_width() -> int:
     """Return the columns to write in: COLUMNS, else the terminal's; at most and by default 100."""
     columns = os.environ.get("COLUMNS", "")
-    if columns.isascii() and columns.isdigit() and int(columns):
-        return max(40, min(int(columns), WIDTH))
+    if columns.isascii() and columns.isdigit() and (width := int(columns[:9])):
+        return max(40, min(width, WIDTH))
     try:
         return max(40, min(os.get_terminal_size(1).columns or WIDTH, WIDTH))
     except OSError:

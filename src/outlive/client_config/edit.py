@@ -124,16 +124,13 @@ def parsed(client: Client, data: bytes) -> Document:
     """Return the client's configuration as a document. Errors: Unreadable, Misfit."""
     text = data.decode("utf-8", "surrogateescape")
     try:
-        document = registry.document_of(client, text)
+        return registry.document_of(client, text)
     except (Unreadable, Misfit):
         raise
     except RecursionError:
         raise Unreadable(text, 0, "it is nested too deeply") from None
     except ValueError as error:  # a number that is too long; in YAML also a day that no month has
         raise Unreadable(text, 0, str(error)) from None
-    if isinstance(document, jsonc.Document) and not isinstance(document.value, dict):
-        raise Misfit("it holds no object")
-    return document
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """The configuration: a flag wins over the environment, that over config.toml, that over the
 default. No tool lets an agent change it.
 
-Here are the keys with their defaults, and the values in force. What was written is read by `file`
-and `variables`, and checked by `checks`.
+Here are the keys with their defaults, and the values in force. What was written is read by `file`,
+and checked by `checks`.
 """
 
 from __future__ import annotations

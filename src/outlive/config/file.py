@@ -1,16 +1,19 @@
-"""Load the file of the configuration, and the variables, which win over it. Without either this is not loaded."""
+"""Load the file of the configuration, and the variables, which win over it: ours, and OpenClaw's. Without any of them this
+is not loaded."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from outlive import limits
-from outlive.config import KEYS, Config, variables
+from outlive.config import KEYS, PATHS, STRINGS, TABLES, Config
 from outlive.config.checks import check_whole, checked, unknown
 from outlive.core import host_settings
+from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, misconfigured
 from outlive.matching import problem_matchers
 from outlive.matching.problem_matchers import Matcher
@@ -19,11 +22,11 @@ from outlive.policy import rules
 
 def load(env: Mapping[str, str], path: str, given: list[str], *, must_exist: bool) -> Config:
     """Return what the file at `path` and the variables `given` say. Errors: config_error."""
-    values, ignored = variables.of_openclaw(env)
+    values, ignored = _of_openclaw(env)
     text = _text(path, must_exist=must_exist)
     if text is not None:
         values |= values_in(text, path)
-    values |= variables.of_ours(env, given)
+    values |= _of_ours(env, given)
     config = Config(values, None if text is None else path, ignored)
     check_whole(config, path)
     return config
@@ -121,3 +124,73 @@ def _place(path: str, text: str, section: str, key: str | None = None) -> str:
         if wanted or (key is None and not inside and name.partition(".")[0] == section):
             return f"{path}, line {number}, column {len(line) - len(line.lstrip()) + 1}"
     return path
+
+
+# --- variables ------------------------------------------------------------------------------------
+
+
+def _of_ours(env: Mapping[str, str], given: Iterable[str]) -> dict[tuple[str, str], object]:
+    """Return what our variables set. `given`: those that may configure. Errors: config_error."""
+    values: dict[tuple[str, str], object] = {}
+    names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in KEYS.items() for k in keys if keys[k][0] != TABLES}
+    for name in given:
+        if not name.startswith("OUTLIVE_"):
+            continue
+        if name not in names:
+            raise unknown(f"variable {name}", name, list(names), "the environment")
+        section, key = names[name]
+        values[section, key] = checked(section, key, _word(KEYS[section][key][0], env[name]), name)
+    return values
+
+
+# What OpenClaw's variables set, with the bounds that it keeps the values in
+_OPENCLAW: dict[str, tuple[str, int, int]] = {
+    "YIELD_MS": ("background_ms", 10, 120_000),
+    "MAX_OUTPUT_CHARS": ("max_output_bytes", 1_000, 200_000),
+    "PENDING_MAX_OUTPUT_CHARS": ("pending_max_output_bytes", 1_000, 200_000),
+    "JOB_TTL_MS": ("cleanup_ms", 60_000, 10_800_000),
+}
+
+
+def _of_openclaw(env: Mapping[str, str]) -> tuple[dict[tuple[str, str], object], list[str]]:
+    """Return the defaults that OpenClaw's variables for its own tools set, and a sentence about each
+    that means nothing. Like OpenClaw, ignore a value that is no number, and limit a number that is
+    out of bounds."""
+    values: dict[tuple[str, str], object] = {}
+    ignored: list[str] = []
+    for suffix, (key, least, most) in _OPENCLAW.items():
+        # The second is the old name
+        name = next((one for one in (f"OPENCLAW_BASH_{suffix}", f"PI_BASH_{suffix}") if env.get(one)), None)
+        if name is None:
+            continue
+        if env[name].isascii() and env[name].isdigit():
+            number = int(env[name].lstrip("0")[:12] or 0)  # int() takes no thousands of digits
+            values["exec", key] = min(most, max(least, number))
+        else:
+            ignored.append(f"{name} is {env[name]!r}, which is not a whole number: it is ignored")
+    return values, ignored + _misspelt(env)
+
+
+def _misspelt(env: Mapping[str, str]) -> list[str]:
+    """Return a sentence about each variable that is nearly one of these. OpenClaw may have others."""
+    known = [f"{prefix}{suffix}" for prefix in ("OPENCLAW_BASH_", "PI_BASH_") for suffix in _OPENCLAW]
+    others = sorted(name for name in env if name.startswith(("OPENCLAW_BASH_", "PI_BASH_")) and name not in known)
+    meant = {name: nearest(name, known) for name in others}
+    return [f"{name} is ignored: {near} may be meant" for name, near in meant.items() if near]
+
+
+def _word(kind: str, text: str) -> object:
+    """Return the value that the text of an environment variable means for a key of this kind."""
+    if kind in (STRINGS, PATHS):
+        try:
+            return shlex.split(text)
+        except ValueError:  # an unclosed quote
+            return text
+    if kind == "boolean":
+        return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(text.lower(), text)
+    if kind in ("integer", "number"):
+        try:
+            return int(text) if kind == "integer" else float(text)
+        except ValueError:
+            return text
+    return text

@@ -106,9 +106,9 @@ def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: s
             pair.close()
     except OSError as error:
         _lend(None, words, server)
-        waiter = fds.socket_of(os.dup(files["waiter"]))
+        waiter = fds.socket_of(files["waiter"])
         refuse(waiter, error)
-        waiter.close()
+        waiter.detach()  # the caller closes it
 
 
 def _send(pair: Pair, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:

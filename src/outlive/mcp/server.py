@@ -21,9 +21,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from outlive.answers.permission import is_pending
 from outlive.config import Config
 from outlive.core.members import text_of
-from outlive.core.records import Definition
+from outlive.core.records import READ, Definition
 from outlive.errors import OutliveError
-from outlive.jobs import lookup
+from outlive.jobs import lookup, notices
 from outlive.jobs.context import Context
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.apps import declaration as apps
@@ -106,10 +106,11 @@ class Handlers:
                 return task
         elif params.request_state is None and answer.get("type") in SPAWNING:
             question = self._question(ctx, caller, answer)
-            if question is not None:
+            if question is not None:  # which the client may leave open: then what becomes of the job is news
+                self._note(ctx, notices.known(self._calls.context(caller, READ, "a notice"), answer))
                 return question
-        notices, sent = self._calls.notices(caller, answer)
-        answer |= {"notices": notices} if notices else {}
+        news, sent = self._calls.notices(caller, answer)
+        answer |= {"notices": news} if news else {}
         if self._channel is not None:
             self._channel.answered(ctx, caller, answer)
         detail = self._calls.tools.detail(params.arguments or {})

@@ -178,9 +178,12 @@ class Emulator(pyte.Screen):
         super().save_cursor()
 
     def restore_cursor(self, *_: int) -> None:
-        saved = self.savepoints[-1:]
+        saved = [one._replace(cursor=copy.copy(one.cursor)) for one in self.savepoints]
         super().restore_cursor()
-        self.savepoints += [one._replace(cursor=copy.copy(one.cursor)) for one in saved]
+        self.savepoints += saved
+        for one in saved:
+            if not one.origin:  # else it stays among the lines that scroll
+                self.cursor.y = min(one.cursor.y, self.lines - 1)
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
         """Resize as xterm does: cut columns, and move lines off the top only as far as the cursor needs it."""

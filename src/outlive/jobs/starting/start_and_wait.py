@@ -5,14 +5,15 @@ run, start and restart.
 from __future__ import annotations
 
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.starting import Started
 from outlive.core.records import Definition
-from outlive.errors import OutliveError
+from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, auditing, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
@@ -102,8 +103,9 @@ class StartCall:
                     new.discard()  # while it waited for its scope: no supervisor has the job
                     ctx.job_id = None
                 raise
-            adoption.require_in_place(new.dir)
-            job_dir = lookup.open_known(ctx, plan.definition.job_id)
+            with _named(plan.definition.job_id):
+                adoption.require_in_place(new.dir)
+                job_dir = lookup.open_known(ctx, plan.definition.job_id)
         with job_dir as job:
             return self.answer(ctx, job, sock, hint=plan.hint)
 
@@ -124,10 +126,14 @@ class StartCall:
             return self.answer(ctx, job, sock, hint=plan.hint)
 
     def answer(self, ctx: Context, job: JobDir, sock: socket.socket | None, *, hint: str | None = None) -> Started:
-        """Wait for the end of a started job or until this is due, and answer.
+        """Wait for the end of a started job or until this is due, and answer. An error names the job.
 
         On `sock` its supervisor reported the start, and will report the end.
         """
+        with _named(job.job_id):
+            return self._answer(ctx, job, sock, hint)
+
+    def _answer(self, ctx: Context, job: JobDir, sock: socket.socket | None, hint: str | None) -> Started:
         if self.until is not None:
             if sock is not None:
                 sock.close()
@@ -164,6 +170,25 @@ class StartCall:
         made.fired, made.timed_out, made.held_by = waited.fired, not waited.is_over, waited.held_by
         made.hint = sentences(waited.hint(), made.hint)
         return made
+
+
+@contextmanager
+def _named(job_id: str) -> Iterator[None]:
+    """Have an error name the job that was started: without its id the caller would run the command a second time."""
+    try:
+        yield
+    except OSError as error:
+        raise _with_job(from_os(f"answering for job {job_id}", error), job_id) from error
+    except OutliveError as error:
+        if error.code != "job_not_found":  # it was removed meanwhile
+            _with_job(error, job_id)
+        raise
+
+
+def _with_job(error: OutliveError, job_id: str) -> OutliveError:
+    error.hint = sentences(error.hint, f"Job {job_id} was started all the same: status shows it.")
+    error.details = {**(error.details or {}), "job_id": job_id}
+    return error
 
 
 def _wants_person(inspection: Inspection, job: JobDir) -> str | None:

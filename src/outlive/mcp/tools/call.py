@@ -34,7 +34,7 @@ from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.bounds import clamp, without_limit
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, process_verbs, shell_of
-from outlive.store.inbox import Inbox
+from outlive.store.inbox import UNDER_WAY, Inbox
 from outlive.store.root import Store
 from outlive.system.host_process import Host
 from outlive.verbs import meaning
@@ -195,7 +195,7 @@ class Calls:
         self._store: Store | None = None
         self.secrets = Secrets(config.get("mcp", "mask"), environment.current, lambda: self._store)
         self._connection = new_id()
-        self._inboxes: dict[tuple[str | None, ...], Inbox] = {}
+        self._inboxes: dict[tuple[str | None, ...], Inbox] = {}  # the least recently used first
         # The jobs whose ends a session was not told when the root was deleted
         self._lost: dict[tuple[str | None, ...], set[str]] = {}
         self._unsent: dict[int | str, Callable[[bool], None]] = {}
@@ -249,7 +249,8 @@ class Calls:
         ctx.verb, ctx.detail = verb.name, self.tools.detail(given)
         call = StartCall.taken_from(args)
         with _worded(verb):
-            result = await threads.run(partial(_gone_on, ctx, call, job_id, said, by))
+            work = partial(_gone_on, ctx, call, job_id, said, by)
+            result = await threads.run(work, cancelled=partial(notices.leave, ctx))
         return answer(verb.type, {**result.to_dict(), **report})
 
     async def decide(self, caller: Caller, job_id: str, said: Given, by: str) -> None:
@@ -392,11 +393,15 @@ class Calls:
 
     def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:
         key = (program := caller.program or caller.client, caller.session, caller.wall, directory)
-        if key not in self._inboxes:
+        inbox = self._inboxes.pop(key, None)
+        if inbox is None:
+            if len(self._inboxes) >= limits.HTTP_SESSIONS:  # many clients name a session, and few say that it is over
+                self._inboxes.pop(next(iter(self._inboxes))).close()
             session = self._connection if caller.session is None else caller.session
-            inbox = self._inboxes[key] = Inbox.of(store, program, directory, session, self._host)
+            inbox = Inbox.of(store, program, directory, session, self._host)
             inbox.add_lost(self._lost.pop(key, set()))
-        return self._inboxes[key]
+        self._inboxes[key] = inbox
+        return inbox
 
     def _close_inboxes(self) -> None:
         while self._inboxes:
@@ -425,4 +430,7 @@ def _gone_on(ctx: Context, call: StartCall, job_id: str, said: Given | None, by:
     job_not_found, invalid_state for a job that was never asked about."""
     with lookup.open_by_id(ctx, job_id) as job:
         approval.go_on(ctx, job, said, by, call.deadline)
+        ctx.job_id = job.job_id
+        if ctx.inbox is not None:
+            ctx.inbox.set_call(job.job_id, UNDER_WAY)
         return call.answer(ctx, job, None)

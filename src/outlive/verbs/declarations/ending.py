@@ -61,7 +61,8 @@ GC = Verb(
         Arg("max_bytes", INT, "Keep jobs of at most this many bytes in all; the job that ended first goes first. 0: no limit.", minimum=0,
             hidden="mcp", metavar="SIZE"),
         Arg("max_percent", FLOAT, f"Keep jobs of at most this part of the file system (default {limits.GC_MAX_PERCENT}); "
-            "those of the last day go only if nothing else helps. 0: no limit.", minimum=0, hidden="mcp", metavar="PERCENT"),
+            "those of the last day go only if nothing else helps. 0: no limit.", minimum=0, maximum=100, hidden="mcp",
+            metavar="PERCENT"),
     ),
     right=CONTROL,
     result=Collected,
