@@ -231,6 +231,17 @@ def test_a_file_that_was_named_must_exist(place: Path) -> None:
         assert error.hint
 
 
+def test_what_is_no_file_or_has_no_end_is_refused_at_once(place: Path) -> None:
+    fifo, endless = place / "fifo", place / "endless"
+    os.mkfifo(fifo)
+    with endless.open("wb") as file:
+        file.truncate(1 << 40)
+    for path, said in ((fifo, "is a FIFO"), (endless, "is larger than")):
+        with pytest.raises(OutliveError, match=said) as error:
+            config.load({}, str(path))
+        assert error.value.code == "config_error"
+
+
 def test_a_file_that_cannot_be_read_is_refused() -> None:
     path = Path(config.default_path(os.environ))
     path.mkdir(parents=True)

@@ -3,10 +3,13 @@ is not loaded."""
 
 from __future__ import annotations
 
+import os
 import shlex
+import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 
+from outlive import limits
 from outlive.config import KEYS, PATHS, STRINGS, TABLES, Config
 from outlive.config.checks import check_whole, checked, unknown
 from outlive.core import host_settings
@@ -32,8 +35,14 @@ def load(env: Mapping[str, str], path: str, given: list[str], *, must_exist: boo
 def _text(path: str, *, must_exist: bool) -> bytes | None:
     """Return the content of the configuration file; None if there is none. Errors: config_error."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        # A FIFO is not waited for: anybody who writes to the directory can put one there, and every call reads this
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+                raise misconfigured(f"{path} is a FIFO, and no file", "Name an existing file with --config.")
+            text = file.read(limits.MAX_CONFIG_BYTES + 1)
+        if len(text) > limits.MAX_CONFIG_BYTES:
+            raise misconfigured(f"{path} is larger than {limits.MAX_CONFIG_BYTES:,} bytes")
+        return text
     except FileNotFoundError as error:
         if not must_exist:
             return None
