@@ -34,10 +34,11 @@ def load(env: Mapping[str, str], path: str, given: list[str], *, must_exist: boo
 
 def _text(path: str, *, must_exist: bool) -> bytes | None:
     """Return the content of the configuration file; None if there is none. Errors: config_error."""
+    # Where nobody named it, a FIFO is not waited for: who can write to the directory would hold every call up
+    no_wait = 0 if must_exist else os.O_NONBLOCK
     try:
-        # A FIFO is not waited for: anybody who writes to the directory can put one there, and every call reads this
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-            if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | no_wait)) as file:
+            if no_wait and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
                 raise misconfigured(f"{path} is a FIFO, and no file", "Name an existing file with --config.")
             text = file.read(limits.MAX_CONFIG_BYTES + 1)
         if len(text) > limits.MAX_CONFIG_BYTES:
