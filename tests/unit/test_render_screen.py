@@ -44,6 +44,8 @@ def test_a_sequence_does_what_xterm_does() -> None:
         (b"\x1b[33m1234567abcdef\x1b[m fix", ["1234567abcdef fix"]),  # digits behind a sequence are text
         (b"\x1b[0m" + b"7" * 100_000, ["7" * 20] * 5),
         (b"a\x1b[" + b"9" * 4_000 + b"Cb", ["a" + " " * 18 + "b"]),
+        (("y" * 19 + "e\u0301\r\n漢\u0301!").encode(), ["y" * 19 + "é", "漢\u0301!"]),
+        (b"y" * 20 + b"\x1b[5G\x1b[@\x1b[P", ["y" * 19]),
         (b"1\r\n2\x1bE3", ["1", "2", "3"]),
         (b"abc\x1b[2`X", ["aXc"]),
         (b"a\x1b[2;3rb\x1b[rc", ["c"]),  # choosing the lines that scroll moves the cursor home
@@ -116,6 +118,9 @@ def test_no_sequence_is_too_odd(data: bytes) -> None:
     assert 0 <= found.row < 5
     assert 0 <= found.column < 20
     assert all(len(line) <= 20 for line in found.lines)
+    painted = Emulator(20, 5)
+    painted.feed(found.emulator.paint())
+    assert painted.text() == found.lines
 
 
 DRAWING = st.lists(

@@ -105,8 +105,12 @@ class Emulator(pyte.Screen):
         width = pyte.screens.wcwidth(char)
         if width == 2 and self.cursor.x == self.columns - 1 and pyte.modes.DECAWM in self.mode:
             self.cursor.x = self.columns  # as behind the last column: it goes to the next line
-        if width > 0 or unicodedata.combining(char):
+        if width > 0:
             super().draw(char)
+        elif unicodedata.combining(char) and self.cursor.x:
+            line, column = self.buffer[self.cursor.y], self.cursor.x - 1
+            column -= bool(column and not line[column].data)  # the second half of a wide one
+            line[column] = line[column]._replace(data=unicodedata.normalize("NFC", line[column].data + char))
 
     def repeat(self, count: int = 1) -> None:
         """Print the last character again (REP)."""
@@ -147,6 +151,10 @@ class Emulator(pyte.Screen):
         """Move down to the last line that scrolls, or from below it to the last."""
         bottom = self.margins.bottom if self.margins and self.cursor.y <= self.margins.bottom else self.lines - 1
         self.cursor.y = min(self.cursor.y + (count or 1), bottom)
+
+    def insert_characters(self, count: int | None = None) -> None:
+        super().insert_characters(count)
+        self.buffer[self.cursor.y].pop(self.columns, None)  # pushed out, it would come back with a deletion
 
     def back_tab(self, count: int = 1) -> None:
         for _ in range(min(max(count, 1), self.columns)):
@@ -226,7 +234,7 @@ class Emulator(pyte.Screen):
     def _painted(self, row: int) -> str:
         cells: dict[int, Any] = self.buffer.get(row, {})
         shown = self._shown(row)
-        last = max((column for column in cells if cells[column] != self.default_char), default=-1)
+        last = max((one for one in cells if one < self.columns and cells[one] != self.default_char), default=-1)
         parts, style = [], ""
         for column in range(last + 1):
             cell = cells.get(column, self.default_char)
