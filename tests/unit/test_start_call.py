@@ -26,6 +26,7 @@ from outlive.store import approval
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.verbs.run import run
+from support.leaks import open_files
 
 
 @pytest.fixture
@@ -62,6 +63,22 @@ def test_a_job_whose_asker_cannot_be_noted_is_let_go_of(ctx: Context, monkeypatc
         StartCall(Asked(yield_ms=0)).run(ctx, plan)
     with JobDir.open(ctx.store, plan.definition.job_id) as job:
         assert not job.is_supervised()
+
+
+def test_a_job_that_is_removed_while_it_is_asked_about_leaves_nothing_open(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def removed(*_: object) -> JobDir:
+        raise OutliveError("job_not_found", "the job was removed during this call")
+
+    (tmp_path / "input").touch()
+    monkeypatch.setattr(lookup, "open_known", removed)
+    plan = plan_of(ctx, approval=Approval(rule="rule 1"))
+    plan.stdin_fd = open_stdin(str(tmp_path / "input"), None)
+    before = open_files()
+    with pytest.raises(OutliveError, match="removed during this call"):
+        StartCall(Asked(yield_ms=0)).run(ctx, plan)
+    assert len(open_files()) == len(before) - 1  # the input
 
 
 def test_a_file_that_a_job_may_not_read_is_closed_again(tmp_path: Path) -> None:

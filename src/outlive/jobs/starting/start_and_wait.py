@@ -4,6 +4,7 @@ run, start and restart.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -121,7 +122,14 @@ class StartCall:
 
         if ctx.asks is not None and ctx.asks(plan.definition):
             self.until, self.deadline = None, time.monotonic()  # its answer waits for nothing
-        with lookup.open_known(ctx, plan.definition.job_id) as job:
+        try:
+            waiting = lookup.open_known(ctx, plan.definition.job_id)
+        except BaseException:
+            plan.close()
+            if holder >= 0:
+                os.close(holder)
+            raise
+        with waiting as job:
             sock = approval.ask(ctx, plan, job, holder, self.deadline)
             return self.answer(ctx, job, sock, hint=plan.hint)
 
