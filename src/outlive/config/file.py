@@ -42,7 +42,8 @@ def _text(path: str, *, must_exist: bool) -> bytes | None:
                 raise misconfigured(f"{path} is a FIFO, and no file", "Name an existing file with --config.")
             text = file.read(limits.MAX_CONFIG_BYTES + 1)
         if len(text) > limits.MAX_CONFIG_BYTES:
-            raise misconfigured(f"{path} is larger than {limits.MAX_CONFIG_BYTES:,} bytes")
+            hint = "Make it smaller, or name another one with --config."
+            raise misconfigured(f"{path} is larger than {limits.MAX_CONFIG_BYTES:,} bytes", hint)
         return text
     except FileNotFoundError as error:
         if not must_exist:

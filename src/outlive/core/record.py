@@ -166,8 +166,8 @@ def are_sizes(value: list[int] | None) -> bool:
     return value is None or (len(value) == 2 and all(map(_is_position, value)))
 
 
-def is_path(text: str) -> bool:
-    """Return whether a system call takes it."""
+def is_passable(text: str) -> bool:
+    """Return whether a system call takes a text: it has neither a NUL nor half a character."""
     try:
         return "\0" not in text and (text.isascii() or bool(text.encode("utf-8", "surrogateescape")))
     except UnicodeEncodeError:

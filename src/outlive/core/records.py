@@ -2,7 +2,7 @@
 
 from outlive import limits
 from outlive.annotations import Any
-from outlive.core.record import Record, are_sizes, is_path, is_terminal_size
+from outlive.core.record import Record, are_sizes, is_passable, is_terminal_size
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
@@ -376,7 +376,7 @@ class Definition(Record, omitted=("script",)):
         get, shell = content.get, content.get("shell")
         paths = {"cwd": get("cwd"), "stdin_path": get("stdin_path"), "env_files": "".join(get("env_files", ()))}
         for name, path in paths.items():
-            if path is not None and not is_path(path):
+            if path is not None and not is_passable(path):
                 return name
         if shell is not None and not (shell and get("command")):
             return "command"

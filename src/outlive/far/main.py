@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import pwd
-import select
 import sys
 import time
 
@@ -179,9 +178,7 @@ class Peer:
         self._say(words.Started())
 
     def _is_connected(self) -> bool:
-        poller = select.poll()
-        poller.register(self._in, 0)
-        return not poller.poll(0)
+        return not fds.poll(self._in, 0)
 
     def _follow(self, word: Follow, _data: bytes) -> None:
         assert self._store is not None

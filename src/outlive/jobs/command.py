@@ -6,6 +6,7 @@ import shlex
 from typing import Any
 
 from outlive import fastjson, limits
+from outlive.core.record import is_passable
 from outlive.errors import argument, from_os, invalid
 from outlive.jobs.context import Context
 
@@ -87,7 +88,7 @@ def _array_in(text: str) -> list[str]:
     else:
         seen = f"is an array of {len(words)} values that are not all strings" if words else "is an empty array"
         if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
-            if _is_whole("".join(words)):
+            if is_passable("".join(words)):  # an escape may stand for what no program can be given
                 return words
             seen = "is an array with a NUL character, or half a character"
     raise invalid(
@@ -95,14 +96,6 @@ def _array_in(text: str) -> list[str]:
         f"{argument('command')} looks like the text of an array, but {seen}",
         hint='For example ["git", "--version"]; a shell string begins with a program.',
     )
-
-
-def _is_whole(text: str) -> bool:
-    """Return whether a program can be given a text: an escape of JSON may stand for what none can."""
-    try:
-        return b"\0" not in text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
 
 
 def _command(given: str | list[str]) -> list[str]:

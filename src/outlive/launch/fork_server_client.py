@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import sys
 import threading
 import time
@@ -80,7 +79,7 @@ class Launcher:
     def _revive(self) -> None:
         """Start another fork server if this one was killed, though a free pair takes the next jobs
         too: when there is none, a start should find it warm."""
-        if self._sock is None or not self._is_gone(self._sock):
+        if self._sock is None or not fds.poll(self._sock.fileno(), 0):
             return
         self._borrow()  # what it has lent outlives it
         self._sock.close()
@@ -88,12 +87,6 @@ class Launcher:
         with contextlib.suppress(OSError):  # the job of this call has started; the next call that needs it reports why
             self._start()
             self._reap_middle()
-
-    @staticmethod
-    def _is_gone(sock: socket.socket) -> bool:
-        poller = select.poll()
-        poller.register(sock, 0)
-        return bool(poller.poll(0))
 
     def _look(self) -> None:
         """Take note of lent pairs that are free for another job, and of those that ended."""

@@ -9,6 +9,7 @@ import struct
 import termios
 
 from outlive.core.record import Declared
+from outlive.system import fds
 
 _IUTF8 = 0o40000  # termios(3): erase whole UTF-8 characters; Python knows the name from 3.14 on
 # ioctl_tty(2), Linux 4.13: the slave of this master, whatever is mounted at /dev/pts
@@ -73,6 +74,4 @@ def modes(master: int) -> Modes:
 
 def is_hung_up(master: int) -> bool:
     """Return whether no process has the slave open. It may be opened again by its name."""
-    poll = select.poll()
-    poll.register(master, select.POLLIN)
-    return any(events & select.POLLHUP for _, events in poll.poll(0))
+    return bool(fds.poll(master, select.POLLIN) & select.POLLHUP)
