@@ -112,6 +112,16 @@ def test_follow_prints_one_object_a_line_until_the_job_is_over(cli: Cli, work: P
     assert rest[1]["exit_code"] == 4
 
 
+def test_a_follower_whose_stdout_is_full_says_so(cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "true")["job_id"]
+    with (
+        open("/dev/full", "wb") as full,
+        cli.spawn("events", job, "--follow", stdout=full) as follower,
+    ):
+        assert follower.communicate(timeout=60)[1] == b"outlive: while writing the answer: No space left on device\n"
+        assert follower.returncode == 1
+
+
 def test_follow_of_a_job_that_is_not_there_is_one_error_object(cli: Cli) -> None:
     assert cli.error("events", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--follow", code="job_not_found", status=1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,10 +12,14 @@ from typing import Any
 
 import pytest
 
+from outlive.system import process
+from support import pair
 from support.cli import Cli, environment
+from support.jobs import make_running
 from support.mcp_client import McpSession
 from support.notified import wait_for_end
 from support.preloaded import OUTLIVE
+from support.wait import until
 
 SESSION = "3f2a9c1e-0000-4000-8000-000000000001"
 NAMED = {"CLAUDE_CODE_SESSION_ID": SESSION}
@@ -62,6 +67,19 @@ def test_a_hook_tells_how_a_job_of_the_session_ended_once(cli: Cli, work: Path) 
     assert f"outlive job {job[-8:]} (build) exited with code 3; last line: broken" in added(answer)
     assert hook("UserPromptSubmit") == {}
     assert cli.ok("notices", env=NAMED)["notices"] == []
+
+
+def test_a_hook_that_finds_a_lost_job_has_its_notification_command_run(cli: Cli, root: Path, work: Path) -> None:
+    """Of a job that was given as words, and so has no shell of its own."""
+    job = ended(cli, work, "exit 3", "--notify-command", f"cat >{work}/told", "--")
+    told = until(lambda: (work / "told").is_file() and work / "told", what="the first notification")
+    pair.until_free(root, job)
+    make_running(root, job, identity={**process.identity(os.getpid()).to_dict(), "start_time": 1})
+    told.unlink()
+    (root / job / "completion_event.json").unlink()
+    assert job[-8:] in added(hook("UserPromptSubmit"))
+    until(lambda: told.is_file() and job in told.read_text(), what="the notification")
+    pair.until_free(root, job)
 
 
 def test_news_at_a_stop_is_context_to_go_on_with_and_no_problem_and_no_news_is_none(cli: Cli, work: Path) -> None:

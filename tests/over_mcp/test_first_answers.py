@@ -30,8 +30,11 @@ from outlive.mcp.stdio.first_answers import FirstAnswers
 from outlive.mcp.stdio.session import Session, Settings
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
+from outlive.system import process
+from support import pair
 from support.cli import Cli, Jobs, environment
 from support.installed import Installed
+from support.jobs import make_running
 from support.mcp_client import LEGACY_VERSION, MODERN_VERSION, McpRefusal, RawMcp, server_command
 from support.tiers import first
 from support.wait import until
@@ -325,6 +328,23 @@ def test_the_sdk_is_imported_at_the_first_request_that_it_has_to_answer(server: 
     assert has_sdk(server)
     assert len(server.request("tools/list")["tools"]) == 2
     assert not server.others
+
+
+def test_a_lost_job_that_the_first_list_finds_has_its_notification_command_run(
+    server: RawMcp, root: Path, work: Path
+) -> None:
+    """Of a job that was given as words, and so has no shell of its own."""
+    with RawMcp(log=work / "other.log", era=server.era) as other:
+        given = {"command": ["true"], "notify_command": f"cat >{work}/told"}
+        job = begun(other).call("exec", **given)["job_id"]
+    told = until(lambda: (work / "told").is_file() and work / "told", what="the first notification")
+    pair.until_free(root, job)
+    make_running(root, job, identity={**process.identity(os.getpid()).to_dict(), "start_time": 1})
+    told.unlink()
+    (root / job / "completion_event.json").unlink()
+    assert begun(server).request("resources/list")["resources"]
+    until(lambda: told.is_file() and job in told.read_text(), what="the notification")
+    pair.until_free(root, job)
 
 
 @pytest.mark.parametrize("isolate", first(1, [False, True]))

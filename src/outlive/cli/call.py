@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from outlive.cli import stdio
+from outlive.config import Config
 from outlive.jobs.context import Context
 from outlive.verbs import envelope
 from outlive.verbs.spec import GlobalOptions, Verb
@@ -39,21 +40,22 @@ class Call:
             stdio.note(f"outlive: {text}\n")
 
     def print(self, answer: dict[str, object]) -> None:
-        """Print an answer. Errors: SystemExit if it cannot be written."""
-        try:
-            if self.options.human or os.isatty(1):
-                from outlive.cli import human, text  # late: 6 ms, for a person
+        """Print an answer. Errors: stdio.Unwritten."""
+        if self.options.human or os.isatty(1):
+            from outlive.cli import human, text  # late: 6 ms, for a person
 
-            if self.options.human:
-                verbose = self.options.verbose > 0
-                stdio.text(human.answer(answer, text.Style.of_stdout(self.env), verbose=verbose))
-            else:
-                stdio.json_line(envelope.encoded(answer))
-                if os.isatty(1):
-                    human.hint_once(self.env)
-        except OSError as error:  # stdout may be on a full disk: the caller sees half an object, so say why
-            stdio.note(f"outlive: while writing the answer: {error.strerror}\n")
-            raise SystemExit(ERROR) from None
+        if self.options.human:
+            verbose = self.options.verbose > 0
+            stdio.text(human.answer(answer, text.Style.of_stdout(self.env), verbose=verbose))
+        else:
+            stdio.json_line(envelope.encoded(answer))
+            if os.isatty(1):
+                human.hint_once(self.env)
+
+
+def shell_words(settings: Config) -> tuple[str, ...]:
+    """Return the words before a shell string: a notification command is one, also of a job without a shell."""
+    return tuple(settings.get("shell", "unix") or ("sh", "-lc"))
 
 
 class LateLauncher:

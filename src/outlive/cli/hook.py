@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from outlive import config, fastjson
 from outlive.cli import stdio
-from outlive.cli.call import LateLauncher
+from outlive.cli.call import LateLauncher, shell_words
 from outlive.core.ids import short_id
 from outlive.core.members import text_of
 from outlive.core.quoted import visible
@@ -61,17 +61,18 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
         raise ValueError("the event names no session")  # noqa: TRY004 - of what was read
     if not os.path.isdir(options.root or default_path(env)):
         return  # no job was ever started
+    settings = config.load(env, options.config)
     with contextlib.closing(Store.open(options.root, env)) as store:
         ctx = Context(
             store,
-            config.load(env, options.config),
+            settings,
             face="cli",
             owner=env.get("OUTLIVE_OWNER") or "cli",
             client=None,
             cwd=None,
             env=dict(env),
             launcher=LateLauncher(),
-            shell_words=(),
+            shell_words=shell_words(settings),
             verb="hook",
         )
         here = (env.get(host.directory), event.get("cwd"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
 from outlive.cli import exit_status, parse, person, stdio
-from outlive.cli.call import Call
+from outlive.cli.call import Call, shell_words
 from outlive.config import Config
 from outlive.core.ids import short_id
 from outlive.core.libraries import named
@@ -169,7 +169,7 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
         cwd=call.cwd,
         env=call.env,
         launcher=call.launcher,
-        shell_words=tuple(configuration.get("shell", "unix") or ("sh", "-lc")),
+        shell_words=shell_words(configuration),
         flags={"root": call.options.root, "config": call.options.config},
         verb=verb.name,
     )

@@ -16,6 +16,9 @@ _BUG = "This is a bug in outlive; the same call with -v shows where. The job, if
 
 def report(call: Call, error: Exception) -> int:
     """Print what went wrong, and return the exit status."""
+    if isinstance(error, stdio.Unwritten):  # the caller sees half an object, so say why
+        stdio.note(f"outlive: while writing the answer: {error.strerror}\n")
+        return ERROR
     if isinstance(error, OutliveError):
         return _failed(call, error)
     if stdio.level(call.options.verbose, call.env) >= stdio.INFO:
@@ -36,7 +39,10 @@ def _failed(call: Call, error: OutliveError) -> int:
     elif call.verb and call.verb.name == "mcp" and not error.usage:  # a client takes every line of stdout for a message
         stdio.note(" ".join(filter(None, (f"outlive mcp: {error.code}: {error.message}.", error.hint))) + "\n")
     else:
-        call.print(envelope.failure(error))
+        try:
+            call.print(envelope.failure(error))
+        except stdio.Unwritten as unwritten:
+            return report(call, unwritten)
     if not error.usage:
         return ERROR
     hinted = sentences and "--help`" in (error.hint or "")

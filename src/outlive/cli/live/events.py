@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from outlive.cli import stdio
-from outlive.cli.call import ERROR
 from outlive.cli.main import ANSWERED
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
@@ -39,8 +38,7 @@ def follow(
                     raise
                 fresh, offset = history.read(job_dir, after=after, since_seq=since_seq or 0, offset=offset)
                 for event in fresh:
-                    if not _print({"job_id": job_dir.job_id, **event}):
-                        return ERROR
+                    stdio.json_line(envelope.encoded({"job_id": job_dir.job_id, **event}))
                     after = max(after, event["n"])
                 if not inspection.supervised and (
                     inspection.state.finished or inspection.state.state in ("created", "unknown")
@@ -49,12 +47,3 @@ def follow(
                 control.pause(None)
         finally:
             control.close()
-
-
-def _print(event: dict[str, object]) -> bool:
-    try:
-        stdio.json_line(envelope.encoded(event))
-    except OSError as error:
-        stdio.note(f"outlive: while writing: {error.strerror}\n")
-        return False
-    return True

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from outlive.mcp.job_environment import JobEnvironment, job_directory
 from outlive.mcp.stdio import first_answers
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools import listing
+from outlive.mcp.tools.offer import shell_of
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
 from outlive.system.signals import signal
@@ -154,7 +156,7 @@ class Session:
                     cwd=None,
                     env=dict(os.environ),
                     launcher=self.launcher,
-                    shell_words=(),
+                    shell_words=partial(shell_of, self.config, os.environ),
                 )
                 if sum(1 for _ in islice(lookup.job_ids(ctx), _FEW_JOBS + 1)) > _FEW_JOBS:
                     return True
