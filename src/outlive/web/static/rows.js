@@ -19,6 +19,7 @@ export class Rows {
   atEnd = true;
   marks = null;
   target = null; // the row that is pointed at
+  aim = null; // the row that was gone to, until somebody scrolls: it is seen at any height of the window
   tail = null; // rows without numbers, while lines are being counted
   kept = new Map();
   asked = new Map(); // chunk → AbortController
@@ -44,7 +45,7 @@ export class Rows {
       this.onMove();
     }, { signal });
     on(this.element, "scroll", () => this.scrolled(), { passive: true });
-    this.watch = new ResizeObserver(() => this.draw());
+    this.watch = new ResizeObserver(() => (this.aim === null ? this.draw() : this.toRow(this.aim)));
     this.watch.observe(this.element);
   }
 
@@ -144,6 +145,7 @@ export class Rows {
   }
 
   toEnd() {
+    this.aim = null;
     this.atEnd = true;
     this.top = this.lastTop;
     this.place(this.range);
@@ -157,6 +159,7 @@ export class Rows {
     if (folded !== this.folded.size) this.fold();
     const above = this.folds.reduce((hidden, [from, to]) => (row > to ? hidden + to - from + 1 : hidden), 0);
     this.to(row - above - Math.floor(this.seen / 3));
+    this.aim = row;
   }
 
   by(rows) {
@@ -165,6 +168,7 @@ export class Rows {
 
   // Make this the first row that is seen; `follow`: if it is the last one that can be, the end is followed
   to(top, follow = false) {
+    this.aim = null;
     this.top = this.within(top);
     this.atEnd = follow && top >= this.lastTop;
     this.place(this.atEnd ? this.range : this.lastTop && (this.top / this.lastTop) * this.range);
@@ -186,6 +190,7 @@ export class Rows {
     const moved = now - this.last;
     if (Math.abs(moved) < 0.5) return;
     this.last = now;
+    this.aim = null;
     const exact = this.count * this.rowHeight <= HIGHEST;
     if (now <= 0) this.top = 0;
     else if (exact || Math.abs(moved) > 3 * this.element.clientHeight) this.top = this.range ? (now / this.range) * this.lastTop : 0;
@@ -208,7 +213,8 @@ export class Rows {
       this.layer.style.transform = `translateY(${Math.min(0, this.element.clientHeight - this.layer.offsetHeight)}px)`;
       return;
     }
-    const first = Math.floor(this.atEnd ? Math.max(0, this.count - this.seen - 1) : this.top);
+    const isLast = this.atEnd || this.top >= this.lastTop; // then the end of the last row stands at the edge, whatever its height
+    const first = Math.floor(isLast ? Math.max(0, this.count - this.seen - 1) : this.top);
     const shown = [];
     for (let at = first; at < Math.min(this.count, first + this.seen + 2); at += 1) shown.push(this.rowAt(at));
     this.need(shown);
@@ -217,8 +223,8 @@ export class Rows {
     patch(this.layer, found);
     const height = this.layer.offsetHeight;
     const scroll = this.element.scrollTop;
-    const part = this.atEnd ? 0 : (this.top - first) * (found[0]?.offsetHeight ?? this.rowHeight);
-    const shift = this.atEnd && height > this.element.clientHeight ? this.element.clientHeight - height : -part;
+    const part = isLast ? 0 : (this.top - first) * (found[0]?.offsetHeight ?? this.rowHeight);
+    const shift = isLast && height > this.element.clientHeight ? this.element.clientHeight - height : -part;
     this.layer.style.transform = `translateY(${scroll + shift}px)`;
   }
 
