@@ -33,3 +33,8 @@ def test_what_is_left_running_is_said_first_beside_all_else(
     assert says is None or says in found["hint"]
     face.ok("kill", job)
     face.until(job, lambda status: "still alive" not in str(status.get("hint")), "the end of what was left")
+
+
+def test_what_a_string_prints_itself_is_no_failure_of_a_command_in_it(face: Face) -> None:
+    found = face.ok("run", command="ls /; echo 'Error: none of 3 tests failed'")
+    assert found["hint"] == "Exit code 0 is that of `echo`, not of `ls`."
