@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,3 +39,28 @@ def test_what_is_left_running_is_said_first_beside_all_else(
 def test_what_a_string_prints_itself_is_no_failure_of_a_command_in_it(face: Face) -> None:
     found = face.ok("run", command="ls /; echo 'Error: none of 3 tests failed'")
     assert found["hint"] == "Exit code 0 is that of `echo`, not of `ls`."
+
+
+def test_windows_line_ends_in_a_file_that_is_run_are_named(face: Face, work: Path) -> None:
+    for name, text in {
+        "crlf.sh": "#!/bin/sh\necho hi\nexit 0\n", "envy": "#!/usr/bin/env python3\nprint(1)\n",
+        "plain": "cd /\nfalse\n", "vars": "A=1\n", "deploy": "#!/bin/sh -e\ntrue\n",
+        "lf.py": "import sys\nsys.exit(3)\n",
+    }.items():  # fmt: skip
+        (work / name).write_bytes(text.encode().replace(b"\n", b"\r\n"))
+        (work / name).chmod(0o755)
+    launched = face.ok("run", command=["./crlf.sh", "x"])
+    assert launched["reason"] == "launch"
+    assert "its first line ends with CR LF, and there is no interpreter /bin/sh\\r" in launched["message"]
+    for command, file in (
+        (["./crlf.sh", "x"], "./crlf.sh"), ("./crlf.sh", "./crlf.sh"), (["./envy", "x"], "./envy"), ("cd . && ./envy", "./envy"),
+        ("bash plain", "plain"), (["sh", "-e", "plain"], "plain"), ("timeout 5 ./deploy", "./deploy"),
+        (". ./vars; test $A = 1", "./vars"),
+    ):  # fmt: skip
+        said = (
+            f"{file} has Windows line ends (CR LF), and the CR is taken for a part of the last word of a line: `sed -i"
+        )
+        assert said in str(face.ok("run", command=command).get("hint")), command
+    assert "hint" not in face.ok("run", command=["python3", "lf.py"])
+    found = face.ok("run", command=["bash"], stdin_data="cd /\r\n")
+    assert "A file that it runs or reads has Windows line ends" in found["hint"]

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import re
 
-from outlive.jobs.diagnosis import last_words, person, sandboxed
+from outlive.jobs.diagnosis import last_words, line_ends, person, sandboxed
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 
-_LINE_ENDS = (
-    "The command has Windows line ends (CR LF), and a shell takes the CR for a part of a word: send it with LF alone."
-)
 _CHOICE = re.compile(r"[\[(]\s*y(?:es)?\s*/\s*n(?:o)?\b[^\n]*\Z", re.IGNORECASE)
 _QUESTION = re.compile(r"\S[^\n]*(?:[?:>]|:[ \t]*\([^()\n]*\))[ \t]*\Z")  # an unfinished line, also with its default
 _END_OF_INPUT = re.compile(
@@ -56,15 +53,16 @@ def sentence(stdin: str, last: str, command: str = "", errors: str | None = None
 def hint(inspection: Inspection, output: Output) -> str | None:
     """Return the sentence about a job that has failed; None if its output does not show why."""
     definition = inspection.definition
-    if definition.shell is not None and "\r\n" in definition.command[0]:
-        return _LINE_ENDS
+    words = last_words.of(definition, output)
+    ends = line_ends.hint(definition, words.text)
+    if ends is not None:
+        return ends
     if definition.sandbox is not None:
         said = sandboxed.hint(inspection, output)
         if said:
             return said
     if definition.pty or definition.stdin not in ("closed", "data"):
         return None
-    words = last_words.of(definition, output)
     if not words.may_ask:
         return None
     return sentence(definition.stdin, words.text, " ".join(definition.command), words.errors)

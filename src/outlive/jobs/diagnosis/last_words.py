@@ -33,7 +33,7 @@ _ASK_NOTHING = frozenset(
     "pkill wait sleep cd mkdir cp mv touch pytest".split()
 )
 _REPORTS = re.compile(
-    r"error|fail(?:ed|ure)\b|\bfatal|exception|\bpanic|not found|no such|denied|refused|cannot|could not|unable to|invalid",
+    r"error|failed\b|failure\b|\bfatal|exception|\bpanic|not found|no such|denied|refused|cannot|could not|unable to|invalid",
     re.IGNORECASE,
 )
 # What stands behind the cause of a failure: the place in the code, and programs that say that what they ran has failed

@@ -145,5 +145,7 @@ def _after_end(inspection: Inspection) -> str | None:
             return f"No shell ran: words in an array are a program and its arguments. Give one string: {words[0]}"
         if state.errno == "E2BIG":
             return "The command never ran: shorten its words and variables, or put the text into a file."
-        return "The command never ran: check its name and PATH."
+        from outlive.jobs.diagnosis import line_ends  # late: few commands cannot be started
+
+        return line_ends.hint(inspection.definition, "") or "The command never ran: check its name and PATH."
     return None
