@@ -58,21 +58,17 @@ _ALWAYS = frozenset(
     "busybox toybox csh tcsh fish nu pwsh xonsh elvish rc es command outlive".split()
 )
 _SHOWN_CHARS = 60
-_TARGET = re.compile(
-    r"(?:[\w.]+-)+(?=(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|cpp|ld)(?:-[0-9.]+)?$)"
-)  # of a compiler
-_VARIANT = re.compile(
-    r"(?:[-._]?[0-9].*|\.(?:basic|tiny|gtk|nox|athena|openbsd|traditional|static)|-(?:static|nox|sysv|tcp|multiarch|rs))$"
-)
-_HARMLESS_VARIABLE = re.compile(r"(V|VERBOSE|DEBUG|J|JOBS)=[0-9]*|(PREFIX|prefix|DESTDIR)=[\w./:@,+-]*")  # of make
-_HARMLESS_DEFINITION = re.compile(  # of cmake
+_TARGET = r"(?:[\w.]+-)+(?=(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|cpp|ld)(?:-[0-9.]+)?$)"  # of a compiler
+_VARIANT = r"(?:[-._]?[0-9].*|\.(?:basic|tiny|gtk|nox|athena|openbsd|traditional|static)|-(?:static|nox|sysv|tcp|multiarch|rs))$"
+_HARMLESS_VARIABLE = r"(V|VERBOSE|DEBUG|J|JOBS)=[0-9]*|(PREFIX|prefix|DESTDIR)=[\w./:@,+-]*"  # of make
+_HARMLESS_DEFINITION = (  # of cmake
     r"CMAKE_(BUILD_TYPE|INSTALL_PREFIX|C_STANDARD|CXX_STANDARD)(:\w+)?=[\w./+-]*|\w+(:BOOL)?=(ON|OFF|YES|NO|TRUE|FALSE|0|1)"
 )
-_HARMLESS_SETTING = re.compile(  # of git
-    r"user\.(name|email|signingkey)|init\.defaultbranch|(tag|advice|log|status)\.\w+|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|fetch\.(prune|prunetags|parallel)"
+_HARMLESS_SETTING = (  # of git
+    r"(?i:user\.(name|email|signingkey)|init\.defaultbranch|(tag|advice|log|status)\.\w+"
+    r"|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|fetch\.(prune|prunetags|parallel)"
     r"|merge\.(ff|conflictstyle)|rebase\.(autosquash|autostash|updaterefs)|commit\.(gpgsign|verbose)|color\.[\w.]+"
-    r"|core\.(autocrlf|eol|filemode|ignorecase|quotepath|longpaths|symlinks|safecrlf|whitespace|abbrev)",
-    re.IGNORECASE,
+    r"|core\.(autocrlf|eol|filemode|ignorecase|quotepath|longpaths|symlinks|safecrlf|whitespace|abbrev))"
 )
 _READS = frozenset("--get --get-all --get-regexp --get-urlmatch --list -l --get-color --get-colorbool".split())
 
@@ -116,7 +112,7 @@ def _is_loader(name: str) -> bool:
 
 def _plain(name: str) -> str:
     """Return a name without a version, variant or target: python3.11, vim.basic, aarch64-linux-gnu-gcc-12."""
-    return _VARIANT.sub("", _TARGET.sub("", name))
+    return re.sub(_VARIANT, "", re.sub(_TARGET, "", name)) if any(char in "-._0123456789" for char in name) else name
 
 
 def _known(name: str, words: list[str]) -> tuple[str, list[str]]:
@@ -220,7 +216,7 @@ def _config(words: _Words) -> str | None:
     if any(option in _READS for option, _ in words.options) or len(words.operands) < 2:
         return None
     key = words.operands[0]
-    return None if key in ("list", "get") or _HARMLESS_SETTING.fullmatch(key) else key
+    return None if key in ("list", "get") or re.fullmatch(_HARMLESS_SETTING, key) else key
 
 
 def _sed(words: _Words) -> str | None:
@@ -245,7 +241,7 @@ def _archive(words: _Words) -> str | None:
 
 def _make(words: _Words) -> str | None:
     for word in (*words.operands, *(value for _, value in words.options)):
-        if "$" in word or ("=" in word and not _HARMLESS_VARIABLE.fullmatch(word)):
+        if "$" in word or ("=" in word and not re.fullmatch(_HARMLESS_VARIABLE, word)):
             return word
     return next((one for one in words.values("-f", "--file", "--makefile") if _is_input(one)), None)
 
@@ -253,7 +249,7 @@ def _make(words: _Words) -> str | None:
 def _cmake(words: _Words) -> str | None:
     if words.values("--"):
         return "--"  # what follows is for make
-    return next((one for one in words.values("-D") if not _HARMLESS_DEFINITION.fullmatch(one)), None)
+    return next((one for one in words.values("-D") if not re.fullmatch(_HARMLESS_DEFINITION, one)), None)
 
 
 def _goals(words: _Words) -> str | None:
