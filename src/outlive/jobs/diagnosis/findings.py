@@ -72,7 +72,7 @@ def _at_end(ctx: Context, inspection: Inspection, output: Output) -> list[Advice
 
 
 def _whose_code(ctx: Context, inspection: Inspection, output: Output, code: int) -> str | None:
-    if inspection.definition.shell is None:
+    if inspection.definition.shell is None or not inspection.definition.command:  # it cannot be read
         return None
     text = inspection.definition.command[0]
     if code <= exit_code.SIGNALLED and not any(sign in text for sign in _JOINING):
