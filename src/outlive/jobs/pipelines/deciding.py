@@ -27,8 +27,6 @@ def last_list(joined: list[Command]) -> list[list[Command]]:
 
 def programs(words: list[str], *, is_string: bool) -> Programs:
     """Return which programs of a command gave its exit code. Of what cannot be read any of its words may have."""
-    if not words:  # its definition cannot be read
-        return Programs(frozenset(), frozenset())
     text = words[0] if is_string else form.given_to_shell(words)
     if text is None:
         return Programs(frozenset([_base(words[0])]), frozenset())
