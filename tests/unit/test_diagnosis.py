@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from outlive.core.records import Definition, Sandbox
-from outlive.jobs.diagnosis import failure, sandboxed, silence
+from outlive.core.records import Definition, Sandbox, State
+from outlive.jobs.diagnosis import failure, own_words, sandboxed, silence
 from outlive.jobs.diagnosis.silence import Silence
 from outlive.sandbox import visible_paths
 from outlive.system import foreground, tree
@@ -381,3 +381,41 @@ def _of_output(command: str | list[str], printed: str, errors: str) -> str | Non
         definition = Definition.replace(definition, shell=["sh", "-c"])
     inspection: Any = SimpleNamespace(definition=definition)
     return failure.hint(inspection, output)
+
+
+def test_a_command_that_finds_its_own_shell_is_named_with_what_to_do() -> None:
+    """(the string; how it ended: a signal, an exit code, or None while it runs; which pattern finds it)"""
+    rows: list[tuple[str, str | int | None, str | None]] = [
+        ("pkill -f server.py; sleep 1; echo restarted", "SIGTERM", "`pkill -f server.py`"),
+        ("pkill -9 -f 'node .*dev'; node dev", "SIGKILL", "`pkill -f node .*dev`"),
+        ("pkill -9f 'node dev'; node dev", "SIGKILL", "`pkill -f node dev`"),
+        ("pkill --full server.py; true", "SIGTERM", "`pkill -f server.py`"),
+        ("kill $(pgrep -f server.py); true", "SIGTERM", "`pgrep -f server.py`"),
+        ("pgrep -f server.py | xargs kill; true", "SIGTERM", "`pgrep -f server.py`"),
+        ("ps aux | grep server.py | awk '{print $2}' | xargs kill; true", "SIGTERM", "`grep server.py`"),
+        ("ps aux | grep server.py | grep -v grep | xargs kill; true", "SIGTERM", None),
+        ("cd / && pkill -f server.py; true", 0, None),
+        ("pkill server.py; sleep 1", "SIGTERM", None),
+        ("pkill -f '[s]erver.py'; sleep 1", "SIGTERM", None),
+        ("pkill -x -f server.py; sleep 1", "SIGTERM", None),
+        ('pkill -f "$NAME"; sleep 1', "SIGTERM", None),
+        ("make; sleep 1", "SIGTERM", None),
+        ("while pgrep -f server.py; do sleep 1; done", None, "`pgrep -f server.py`"),
+        ("until ! pgrep -f server.py >/dev/null; do sleep 1; done; make", None, "`pgrep -f server.py`"),
+        ("while pgrep -f '[s]erver.py'; do sleep 1; done", None, None),
+        ("while sleep 1; do make; done", None, None),
+        ("pgrep -f server.py || python3 server.py", 0, "`pgrep -f server.py`"),
+        ("if pgrep -f server.py; then echo runs; fi", 0, "`pgrep -f server.py`"),
+        ("pgrep -f server.py", 0, None),
+        ("cat log | grep server.py; true", 0, None),
+    ]  # fmt: skip
+    for text, how, named in rows:
+        definition = Definition(command=[text], shell=["sh", "-c"])
+        ended = {"reason": "signal", "signal": how} if isinstance(how, str) else {"reason": "exit", "exit_code": how}
+        state = State(state="running") if how is None else State(state="exited", **ended)
+        told = own_words.hint(definition, state)
+        assert told is None if named is None else str(told).startswith(f"{named} matches its own shell"), text
+        if named and "server.py" in named:
+            assert "or write [s]erver.py, which does not match itself." in str(told)
+    words = Definition(command=["bash", "-c", "pkill -f server.py; true"])
+    assert own_words.hint(words, State(state="killed", reason="signal", signal="SIGTERM")) is not None
