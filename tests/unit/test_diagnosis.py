@@ -419,3 +419,31 @@ def test_a_command_that_finds_its_own_shell_is_named_with_what_to_do() -> None:
             assert "or write [s]erver.py, which does not match itself." in str(told)
     words = Definition(command=["bash", "-c", "pkill -f server.py; true"])
     assert own_words.hint(words, State(state="killed", reason="signal", signal="SIGTERM")) is not None
+
+
+def test_characters_that_look_like_others_are_named_with_their_place() -> None:
+    rows: list[tuple[str | list[str], str | None]] = [
+        ("ls\u00a0-l", "The command has U+00A0 (no-break space) at character 3, which is taken for a part of the word: write a space."),
+        ("cd /\nls\u3000/", "U+3000 (ideographic space) at character 3 of line 2"),
+        ("\ufeffls -l", "U+FEFF (zero width no-break space) at character 1, which is taken for a part of the word: leave it out."),
+        ("ls\u200b /", "U+200B (zero width space) at character 3"),
+        ("ls \u2013l", "U+2013 (en dash) at character 4, which is taken for a part of the word: write a hyphen (-)."),
+        ("make && ls \u2014all", "U+2014 (em dash) at character 12"),
+        ("apt\u2011get update", "U+2011 (non-breaking hyphen) at character 4"),
+        ("git commit -m \u201cfix it\u201d", 'U+201C (left double quotation mark) at character 15, which is taken for a part of the word: write a straight quote (").'),
+        ("grep \u2018a b\u2019 x", "U+2018 (left single quotation mark) at character 6"),
+        (["ls\u00a0-l"], "The program's name has U+00A0 (no-break space) at character 3"),
+        (["ls", "\u2013l"], "Argument 1 has U+2013 (en dash) at character 1"),
+        (["bash", "-c", "ls \u2013l"], "U+2013 (en dash) at character 4"),
+        (["git", "commit", "-m", "one \u2013 two \u00a0"], None),
+        ("git commit -m 'one \u2013 \u201ctwo\u201d\u00a0three'", None),
+        ('git commit -m "a\u00a0b \\" \u2013c"', None),
+        ("cat <<EOF\na\u00a0b \u2013c\nEOF\nfalse", None),
+        ("false # \u2013 why\u00a0not", None),
+        ("cat caf\u00e9.txt Report\u20132024.txt", None),
+        ("echo don\u2019t; false", None),
+        ("echo \\\u00a0", None),
+    ]  # fmt: skip
+    for command, says in rows:
+        told = _of_output(command, "", "sh: 1: ls: not found\n")
+        assert told is None if says is None else says in str(told), command

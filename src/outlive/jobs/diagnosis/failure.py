@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from outlive.jobs.diagnosis import last_words, line_ends, person, sandboxed
+from outlive.jobs.diagnosis import last_words, line_ends, look_alikes, person, sandboxed
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 
@@ -54,9 +54,9 @@ def hint(inspection: Inspection, output: Output) -> str | None:
     """Return the sentence about a job that has failed; None if its output does not show why."""
     definition = inspection.definition
     words = last_words.of(definition, output)
-    ends = line_ends.hint(definition, words.text)
-    if ends is not None:
-        return ends
+    wrong = look_alikes.hint(definition) or line_ends.hint(definition, words.text)
+    if wrong is not None:
+        return wrong
     if definition.sandbox is not None:
         said = sandboxed.hint(inspection, output)
         if said:

@@ -140,12 +140,15 @@ def _after_end(inspection: Inspection) -> str | None:
     if state.reason in ("lost", "reboot"):
         return "Its output up to then is complete. Check what it did before running it again."
     if state.reason == "launch" and state.errno is not None:
+        from outlive.jobs.diagnosis import line_ends, look_alikes  # late: few commands cannot be started
+
         words = inspection.definition.command
+        wrong = look_alikes.hint(inspection.definition) or line_ends.hint(inspection.definition, "")
+        if wrong is not None:
+            return wrong
         if inspection.definition.shell is None and len(words[0].split()) > 1:  # ["ls -la | head"]
             return f"No shell ran: words in an array are a program and its arguments. Give one string: {words[0]}"
         if state.errno == "E2BIG":
             return "The command never ran: shorten its words and variables, or put the text into a file."
-        from outlive.jobs.diagnosis import line_ends  # late: few commands cannot be started
-
-        return line_ends.hint(inspection.definition, "") or "The command never ran: check its name and PATH."
+        return "The command never ran: check its name and PATH."
     return None
