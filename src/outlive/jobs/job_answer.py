@@ -120,7 +120,7 @@ def advice(
     silent_ms = idle_ms(inspection, output)
     quiet = silent_ms is not None and silent_ms >= limits.SILENT_MS
     looks = looks_for_processes(definition.command)
-    if not (told or special or quiet or looks or (state.finished and (state.exit_code or shell))):
+    if not (told or special or quiet or looks or (state.finished and (state.exit_code or state.errno or shell))):
         return []
     from outlive.jobs.diagnosis import findings  # late: 10 ms, and most jobs are well
 

@@ -8,7 +8,7 @@ from outlive.answers.job import Job
 from outlive.core.ids import short_id
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, ending, job_answer, lookup, processes
+from outlive.jobs import adoption, ending, job_answer, known_to_session, lookup, processes
 from outlive.jobs.context import Context
 from outlive.render import ends
 from outlive.store.inspection.inspect import Inspection
@@ -39,6 +39,9 @@ def kill(
         if not answer.already_ended:
             with Output(job_dir) as output:  # what the job printed since: how it took the signal
                 answer.output = ends.snippet(output, printed) or None
+                is_whole = output.end - printed <= limits.SNIPPET_BYTES
+                if is_whole and known_to_session.seen_here(ctx, job_dir) == printed:  # nothing else is unread
+                    known_to_session.mark_seen(ctx, job_dir, output.end)
         return answer
 
 

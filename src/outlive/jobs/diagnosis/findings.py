@@ -60,6 +60,8 @@ def _stopped(pid: int) -> str:
 def _at_end(ctx: Context, inspection: Inspection, output: Output) -> list[Advice]:
     """Return why a job may have failed, whose exit code it has, and what is gone with its sandbox."""
     code, sandbox = inspection.state.exit_code, inspection.definition.sandbox
+    if inspection.state.reason == "launch":
+        return advice.told(advice.CAUSE, failure.of_command(inspection.definition))
     if not inspection.state.finished or code is None:
         return []
     cause = failure.hint(inspection, output) if code else None

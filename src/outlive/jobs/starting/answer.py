@@ -76,7 +76,8 @@ def made(
     ]
     if inspection.state.finished:
         found += advice.told(advice.SHELL, shell_hint(inspection, snapshot))
-        found += advice.told(advice.NEXT, None if lost.hint else _after_end(inspection))
+        is_known = bool(lost.hint) or any(one.kind == advice.CAUSE for one in advised)
+        found += advice.told(advice.NEXT, None if is_known else _after_end(inspection))
     elif not found and not any(one.kind == advice.INPUT for one in noted):
         found += advice.told(advice.NEXT, _meanwhile(inspection))
     found += [*noted, *advice.told(advice.REPORT, reported.hint), *advice.told(advice.ENCODING, unread)]
@@ -140,12 +141,7 @@ def _after_end(inspection: Inspection) -> str | None:
     if state.reason in ("lost", "reboot"):
         return "Its output up to then is complete. Check what it did before running it again."
     if state.reason == "launch" and state.errno is not None:
-        from outlive.jobs.diagnosis import line_ends, look_alikes  # late: few commands cannot be started
-
         words = inspection.definition.command
-        wrong = look_alikes.hint(inspection.definition) or line_ends.hint(inspection.definition, "")
-        if wrong is not None:
-            return wrong
         if inspection.definition.shell is None and len(words[0].split()) > 1:  # ["ls -la | head"]
             return f"No shell ran: words in an array are a program and its arguments. Give one string: {words[0]}"
         if state.errno == "E2BIG":
