@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from outlive.core.records import Definition, Sandbox, State
-from outlive.jobs.diagnosis import failure, own_words, sandboxed, silence
+from outlive.jobs.diagnosis import advice, failure, own_words, sandboxed, silence
 from outlive.jobs.diagnosis.silence import Silence
 from outlive.sandbox import visible_paths
 from outlive.system import foreground, tree
@@ -447,3 +447,9 @@ def test_characters_that_look_like_others_are_named_with_their_place() -> None:
     for command, says in rows:
         told = _of_output(command, "", "sh: 1: ls: not found\n")
         assert told is None if says is None else says in str(told), command
+
+
+def test_a_job_whose_definition_is_damaged_has_no_command_to_look_at() -> None:
+    assert _of_output([], "", "not a terminal\n") is None
+    assert own_words.hint(Definition(), State(state="exited", exit_code=1)) is None
+    assert not advice.looks_for_processes([])

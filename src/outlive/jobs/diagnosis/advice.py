@@ -60,7 +60,7 @@ def left_running(job_id: str, count: int | None) -> list[Advice]:
 
 def looks_for_processes(command: list[str]) -> bool:
     """Return whether a command may look for processes by their words."""
-    text = command[-1]
+    text = " ".join(command)
     return "pgrep" in text or "pkill" in text or ("grep" in text and "ps " in text)
 
 

@@ -64,6 +64,7 @@ def _files(definition: Definition) -> Iterator[tuple[str, bool]]:
     else:
         text = form.given_to_shell(definition.command)
         each = [definition.command] if text is None else form.simple_commands(text)
+    each = [words for words in each if words]  # a definition that was damaged has none
     for words in each:
         rest = list(words)
         while len(rest) > 1 and (
