@@ -46,7 +46,12 @@ def kill(
 
 
 def _unknown(signal: str) -> OutliveError:
-    near = nearest(signal.upper().removeprefix("SIG"), [name.removeprefix("SIG") for name in signals.names()])
+    word = signal.strip().upper().removeprefix("SIG")
+    if word.startswith(("RTMIN", "RTMAX")):
+        return invalid(
+            "signal", f"unknown signal {signal!r}", hint="Real-time signals are RTMIN, RTMIN+1 … RTMAX-1, RTMAX."
+        )
+    near = nearest(word, [name.removeprefix("SIG") for name in signals.names()])
     hint = f"Did you mean SIG{near}?" if near else "Any signal of this system is taken: INT, SIGINT and 2 are the same."
     return invalid("signal", f"unknown signal {signal!r}", hint=hint)
 
