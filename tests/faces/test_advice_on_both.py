@@ -64,3 +64,17 @@ def test_windows_line_ends_in_a_file_that_is_run_are_named(face: Face, work: Pat
     assert "hint" not in face.ok("run", command=["python3", "lf.py"])
     found = face.ok("run", command=["bash"], stdin_data="cd /\r\n")
     assert "A file that it runs or reads has Windows line ends" in found["hint"]
+
+
+def test_a_loop_that_looks_for_its_own_words_is_not_waited_for_in_vain(face: Face) -> None:
+    job = face.background("while pgrep -f outlive-own-words-of-this-test; do sleep 0.2; done")
+    said = "`pgrep -f outlive-own-words-of-this-test` matches its own shell"
+    for verb in ("poll", "status", "wait"):
+        assert said in face.ok(verb, job, **({"timeout_ms": 50} if verb == "wait" else {}))["hint"]
+
+
+def test_a_character_that_looks_like_a_space_is_named(face: Face) -> None:
+    said = "has U+00A0 (no-break space) at character 3"
+    assert said in face.ok("run", command="ls\u00a0-l")["hint"]
+    assert said in face.ok("run", command=["ls\u00a0-l", "/"])["hint"], "it never ran"
+    assert "hint" not in face.ok("run", command="grep 'a\u00a0b' /dev/null")

@@ -199,3 +199,10 @@ def test_a_program_that_takes_keys_has_not_reacted_before_it_prompts(session: Mc
     (work / "go").touch()
     found = session.call("process", action="wait", job_id=job, until=["exit"], timeout_ms=LONG_MS)
     assert found["output"] == "done\n"
+
+
+def test_what_the_answer_of_a_kill_showed_is_read(shared_session: McpSession) -> None:
+    dumps = "trap 'echo dumped; exit 3' TERM; echo up; while :; do sleep 0.05; done"
+    job = shared_session.ok("exec", command=["sh", "-c", dumps], until="regex=up")["job_id"]
+    assert shared_session.ok("process", action="kill", job_id=job)["output"].endswith("dumped\n")
+    assert shared_session.ok("process", action="poll", job_id=job)["output"] == ""

@@ -188,7 +188,7 @@ def outcome(ctx: Context, job_id: str) -> State | None:
 
 def _titled(ctx: Context, text: str) -> JobDir | None:
     """Open the caller's newest job with this name; None if there is none among the newest jobs. If
-    other jobs have it too, have the answer say which it is. Errors: job_not_found if the job with
+    another job that has it runs, have the answer say once which it is. Errors: job_not_found if the job with
     this name is another session's; it names that.
     """
     title = _as_title(text)
@@ -200,16 +200,24 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
         if not ownership.is_own(ctx, definition):
             foreign = foreign or (job_id, definition)
             continue
-        several = None
+        several = other = None
         if foreign is not None:
+            other = foreign[0]
             several = f"{title!r} is also the {_kind(definition)} of another session's job: this is the newest of yours, {job_id}."
-        elif next(titled, None) is not None:
-            several = f"{title!r} is a {_kind(definition)}: this is the newest job that has it, {job_id}."
-        ctx.titles[title] = job_id, several
-        return open_known(ctx, job_id)
+        elif (other := next((older for older, _ in titled if outcome(ctx, older) is None), None)) is not None:
+            several = f"{title!r} is a {_kind(definition)}: this is the newest job that has it, {job_id}; {short_id(other)} runs too."
+        job = open_known(ctx, job_id)
+        ctx.titles[title] = job_id, several if several and _is_news(ctx, job, f"beside {other}") else None
+        return job
     if foreign is not None:
         raise _not_own(ctx, text, *foreign)
     return None
+
+
+def _is_news(ctx: Context, job: JobDir, what: str) -> bool:
+    from outlive.jobs import known_to_session  # late: few jobs share a title
+
+    return known_to_session.tell_once(ctx, job, what)
 
 
 def _of_part(ctx: Context, text: str, error: OutliveError) -> OutliveError:

@@ -8,7 +8,7 @@ from outlive.answers.job import Job
 from outlive.core.ids import short_id
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, ending, job_answer, lookup, processes
+from outlive.jobs import adoption, ending, job_answer, known_to_session, lookup, processes
 from outlive.jobs.context import Context
 from outlive.render import ends
 from outlive.store.inspection.inspect import Inspection
@@ -39,11 +39,19 @@ def kill(
         if not answer.already_ended:
             with Output(job_dir) as output:  # what the job printed since: how it took the signal
                 answer.output = ends.snippet(output, printed) or None
+                is_whole = output.end - printed <= limits.SNIPPET_BYTES
+                if is_whole and known_to_session.seen_here(ctx, job_dir) == printed:  # nothing else is unread
+                    known_to_session.mark_seen(ctx, job_dir, output.end)
         return answer
 
 
 def _unknown(signal: str) -> OutliveError:
-    near = nearest(signal.upper().removeprefix("SIG"), [name.removeprefix("SIG") for name in signals.names()])
+    word = signal.strip().upper().removeprefix("SIG")
+    if word.startswith(("RTMIN", "RTMAX")):
+        return invalid(
+            "signal", f"unknown signal {signal!r}", hint="Real-time signals are RTMIN, RTMIN+1 … RTMAX-1, RTMAX."
+        )
+    near = nearest(word, [name.removeprefix("SIG") for name in signals.names()])
     hint = f"Did you mean SIG{near}?" if near else "Any signal of this system is taken: INT, SIGINT and 2 are the same."
     return invalid("signal", f"unknown signal {signal!r}", hint=hint)
 

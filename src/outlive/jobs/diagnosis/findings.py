@@ -6,7 +6,7 @@ from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import Prompt, Stopped
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import advice, elsewhere, exit_code, failure, sandboxed, silence
+from outlive.jobs.diagnosis import advice, elsewhere, exit_code, failure, own_words, sandboxed, silence
 from outlive.jobs.diagnosis.advice import Advice
 from outlive.jobs.interaction import keyboard, prompt
 from outlive.jobs.permission import pending
@@ -43,9 +43,11 @@ def of(
         found += advice.told(advice.ELSEWHERE, elsewhere.hint(inspection, job))
     if found:
         return found
+    own = own_words.hint(inspection.definition, inspection.state)
+    found = advice.told(advice.OWN_WORDS, own)
     if silent_ms is not None and silent_ms >= limits.SILENT_MS:
-        return advice.told(advice.SILENCE, silence.hint(inspection, job, output, silent_ms))
-    return _at_end(ctx, inspection, output)
+        return found + advice.told(advice.SILENCE, silence.hint(inspection, job, output, silent_ms))
+    return found + _at_end(ctx, inspection, output)
 
 
 def _stopped(pid: int) -> str:
@@ -58,7 +60,11 @@ def _stopped(pid: int) -> str:
 def _at_end(ctx: Context, inspection: Inspection, output: Output) -> list[Advice]:
     """Return why a job may have failed, whose exit code it has, and what is gone with its sandbox."""
     code, sandbox = inspection.state.exit_code, inspection.definition.sandbox
-    if not inspection.state.finished or code is None or not inspection.definition.command:  # which cannot be read
+    if not inspection.definition.command:  # it cannot be read
+        return []
+    if inspection.state.reason == "launch":
+        return advice.told(advice.CAUSE, failure.of_command(inspection.definition))
+    if not inspection.state.finished or code is None:
         return []
     cause = failure.hint(inspection, output) if code else None
     whose = _whose_code(ctx, inspection, output, code)

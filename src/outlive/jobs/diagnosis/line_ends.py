@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from outlive.core.quoted import quoted
 from outlive.core.records import Definition
-from outlive.jobs.diagnosis import person
 from outlive.jobs.pipelines import form
+from outlive.jobs.pipelines.naming import without_starters
 
 _COMMAND = (
     "The command has Windows line ends (CR LF), and a shell takes the CR for a part of the word: send it with LF alone."
@@ -64,12 +64,9 @@ def _files(definition: Definition) -> Iterator[tuple[str, bool]]:
     else:
         text = form.given_to_shell(definition.command)
         each = [definition.command] if text is None else form.simple_commands(text)
+    each = [words for words in each if words]  # a definition that was damaged has none
     for words in each:
-        rest = list(words)
-        while len(rest) > 1 and (
-            rest[0].rpartition("/")[2] in _STARTERS or rest[0][:1] in "-0123456789" or "=" in rest[0]
-        ):
-            rest = rest[1:]
+        rest = without_starters(words)
         program = rest[0]
         if form.is_shell(program) or program in (".", "source"):
             script = next((word for word in rest[1:] if word[:1] not in "-+"), None)
@@ -77,14 +74,6 @@ def _files(definition: Definition) -> Iterator[tuple[str, bool]]:
                 yield script, True
         elif "/" in program:
             yield program, False
-
-
-_STARTERS = frozenset(name for name in person.STARTERS if not form.is_shell(name)) | {
-    "setsid",
-    "exec",
-    "command",
-    "time",
-}
 
 
 def _is_shell(shebang: bytes) -> bool:
