@@ -47,7 +47,7 @@ class Exchange:
         reaction = Reaction(self._ctx, self._job, self._left_ms(), max_bytes)
         written, closed, why = 0, False, None
         for line in lines:
-            reaction.settled()
+            reaction.settled(typed=self._sent > 0)
             why = self._reason_to_stop(reaction)
             if why is not None:
                 break
@@ -93,7 +93,7 @@ class Exchange:
         inspection = adoption.inspect_and_adopt(self._ctx, self._job)
         if inspection.state.finished:
             return self._ended()
-        if not reaction.asks:
+        if not reaction.waits:
             return (
                 f"It does not ask for text {number} of {len(self._texts)} yet: wait until input, then submit the rest."
             )

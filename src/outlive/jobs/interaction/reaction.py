@@ -8,9 +8,10 @@ from contextlib import closing
 from outlive import limits
 from outlive.answers.job import Prompt
 from outlive.answers.reading import Polled
+from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, known_to_session
 from outlive.jobs.context import Context
-from outlive.jobs.control_client import ControlClient
+from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.interaction import screen
 from outlive.jobs.interaction.reading import read
 from outlive.render import view
@@ -19,6 +20,7 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
+_DECIDED_EVERY_S = 0.1  # how often the supervisor is asked whether it has decided
 _AROUND_BYTES = 64  # of escape sequences around an echo
 
 
@@ -37,6 +39,7 @@ class Reaction:
         self._called = time.monotonic()
         self.begin_again(wait_ms)
         self.asks = False  # once it is settled: whether the job asks for more
+        self.waits = False  # ... or waits for input, without a sign that it has reacted
         self._since = self.before if ctx.client is None else known_to_session.seen(ctx, job)
 
     def begin_again(self, wait_ms: int) -> None:
@@ -45,23 +48,38 @@ class Reaction:
         with Output(self._job) as output:
             self.before = output.end  # where the reaction to the last write begins
 
-    def settled(self) -> None:
-        """Wait until the job asks for input, ends, or has been silent for `wait_ms`."""
+    def settled(self, *, typed: bool = True) -> None:
+        """Wait until the job asks for input, ends, or has been silent for `wait_ms`; if that is a second or longer, also
+        until its supervisor has judged that silence. `typed`: something was written since `begin_again`."""
         now = time.monotonic()
         latest = max(self._began + max(self._wait_s, limits.REACTION_S), now + min(self._wait_s, limits.REACTION_S))
         end, changed = self.before, now
+        deadline = latest
         with closing(ControlClient(self._job, output=True)) as control:
             while True:
                 adoption.require_in_place(self._job)
+                # Asked before the state is read, which then says what was decided
+                is_over = time.monotonic() >= deadline and (time.monotonic() >= latest or self._is_decided())
                 inspection = adoption.inspect_and_adopt(self._ctx, self._job)
                 with Output(self._job) as output:
-                    self.asks = _asks(job_answer.waiting(inspection, output), inspection, output)
+                    waiting = job_answer.waiting(inspection, output)
+                    self.waits, self.asks = waiting.waiting_for_input, _asks(waiting, inspection, output)
                     if output.end != end:
                         end, changed = output.end, time.monotonic()
                 deadline = min(changed + self._wait_s, latest)
-                if self.asks or inspection.state.state != "running" or time.monotonic() >= deadline:
+                done = self.asks or (self.waits and not typed)
+                if done or inspection.state.state != "running" or (is_over and time.monotonic() >= deadline):
                     return
-                control.pause(deadline)
+                control.pause(max(deadline, min(latest, time.monotonic() + _DECIDED_EVERY_S)))
+
+    def _is_decided(self) -> bool:
+        """Return whether the supervisor has decided if the job waits for input in the present silence."""
+        if self._wait_s < limits.REACTION_MS / 1000:
+            return True
+        try:
+            return bool(ask(self._job, {"op": "terminal"}).get("decided", True))
+        except OutliveError:  # it has no terminal, or has ended, or its supervisor is not reached now
+            return True
 
     def answer(self, sent: bytes) -> Polled:
         """Return the new output and the job's state, and move the client's read position."""

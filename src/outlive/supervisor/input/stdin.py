@@ -117,7 +117,8 @@ class Input(NoInput):
         if self._terminal is None:
             super()._say_terminal(connection)
         else:
-            connection.answer(ok=True, **self._terminal.facts())
+            decided = self._prompts is None or self._prompts.is_decided
+            connection.answer(ok=True, **self._terminal.facts(), decided=decided)
 
     def _resize(self, connection: Connection, cols: int, rows: int) -> None:
         if self._terminal is None:
