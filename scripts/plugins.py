@@ -306,7 +306,7 @@ def main(words: list[str]) -> int:
                 path.write_bytes(data)
                 path.chmod(mode)
     if words and stale:
-        print(f"out of date: {', '.join(stale)}. `{COMMAND}` writes them.", file=sys.stderr)
+        print(f"out of date: {', '.join(stale)}. `make generated`, or `{COMMAND}`, writes them.", file=sys.stderr)
         return 1
     return 0
 

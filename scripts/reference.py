@@ -388,7 +388,7 @@ def main(words: list[str]) -> int:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
     if words and stale:
-        print(f"out of date: {', '.join(stale)}. `{COMMAND}` writes them.", file=sys.stderr)
+        print(f"out of date: {', '.join(stale)}. `make generated`, or `{COMMAND}`, writes them.", file=sys.stderr)
         return 1
     return 0
 

@@ -19,7 +19,6 @@ from outlive.store.root import Store
 from support import pair, processes
 from support.cli import Cli, Jobs
 from support.jobs import DAY_S, UNASKED, job_ids, made_older, settled
-from support.mcp_client import RawMcp
 from support.mounts import Mounts, fill
 from support.wait import until
 
@@ -53,12 +52,10 @@ def collect(root: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], in
 # --- which jobs go ---------------------------------------------------------------------------------
 
 
-def _chosen(limit: int, *jobs: tuple[float, int], kept: int = 0, target: int | None = None, unread: str = "") -> str:
+def _chosen(limit: int, *jobs: tuple[float, int], kept: int = 0, target: int | None = None) -> str:
     """Of jobs a, b, c …, each given as (seconds since its end, bytes): those that go, in order."""
     now = 1_000 * DAY_S
-    found = [
-        Ended("abcdefgh"[at], now - ago, size, unread="abcdefgh"[at] in unread) for at, (ago, size) in enumerate(jobs)
-    ]
+    found = [Ended("abcdefgh"[at], now - ago, size) for at, (ago, size) in enumerate(jobs)]
     share = Share(limit, kept, target)
     return "".join(job.job_id for job, why in surplus(found, SHARE, now=now, share=share) if why == "max_percent")
 
@@ -70,24 +67,6 @@ def test_the_job_that_ended_first_goes_first_and_no_more_than_must() -> None:
     assert _chosen(20, *old) == "bd"
     assert _chosen(20, *old, target=10) == "bdc"
     assert _chosen(20, *old, kept=10) == "bdc"
-
-
-def test_jobs_of_the_last_day_go_last_and_only_down_to_the_share_itself() -> None:
-    jobs = [(HOUR_S, 10), (2 * HOUR_S, 10), (2 * DAY_S, 10), (3 * DAY_S, 10)]
-    assert _chosen(20, *jobs, target=0) == "dc"
-    assert _chosen(10, *jobs, target=0) == "dcb"
-
-
-def test_jobs_of_the_last_day_stay_where_deleting_them_would_not_be_enough() -> None:
-    jobs = [(HOUR_S, 10), (2 * HOUR_S, 10), (2 * DAY_S, 10)]
-    assert _chosen(50, *jobs, kept=51) == "c"
-    assert _chosen(50, *jobs, kept=50) == "cba"
-
-
-def test_a_job_whose_client_was_not_told_goes_after_those_that_were_told() -> None:
-    jobs = [(4 * DAY_S, 10), (3 * DAY_S, 10), (2 * DAY_S, 10), (HOUR_S, 10)]
-    assert _chosen(20, *jobs, unread="ab") == "ca"
-    assert _chosen(10, *jobs, unread="ab") == "cab"
 
 
 def test_a_job_that_has_just_ended_stays_whatever_it_takes() -> None:
@@ -213,37 +192,17 @@ def test_automatic_gc_is_in_the_audit_record(cli: Cli, root: Path, tmp_path: Pat
 def test_a_running_job_is_never_deleted_for_the_share(
     cli: Cli, jobs: Jobs, root: Path, work: Path, collect: Callable[..., int]
 ) -> None:
-    old = _ended(cli, root, 3 * DAY_S, 1)
-    recent = _ended(cli, root, HOUR_S, 1)
+    old, recent = _ended(cli, root, 3 * DAY_S, 1), _ended(cli, root, HOUR_S, 1)
     words = ("run", "--snapshot-after", "0", f"head -c {3 * MIB} /dev/zero; touch full; sleep 600")
     running = cli.ok(*words, env=UNASKED)["job_id"]
     until((work / "full").exists)
     until(lambda: (root / running / "stdout.log").stat().st_size == 3 * MIB)
-    assert collect(2) == 1, (
-        "what runs takes more than the share: the old one goes, and that of today is not lost for nothing"
-    )
+    assert collect(4.5) == 1
     assert job_ids(root) == {recent, running}
+    assert collect(2) == 1, "what runs takes more than the share"
+    assert job_ids(root) == {running}
     assert old not in job_ids(root)
     jobs.end()
-
-
-def test_over_mcp_a_job_whose_end_its_client_does_not_know_is_kept_longest(
-    raw_mcp: Callable[..., RawMcp], cli: Cli, root: Path, work: Path, collect: Callable[..., int]
-) -> None:
-    server = raw_mcp(env=UNASKED)
-    command = f"until [ -e {work}/go ]; do sleep 0.1; done; head -c {MIB} /dev/zero"
-    job = server.call("exec", command=command, yield_ms=0)["job_id"]
-    server.close_stdin()
-    server.wait()
-    (work / "go").touch()
-    cli.ok("wait", job)
-    pair.until_free(root, job)
-    [mark] = root.glob(f".owed/*/{job}")
-    unread = made_older(root, job, 5 * DAY_S)
-    mark.rename(mark.with_name(unread))
-    told = _ended(cli, root, 2 * DAY_S, 1)
-    assert collect(1.5) == 1
-    assert job_ids(root) == {unread}, f"{told} ended later, but its caller has its answer"
 
 
 def test_the_end_of_a_job_on_a_small_file_system_makes_room(cli: Cli, mount: Mounts) -> None:
@@ -296,54 +255,35 @@ def test_the_verb_keeps_to_the_share_too_and_a_flag_sets_it(cli: Cli, root: Path
 
 
 @pytest.fixture
-def measured(root: Path) -> Callable[..., bool]:
-    """Whether a store is to be measured again so many seconds after it was measured, which took so
-    long."""
+def stamp(root: Path) -> Iterator[int]:
+    """The file that says when the next look is due."""
     root.mkdir(mode=0o700)
-
-    def ask(since: float, *, took_ms: int = 5) -> bool:
-        now = time.time()
-        fd = os.open(root, os.O_RDONLY)
-        file = os.open(COLLECTED, os.O_RDWR | os.O_CREAT, 0o600, dir_fd=fd)
-        last = when_to_collect.Last(file)
-        last.measured_at, last.used_bytes, last.took_ms = int(now - since), MIB, took_ms
-        last.write(file)
-        os.close(file)
-        try:
-            return when_to_collect.is_due(fd, when_to_collect.Last.of_root(fd), SHARE, now)
-        finally:
-            os.close(fd)
-
-    return ask
+    with (root / COLLECTED).open("w+b") as file:
+        yield file.fileno()
 
 
-def test_a_store_is_measured_at_most_once_a_minute(measured: Callable[..., bool]) -> None:
-    assert not measured(50)
-    assert measured(70)
-    assert measured(-50), "the clock was set back"
+def test_a_store_is_looked_at_at_most_once_a_minute(stamp: int) -> None:
+    now = time.time()
+    when_to_collect.end(stamp, now, MIB, 0.005)
+    last = when_to_collect.last(stamp)
+    assert last and last.used_bytes == MIB
+    assert not when_to_collect.is_due(last, now + 50)
+    assert when_to_collect.is_due(last, now + 70)
+    assert when_to_collect.is_due(last, now - 2 * DAY_S), "the clock was set back"
 
 
-def test_a_large_store_is_measured_for_at_most_a_hundredth_of_the_time(measured: Callable[..., bool]) -> None:
-    assert not measured(900, took_ms=10_000)
-    assert measured(1_100, took_ms=10_000)
+def test_a_large_store_is_looked_at_for_at_most_a_hundredth_of_the_time(stamp: int) -> None:
+    now = time.time()
+    when_to_collect.end(stamp, now, None, 10.0)
+    last = when_to_collect.last(stamp)
+    assert last and last.used_bytes is None
+    assert not when_to_collect.is_due(last, now + 900)
+    assert when_to_collect.is_due(last, now + 1_100)
 
 
-def test_the_age_is_looked_at_in_time_though_the_store_was_measured_just_now(cli: Cli, root: Path, place: Path) -> None:
-    old = _ended(cli, root, 8 * DAY_S)
-    cli.ok("run", "--wait", "true")
-    until((root / COLLECTED).exists, what="the first measurement")
-    assert processes.wait_gone(place, 60) == {}
-    cli.ok("run", "--wait", "true", env={"OUTLIVE_GC_OLDER_THAN": "7d"})
-    until(lambda: old not in job_ids(root), what="the deletion")
-
-
-def test_a_stamp_that_was_not_written_whole_says_that_nothing_was_measured(root: Path) -> None:
-    root.mkdir(mode=0o700)
-    (root / COLLECTED).write_bytes(b"1 17")
-    fd = os.open(root, os.O_RDONLY)
-    last = when_to_collect.Last.of_root(fd)
-    assert last and (last.measured_at, last.cut_short) == (0, False)
-    assert last.at == (root / COLLECTED).stat().st_mtime
-    assert when_to_collect.is_due(fd, last, SHARE, time.time()), "it was never measured"
-    assert not when_to_collect.is_due(fd, last, Bounds(older_than_s=7 * DAY_S), time.time())
-    os.close(fd)
+@pytest.mark.parametrize("content", [b"", b"1 17", b"-\n", b"12", b"\xb2\n"])
+def test_a_stamp_that_was_not_written_whole_says_that_nothing_was_measured(stamp: int, content: bytes) -> None:
+    os.write(stamp, content)
+    last = when_to_collect.last(stamp)
+    assert last is None if content == b"" else last and last.used_bytes is None
+    assert when_to_collect.is_due(last, time.time() + 1)

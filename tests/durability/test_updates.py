@@ -136,6 +136,9 @@ def test_a_job_in_a_sandbox_ends_and_notifies_with_its_own_code(
 ASKS = """
 import os, sys, termios, tty
 tty.setcbreak(0)
+mode = termios.tcgetattr(0)
+mode[0] |= termios.ICRNL  # which setcbreak of Python 3.12.0 and 3.12.1 clears: Enter would end no line
+termios.tcsetattr(0, termios.TCSANOW, mode)
 os.write(1, b"begun\\x1b[6n")
 answer = b""
 while not answer.endswith(b"R"):

@@ -29,7 +29,7 @@ def check(book: Book, story: stories.Story) -> None:
     path = KEPT / f"{story.__name__}.txt"
     if "GOLDEN_WRITE" in os.environ:
         path.write_text(book.text(), encoding="utf-8")
-    assert book.text() == path.read_text(encoding="utf-8"), "python -m tests.golden --write"
+    assert book.text() == path.read_text(encoding="utf-8"), "make generated, or python -m tests.golden --write"
 
 
 @pytest.mark.parametrize("story", stories.OF_CLI, ids=lambda story: story.__name__)

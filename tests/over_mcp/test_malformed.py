@@ -35,6 +35,13 @@ MALFORMED: dict[str, tuple[str, Any, int, str]] = {
     "what-is-nested-too-deeply": ("[" * 100_000 + "]" * 100_000, None, -32700, "no JSON"),
     "no-text-that-is-nested-too-deeply": ("[" * 100_000 + '"\udcff"' + "]" * 100_000, None, -32700, "no JSON"),
     "a-request-that-is-nested-too-deeply": (DEEP % ("[" * 250, "]" * 250), 78, -32600, "nested 190 deep"),
+    "half-a-character": (
+        '{"jsonrpc":"2.0","id":79,"method":"ping","params":{"a":"\\ud83d"}}',
+        79,
+        -32700,
+        "half a char",
+    ),
+    "half-a-character-as-an-id": ('{"jsonrpc":"2.0","id":"\\udc00","method":"ping"}', None, -32700, "half a char"),
     "half-an-object": ('{"jsonrpc":"2.0","id":77', None, -32700, "no JSON"),
 }
 UNANSWERED = {

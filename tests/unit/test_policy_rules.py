@@ -146,6 +146,49 @@ def test_a_program_is_matched_by_the_path_that_would_run(tmp_path: Path) -> None
     assert decision(found, "cd /tmp; ./tool", cwd=str(tmp_path)) == "ask"
 
 
+def test_a_relative_program_behind_a_change_of_directory_could_be_any_program(tmp_path: Path) -> None:
+    denies = policy(tmp_path, default("allow", rule(program='["/usr/bin/touch", "/bin/touch"]', decision='"deny"')))
+    asks = policy(tmp_path, default("allow", rule(program='"/usr/bin/touch"', decision='"ask"')))
+    for moves in (
+        "cd /usr/bin && ./touch x",
+        "pushd /usr/bin; ./touch x",
+        "cd / && usr/bin/touch x",
+        "cd bin; cd ..; bin/touch x",
+        "cd bin | ./touch x",
+        "popd || ../bin/touch x",
+        "chdir bin\n./x",  # a link
+    ):
+        assert (decision(denies, moves), decision(asks, moves)) == ("deny", "ask"), moves
+    for reads in (
+        "builtin cd /usr/bin && ./touch x",
+        "command cd /usr/bin && ./touch x",
+        "(cd /usr/bin && ./touch x)",
+        "source there; ./touch x",
+        "eval 'cd /usr/bin'; ./touch x",
+        "f() { cd /usr/bin; }; f; ./touch x",
+        "CDPATH=/usr cd bin && ./touch x",
+        "env -C /usr/bin ./touch x",
+        "find /usr/bin -maxdepth 0 -execdir ./touch x +",
+    ):
+        assert decision(denies, reads) == "ask", reads
+    for stays in ("cd /usr/bin && ls", "cd /usr/bin && /bin/ls", "./touch x", "make -C /usr/bin x"):
+        assert decision(denies, stays) == "allow", stays
+    assert decision(denies, "./touch x", cwd="/usr/bin") == "deny"
+
+
+def test_a_relative_part_of_path_is_looked_up_where_the_command_runs(tmp_path: Path) -> None:
+    found = policy(tmp_path, default("allow", rule(program='"/usr/bin/touch"', decision='"deny"')))
+    assert decision(found, "touch x", path="bin:/nowhere", cwd="/usr") == "deny"
+    assert decision(found, "cd /usr && touch x", path="/nowhere:bin") == "deny"
+    assert decision(found, "cd /usr && touch x", path="") == "deny"
+    assert decision(found, "cd /usr && ls x", path="/bin:bin") == "allow"
+    allows = policy(tmp_path, default("ask", rule(program='"/usr/bin/*"', decision='"allow"')))
+    (tmp_path / "touch").write_text("")
+    (tmp_path / "touch").chmod(0o755)
+    assert decision(allows, "touch x", path=".:/usr/bin", cwd=str(tmp_path)) == "ask"
+    assert decision(allows, "cd / && touch x", path=".:/usr/bin") == "ask"
+
+
 def test_a_shell_in_a_place_of_the_job_takes_no_allow_rule_and_leaves_no_deny_rule(tmp_path: Path) -> None:
     found = policy(tmp_path, default("ask", PUSH, STATUS))
     place = Place("/", path="/usr/bin:/bin")

@@ -204,6 +204,7 @@ def test_each_encoding_of_text_that_python_knows_is_read_and_no_other() -> None:
     of_bytes = {name for name in refused if name.endswith("_codec")}
     assert len(of_bytes) > 5
     assert refused - of_bytes <= {"aliases", "idna", "mbcs", "oem", "punycode", "rot_13", "undefined"}
+    assert {"idna", "punycode"} <= refused
 
 
 def test_utf_8_by_any_name_is_what_is_read_anyhow() -> None:

@@ -45,6 +45,29 @@ def test_a_failed_job_opens_at_the_line_that_says_why_and_lists_the_others(tab: 
     until(lambda: page.locator(".found").is_hidden())
 
 
+def seen_whole(tab: Tab) -> bool:
+    """Return whether the line that is pointed at lies within the output, from edge to edge."""
+    found: bool = tab.page.evaluate(
+        "() => { const line = document.querySelector('.line.target').getBoundingClientRect(),"
+        " output = document.querySelector('#output').getBoundingClientRect();"
+        " return line.top >= output.top - 0.5 && line.bottom <= output.bottom + 0.5; }"
+    )
+    return found
+
+
+@pytest.mark.parametrize("after", [0, 1, 20])
+def test_the_line_that_says_why_is_seen_whole_when_few_follow_it(tab: Tab, ui: Ui, cli: Cli, after: int) -> None:
+    failure = "src/a.c:3:5: error: no such thing"
+    job = cli.ok("run", "--wait", f"seq 1 200; echo '{failure}'; seq 1 {after}; exit 2")["job_id"]
+    tab.page.set_viewport_size({"width": 1280, "height": 800})
+    tab.open(f"{ui.page}/job/{job}")
+    tab.page.locator(".found .now").wait_for()
+    tab.page.locator(".events .finished").first.wait_for()
+    until(lambda: target(tab) == [failure] and seen_whole(tab))
+    tab.page.set_viewport_size({"width": 1280, "height": 500})
+    until(lambda: target(tab) == [failure] and seen_whole(tab))
+
+
 def test_a_job_that_fails_while_one_looks_jumps_there_unless_one_has_scrolled(tab: Tab, ui: Ui, cli: Cli) -> None:
     page = tab.page
     for has_scrolled in (False, True):

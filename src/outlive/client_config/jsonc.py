@@ -60,12 +60,12 @@ class Document:
     def __init__(self, text: str, *, strict: bool = False) -> None:
         """`strict`: the client reads no comments and no trailing commas."""
         self.text = text if text.strip("\ufeff \t\r\n") else text + "{}\n"
+        self._root = _Parser(self.text).document()
         if strict:
             try:
                 json.loads(self.text.removeprefix("\ufeff"))
             except json.JSONDecodeError as error:
                 raise Unreadable(self.text, error.pos, error.msg.lower()) from None
-        self._root = _Parser(self.text).document()
 
     @property
     def value(self) -> Any:

@@ -148,7 +148,7 @@ class Config:
             older_than_s = duration_ms(self.get("gc", "older_than"), "gc.older_than", bare_unit=None) / 1000
         most = {key: self.get("gc", key) or None for key in ("max_jobs", "max_bytes", "max_percent")}  # 0: no limit
         bounds = Bounds(older_than_s=older_than_s, **most)
-        return bounds if bounds.has_others or bounds.max_percent is not None else None
+        return None if bounds == Bounds() else bounds
 
     def audit(self, env: Mapping[str, str]) -> AuditTarget | None:
         """Return where acts are recorded (store/audit/record.py), None if they are not."""

@@ -11,8 +11,3 @@ class Bounds(Record):
     max_jobs: int | None = None
     max_bytes: int | None = None
     max_percent: float | None = None
-
-    @property
-    def has_others(self) -> bool:
-        """Return whether there is a bound besides the share of the file system."""
-        return (self.older_than_s, self.max_jobs, self.max_bytes) != (None, None, None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Literal
 
 import outlive
@@ -40,8 +41,12 @@ def in_plugin(env: Mapping[str, str]) -> bool:
     if here is None:
         return False
     root = env.get("PLUGIN_ROOT")
-    if root and (here + "/").startswith(root.rstrip("/") + "/"):
-        return True
+    return bool(root and (here + "/").startswith(root.rstrip("/") + "/")) or _is_ours(here)
+
+
+@cache  # each call asks
+def _is_ours(here: str) -> bool:
+    """Return whether our own plugin is in this directory, or in the one above it."""
     return any(
         all(map(os.path.exists, (f"{top}/{name}" for name in _OUR_PLUGIN))) for top in (here, os.path.dirname(here))
     )

@@ -31,7 +31,7 @@ from outlive.mcp.apps.handlers import ViewRequests
 from outlive.mcp.caller import Caller, CallerOf, Request, client_of, on_stdio
 from outlive.mcp.http import delivery
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
-from outlive.mcp.json_safe import encodable_members, restored
+from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.masks.secrets import masked_answer
 from outlive.mcp.push import elicitation, progress, task_requests
 from outlive.mcp.push import subscriptions as subscriptions_module
@@ -172,7 +172,7 @@ class Handlers:
         try:
             return await self._calls.run(
                 params.name,
-                restored(params.arguments or {}),
+                params.arguments or {},
                 caller,
                 Around(
                     begun=begun,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -130,6 +129,8 @@ class Rule:
         if command.unread is not None and len(command.argv) == 1:
             return False
         paths = program_paths(command, place)
+        if paths is None:  # it may be any program
+            return self.decision != ALLOW
         return any(fnmatchcase(path, pattern) for path in paths for pattern in self.program)
 
 
@@ -143,21 +144,20 @@ def is_safe(name: str, also: Sequence[str] = ()) -> bool:
     return any(fnmatchcase(name, known) for known in (*SAFE_VARIABLES, *also))
 
 
-def program_paths(command: commands_in.Command, place: Place) -> list[str]:
-    """Return a command's program as PATH finds it, and without links; nothing where that is not known."""
+def program_paths(command: commands_in.Command, place: Place) -> list[str] | None:
+    """Return the path of a command's program, as given or as PATH finds it, and without links: no path
+    if there is none, None if an earlier command decides which program it is."""
     name = command.argv[0]
-    if os.sep in name:
-        if command.moved and not os.path.isabs(name):
-            return []
-        program = os.path.normpath(os.path.join(place.cwd, name))
-    else:
-        # A relative element of PATH depends on the directory, which the command may leave
-        absolute = os.pathsep.join(one for one in place.path.split(os.pathsep) if os.path.isabs(one))
-        program = shutil.which(name, path=absolute) or ""
-    if not program:
-        return []
-    directory, name = os.path.split(program)
-    return [program, os.path.join(os.path.realpath(directory), name), os.path.realpath(program)]
+    directories = [""] if os.sep in name else place.path.split(os.pathsep)
+    for directory in directories:
+        path = os.path.join(directory, name)
+        if command.moved and not os.path.isabs(path):
+            return None
+        program = os.path.normpath(os.path.join(place.cwd, path))
+        if os.sep in name or (os.path.isfile(program) and os.access(program, os.X_OK)):
+            directory, name = os.path.split(program)
+            return [program, os.path.join(os.path.realpath(directory), name), os.path.realpath(program)]
+    return []
 
 
 def _several(given: Any) -> list[str]:

@@ -352,11 +352,6 @@ def _is_held(store: Store, name: str) -> bool:
         return locks.is_shared(live, _BYTE)
 
 
-def waiting_ids(store: Store) -> frozenset[str]:
-    """Return the jobs that a session is still to be told of."""
-    return frozenset(job_id for name in _names(store) for job_id in Inbox(store, name).ids())
-
-
 def forget_removed(store: Store) -> None:
     """Delete the entries of jobs that no longer exist: their sessions never came back. Delete the
     inboxes that are empty then, unless their sessions are there."""

@@ -153,7 +153,7 @@ def collect_if_due(request: Request, before: Callable[[], None] = lambda: None) 
         return False
     is_due = False
     try:
-        is_due = when_to_collect.look(request.root, request.bounds)
+        is_due = when_to_collect.look(request.root)
         if is_due:
             before()
             from outlive.store.cleanup import automatic  # late: 1 MB of each supervisor, and no caller waits for this

@@ -5,6 +5,7 @@ apart from its function (`declarations`)."""
 
 from __future__ import annotations
 
+from outlive.annotations import Mapping
 from outlive.answers import Field
 from outlive.core.libraries import named
 from outlive.verbs.spec import Verb
@@ -67,6 +68,7 @@ VERBS = {
 COMMAND_LINE_ONLY = frozenset(name for name, module in VERBS.items() if not module.startswith("declarations."))
 ALIASES = {"exec": "run", "spawn": "run"}
 _NAMES = {"hosts": "host list"}  # type → name, where they differ
+_FIELDS: dict[str, Mapping[str, Field]] = {}  # what `fields_of` has returned: a server asks four times a call
 
 
 def names() -> list[str]:
@@ -86,8 +88,11 @@ def load(name: str) -> Verb:
     return verb
 
 
-def fields_of(type_: str) -> dict[str, Field]:
+def fields_of(type_: str) -> Mapping[str, Field]:
     """Return the fields of the answers of a type, by name; none of a type that no verb has, as those of the page."""
-    name = canonical(_NAMES.get(type_, type_))
-    record = load(name).result if name else None
-    return record.flat() if record else {}
+    found = _FIELDS.get(type_)
+    if found is None:
+        name = canonical(_NAMES.get(type_, type_))
+        record = load(name).result if name else None
+        found = _FIELDS[type_] = record.flat() if record else {}
+    return found

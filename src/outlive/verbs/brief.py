@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from outlive.answers import ALWAYS, EVEN_FALSE, FULL_ONLY, READABLE, Field, Part
@@ -10,7 +11,7 @@ from outlive.render.plain_text import readable
 _ADDED = Field("", {})  # what a face adds to any answer: notices, how long a call was allowed to wait
 
 
-def of(answered: dict[str, object], fields: dict[str, Field]) -> dict[str, object]:
+def of(answered: dict[str, object], fields: Mapping[str, Field]) -> dict[str, object]:
     """Return the brief form of a full answer with these fields: members that say nothing are absent."""
     answer = {}
     meant = {}  # false, which says something here: a password is asked for; its host is out of reach

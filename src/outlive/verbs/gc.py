@@ -18,7 +18,6 @@ from outlive.store.cleanup import delete as store_gc
 from outlive.store.cleanup import disk_use, when_to_collect
 from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.surplus import Ended, Share, surplus
-from outlive.store.inbox import waiting_ids
 from outlive.store.inspection import inspect
 from outlive.store.inspection.inspect import Inspection
 from outlive.system import parallel, tree
@@ -81,7 +80,6 @@ class _Sweep:
         self._states: dict[str, str] = {}
         self._scopes: dict[str, str | None] = {}
         self._damage: dict[str, str] = {}  # of jobs that cannot be read, and are as old as their directory
-        self._unread = waiting_ids(ctx.store)
         self._ended: list[Ended] = []
         # Of the caller's jobs that cannot be deleted, and of those of this machine
         self._other_bytes = self._kept_bytes = 0
@@ -140,9 +138,8 @@ class _Sweep:
             return
         self._states[job_id] = state.state
         self._scopes[job_id] = inspection.definition.scope
-        unread = job_id in self._unread
         at = changed if job_id in self._damage else seconds_or(ended, changed)
-        self._ended.append(Ended(job_id, at, size, unread=unread, foreign=foreign))
+        self._ended.append(Ended(job_id, at, size, foreign=foreign))
 
     def delete(self, bounds: Bounds, limit: int | None) -> None:
         """Delete those of the caller's jobs that are beyond the bounds. `limit`: the bytes of their

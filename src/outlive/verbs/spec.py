@@ -184,7 +184,7 @@ def _job(help: str) -> Arg:
         cli="JOB",
         mcp="job_id",
         aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
-        mcp_help="its id, the last 6 characters of it, or its title",
+        mcp_help="id, its last 6 characters, or title",
     )
 
 
@@ -223,7 +223,7 @@ SINCE_SEQ = Arg(
 )
 ENCODING = Arg("encoding", STR, "Encoding of the output where it is not UTF-8, such as latin-1, cp1252, gbk or shift_jis: any that "
                "Python knows. UTF-16 with a byte order mark needs none.", metavar="NAME",
-               mcp_help="gbk, latin-1")  # fmt: skip
+               hidden="mcp")  # fmt: skip  # the answer that shows other bytes names it
 RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten progress.", default=False,
           hidden="mcp")  # fmt: skip
 SHOW = Arg(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.core.units import timestamp
 from outlive.jobs.doctor.finding import Finding, Place, fail, ok, unopened, warn
 from outlive.store.cleanup import deletions, when_to_collect
 from outlive.store.root import default_path
@@ -108,15 +107,15 @@ def automatic(place: Place) -> Finding:
     if bounds is None:
         return ok(f"off: [gc] of the configuration bounds nothing{told}", automatic=False, **facts)
     limit = when_to_collect.share(place.store.fd, bounds.max_percent)
-    last = when_to_collect.Last.of_root(place.store.fd)
+    last = when_to_collect.last_in(place.store.fd)
     facts |= {"automatic": True, "max_percent": bounds.max_percent, "share_bytes": limit}
     if limit is None:
         return ok(f"on; no share of the file system is set{told}", **facts)
     share = f"at most {size(limit)}, {bounds.max_percent:g} % of the file system"
-    if last is None or not last.measured_at:
+    if last is None or last.used_bytes is None:
         return ok(f"on: jobs take {share}; not measured yet{told}", **facts)
-    facts |= {"used_bytes": last.used_bytes, "measured_at": timestamp(last.measured_at)}
-    text = f"on: jobs take {share}; {size(last.used_bytes)} on {facts['measured_at']}{told}"
+    facts["used_bytes"] = last.used_bytes
+    text = f"on: jobs take {share}; {size(last.used_bytes)} when they were last measured{told}"
     if last.used_bytes > limit:
         advice = (
             "What runs, or ended in the last five minutes, is not deleted automatically. `outlive list --all` shows the "

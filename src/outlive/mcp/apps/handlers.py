@@ -16,7 +16,7 @@ from outlive.core.libraries import named
 from outlive.mcp.apps.declaration import MIME_TYPE, VIEW, VIEW_URI
 from outlive.mcp.caller import Caller
 from outlive.mcp.introduction import DAY_MS
-from outlive.mcp.json_safe import encodable_members, restored
+from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.tools.call import Calls
 
 # Of the page, the floor above this one: it is named here, and loaded when a client shows a view
@@ -35,7 +35,7 @@ class ViewRequests:
 
     async def call(self, params: types.CallToolRequestParams, caller: Caller) -> types.CallToolResult:
         reads = params.name == VIEW
-        answer = encodable_members(await self._questions.answer(restored(params.arguments or {}), caller, reads=reads))
+        answer = encodable_members(await self._questions.answer(params.arguments or {}, caller, reads=reads))
         masker = self._calls.secrets.masker(answer)
         if masker is not None:
             printed = answer.get("data")  # by a terminal

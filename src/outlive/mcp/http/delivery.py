@@ -12,7 +12,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlive import limits
 from outlive.mcp.http.connections import IS_LOST, UNSENT, call
-from outlive.mcp.json_safe import decodable
 
 Then = Callable[[bool], None]  # takes whether the answer was written
 
@@ -75,7 +74,7 @@ async def _body(receive: Receive) -> list[Message]:
             return messages
         if not message.get("more_body", False):
             body = b"".join(part.get("body", b"") for part in messages)
-            return [{"type": "http.request", "body": decodable(body), "more_body": False}]
+            return [{"type": "http.request", "body": body, "more_body": False}]
 
 
 def with_delivery(scope: Scope, delivery: object) -> Scope:

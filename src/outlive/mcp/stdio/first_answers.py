@@ -2,7 +2,7 @@
 
 The SDK takes half a second to import, and some clients ask their model without our tools if these
 are not listed by then. The answers here are made of the same declarations as the SDK's and equal
-them byte for byte (tests/over_mcp/test_first_answers.py). A message that is not known here, or that
+them, but for the order of members (tests/over_mcp/test_first_answers.py). A message that is not known here, or that
 clients do not send exactly so, is left to the SDK.
 """
 
@@ -17,7 +17,6 @@ from outlive import fastjson, limits
 from outlive.core.members import object_of, text_of
 from outlive.mcp import introduction
 from outlive.mcp.apps import declaration
-from outlive.mcp.json_safe import decodable
 from outlive.mcp.stdio import malformed
 from outlive.mcp.stdio.wire import TooLong
 
@@ -33,11 +32,6 @@ TOO_LONG = (
     f"This message has more than {limits.STDIO_LINE_BYTES // 1024**2} MiB, and was not read. "
     "Send less in one call; let the command read a file."
 )
-# Members that the SDK puts first into a schema, in this order; the others follow in ours
-_FIRST_OF_SCHEMAS: dict[bool, dict[str, tuple[str, ...]]] = {
-    False: dict.fromkeys(("inputSchema", "outputSchema"), ("$schema", "properties", "required", "type")),
-    True: {"inputSchema": ("$schema", "type"), "outputSchema": ("$schema",)},
-}
 
 
 class FirstAnswers:
@@ -77,7 +71,7 @@ class FirstAnswers:
             message = decoded(line)
         except ValueError:
             return _error(*malformed.NO_JSON) if line.strip() else b""
-        wrong = malformed.fault(message)
+        wrong = malformed.fault(message, line)
         if wrong is not None:
             return _error(*wrong)
         if not message.keys() <= {"jsonrpc", "id", "method", "params"}:
@@ -106,12 +100,9 @@ class FirstAnswers:
         result = (self._modern_result if modern else self._legacy_result)(method, params)
         if result is None:
             return None
-        try:
-            answer = fastjson.dumps(
-                {"jsonrpc": "2.0", "id": number, "result": result}, ensure_ascii=False, separators=(",", ":")
-            ).encode()
-        except UnicodeEncodeError:  # half a pair of surrogates, in the id
-            return None
+        answer = fastjson.dumps(
+            {"jsonrpc": "2.0", "id": number, "result": result}, ensure_ascii=False, separators=(",", ":")
+        ).encode()
         if self._modern is None or method == "initialize":  # the first request decides the era
             self.replay.append(line)
             self.repeated.append(number)
@@ -136,7 +127,7 @@ class FirstAnswers:
         self._view = declaration.is_declared(object_of(params, "capabilities"))
         wanted = params["protocolVersion"]
         return {
-            "capabilities": _sorted(self._about.capabilities, without="extensions"),
+            "capabilities": {name: one for name, one in self._about.capabilities.items() if name != "extensions"},
             "instructions": self._about.instructions,
             "protocolVersion": wanted if wanted in LEGACY_VERSIONS else LEGACY_VERSIONS[-1],
             "serverInfo": self._about.server,
@@ -153,7 +144,7 @@ class FirstAnswers:
         if method == "server/discover":
             return {
                 "cacheScope": "private",
-                "capabilities": _sorted(self._about.capabilities),
+                "capabilities": self._about.capabilities,
                 "instructions": self._about.instructions,
                 "resultType": "complete",
                 "supportedVersions": [MODERN_VERSION],
@@ -165,34 +156,15 @@ class FirstAnswers:
         if listed is None:
             return None
         ttl_ms, scope = introduction.TOOLS_CACHE if method == "tools/list" else (0, "private")
-        members = {"cacheScope": scope, "resultType": "complete", **listed, "ttlMs": ttl_ms}
-        return {**_sorted(members), "_meta": {_SERVER: self._about.server}}
+        about = {_SERVER: self._about.server}
+        return {"resultType": "complete", **listed, "ttlMs": ttl_ms, "cacheScope": scope, "_meta": about}
 
     def _list(self, method: str, client: str | None, view: bool) -> dict[str, object] | None:
         if method == "tools/list":
-            return {"tools": self._listed(client, view)}
+            return {"tools": self._tools(client, view)}
         if method != "resources/list" or self._has_jobs is None or self._has_jobs(client):
             return None
         return {"resources": []}
-
-    def _listed(self, client: str | None, view: bool) -> list[dict[str, object]]:
-        """Return the tools with their members in the order of the SDK's models, the alphabet."""
-        tools = []
-        for tool in self._tools(client, view):
-            tool = _sorted(tool)
-            for name, first in _FIRST_OF_SCHEMAS[bool(self._modern)].items():
-                if name in tool:
-                    schema = object_of(tool, name)
-                    ordered = {member: schema[member] for member in first if member in schema}
-                    tool[name] = {**ordered, **schema}
-            if "annotations" in tool:
-                tool["annotations"] = _sorted(object_of(tool, "annotations"))
-            tools.append(tool)
-        return tools
-
-
-def _sorted(members: dict[str, object], without: str = "") -> dict[str, object]:
-    return {name: members[name] for name in sorted(members) if name != without}
 
 
 # --- what clients send. A shape that is not known here may be right all the same ---
@@ -235,11 +207,11 @@ def _is_capabilities(capabilities: object) -> bool:
 
 
 def decoded(line: bytes) -> Any:
-    """Return the content of a line. What is no UTF-8 in it, and half a character, is replaced. Errors: ValueError."""
+    """Return the content of a line. What is no UTF-8 in it is replaced. Errors: ValueError."""
     try:
         return fastjson.loads(line)
     except ValueError:
-        return fastjson.loads(decodable(line).decode("utf-8", "replace"))
+        return fastjson.loads(line.decode("utf-8", "replace"))
 
 
 def refusal(line: bytes, message: str) -> bytes:

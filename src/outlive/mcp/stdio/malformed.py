@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
+
+from outlive import fastjson
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602  # of JSON-RPC
 NOTIFICATIONS = "notifications/"  # how the method of every notification of MCP begins
@@ -18,11 +21,16 @@ class Fault(NamedTuple):
 
 NO_JSON = Fault(None, PARSE_ERROR, "This line is no JSON that can be read.")
 NO_MESSAGE = Fault(None, INVALID_REQUEST, "This is no message of JSON-RPC 2.0.")
+HALF = (
+    "This message holds half a character, a \\u escape without the other half of its surrogate pair, which is not JSON; "
+    "nothing was done. Send the whole character, or leave it out."
+)
+_ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")  # half a pair, or a half of one
 NO_ID = Fault(None, INVALID_REQUEST, 'A request needs an "id", a string or a whole number; nothing was done.')
 
 
-def fault(message: object) -> Fault | None:
-    """Return what is wrong with a decoded message, None if nothing is or no answer is due."""
+def fault(message: object, line: bytes) -> Fault | None:
+    """Return what is wrong with the decoded message of a line, None if nothing is or no answer is due."""
     if isinstance(message, list):
         return Fault(None, INVALID_REQUEST, "Batches are not taken: send each message on a line of its own.")
     if not isinstance(message, dict):
@@ -39,11 +47,24 @@ def fault(message: object) -> Fault | None:
         return None
     if known is None:
         return NO_ID
+    if has_half(line, message):
+        return Fault(None if has_half(line, known) else known, PARSE_ERROR, HALF)
     return (
         None
         if params is None or isinstance(params, dict)
         else Fault(known, INVALID_PARAMS, '"params" has to be an object.')
     )
+
+
+def has_half(line: bytes, content: object) -> bool:
+    """Return whether a decoded value of this line holds half a character, as JavaScript leaves it where it cuts a text."""
+    if not _ESCAPED.search(line):
+        return False
+    try:
+        fastjson.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def unread(message: dict[str, object]) -> Fault | None:

@@ -6,7 +6,7 @@ nothing of the lines that were answered before it was there (first_answers.py).
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -25,7 +25,6 @@ from mcp.types import (
 )
 
 from outlive import limits
-from outlive.mcp.json_safe import decodable
 from outlive.mcp.stdio import malformed
 from outlive.mcp.stdio.first_answers import TOO_LONG, FirstAnswers, decoded, id_in
 from outlive.mcp.stdio.malformed import Fault
@@ -35,7 +34,6 @@ Received = SessionMessage | Exception
 
 
 _AT_ONCE = 128  # requests that are worked on or whose answers are not written yet
-_AHEAD_LINES, _AHEAD_BYTES = 1_000, 1_048_576  # of what is read while so many are
 _LISTEN = "subscriptions/listen"  # is answered when the client ends it
 _CANCELLED = "notifications/cancelled"
 
@@ -61,15 +59,13 @@ class _Requests:
     them: a client that sends ten thousand and reads no answer would cost half a gigabyte."""
 
     def __init__(self) -> None:
+        self._room = anyio.Semaphore(_AT_ONCE)
         self._open: Counter[str] = Counter()
         self._listening: Counter[str] = Counter()  # these are answered when the client ends them
-        self._ended = anyio.Event()
 
-    @property
-    def is_full(self) -> bool:
-        return self._open.total() >= _AT_ONCE
-
-    def begin(self, number: int | str) -> None:
+    async def begin(self, number: int | str) -> None:
+        """Wait until there is room for a request, and count it."""
+        await self._room.acquire()
         self._open[str(number)] += 1
 
     def listen(self, number: int | str) -> bool:
@@ -82,23 +78,17 @@ class _Requests:
     def end(self, number: object) -> None:
         """Take note that a request is answered, or is cancelled and will not be."""
         key = str(number)  # a client may cancel request 7 as "7", or one that was never made
+        if self._open[key]:
+            self._room.release()
         for counted in (self._open, self._listening):
             counted[key] -= 1
             if counted[key] <= 0:
                 del counted[key]
-        self._ended.set()
-
-    async def until_one_ends(self) -> None:
-        self._ended = anyio.Event()
-        await self._ended.wait()
 
 
 class _Reader:
-    """Hands over what the client sends, in order; requests only while there is room for them.
-
-    Meanwhile a bounded part of what follows is read, because a cancellation in it may make room, and
-    so may the answer to a question of the server. Nothing else overtakes, and nothing is dropped.
-    """
+    """Hands over what the client sends, in order. What comes behind a request for which there is no room stays in the
+    pipe, a cancellation too."""
 
     def __init__(
         self,
@@ -112,68 +102,31 @@ class _Reader:
         self._requests = requests
         self._to = to
         self._answers = answers
-        self._ahead: deque[tuple[SessionMessage, int]] = deque()  # each with the length of its line
-        self._ahead_bytes = 0
-        self._asked: set[str] = set()  # the ids of the requests among them
-        self._withdrawn: dict[str, SessionMessage] = {}  # the cancellations of some of these
 
     async def read(self, replay: list[bytes]) -> None:
         wire = self._wire
         async with self._to, self._answers:
             wire.lines[:0] = replay
             while True:
-                await self._sort()
-                await self._hand_over()
+                lines, wire.lines = wire.lines, []
+                for line in lines:
+                    await self._take(line)
                 if wire.ended:
                     return
-                if self._ahead and not (self._reads_ahead and wire.can_read()):
-                    await self._room_or_more()
-                elif not wire.can_read():
+                if not wire.can_read():
                     await anyio.wait_readable(wire.incoming)
-                if not self._ahead or (self._reads_ahead and wire.can_read()):
-                    wire.read()
+                wire.read()
 
-    @property
-    def _reads_ahead(self) -> bool:
-        return len(self._ahead) < _AHEAD_LINES and self._ahead_bytes < _AHEAD_BYTES
-
-    async def _sort(self) -> None:
-        """Put what was read behind what waits, except for what may make room."""
-        lines, self._wire.lines = self._wire.lines, []
-        for line in lines:
-            if isinstance(line, TooLong):
-                await self._refuse(id_in(line), INVALID_REQUEST, TOO_LONG)
-                continue
-            message = message_of(line)
-            wrong = _fault(message, line)
-            if wrong is not None:
-                await self._refuse(*wrong)
-            if wrong is not None or isinstance(message, Exception):
-                continue
-            number, cancelled = _asks(message), _cancels(message)
-            if cancelled is not None and str(cancelled) in self._asked:
-                self._withdrawn[str(cancelled)] = message
-            elif cancelled is not None or _is_answer(message):
-                await self._send(message)
-            else:
-                self._ahead.append((message, len(line)))
-                self._ahead_bytes += len(line)
-                self._asked |= set() if number is None else {str(number)}
-
-    async def _hand_over(self) -> None:
-        """Hand over what there is room for; everything if the client sends no more."""
-        while self._ahead:
-            message, size = self._ahead[0]
-            number = _asks(message)
-            if number is not None and self._requests.is_full and not self._wire.ended:
-                return
-            self._ahead.popleft()
-            self._ahead_bytes -= size
+    async def _take(self, line: bytes) -> None:
+        if isinstance(line, TooLong):
+            await self._refuse(id_in(line), INVALID_REQUEST, TOO_LONG)
+            return
+        message = message_of(line)
+        wrong = _fault(message, line)
+        if wrong is not None:
+            await self._refuse(*wrong)
+        elif isinstance(message, SessionMessage):
             await self._send(message)
-            if number is not None:
-                self._asked.discard(str(number))
-                if str(number) in self._withdrawn:
-                    await self._send(self._withdrawn.pop(str(number)))
 
     async def _send(self, message: SessionMessage) -> None:
         number, cancelled, stream = _asks(message), _cancels(message), _listens(message)
@@ -182,7 +135,7 @@ class _Reader:
             await self._refuse(stream, INTERNAL_ERROR, said)
             return
         if number is not None:
-            self._requests.begin(number)
+            await self._requests.begin(number)
         await self._to.send(message)
         if cancelled is not None:
             self._requests.end(cancelled)
@@ -191,19 +144,6 @@ class _Reader:
         """Answer with an error what is not handed over."""
         error = JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=code, message=message))
         await self._answers.send(SessionMessage(error))
-
-    async def _room_or_more(self) -> None:
-        """Wait until a request ends, or until there is more to read and room for it."""
-        async with anyio.create_task_group() as group:
-
-            async def more() -> None:
-                await anyio.wait_readable(self._wire.incoming)
-                group.cancel_scope.cancel()
-
-            if self._reads_ahead:
-                group.start_soon(more)
-            await self._requests.until_one_ends()
-            group.cancel_scope.cancel()
 
 
 def _asks(message: SessionMessage) -> int | str | None:
@@ -216,10 +156,6 @@ def _listens(message: SessionMessage) -> int | str | None:
     """Return the id of a request for a subscription."""
     sent = message.message
     return sent.id if isinstance(sent, JSONRPCRequest) and sent.method == _LISTEN else None
-
-
-def _is_answer(message: SessionMessage) -> bool:
-    return isinstance(message.message, (JSONRPCResponse, JSONRPCError))
 
 
 def _cancels(message: SessionMessage) -> object:
@@ -242,13 +178,12 @@ def _fault(message: Received, line: bytes) -> Fault | None:
         content = decoded(line)
     except ValueError:
         return malformed.NO_JSON
-    return malformed.fault(content) or (malformed.unread(content) if isinstance(content, dict) else None)
+    return malformed.fault(content, line) or (malformed.unread(content) if isinstance(content, dict) else None)
 
 
 def message_of(line: bytes) -> Received:
     try:
-        text = decodable(line).decode("utf-8", "replace")
-        return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False))
     except ValueError as error:  # no JSON, or no message
         return error
 

@@ -19,6 +19,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_WHOLE = ("punycode", "idna")  # codecs of a whole name, which read each piece of a text as one
 _COMMON = "latin-1, cp1252, gbk, shift_jis, utf-16"
 _USUAL = ("latin-1", "cp1252", "cp437", "cp850", "gbk", "gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "koi8_r",
     "iso2022_jp", "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "windows-1252", "mac_roman")  # fmt: skip
@@ -78,6 +79,8 @@ def asked(name: str | None) -> Encoding | None:
         meant = f"did you mean {near!r}?" if near else f"known are {_COMMON} and all others of Python"
         raise invalid("encoding", f"unknown encoding {name[:_LONGEST_NAME]!r}; {meant}") from None
     try:
+        if known in _WHOLE:
+            raise LookupError
         b"\n\xff".decode(known, "replace")
     except (LookupError, ValueError):
         raise invalid("encoding", f"{name!r} is no encoding of text; such are {_COMMON}") from None

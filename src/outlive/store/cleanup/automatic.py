@@ -3,7 +3,7 @@
 The supervisor of a job does it after the job is over, all sinks were notified and the locks are
 released: no caller waits for that process, it knows the bounds of the caller that started the job,
 and where no jobs end nothing grows. One process at a time collects in a root, and not too often: it
-holds a lock on `.collected`, which says when the last one did (when_to_collect.py).
+holds a lock on `.collected`, which says when the next look is due (when_to_collect.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from outlive.errors import OutliveError
 from outlive.store.cleanup import delete, disk_use, when_to_collect
 from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.surplus import Ended, Share, surplus
-from outlive.store.inbox import waiting_ids
 from outlive.store.inspection import completion, inspect
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
@@ -37,57 +36,47 @@ def collect(store: Store, bounds: Bounds, audit: AuditTarget | None = None) -> i
     process is at it, or if the root cannot be written. `audit`: where it is recorded."""
     now = time.time()
     with suppress(OSError), Closing(when_to_collect.locked(store.fd)) as stamp:
-        last = when_to_collect.Last(stamp)
-        if not when_to_collect.is_due(store.fd, last, bounds, now):
+        last = when_to_collect.last(stamp)
+        if not when_to_collect.is_due(last, now):
             return 0
-        paused = bounds.has_others and not last.is_new and now - last.at > GC_PAUSE_S
-        # Stamp first: a collection that is killed over a damaged job must not be killed over it at
-        # every end of a job
-        last.cut_short = False
-        if bounds.has_others:
-            last.at = now
-        if bounds.max_percent is not None:
-            last.measured_at = int(now)
-        last.write(stamp)
-        if paused:
+        when_to_collect.begin(stamp, now)
+        if last is not None and now - last.due_at > GC_PAUSE_S:
             return 0
+        began = time.monotonic()
         with Deletions(store, "automatic", audit) as deletions:
-            deleted, last.cut_short = _sweep(store, bounds, now, last, deletions)
-        last.write(stamp)
-        return deleted
+            sweep = _Sweep(store, bounds, now, deletions)
+        if not sweep.was_cut_short:  # else the next look follows in a minute
+            when_to_collect.end(stamp, now, sweep.used_bytes, time.monotonic() - began)
+        return sweep.deleted
     return 0
 
 
-def _sweep(
-    store: Store, bounds: Bounds, now: float, last: when_to_collect.Last, deletions: Deletions
-) -> tuple[int, bool]:
-    """Return the number of jobs deleted, and whether there was no time for all. `last` takes in
-    what the store was measured at."""
-    began = time.monotonic()
-    delete.clean(store, dry_run=False)
-    limit = when_to_collect.share(store.fd, bounds.max_percent)
-    used = 0 if limit is None else disk_use.of_jobs(store.path, store.fd, store.ids())
-    if limit is not None and used <= limit:
-        last.measured(used, began)
-        limit = None
-    survey = _Survey(store, bounds, now, sizes=limit is not None)
-    # Begun here: a survey that takes longer must not end every sweep before its first job
-    until = time.monotonic() + GC_WORK_S
-    deleted, cut_short = 0, False
-    for one, why in survey.beyond(bounds, limit):
-        if time.monotonic() >= until:
-            cut_short = True
-            break
-        if one.has_just_ended(now):
-            continue
-        try:
-            used -= _delete(store, one.job_id, why, deletions)
-        except (OSError, OutliveError):  # held again, or deleted by another process
-            continue
-        deleted += 1
-    if limit is not None:
-        last.measured(used, began)
-    return deleted, cut_short
+class _Sweep:
+    """Deletes the jobs beyond the bounds. `used_bytes`: what all jobs take afterwards, None if that was not asked for."""
+
+    def __init__(self, store: Store, bounds: Bounds, now: float, deletions: Deletions) -> None:
+        self.deleted, self.was_cut_short = 0, False
+        delete.clean(store, dry_run=False)
+        limit = when_to_collect.share(store.fd, bounds.max_percent)
+        self.used_bytes = None if limit is None else disk_use.of_jobs(store.path, store.fd, store.ids())
+        if limit is not None and self.used_bytes is not None and self.used_bytes <= limit:
+            limit = None
+        survey = _Survey(store, bounds, now, sizes=limit is not None)
+        # Begun here: a survey that takes longer must not end every sweep before its first job
+        until = time.monotonic() + GC_WORK_S
+        for one, why in survey.beyond(bounds, limit):
+            if time.monotonic() >= until:
+                self.was_cut_short = True
+                return
+            if one.has_just_ended(now):
+                continue
+            try:
+                freed = _delete(store, one.job_id, why, deletions)
+            except (OSError, OutliveError):  # held again, or deleted by another process
+                continue
+            self.deleted += 1
+            if self.used_bytes is not None:
+                self.used_bytes -= freed
 
 
 def _delete(store: Store, job_id: str, why: str, deletions: Deletions) -> int:
@@ -107,7 +96,6 @@ class _Survey:
         self._sizes = sizes or bounds.max_bytes is not None
         self._ended: list[Ended] = []
         self._other_bytes = self._kept_bytes = 0  # of jobs that stay: of all, and of this machine's
-        self._unread = waiting_ids(store) if sizes else frozenset()
         for job_id in self._ids(bounds):
             self._take(job_id)
 
@@ -142,7 +130,7 @@ class _Survey:
         except (OSError, OutliveError, ValueError):
             return
         if at is not None:
-            self._ended.append(Ended(job_id, at, size, unread=job_id in self._unread, foreign=foreign))
+            self._ended.append(Ended(job_id, at, size, foreign=foreign))
             return
         self._other_bytes += size
         self._kept_bytes += 0 if foreign else size

@@ -6,26 +6,22 @@ from __future__ import annotations
 from outlive.annotations import Iterable
 from outlive.core.bounds import Bounds
 
-# Seconds since the end of a job. Automatic gc, and any gc for the share of the file system, deletes no
-# job that is younger than the first; for the share, one younger than the second only as the last way
-GRACE_S, LAST_DAY_S = 300.0, 86_400.0
-_OLD, _UNREAD, _LAST_DAY = range(3)  # in this order jobs are deleted for the share
+# Seconds since the end of a job: automatic gc, and any gc for the share of the file system, deletes no younger one
+GRACE_S = 300.0
 
 
 class Ended:
     """A finished job. `at`: when it ended (Unix seconds). `bytes`: how much deleting it gives back.
 
-    `unread`: a client is still to be told of the end. `foreign`: it ran on another machine, whose
-    own outlive keeps its share of a root that both use.
+    `foreign`: it ran on another machine, whose own outlive keeps its share of a root that both use.
     """
 
-    __slots__ = ("at", "bytes", "foreign", "job_id", "unread")
+    __slots__ = ("at", "bytes", "foreign", "job_id")
 
-    def __init__(self, job_id: str, at: float, size: int, *, unread: bool = False, foreign: bool = False) -> None:
+    def __init__(self, job_id: str, at: float, size: int, *, foreign: bool = False) -> None:
         self.job_id = job_id
         self.at = at
         self.bytes = size
-        self.unread = unread
         self.foreign = foreign
 
     def has_just_ended(self, now: float) -> bool:
@@ -54,16 +50,21 @@ def surplus(
     """
     oldest_first = sorted(ended, key=lambda job: (job.at, job.job_id))
     jobs, used = len(oldest_first), other_bytes + sum(job.bytes for job in oldest_first)
+    surplus_of_share = 0  # bytes
+    if share is not None:
+        own = share.kept_bytes + sum(job.bytes for job in oldest_first if not job.foreign)
+        surplus_of_share = own - share.target_bytes if own > share.limit_bytes else 0
     chosen = []
     for job in oldest_first:
         why = _why(job, bounds, now, jobs, used)
-        if why is None:  # all others ended later, and no bound is exceeded any more
-            break
+        if why is None and surplus_of_share > 0 and not job.foreign and not job.has_just_ended(now):
+            why = "max_percent"
+        if why is None:
+            continue
         chosen.append((job, why))
         jobs -= 1
         used -= job.bytes
-    if share is not None:
-        chosen += [(job, "max_percent") for job in _beyond(oldest_first[len(chosen) :], share, now)]
+        surplus_of_share -= 0 if job.foreign else job.bytes
     return chosen
 
 
@@ -75,31 +76,3 @@ def _why(job: Ended, bounds: Bounds, now: float, jobs: int, used: int) -> str | 
     if bounds.max_bytes is not None and used > bounds.max_bytes:
         return "max_bytes"
     return None
-
-
-def _beyond(oldest_first: list[Ended], share: Share, now: float) -> list[Ended]:
-    """Return the jobs to delete for the share of the file system: old ones, then those whose client
-    was not told, and those of the last day only if nothing else brings the store below its share."""
-    own = [job for job in oldest_first if not job.foreign]
-    young = [job for job in own if job.has_just_ended(now)]
-    kept = share.kept_bytes + sum(job.bytes for job in young)
-    used = share.kept_bytes + sum(job.bytes for job in own)
-    if used <= share.limit_bytes:
-        return []
-    chosen: list[Ended] = []
-    spared = set(map(id, young))
-    ranked = [(_rank(job, now), at, job) for at, job in enumerate(own) if id(job) not in spared]
-    for rank, _, job in sorted(ranked):
-        enough = share.target_bytes if rank == _OLD else share.limit_bytes
-        # What cannot be deleted may be more than the share: then these would be lost for nothing
-        if used <= enough or (rank == _LAST_DAY and kept > share.limit_bytes):
-            break
-        chosen.append(job)
-        used -= job.bytes
-    return chosen
-
-
-def _rank(job: Ended, now: float) -> int:
-    if 0 <= now - job.at < LAST_DAY_S:
-        return _LAST_DAY
-    return _UNREAD if job.unread else _OLD

@@ -1,9 +1,7 @@
-"""When automatic gc is to look at the jobs, and how much the store took when it was last measured.
+"""When automatic gc is to look at the jobs: after the end of a job, at most once a minute.
 
-To measure a store is one look at each file, so a store is measured at most once a minute, and a
-large one more rarely. A small file remembers it, `.collected`: a digit (1, or 2 after a sweep that
-was cut short), then when the store was measured (Unix seconds), its bytes, and for how long that
-took (ms). The time of the file says when jobs were last looked at for the other bounds.
+A large store more rarely: a look takes at most a hundredth of the time. The time of the file `.collected` says when the
+next look is due; it contains the bytes that all jobs took at the last one.
 """
 
 from __future__ import annotations
@@ -12,56 +10,63 @@ import fcntl
 import os
 import time
 
-from outlive.core.bounds import Bounds
-from outlive.core.ids import only_ids
 from outlive.store import atomic_file
-from outlive.store.cleanup import disk_use
-from outlive.system.fds import DIRECTORY, Closing, names_in
+from outlive.system.fds import DIRECTORY, Closing
 
 COLLECTED = ".collected"
-AGE_EVERY_S = 3_600.0  # seconds between two collections where only the age is bounded
-EVERY_S = 60.0  # where the number, the bytes or the share are bounded, because a store may grow fast
-# A store is measured so rarely that it takes at most this part of the time
-_WORTH = 100
-_SMALL_JOBS = 64  # a store with no more is measured within milliseconds
+EVERY_S = 60.0
+_WORTH = 100  # the part of the time that a look may take
+_LATEST_S = 86_400.0  # no look is put off longer: a later time was written before the clock was set back
 
 
 class Last:
-    """What `.collected` says. `at`: when the other bounds than the share were last enforced, 0 if
-    never. `measured_at` 0: never."""
+    """The last look. `due_at`: when the next one is due (Unix seconds). `used_bytes`: None if nothing was measured."""
 
-    def __init__(self, fd: int) -> None:
-        """Errors: OSError."""
-        data = os.pread(fd, 200, 0)
-        words = data.split()
-        figures = [int(word) for word in words[1:]] if len(words) == 4 and b"".join(words).isdigit() else [0] * 3
-        self.at = os.fstat(fd).st_mtime if data else 0.0
-        self.is_new = self.at == 0
-        self.cut_short = words[:1] == [b"2"]
-        self.measured_at, self.used_bytes, self.took_ms = figures
+    __slots__ = ("due_at", "used_bytes")
 
-    @classmethod
-    def of_root(cls, root: int) -> Last | None:
-        """Return what the file in this root says; None if there is none."""
-        try:
-            fd = os.open(COLLECTED, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=root)
-        except OSError:
-            return None
-        with Closing(fd):
-            return cls(fd)
+    def __init__(self, due_at: float, used_bytes: int | None) -> None:
+        self.due_at = due_at
+        self.used_bytes = used_bytes
 
-    def write(self, fd: int) -> None:
-        """Write this into the locked file. Errors: OSError."""
-        figures = (self.measured_at, self.used_bytes, self.took_ms)
-        data = f"{2 if self.cut_short else 1} {' '.join(str(int(one)) for one in figures)}\n".encode()
-        os.pwrite(fd, data, 0)
-        os.ftruncate(fd, len(data))
-        os.utime(fd, (self.at, self.at))
 
-    def measured(self, used_bytes: int, began: float) -> None:
-        """Take in a measurement that began at `began` (time.monotonic)."""
-        self.measured_at, self.used_bytes = int(time.time()), used_bytes
-        self.took_ms = int((time.monotonic() - began) * 1000)
+def last(fd: int) -> Last | None:
+    """Return what the file says; None if it is new. Errors: OSError."""
+    data = os.pread(fd, 100, 0)
+    if not data:
+        return None
+    return Last(os.fstat(fd).st_mtime, int(data) if data.endswith(b"\n") and data.strip().isdigit() else None)
+
+
+def last_in(root: int) -> Last | None:
+    """Return the last look at the jobs of this root; None if there was none."""
+    try:
+        fd = os.open(COLLECTED, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=root)
+    except OSError:
+        return None
+    with Closing(fd):
+        return last(fd)
+
+
+def is_due(look: Last | None, now: float) -> bool:
+    return look is None or not 0 < look.due_at - now <= _LATEST_S
+
+
+def begin(fd: int, now: float) -> None:
+    """Write into the locked file that a look begins: one that is killed over a damaged job is not repeated at every end
+    of a job. Errors: OSError."""
+    _write(fd, b"-\n", now + EVERY_S)
+
+
+def end(fd: int, now: float, used_bytes: int | None, took_s: float) -> None:
+    """Write into the locked file what a look found, and how long it took. Errors: OSError."""
+    data = b"-\n" if used_bytes is None else b"%d\n" % used_bytes
+    _write(fd, data, now + min(max(EVERY_S, took_s * _WORTH), _LATEST_S))
+
+
+def _write(fd: int, data: bytes, due_at: float) -> None:
+    os.pwrite(fd, data, 0)
+    os.ftruncate(fd, len(data))
+    os.utime(fd, (due_at, due_at))
 
 
 def share(root: int, percent: float | None) -> int | None:
@@ -73,44 +78,10 @@ def share(root: int, percent: float | None) -> int | None:
     return int(status.f_blocks * status.f_frsize * percent / 100) or None
 
 
-def is_due(root: int, last: Last | None, bounds: Bounds, now: float) -> bool:
-    """Return whether `collect` should look for jobs to delete now."""
-    if last is None or last.cut_short:
-        return True
-    # A time in the future was written before the clock was set back
-    since = now - last.at if now >= last.at else now
-    fast = bounds.max_jobs is not None or bounds.max_bytes is not None
-    if (fast and since >= EVERY_S) or (bounds.older_than_s is not None and since >= AGE_EVERY_S):
-        return True
-    if share(root, bounds.max_percent) is None:
-        return False
-    return not 0 <= now - last.measured_at < max(EVERY_S, last.took_ms * _WORTH / 1000)
-
-
-def look(path: str, bounds: Bounds) -> bool:
-    """Return whether automatic gc is to be run in this root. A small store is measured here:
-    most are far below their share, and that is written down. Errors: OSError; BlockingIOError while
-    another process collects."""
+def look(path: str) -> bool:
+    """Return whether automatic gc is to be run in this root. Errors: OSError."""
     with Closing(os.open(path, DIRECTORY)) as root:
-        if os.fstat(root).st_uid != os.geteuid() or not is_due(root, Last.of_root(root), bounds, time.time()):
-            return False
-        if bounds.has_others:
-            return True
-        began = time.monotonic()
-        ids = only_ids(names_in(root))
-        limit = share(root, bounds.max_percent)
-        if limit is None:
-            return False
-        if len(ids) > _SMALL_JOBS:
-            return True
-        used = disk_use.of_jobs(path, root, ids)
-        if used > limit:
-            return True
-        with Closing(locked(root)) as stamp:
-            last = Last(stamp)
-            last.measured(used, began)
-            last.write(stamp)
-        return False
+        return os.fstat(root).st_uid == os.geteuid() and is_due(last_in(root), time.time())
 
 
 def locked(root: int) -> int:

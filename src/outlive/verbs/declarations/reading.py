@@ -73,7 +73,7 @@ LOG = Verb(
         Arg("search", STR, "Show only lines that match this RE2 pattern, with their numbers.", metavar="PATTERN",
             mcp_help="lines that match this RE2"),
         Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
-            maximum=100, metavar="N", mcp_help=f"around a match (default {limits.SEARCH_CONTEXT_LINES})"),
+            maximum=100, metavar="N", hidden="mcp"),
         Arg("compare", RUN, "Show only lines of kinds that another run did not print, and which are gone: previous (the run before, of the "
             "same command in the same directory), passed (the last that ended with 0), or a job. Numbers, times, "
             "addresses and hashes make no kind.", metavar="RUN",
@@ -95,7 +95,7 @@ TAIL = Verb(
     args=(
         JOB,
         Arg("tail_lines", INT, "Lines of each stream.", default=limits.TAIL_LINES, minimum=0, metavar="N",
-            mcp_help=f"of each stream (default {limits.TAIL_LINES})"),
+            aliases=("limit",), hidden="mcp"),
         Arg("max_bytes", INT, "Most bytes of each stream.", default=limits.TAIL_BYTES,
             mcp_default=limits.MCP_SHOWN_BYTES // 2, minimum=1,
             maximum=limits.MAX_SHOWN_BYTES, metavar="N", mcp_help=MAX_BYTES.mcp_help),
@@ -144,7 +144,7 @@ EVENTS = Verb(
         Arg("since_seq", INT, "Only events from this position of the output on.", minimum=0, aliases=("sinceSeq",),
             metavar="SEQ", mcp_help=SINCE_SEQ.mcp_help),
         Arg("since_event", INT, "Only events after this one (a next_event of an earlier answer).", minimum=0,
-            metavar="N", mcp_help=""),
+            metavar="N", hidden="mcp"),
         Arg("limit", INT, "At most this many; 0: all.", default=limits.EVENTS,
             mcp_default=limits.MCP_EVENTS, minimum=0, metavar="N",
             mcp_help="at most"),

@@ -112,9 +112,11 @@ RESIZE = Verb(
             minimum=1,
             maximum=limits.MAX_TERMINAL_COLS,
             metavar="N",
-            mcp_help="",
+            hidden="mcp",
         ),
-        Arg("rows", INT, "Rows.", required=True, minimum=1, maximum=limits.MAX_TERMINAL_ROWS, metavar="N", mcp_help=""),
+        Arg(
+            "rows", INT, "Rows.", required=True, minimum=1, maximum=limits.MAX_TERMINAL_ROWS, metavar="N", hidden="mcp"
+        ),
     ),
     right=CONTROL,
     result=Resized,

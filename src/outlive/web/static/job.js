@@ -128,7 +128,7 @@ export function show(parts, signal, page, id) {
       lines = answer.total_lines ?? lines;
       if (end !== before.end) showSide();
       showCounting(answer);
-      for (const name of ["pty", "state", "exit_code", "signal", "reason", "waiting_for_input", "prompt", "echo", "asked_at", "dropped_bytes", "missing_bytes", "hint", "supervisor"]) job[name] = answer[name];
+      for (const name of "pty state exit_code signal reason waiting_for_input prompt echo asked_at dropped_bytes missing_bytes hint supervisor".split(" ")) job[name] = answer[name];
       showNotice();
       showTabs();
       if (first && job.pty && runs() && !location.hash) showView("terminal");

@@ -19,7 +19,8 @@ export class Rows {
   atEnd = true;
   marks = null;
   target = null; // the row that is pointed at
-  tail = null; // rows without numbers, while lines are being counted
+  aim = null; // the row gone to, until one scrolls: seen at any height
+  tail = null; // rows without numbers, while lines are counted
   kept = new Map();
   asked = new Map(); // chunk → AbortController
   groups = new Map();
@@ -44,7 +45,7 @@ export class Rows {
       this.onMove();
     }, { signal });
     on(this.element, "scroll", () => this.scrolled(), { passive: true });
-    this.watch = new ResizeObserver(() => this.draw());
+    this.watch = new ResizeObserver(() => { if (this.aim === null) this.draw(); else this.toRow(this.aim); });
     this.watch.observe(this.element);
   }
 
@@ -71,7 +72,7 @@ export class Rows {
     this.asked.clear();
   }
 
-  // Take an answer of the server, which may tell of rows that grew since
+  // Take an answer of the server, of rows that may have grown since
   take(found) {
     if (found.total_rows === null) {
       this.tail = found.rows;
@@ -83,7 +84,7 @@ export class Rows {
       this.clear();
     }
     if (found.total_rows < this.total) { this.clear(); this.total = 0; }
-    this.kept.delete(this.total - 1); // it may have been half a line
+    this.kept.delete(this.total - 1); // perhaps half a line
     this.keep(found);
     if (this.kept.size > MOST_KEPT) this.drop();
     this.measure();
@@ -99,10 +100,9 @@ export class Rows {
   }
 
   measure() {
-    const whole = this.count * this.rowHeight;
     const digits = String(this.total).length;
     this.element.style.setProperty("--digits", Math.max(4, digits + Math.floor((digits - 1) / 3)));
-    this.space.style.height = `${Math.min(whole, HIGHEST)}px`;
+    this.space.style.height = `${Math.min(this.count * this.rowHeight, HIGHEST)}px`;
     if (this.pressed) return;
     if (this.atEnd) this.toEnd();
     else this.draw();
@@ -136,7 +136,7 @@ export class Rows {
   // --- moving ---
 
   get range() {
-    return Math.max(0, this.element.scrollHeight - this.element.clientHeight);
+    return this.element.scrollHeight - this.element.clientHeight;
   }
 
   get lastTop() {
@@ -152,18 +152,17 @@ export class Rows {
 
   toRow(row, { point = false } = {}) {
     if (point) this.target = row;
-    const folded = this.folded.size;
-    for (const [head, last] of this.groups) if (row > head && row <= last) this.folded.delete(head);
-    if (folded !== this.folded.size) this.fold();
+    for (const [head, last] of this.groups) if (row > head && row <= last && this.folded.delete(head)) this.fold();
     const above = this.folds.reduce((hidden, [from, to]) => (row > to ? hidden + to - from + 1 : hidden), 0);
     this.to(row - above - Math.floor(this.seen / 3));
+    this.aim = row;
   }
 
   by(rows) {
     this.to(this.top + rows, rows > 0);
   }
 
-  // Make this the first row that is seen; `follow`: if it is the last one that can be, the end is followed
+  // Make this the first row; `follow`: follow the end if it is the last that can be
   to(top, follow = false) {
     this.top = this.within(top);
     this.atEnd = follow && top >= this.lastTop;
@@ -179,6 +178,7 @@ export class Rows {
   place(scroll) {
     this.element.scrollTop = scroll;
     this.last = this.element.scrollTop; // its own event finds nothing moved
+    this.aim = null;
   }
 
   scrolled() {
@@ -186,9 +186,9 @@ export class Rows {
     const moved = now - this.last;
     if (Math.abs(moved) < 0.5) return;
     this.last = now;
-    const exact = this.count * this.rowHeight <= HIGHEST;
+    this.aim = null;
     if (now <= 0) this.top = 0;
-    else if (exact || Math.abs(moved) > 3 * this.element.clientHeight) this.top = this.range ? (now / this.range) * this.lastTop : 0;
+    else if (this.count * this.rowHeight <= HIGHEST || Math.abs(moved) > 3 * this.element.clientHeight) this.top = this.range ? (now / this.range) * this.lastTop : 0;
     else this.top = this.within(this.top + moved / this.rowHeight);
     this.atEnd = now >= this.range - 2;
     this.draw();
@@ -208,18 +208,17 @@ export class Rows {
       this.layer.style.transform = `translateY(${Math.min(0, this.element.clientHeight - this.layer.offsetHeight)}px)`;
       return;
     }
-    const first = Math.floor(this.atEnd ? Math.max(0, this.count - this.seen - 1) : this.top);
+    const isLast = this.atEnd || this.top >= this.lastTop;
+    const first = Math.floor(isLast ? Math.max(0, this.count - this.seen - 1) : this.top);
     const shown = [];
     for (let at = first; at < Math.min(this.count, first + this.seen + 2); at += 1) shown.push(this.rowAt(at));
     this.need(shown);
-    const style = { style: null };
-    const found = shown.map((row) => this.row(this.kept.get(row), row, style));
+    const style = { style: null }, found = shown.map((row) => this.row(this.kept.get(row), row, style));
     patch(this.layer, found);
-    const height = this.layer.offsetHeight;
-    const scroll = this.element.scrollTop;
-    const part = this.atEnd ? 0 : (this.top - first) * (found[0]?.offsetHeight ?? this.rowHeight);
-    const shift = this.atEnd && height > this.element.clientHeight ? this.element.clientHeight - height : -part;
-    this.layer.style.transform = `translateY(${scroll + shift}px)`;
+    const height = this.layer.offsetHeight, room = this.element.clientHeight;
+    const part = isLast ? 0 : (this.top - first) * (found[0]?.offsetHeight ?? this.rowHeight);
+    const shift = isLast && height > room ? room - height : -part;
+    this.layer.style.transform = `translateY(${this.element.scrollTop + shift}px)`;
   }
 
   row(data, row, style = { style: null }) {
