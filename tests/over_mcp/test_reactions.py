@@ -207,7 +207,8 @@ tty.setcbreak(0)
 print("Pick one:", flush=True)
 for number in range(3):
     WAIT
-    print("took", os.read(0, 99).decode().strip(), flush=True)
+    while (got := os.read(0, 99)) not in (b"\\r", b"\\n"):
+        print("took", got.decode(), flush=True)
 """
 
 

@@ -6,13 +6,14 @@ import time
 from contextlib import closing
 
 from outlive import limits
+from outlive.answers import sentences
 from outlive.answers.job import Prompt
 from outlive.answers.reading import Polled
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, known_to_session
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
-from outlive.jobs.interaction import screen
+from outlive.jobs.interaction import screen, typist
 from outlive.jobs.interaction.reading import read
 from outlive.render import view
 from outlive.render.plain_text import readable
@@ -21,6 +22,7 @@ from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
 _DECIDED_EVERY_S = 0.1  # how often the supervisor is asked whether it has decided
+_HELD = "After Enter the text still stands in the input line: look at the screen, and press Enter again with send-keys."
 _AROUND_BYTES = 64  # of escape sequences around an echo
 
 
@@ -81,8 +83,9 @@ class Reaction:
         except OutliveError:  # it has no terminal, or has ended, or its supervisor is not reached now
             return True
 
-    def answer(self, sent: bytes) -> Polled:
-        """Return the new output and the job's state, and move the client's read position."""
+    def answer(self, sent: bytes, text: bytes = b"", typed: typist.Typed | None = None) -> Polled:
+        """Return the new output and the job's state, and move the client's read position. `text` of what was sent had Enter
+        behind it as a key of its own, if `typed`."""
         answer = read(self._ctx, self._job, self._since, self._view)
         reading, since = answer.reading, answer.since
         asks = reading.asks.waiting_for_input
@@ -95,8 +98,16 @@ class Reaction:
                 since.hint = "It reads on: what was written has no newline at its end, which a line needs."
         if since.hint is None and not self.asks and reading.job.state == "running":
             since.hint = self._silence(sent)
+        if typed is not None and reading.job.state == "running" and self.holds(text, typed):
+            since.hint = sentences(_HELD, since.hint)
         answer.waited_ms = round((time.monotonic() - self._called) * 1000)
         return answer
+
+    def holds(self, text: bytes, typed: typist.Typed) -> bool:
+        """Return whether the screen still holds a text where it stood before Enter."""
+        inspection = adoption.inspect_and_adopt(self._ctx, self._job)
+        with Output(self._job) as output:
+            return typist.still_stands(inspection, output, text.decode("utf-8", "replace"), typed)
 
     def _silence(self, sent: bytes) -> str | None:
         """Return what to do if the job said nothing, or its terminal only repeated what was
