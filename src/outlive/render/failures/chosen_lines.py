@@ -27,9 +27,19 @@ _FULL = 0.5  # of the budget
 _LAST_LINES = 15  # of a failed command, where nothing speaks for more
 _NUMBERS = b"0123456789abcdefABCDEF"
 SAYS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
-# Times, addresses and dates; group 1: digits that stand before the last four of other ones, which are looked at once
+# Times of day, dates, durations, ages and addresses
+_UNITS = rb"(?:[nmu]|\xc2\xb5)?s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|days?|(?:weeks?|months?|years?)(?= (?:ago|old)\b)"
 _TIMES = re.compile(
-    rb"\d++(?:\.\d++)? ?m?s\b|\d++:\d\d(?::\d\d(?:[.,]\d+)?)?|0x[0-9a-f]+|\d{4}-\d\d-\d\d|(\d+(?=\d{4}))"
+    rb"\s\(\d++:\d\d:\d\d\)|(?<![\w.])(?:\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    rb"|\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?![\w:])|(?<!:)\d{1,2}:\d\d(?![\w:])"
+    rb"|(?:\d{1,3} ?h ?)?\d{1,4} ?m ?\d{1,4}(?:\.\d+)? ?s\b"
+    rb"|\d++(?:\.\d++)? ?(?:" + _UNITS + rb")(?!\w))|0x[0-9a-fA-F]+"
+)
+# What a summary says of how many there are, and the rules beside it, which fill its line
+_TALLY = re.compile(
+    rb"(?i)(?<![\w.])\d++ (?:\w+ )?(?:tests?|specs?|suites?|examples?|pass(?:ed|es|ing)|fail(?:ed|ing|ures?|s)|errors?|problems?"
+    rb"|warnings?|skipped|ignored|pending|todo|total|filtered(?: out)?|measured|deselected|x?failed|xpassed)\b[,;.]? ?"
+    rb"|(?:errors|skipped|failures)=\d++|[=_-]{3,}"
 )
 
 
@@ -71,8 +81,9 @@ class Lines:
         return min(self.stops[number] - self.starts[number], MAX_LINE_CHARS)
 
     def exact_kind(self, number: int) -> int:
-        """Return the kind of a line that names a place or a test: only times and addresses may differ."""
-        return hash(_TIMES.sub(rb"\1", self.text(number)))
+        """Return the kind of a line that reports a failure: only times, ages, addresses and the counts of a summary may
+        differ."""
+        return hash(_TALLY.sub(b"", _TIMES.sub(b"", self.text(number))))
 
     def text(self, number: int) -> bytes:
         """Return what is seen of a line."""
