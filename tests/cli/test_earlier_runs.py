@@ -79,6 +79,32 @@ def test_a_run_that_ended_well_had_no_failures_that_could_be_the_same(cli: Cli, 
     jobs.end()
 
 
+def test_a_failure_that_may_not_have_run_is_not_said_to_be_gone(cli: Cli, work: Path, jobs: Jobs) -> None:
+    command = "cat report; exit $(cat code)"
+
+    def run(code: int, report: str) -> str:
+        (work / "code").write_text(str(code))
+        (work / "report").write_text(report)
+        job = cli.ok("run", "--wait", command)["job_id"]
+        return next((line for line in render(cli.ok("poll", job)).split("\n") if line.startswith("The run before")), "")
+
+    failed = "E   assert 1 == 2\nFAILED tests/a.py::test_two - assert 1 == 2\n=== 1 failed, 3 passed in 0.10s ===\n"
+    may_not_have_run = ": a different failure; the earlier one may not have run; process"
+    for code, report in (
+        (4, "ImportError while loading conftest '/w/conftest.py'.\nE   ModuleNotFoundError: No module named 'nope'\n"),
+        (127, "sh: 1: pytest: not found\n"),
+        (2, ""),
+        (1, "Error: port in use\n"),
+        (2, "ERROR tests/a.py\n=== 1 error in 0.10s ===\n"),
+    ):
+        run(1, failed)
+        said = f"exited 1, now {code}" if code != 1 else "exited 1 too"
+        assert said + may_not_have_run in run(code, report)
+    run(1, failed + "FAILED tests/a.py::test_one - x\n")
+    assert "exited 1 too: 1 failure gone (test_one); process" in run(1, failed)
+    jobs.end()
+
+
 def test_compare_shows_kinds_of_lines_that_are_new_and_those_that_are_gone(cli: Cli, run: Any, jobs: Jobs) -> None:
     run("one", "two")
     run()

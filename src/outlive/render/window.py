@@ -3,6 +3,8 @@ of what is left out."""
 
 from __future__ import annotations
 
+import functools
+
 from outlive.answers.output import Shown, Tails
 from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
@@ -17,9 +19,10 @@ from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
 
-def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more: bool) -> Shown:
+def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more: bool, failed: bool = False) -> Shown:
     """Return the merged output of [since, stop), shortened if it is longer than the view has room for. `more`: output
-    can still follow, so an incomplete character or escape sequence at the end is left to the next answer."""
+    can still follow, so an incomplete character or escape sequence at the end is left to the next answer. `failed`: it is
+    that of a command that did, whose failures are looked for in all of it."""
     text = text_of(output, view.encoding) if since < output.end else None
     source = Source(job, output, raw=view.raw, more=more, text=text)
     # Problem matchers are for bytes that are ASCII where a program is
@@ -30,7 +33,7 @@ def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more
     ):
         from outlive.render.failures import looked  # late: RE2, and 10 ms, for long output alone
 
-        chosen = output.steady(looked.chosen, source, since, stop, view)
+        chosen = output.steady(functools.partial(looked.chosen, failed=failed), source, since, stop, view)
         if chosen is not None:
             return chosen
     return shortened(source, since, stop, view.max_bytes)

@@ -30,6 +30,7 @@ from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint
 
+_ANY_CASE_S = 2.0  # for which a pattern without a match is looked for in any case
 _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
 
@@ -106,7 +107,19 @@ def _search(
     matched = Matched(context=around, **how)
     shown = search(lines, wanted, position, matched, most_s, reader.text)
     reader.output.not_utf_8 |= matched.not_utf_8
+    if not shown.matches and shown.shown.next_seq >= lines.end:
+        shown.hint = sentences(shown.hint, _in_any_case(reader, pattern, position))
     return shown
+
+
+def _in_any_case(reader: _Reader, pattern: str, position: int) -> str | None:
+    """Return what finds lines if a pattern that matched none would do so in letters of another case."""
+    flagged = f"(?i){pattern}"
+    if len(flagged) > limits.MAX_PATTERN_CHARS:
+        return None
+    first = Matched(limit=1, context=0, max_bytes=1, raw=False)
+    search(reader.lines, Pattern(flagged, field="search"), position, first, _ANY_CASE_S, reader.text)
+    return f"{flagged} finds line {first.first}." if first.matches else None
 
 
 def _refuse_beside_compare(**given: object) -> None:

@@ -34,8 +34,12 @@ def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun |
     with job, Output(job) as before:
         run = described(job.job_id, job.read_state())
         counted = changes.of_failures(before, output, ctx.config.get("output", "problem_matcher") or ())
-    if counted is not None:
-        run.gone, run.new = counted.gone, counted.new
+    if counted is None:
+        return run
+    run.gone, run.new, run.names = counted.gone, counted.new, counted.names or None
+    failed = run.exit_code != 0 and counted.gone > 0 and not counted.shared
+    if failed and (counted.silent or run.exit_code != inspection.state.exit_code):
+        run.gone, run.names, run.different = None, None, True
     return run
 
 

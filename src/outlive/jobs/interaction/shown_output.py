@@ -24,7 +24,10 @@ def new_output(inspection: Inspection, job: JobDir, output: Output, since: int, 
     shown = None
     if inspection.state.terminal and not view.raw:
         shown = screen.instead_of_output(inspection, job, output, since, view.max_bytes)
-    return shown or window.show(job, output, since, output.end, view, more=not inspection.state.finished)
+    state = inspection.state
+    return shown or window.show(
+        job, output, since, output.end, view, more=not state.finished, failed=state.finished and state.ended_badly
+    )
 
 
 def takes_long(inspection: Inspection, output: Output, since: int, max_bytes: int) -> bool:

@@ -59,7 +59,9 @@ def failures(ctx: Context, job_id: str) -> dict[str, Any]:
         inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
             source = Source(job, output, more=not inspection.state.finished, raw=False, text=text_of(output, None))
-            found, total = looked.failures(source, ctx.config.get("output", "problem_matcher") or (), _MOST_FAILURES)
+            added = ctx.config.get("output", "problem_matcher") or ()
+            failed = inspection.state.ended_badly
+            found, total = looked.failures(source, added, _MOST_FAILURES, failed=failed)
         tests = job_answer.reported(inspection).tests if inspection.state.finished else None
     return {
         "job_id": job.job_id,
