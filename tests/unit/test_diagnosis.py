@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from outlive.core.records import Definition, Sandbox, State
-from outlive.jobs.diagnosis import advice, failure, own_words, sandboxed, silence
+from outlive.jobs.diagnosis import advice, failure, sandboxed, silence
+from outlive.jobs.diagnosis.causes import own_words
 from outlive.jobs.diagnosis.silence import Silence
 from outlive.sandbox import visible_paths
 from outlive.system import foreground, tree

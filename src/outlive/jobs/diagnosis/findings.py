@@ -6,17 +6,9 @@ from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import Prompt, Stopped
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import (
-    advice,
-    elsewhere,
-    exit_code,
-    failure,
-    own_words,
-    sandboxed,
-    silence,
-    taken_port,
-)
+from outlive.jobs.diagnosis import advice, elsewhere, exit_code, failure, sandboxed, silence
 from outlive.jobs.diagnosis.advice import Advice
+from outlive.jobs.diagnosis.causes import own_words, taken_port
 from outlive.jobs.interaction import keyboard, prompt
 from outlive.jobs.permission import pending
 from outlive.store.inspection.inspect import Inspection

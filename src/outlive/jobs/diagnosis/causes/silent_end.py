@@ -6,7 +6,7 @@ import re
 import shlex
 
 from outlive.core.records import Definition
-from outlive.jobs.diagnosis import last_words, line_ends
+from outlive.jobs.diagnosis.causes import last_words, line_ends
 from outlive.jobs.pipelines import form
 
 _TIMED_OUT = 124
