@@ -63,7 +63,7 @@ def _at_end(ctx: Context, inspection: Inspection, job: JobDir, output: Output) -
     code, sandbox = inspection.state.exit_code, inspection.definition.sandbox
     if inspection.state.reason == "launch":
         return advice.told(advice.CAUSE, failure.of_command(inspection.definition))
-    if not inspection.state.finished or code is None:
+    if not inspection.state.finished or code is None or not inspection.definition.command:  # which cannot be read
         return []
     cause = failure.hint(inspection, output) or taken_port.hint(ctx, inspection, job, output) if code else None
     whose = _whose_code(ctx, inspection, output, code)
