@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from outlive.core.records import Definition, Sandbox, State
-from outlive.jobs.diagnosis import advice, failure, own_words, sandboxed, silence
+from outlive.jobs.diagnosis import advice, failure, sandboxed, silence
+from outlive.jobs.diagnosis.causes import own_words
 from outlive.jobs.diagnosis.silence import Silence
 from outlive.sandbox import visible_paths
 from outlive.system import foreground, tree
@@ -453,3 +454,16 @@ def test_a_job_whose_definition_is_damaged_has_no_command_to_look_at() -> None:
     assert _of_output([], "", "not a terminal\n") is None
     assert own_words.hint(Definition(), State(state="exited", exit_code=1)) is None
     assert not advice.looks_for_processes([])
+
+
+def test_facts_stand_in_one_order_whatever_order_they_were_found_in() -> None:
+    found = [
+        *advice.told(advice.NEXT, "It still runs. Use wait."),
+        *advice.told(advice.ENCODING, "Not UTF-8."),
+        *advice.told(advice.CAUSE, None),
+        *advice.told(advice.EXIT_CODE, "Whose code."),
+        *advice.left_running("01M8JHP5XC9G2EP02KWT64S3W2", 2),
+    ]
+    left = "2 processes that job WT64S3W2 started are still alive; kill ends them, and their output still arrives."
+    assert advice.hint(found) == f"{left} Whose code. Not UTF-8. It still runs. Use wait."
+    assert advice.hint([]) is None

@@ -29,11 +29,11 @@ CAUSE = "cause"  # why it may have failed
 EXIT_CODE = "exit_code"  # whose code it is
 SANDBOX = "sandbox"
 SHELL = "shell"  # which one ran a command that may be written for another
-NEXT = "next_step"
 ENCODING = "encoding"
+NEXT = "next_step"  # last: a face that offers the calls otherwise leaves it out
 ORDER = (
     LEFT, PLAN, REPORT, LOST, RESOURCES, CONDITION, SUPERVISOR, KEYBOARD, INPUT, APPROVAL, ELSEWHERE, OWN_WORDS, SILENCE,
-    CAUSE, EXIT_CODE, SANDBOX, SHELL, NEXT, ENCODING,
+    CAUSE, EXIT_CODE, SANDBOX, SHELL, ENCODING, NEXT,
 )  # fmt: skip
 
 

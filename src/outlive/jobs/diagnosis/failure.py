@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 
 from outlive.core.records import Definition
-from outlive.jobs.diagnosis import last_words, line_ends, look_alikes, person, sandboxed
+from outlive.jobs.diagnosis import person, sandboxed
+from outlive.jobs.diagnosis.causes import last_words, line_ends, look_alikes, silent_end
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 
@@ -73,3 +74,10 @@ def hint(inspection: Inspection, output: Output) -> str | None:
     if not words.may_ask:
         return None
     return sentence(definition.stdin, words.text, " ".join(definition.command), words.errors)
+
+
+def silent(inspection: Inspection, output: Output) -> str | None:
+    """Return what is known of a job that failed without a word."""
+    definition, code = inspection.definition, inspection.state.exit_code or 0
+    words = last_words.of(definition, output)
+    return silent_end.of_timeout(definition, code) or silent_end.of_set_e(definition, words.text, words.errors)

@@ -10,6 +10,7 @@ import re
 import shlex
 import stat
 from collections.abc import Iterator
+from itertools import islice
 
 from outlive.core.quoted import quoted
 from outlive.core.records import Definition
@@ -44,17 +45,23 @@ def hint(definition: Definition, said: str) -> str | None:
 
 def _file(definition: Definition) -> str | None:
     """Return the first file that the command runs and that has such line ends."""
-    if definition.host is not None or definition.sandbox is not None:  # whether it is there outside is not for the job
-        return None
-    for count, (name, is_script) in enumerate(_files(definition)):
-        if count >= _MOST_FILES:
-            break
-        data = _beginning(os.path.join(definition.cwd, name))
+    for name, data in scripts(definition):
         first = data.partition(b"\n")[0]
         runs = first.startswith(b"#!")
-        if (runs and first.endswith(b"\r")) or (b"\r\n" in data and (is_script or (runs and _is_shell(first)))):
+        if first.endswith(b"\r") if runs and not _is_shell(first) else b"\r\n" in data:
             return name
     return None
+
+
+def scripts(definition: Definition) -> Iterator[tuple[str, bytes]]:
+    """Yield the files that the command names as scripts of a shell, or as programs that begin with #!, and the beginning
+    of each."""
+    if definition.host is not None or definition.sandbox is not None:  # whether it is there outside is not for the job
+        return
+    for name, is_script in islice(_files(definition), _MOST_FILES):
+        data = _beginning(os.path.join(definition.cwd, name))
+        if data and (is_script or data.startswith(b"#!")):
+            yield name, data
 
 
 def _files(definition: Definition) -> Iterator[tuple[str, bool]]:
