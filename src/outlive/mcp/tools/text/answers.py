@@ -233,6 +233,10 @@ def _reaction(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 
 def _kill(answer: Members, _process: bool) -> tuple[str, list[str]]:
+    jobs = entries_of(answer, "jobs")
+    if jobs:
+        ended = sum(job.get("state") in FINISHED for job in jobs)
+        return "", [f"{ended} of {sentences.counted(len(jobs), 'job')} ended:", *map(_of_several, jobs)]
     job_id, state = answer["job_id"], answer.get("state")
     if state in FINISHED:
         ended = {**answer, "signal": answer.get("ended_signal")}  # `signal` is what `kill` sent
@@ -245,6 +249,13 @@ def _kill(answer: Members, _process: bool) -> tuple[str, list[str]]:
         lines += [f"{sentences.counted(count, 'process')} of it ended:", *_processes(ended_processes)]
     hint = sentences.hint(answer)
     return sentences.output(answer), [*lines, *hint, *(_processes(entries_of(answer, "survivors")) if hint else [])]
+
+
+def _of_several(job: Members) -> str:
+    state = text_of(job, "state")
+    error = f": {job['error']}" if job.get("error") else ""
+    code = f", exit code {job['exit_code']}" if job.get("exit_code") is not None else ""
+    return visible(f"  {job['job_id']} ({job.get('name')}): {state}{code}{error}")
 
 
 def _processes(listed: list[Members]) -> list[str]:
@@ -295,6 +306,13 @@ def _left(job: Members) -> str:
 
 
 def _removed(answer: Members, _process: bool) -> tuple[str, list[str]]:
+    jobs = entries_of(answer, "jobs")
+    if jobs:
+        done = sum(not job.get("error") for job in jobs)
+        told = (
+            f"Removed {done} of {sentences.counted(len(jobs), 'job')}; {answer.get('freed_bytes') or 0:,} bytes freed:"
+        )
+        return "", [told, *map(_of_several, jobs)]
     word = "Removed" if answer["type"] == "remove" else "Cleared"
     return "", [
         f"{word} job {answer['job_id']}; {answer.get('freed_bytes') or 0:,} bytes freed.",
