@@ -23,7 +23,7 @@ def opened(
     """
     if bool(named) == bool(tags):
         message = f"give {argument('job')} or {argument('tags')}" + (", not both" if named else "")
-        raise invalid("job", message, hint="One job, a list of jobs, or the tags of your own.")
+        raise invalid("job", message, hint="`list` shows the jobs; several are taken, or the tags of your own.")
     with ExitStack() as stack:
         if named:
             found = {job.job_id: job for job in (stack.enter_context(open_one(text)) for text in dict.fromkeys(named))}

@@ -235,8 +235,8 @@ def _reaction(answer: Members, process: bool) -> tuple[str, list[str]]:
 def _kill(answer: Members, _process: bool) -> tuple[str, list[str]]:
     jobs = entries_of(answer, "jobs")
     if jobs:
-        ended = sum(job.get("state") in FINISHED for job in jobs)
-        return "", [f"{ended} of {sentences.counted(len(jobs), 'job')} ended:", *map(_of_several, jobs)]
+        gone = sum(job.get("state") in FINISHED for job in jobs)
+        return "", [f"{gone} of {sentences.counted(len(jobs), 'job')} ended:", *map(_of_several, jobs)]
     job_id, state = answer["job_id"], answer.get("state")
     if state in FINISHED:
         ended = {**answer, "signal": answer.get("ended_signal")}  # `signal` is what `kill` sent
@@ -266,8 +266,14 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
     jobs = entries_of(answer, "jobs")
     if not jobs:
         return "", sentences.hint(answer) or ["There is no job to list."]
-    running = sum(job.get("state") == "running" for job in jobs)
-    told = sentences.counted(len(jobs), "job") + (f", {running} running" if running else "")
+    counts = object_of(answer, "counts")
+    running = number_of(counts, "running") if counts else sum(job.get("state") == "running" for job in jobs)
+    count = number_of(counts, "all") or len(jobs)
+    told = ("" if not counts or counts.get("complete") else "at least ") + sentences.counted(count, "job")
+    told += f", {running} running" if running else ""
+    if count > len(jobs):
+        failed = number_of(counts, "failed")
+        told += (f", {failed} failed" if failed else "") + f"; {len(jobs)} shown"
     # Where none is marked as another's: a brief list of the session's own jobs, or a full one
     unmarked = not any(job.get("others") for job in jobs)
     owners = unmarked and len({job.get("owner") for job in jobs}) > 1
