@@ -118,7 +118,11 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
     elif state.reason or state.signal:
         why = state.reason if state.reason != "signal" else None
         how = f"{state.state}: {' '.join(filter(None, [why, state.signal]))}"
-    took = f" after {text.duration(job_answer.elapsed_ms(inspection))}" if state.started_at and state.finished else ""
+    took = (
+        f" after {text.duration(job_answer.elapsed_ms(inspection))}"
+        if state.started_at and state.finished and not never_ran(state.state, state.reason)
+        else ""
+    )
     _note(f"job {short_id(inspection.definition.job_id)} {how}{took}", always=state.state in ("failed", "unknown"))
     if not propagate:
         return ANSWERED
