@@ -14,6 +14,7 @@ from outlive.cli import exit_status, stdio, text
 from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.core.ids import short_id
+from outlive.core.started import never_ran
 from outlive.errors import invalid
 from outlive.jobs import adoption, ending, job_answer, lookup
 from outlive.jobs.context import Context
