@@ -48,6 +48,8 @@ SILENT: list[tuple[list[str], str, dict[str, Any], str]] = [
     (["npm", "node"], foreground.FILES, {"sockets": [TALKS, LISTENS]}, "npm → node, which listens on port 5173: a server does not end by itself; use it, or kill it."),
     (["curl"], foreground.FILES, {"sockets": [CALLS]}, "curl, which tries to connect to 192.0.2.1 port 443, which has not answered."),
     (["psql"], foreground.FILES, {"sockets": [TALKS]}, "psql, which waits for an answer from 127.0.0.1 port 5432."),
+    (["npm", "node"], foreground.FILES, {"pty": True, "keys": True, "sockets": [TALKS]}, "npm → node, which waits for a key in its terminal: screen shows it, send-keys answers."),
+    (["npm", "node"], foreground.FILES, {"pty": True, "keys": True, "sockets": [LISTENS]}, "npm → node, which listens on port 5173: a server does not end by itself; use it, or kill it."),
     (["make"], foreground.STOPPED, {}, "make, which is stopped by a signal: kill with signal CONT continues it."),
     (["python3"], foreground.TIMER, {"buffers": True}, PYTHON),
 ]  # fmt: skip

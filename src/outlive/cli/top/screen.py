@@ -291,7 +291,7 @@ class Screen:
         if said.strip().lower() not in ("y", "yes"):
             self._note = "not killed"
             return
-        kill(self._ctx, job=job_id, wait_ms=0)
+        kill(self._ctx, job=[job_id], wait_ms=0)
         self._note = f"{self._name(job_id)} is ending"
 
     # --- answers ---

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from outlive.answers.job import OtherRun
 from outlive.core.records import Definition, State
+from outlive.core.started import never_ran
 from outlive.core.units import seconds_or
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
@@ -22,7 +23,6 @@ from outlive.store.output.merged import Output
 
 PREVIOUS, PASSED = "previous", "passed"
 _SEARCHED_JOBS = 500  # those made last before this one
-_NEVER_RAN = frozenset({"launch", "denied"})
 
 
 def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun | None:
@@ -87,7 +87,7 @@ def _is_run_of(wanted: Definition, job: JobDir, *, passed: bool) -> bool:
         _facts(definition) == _facts(wanted)
         and state is not None
         and state.finished
-        and state.reason not in _NEVER_RAN
+        and not never_ran(state.state, state.reason)
         and not (passed and state.ended_badly)
     )
 

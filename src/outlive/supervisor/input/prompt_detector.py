@@ -69,6 +69,7 @@ class PromptDetector:
         self._wait_s = _INSPECT_EVERY_S[0]
         self._enough_s = _QUIET_S if blocked_reads.supported() else _PROMPT_QUIET_S
         self._still_s = 0.0  # silence of a program that polls before it counts as waiting
+        self.pollers: tuple[int, ...] = ()  # processes that polled the input at the last look
         self._is_polling = False  # whether the job counts as waiting because it polls
         self._left_s = 0.0  # how long a program that polls has to stand still yet until it can be judged
         self._judged: float | None = None  # the last input or output before the silence that was judged
@@ -140,7 +141,7 @@ class PromptDetector:
         if not blocked_reads.supported():
             return bool(_PROMPT.search(self._last_line()))
         states = blocked_reads.inspect_threads(self._pids(), self._target)
-        self._is_polling = not states.reading
+        self._is_polling, self.pollers = not states.reading, states.pollers
         self._left_s = 0.0
         if states.reading:
             return True
