@@ -26,7 +26,13 @@ def new_output(inspection: Inspection, job: JobDir, output: Output, since: int, 
         shown = screen.instead_of_output(inspection, job, output, since, view.max_bytes)
     state = inspection.state
     return shown or window.show(
-        job, output, since, output.end, view, more=not state.finished, failed=state.finished and state.ended_badly
+        job,
+        output,
+        since,
+        output.end,
+        view,
+        more=not state.finished,
+        failed=state.finished and state.ended_badly,
     )
 
 
