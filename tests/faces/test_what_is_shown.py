@@ -34,3 +34,16 @@ def test_a_picture_takes_no_room(face: Face, around: tuple[str, str]) -> None:
     before, after = around
     _, shown = job(face, f"out({before!r})\n{PICTURE}out({after!r})\nout('accuracy 0.91\\n')")
     assert shown == f"{before}{after}accuracy 0.91\n"
+
+
+@pytest.mark.parametrize(
+    "made", ["random.Random(3).randbytes(3_000)", "zlib.compress(random.Random(3).randbytes(2_989))"]
+)
+def test_bytes_that_are_no_text_are_a_short_dump(face: Face, made: str) -> None:
+    command = python(f"import random, sys, zlib\nsys.stdout.buffer.write({made})")[1:]
+    ran = face.ok("run", command=command, until=["exit"], yield_ms=20_000)
+    first, *rows = ran["output"].splitlines()
+    assert (first, len(rows), ran["next_seq"]) == ("[3,000 bytes, not text; it begins with:]", 4, 3_000)
+    assert rows[0].startswith("00000000  ")
+    assert "encoding" not in ran.get("hint", "")
+    assert face.ok("log", ran["job_id"], limit=1)["output"] != ran["output"], "the log shows them"

@@ -11,6 +11,7 @@ from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
 from outlive.render import head_and_tail
 from outlive.render.decode import hides_bytes, leading_cut, trailing_cut
+from outlive.render.encoded import not_text
 from outlive.render.encoded.encodings import Encoding
 from outlive.render.encoded.text import Text
 from outlive.render.gaps import gaps_in
@@ -30,6 +31,10 @@ def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more
     text = text_of(output, view.encoding) if since < output.end else None
     source = Source(job, output, raw=view.raw, more=more, text=text)
     source.replay = view.replay
+    if view.replay and not view.raw and text is None:
+        binary = output.steady(_binary, source, since, min(stop, source.end))
+        if binary is not None:
+            return binary
     if not view.raw and view.max_bytes < source.hole.kept(since, min(stop, source.end)) <= _RENDERED_BYTES:
         whole = output.steady(_whole, source, since, min(stop, source.end), view.max_bytes)
         if whole is not None:
@@ -46,6 +51,17 @@ def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more
         if chosen is not None:
             return chosen
     return shortened(source, since, stop, view.max_bytes)
+
+
+def _binary(source: Source, since: int, stop: int) -> Shown | None:
+    """Return a short dump of [since, stop) where that is no text."""
+    if since >= stop or source.hole.crossed_by(since, stop):
+        return None
+    sample = source.read(since, min(stop, since + not_text.SAMPLE_BYTES))
+    if not not_text.is_no_text(sample):
+        return None
+    cut = Cut(from_seq=since, to_seq=stop, bytes=stop - since, lines=None)
+    return Shown(output=not_text.dump(sample, stop - since), since_seq=since, next_seq=stop, truncated=cut)
 
 
 def _whole(source: Source, since: int, stop: int, max_bytes: int) -> Shown | None:
