@@ -14,8 +14,9 @@ from support.terminal import CTRL_C, Terminal
 from support.tiers import ONE_ERA
 
 RULES = '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\nreason = "because"\n'
+RULES += '[[policy.rule]]\nunknown = true\ndecision = "allow"\n'  # a program in a word is not known
 ASKS = (
-    "python3",  # no shell, whose script the policy would ask about
+    "python3",
     "-c",
     "import getpass; print('hello', input('Name\\u202e? ')); print(len(getpass.getpass('Word: ')), 'letters')",
 )

@@ -16,6 +16,7 @@ from support.commands import python
 from support.jobs import job_ids, started
 from support.mcp_client import McpSession
 from support.preloaded import OUTLIVE
+from support.wait import until
 
 REAL = pytest.mark.real_start  # what a start inherits
 
@@ -45,6 +46,34 @@ def test_variables_that_are_too_long_for_the_kernel_are_not_taken_for_a_wrong_na
 
 
 # --- directory -----------------------------------------------------------------------------------------------------
+
+
+def test_the_variables_of_the_directory_are_those_of_the_job(cli: Cli, work: Path) -> None:
+    (work / "sub").mkdir()
+    (work / "link").symlink_to("sub")
+    caller = {"PWD": str(work), "OLDPWD": "/"}
+
+    def printed(*flags: str, env: dict[str, str] = caller) -> str:
+        return str(cli.ok("run", "--wait", *flags, "--", "printenv", "PWD", "OLDPWD", env=env)["output"])
+
+    assert printed("--cwd", "sub") == f"{work}/sub\n"
+    assert printed("--cwd", "link") == f"{work}/link\n", "as it was given"
+    assert printed() == f"{work}\n"
+    assert printed("--cwd", "sub", env={"PWD": f"{work}/link"}) == f"{work}/link\n", "another name of it stays"
+    assert printed("--cwd", "sub", env={"PWD": "sub"}) == f"{work}/sub\n"
+    given = ("--env", f"PWD={work}", "--env", "OLDPWD=/usr")
+    assert printed("--cwd", "sub", *given) == f"{work}\n/usr\n"
+    cli.ok(
+        "run",
+        "--wait",
+        "--cwd",
+        "sub",
+        "--notify-command",
+        f"printenv PWD OLDPWD > {work}/notified",
+        "true",
+        env=caller,
+    )
+    until(lambda: (work / "notified").exists() and (work / "notified").read_text() == f"{work}/sub\n", what="its PWD")
 
 
 def test_a_deleted_current_directory_is_an_error_and_another_can_be_named(cli: Cli, work: Path) -> None:

@@ -22,6 +22,7 @@ from outlive.supervisor.fork_protocol import FREE, LEND, PREPARE, Pair
 from outlive.system import fault_points, fds, prctl, signals, tree
 from support import pair, processes
 from support.cli import Cli
+from support.jobs import UNASKED
 from support.mcp_client import RawMcp
 from support.tiers import first
 from support.wait import until
@@ -87,7 +88,7 @@ class Server:
 
 @pytest.fixture
 def server(raw_mcp: Callable[..., RawMcp], root: Path) -> Server:
-    return Server(raw_mcp(), root)
+    return Server(raw_mcp(env=UNASKED), root)  # a pair that has deleted jobs takes no other
 
 
 # --- one job after the other ----------------------------------------------------------------------------------------
@@ -298,7 +299,7 @@ def test_a_start_does_not_wait_for_a_guardian_that_is_stopped(lines: Lines) -> N
 def test_a_death_between_two_jobs_costs_neither(
     cli: Cli, raw_mcp: Callable[..., RawMcp], root: Path, work: Path, point: str
 ) -> None:
-    server = raw_mcp(env={fault_points.VARIABLE: point, fault_points.REPORT: str(work / "crashes")})
+    server = raw_mcp(env={**UNASKED, fault_points.VARIABLE: point, fault_points.REPORT: str(work / "crashes")})
     for turn in range(3):
         found = server.call("exec", command=f"echo run {turn} >> ran; echo {turn}")
         assert (found["exit_code"], found["output"]) == (0, f"{turn}\n")

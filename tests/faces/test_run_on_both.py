@@ -119,6 +119,7 @@ def test_a_test_of_the_shell_is_no_array(face: Face, text: str) -> None:
 def test_a_command_has_a_directory_variables_and_input(face: Face, root: Path, work: Path) -> None:
     (work / "sub dir").mkdir()
     assert face.ok("run", command=["pwd"], cwd="sub dir")["output"] == f"{work}/sub dir\n"
+    assert face.ok("run", command=["printenv", "PWD"], cwd="sub dir")["output"] == f"{work}/sub dir\n"
     above = face.ok("run", command=["pwd"], cwd=f"{work}/sub dir/..")
     assert (above["output"], above["cwd"]) == (f"{work}\n", str(work))
     secret = "s3cr3t=with $signs"

@@ -210,7 +210,9 @@ def test_a_directory_that_is_missing_there_starts_nothing(cli: Cli, box: FakeSsh
     assert "/no/such does not exist" in error["message"] and "box" in error["message"]
     assert cli.ok("list", "--all")["jobs"] == [] and box.jobs() == []
     (box.home / "work").mkdir()
-    assert cli.ok("run", "--host", "box", "--wait", "--cwd", "~/work", "--", "pwd")["output"] == f"{box.home}/work\n"
+    for words in (["pwd"], ["printenv", "PWD"]):
+        found = cli.ok("run", "--host", "box", "--wait", "--cwd", "~/work", "--", *words)
+        assert found["output"] == f"{box.home}/work\n"
     box.wait_empty()
 
 

@@ -28,7 +28,7 @@ def test_plain_words_and_simple_quotes_are_split() -> None:
         ("echo 'a $b' \"c d\" e'f'g", [["echo", "a $b", "c d", "efg"]]),
         ("make 2>&1 | tail -n 5", [["make"], ["tail", "-n", "5"]]),
         ("make >/dev/null 2>&1 </dev/null&&a", [["make"], ["a"]]),
-        ("git show HEAD~1 a#b x --y=z", [["git", "show", "HEAD~1", "a#b", "x", "--y=z"]]),
+        ("git show HEAD~1 a#b x --pretty=z", [["git", "show", "HEAD~1", "a#b", "x", "--pretty=z"]]),
         ("[ -f x ] && y", [["[", "-f", "x", "]"], ["y"]]),
         ("ls *.py", [["ls", "*.py"]]),
         ("printf %s ü", [["printf", "%s", "ü"]]),
@@ -40,9 +40,11 @@ def test_plain_words_and_simple_quotes_are_split() -> None:
 
 def test_the_words_of_a_call_are_looked_at_once_however_many_they_are() -> None:
     for word in ("-a", "-a config"):
-        words = ["git", *f"{word} ".split() * 200_000, "--get"]
+        words = ["git", "log", *f"{word} ".split() * 200_000, "--cc"]
         assert runners.runs_another(words) is None
-        assert runners.places(words)[-1] == len(words) - 1
+        assert runners.places(["git", *words[2:]])[-1] == len(words) - 2
+    for script in (" \n" * 20_000 + "!", "s/" + "[]" * 40_000, "[" * 80_000, "1," * 40_000):
+        assert runners.runs_another(["sed", script]) is not None
 
 
 UNREAD = [

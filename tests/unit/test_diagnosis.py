@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from outlive.core.records import Sandbox
+from outlive.core.records import Definition, Sandbox
 from outlive.jobs.diagnosis import failure, sandboxed, silence
 from outlive.jobs.diagnosis.silence import Silence
 from outlive.sandbox import visible_paths
@@ -328,3 +328,56 @@ def test_a_warning_of_ssh_about_its_stdin_is_no_want_of_a_terminal() -> None:
     said = "Pseudo-terminal will not be allocated because stdin is not a terminal.\nssh: connect: Connection refused\n"
     assert failure.sentence("closed", said, "ssh host") is None
     assert failure.sentence("closed", "tset: standard error is not a terminal\n", "tset") is not None
+
+
+def test_a_line_of_another_program_is_no_cause_of_a_failure() -> None:
+    """(what ran: a string or words; its stdout; its stderr; how the sentence begins)"""
+    terminal, asked = "It seems to want a terminal", "It asked a question"
+    of_bash = "bash: cannot set terminal process group (7): Inappropriate ioctl for device\nbash: no job control in this shell\n"
+    rows: list[tuple[str | list[str], str, str, str | None]] = [
+        ("stty size; curl -s http://127.0.0.1:1/", "", "stty: 'standard input': Inappropriate ioctl for device\n", None),
+        ("stty size; ./deploy", "", "stty: 'standard input': Inappropriate ioctl for device\n", None),
+        (["stty", "size"], "", "stty: 'standard input': Inappropriate ioctl for device\n", terminal),
+        ("cd x && stty size", "", "stty: 'standard input': Inappropriate ioctl for device\n", None),
+        ("bash -ic 'echo 1 failed; exit 1'", "1 failed\n", of_bash, None),
+        (["bash", "-ic", "./run; exit 1"], "", of_bash, None),
+        ("./test", "1 failed\n", "mesg: ttyname failed: Inappropriate ioctl for device\n", None),
+        ("./test", "", "stdin: is not a tty\n", None),
+        (["python3", "-c", "print('not a tty'); exit(1)"], "not a tty\n", "", None),
+        ("tty; ./test", "not a tty\n", "", None),
+        ("clear; ./test", "", "TERM environment variable not set.\n", None),
+        ("docker run -it x; false", "", "the input device is not a TTY\n", None),
+        ("docker run -it x; ./test", "", "the input device is not a TTY\n", None),
+        ("cd /srv; docker run -it x", "", "the input device is not a TTY\n", terminal),
+        ("cd /srv && docker run -it x", "", "the input device is not a TTY\n", terminal),
+        ("docker run -it x 2>&1", "the input device is not a TTY\n", "", terminal),
+        ("make deploy", "", "sudo: a terminal is required to read the password\nsudo: a password is required\nmake: *** [deploy] Error 1\n", terminal),
+        ("make", "", "warning: input is not a terminal\nmain.c:3: error: expected ';'\nmake: *** [x] Error 1\n", None),
+        ("set -e; docker run -it x; ./test", "", "the input device is not a TTY\n", terminal),
+        ("su -c id; ./test", "", "su: must be run from a terminal\n", None),
+        ("printf 'Status: '; curl -s http://127.0.0.1:1/", "Status: ", "", None),
+        ("printf 'Building: '; ./build", "Building: ", "", None),
+        ("printf 'Name: '; read name", "Name: ", "", asked),
+        ("./setup", "Name: ", "", asked),
+        ("echo go; apt-get install x", "go\nDo you want to continue? [Y/n] Abort.\n", "", asked),
+        ("./load", "", "Traceback …\nEOFError: Ran out of input\n", None),
+    ]  # fmt: skip
+    for command, printed, errors, begins in rows:
+        told = _of_output(command, printed, errors)
+        assert told is None if begins is None else str(told).startswith(begins), command
+
+
+def _of_output(command: str | list[str], printed: str, errors: str) -> str | None:
+    """Return what is said of a command that failed."""
+    data = [printed.encode(), errors.encode()]
+    output: Any = SimpleNamespace(
+        end=len(data[0] + data[1]),
+        sizes=[len(one) for one in data],
+        read=lambda start, stop: (data[0] + data[1])[start:stop],
+        read_stream=lambda stream, start, stop: data[stream][start:stop],
+    )
+    definition = Definition(command=[command] if isinstance(command, str) else command)
+    if isinstance(command, str):
+        definition = Definition.replace(definition, shell=["sh", "-c"])
+    inspection: Any = SimpleNamespace(definition=definition)
+    return failure.hint(inspection, output)

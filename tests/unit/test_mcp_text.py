@@ -141,14 +141,6 @@ def test_what_was_left_out_names_the_call_that_shows_it() -> None:
     assert "all of it is in /j/s" in found
 
 
-def test_processes_left_behind_are_told() -> None:
-    found = said("run", state="exited", exit_code=0, output="x", descendants=2)
-    assert found == f"rc=0\n2 processes it started still run. process action=kill job_id={ID} ends them.\n\nx"
-    one = said("run", state="exited", exit_code=0, descendants=[{"pid": 3}], output="x")
-    assert one.startswith(f"rc=0\n1 process it started still runs. process action=kill job_id={ID} ends it.")
-    assert "started still" not in said("run", state="running", pid=1, descendants=4)
-
-
 def test_deduplicated_and_restarted_jobs_say_so() -> None:
     assert "nothing was started" in said("run", state="running", pid=1, deduplicated=True)
     assert f"this is job {ID}" in said("restart", state="exited", exit_code=0, restarted_from="01JOLD")

@@ -55,6 +55,7 @@ SUDO = rule(prefix='["sudo"]', decision='"deny"')
 GIT = rule(prefix='["git"]', decision='"allow"') + PUSH + rule(prefix='["git"]', decision='"ask"')
 LS = rule(prefix='["ls"]', decision='"allow"')
 UNKNOWN = rule(unknown="true", sandbox='"read-only"', decision='"allow"')
+CODE = rule(prefix='["python3", "-c"]', unknown="true", decision='"allow"')
 WRITES = rule(git='"write"', decision='"ask"')
 MAKE = rule(prefix='["make"]', env='["PORT", "MY_*"]', decision='"allow"')
 
@@ -78,6 +79,9 @@ MAKE = rule(prefix='["make"]', env='["PORT", "MY_*"]', decision='"allow"')
         (default("ask", PUSH, UNKNOWN), "ls > x", {}, "ask"),
         (default("ask", PUSH, UNKNOWN), "ls > x", {"sandbox": "read-only"}, "allow"),
         (default("ask", PUSH, UNKNOWN), "ls", {"sandbox": "read-only"}, "ask"),
+        (default("deny", CODE), ["python3", "-c", "print(1)"], {}, "allow"),
+        (default("deny", CODE), ["python3", "-m", "pdb"], {}, "deny"),
+        (default("deny", CODE), "python3 -c 'print(1)' && perl -e 1", {}, "deny"),
         # What a job may do to repositories
         (default("allow", WRITES), "ls", {"sandbox": "workspace-write", "git": "read"}, "allow"),
         (default("allow", WRITES), "ls", {"sandbox": "workspace-write", "git": "write"}, "ask"),

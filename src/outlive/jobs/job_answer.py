@@ -17,6 +17,7 @@ from outlive.core.records import Sources
 from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere, use
+from outlive.jobs.diagnosis.advice import Advice
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
@@ -107,8 +108,8 @@ def stopped(inspection: Inspection) -> Stopped | None:
 
 def advice(
     ctx: Context, inspection: Inspection, job: JobDir, output: Output, asks: Prompt, supervisor: Stopped | None
-) -> str | None:
-    """Return what to do about a job that waits for input, is silent or has failed; None for others.
+) -> list[Advice]:
+    """Return what to do about a job that waits for input, is silent or has failed; nothing for others.
 
     `asks` and `supervisor` are what `waiting` and `stopped` say.
     """
@@ -119,10 +120,10 @@ def advice(
     silent_ms = idle_ms(inspection, output)
     quiet = silent_ms is not None and silent_ms >= limits.SILENT_MS
     if not (told or special or quiet or (state.finished and (state.exit_code or shell))):
-        return None
-    from outlive.jobs.diagnosis import advice as diagnosis  # late: 10 ms, and most jobs are well
+        return []
+    from outlive.jobs.diagnosis import findings  # late: 10 ms, and most jobs are well
 
-    return diagnosis.of(ctx, inspection, job, output, asks, supervisor, silent_ms)
+    return findings.of(ctx, inspection, job, output, asks, supervisor, silent_ms)
 
 
 def reported(inspection: Inspection) -> Reported:

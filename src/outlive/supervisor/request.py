@@ -49,6 +49,18 @@ class Request(Record):
     def from_file(cls, fd: int) -> "Request":
         return cls.of(fastjson.loads(fds.read_all(fd)))
 
+    def inherited(self) -> dict[str, str]:
+        """Return what the job inherits, with PWD as the directory that it runs in and without OLDPWD: programs believe
+        both. Another name of the same directory stays: a person came there by it."""
+        environment = dict(self.environment)
+        environment.pop("OLDPWD", None)
+        directory, known = self.definition.cwd, environment.get("PWD")
+        if self.definition.sandbox is not None:  # which may not show the link that was given
+            directory = os.path.realpath(directory)
+        if known is None or not os.path.isabs(known) or os.path.realpath(known) != directory:
+            environment["PWD"] = directory
+        return environment
+
     def open_job(self) -> JobDir:
         """Open the directory of the job. Errors: OSError."""
         path = os.path.join(self.root, self.job_id)

@@ -298,7 +298,7 @@ def _pipes(job: JobDir) -> dict[int, int]:
 def _environment(request: Request, *, pty: bool) -> dict[str, str]:
     # A job that a notification command starts is not one itself; and a new terminal is not the caller's
     dropped = (*tree.SINK_NAMES, *_OF_A_TERMINAL) if pty else tree.SINK_NAMES
-    inherited = {name: value for name, value in request.environment.items() if name not in dropped}
+    inherited = {name: value for name, value in request.inherited().items() if name not in dropped}
     return {
         **inherited,
         **({"TERM": _TERMINAL_TYPE} if pty else {}),

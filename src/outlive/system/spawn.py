@@ -134,6 +134,9 @@ def why_not(program: str, env: Mapping[str, str], cwd: str, error: OSError) -> s
         except OSError:
             continue
         if error.errno == errno.ENOENT and line.startswith(b"#!"):
-            return f"{path}: its interpreter {line[2:].strip().decode('utf-8', 'replace')} was not found"
+            interpreter = line[2:].strip().decode("utf-8", "replace")
+            if line.endswith(b"\r\n"):
+                return f"{path}: its first line ends with CR LF, and there is no interpreter {interpreter}\\r"
+            return f"{path}: its interpreter {interpreter} was not found"
         return f"{path}: {reason}"
     return f"{program}: command not found" if error.errno == errno.ENOENT else f"{program}: {reason}"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from outlive.answers import sentences
 from outlive.answers.job import Job, Status
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import elsewhere
+from outlive.jobs.diagnosis import advice, elsewhere
 from outlive.render.gaps import gaps_in
 from outlive.store import fault_report
 from outlive.store.output.merged import Output
@@ -32,6 +31,13 @@ def status(ctx: Context, *, job: str) -> Status:
                 checkpoint()
             previous = job_answer.previous(ctx, inspection, output)
         reported = job_answer.reported(inspection)
+        alive = job_answer.living(inspection, job_dir) if descendants_there is None else descendants_there
+        found = [
+            *advised,
+            *advice.left_running(job_dir.job_id, alive if state.finished else None),
+            *advice.told(advice.REPORT, reported.hint),
+            *advice.told(advice.LOST, lost.hint),
+        ]
         return Status(
             job=Job(job_id=job_dir.job_id, state=state.state),
             described=described,
@@ -50,11 +56,11 @@ def status(ctx: Context, *, job: str) -> Status:
             quota_bytes=definition.quota_bytes,
             gaps=gaps or None,
             faults=fault_report.read(job_dir) or None,
-            descendants=job_answer.living(inspection, job_dir) if descendants_there is None else descendants_there,
+            descendants=alive,
             usage=used or None,
             supervised=inspection.supervised,
             env_vars=job_answer.env_vars(inspection),
             notification=definition.notification.to_dict() or None,
             previous=previous,
-            hint=sentences(reported.hint, advised or lost.hint),
+            hint=advice.hint(found),
         )

@@ -13,6 +13,7 @@ from outlive.core.records import CONTROL
 from outlive.jobs import awaited, job_answer, known_to_session
 from outlive.jobs.conditions import job_wait, parse
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import advice
 from outlive.jobs.interaction import reading
 from outlive.jobs.permission import reach
 from outlive.render import ends, view
@@ -113,7 +114,8 @@ class _WaitedJob:
 
     def answer(self, ctx: Context, wanted: View, *, done: bool) -> Wait:
         inspection = self.wait.found
-        polled = reading.of(ctx, inspection, self.job, self._output_since, wanted, self.wait.hint())
+        noted = advice.told(advice.CONDITION, self.wait.hint())
+        polled = reading.of(ctx, inspection, self.job, self._output_since, wanted, noted)
         seen, became = polled.reading, polled.since
         known_to_session.mark_seen(ctx, self.job, seen.shown.next_seq)
         fired = self.wait.fired

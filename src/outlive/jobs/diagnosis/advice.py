@@ -1,70 +1,62 @@
-"""What to do about a job that waits for input, is silent or has failed."""
+"""What an answer says about a job besides its state and its output: facts, each of a kind, in one order.
+
+Every call loads this module. findings.py finds the facts that few jobs have.
+"""
 
 from __future__ import annotations
 
-from outlive import limits
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from outlive.answers import sentences
-from outlive.answers.job import Prompt, Stopped
-from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import elsewhere, exit_code, failure, sandboxed, silence
-from outlive.jobs.interaction import keyboard, prompt
-from outlive.jobs.permission import pending
-from outlive.store.inspection.inspect import Inspection
-from outlive.store.job_dir import JobDir
-from outlive.store.output.merged import Output
+from outlive.core.ids import short_id
 
-_JOINING = "|;&\n"  # without one of these a string is one command
-
-
-def of(
-    ctx: Context,
-    inspection: Inspection,
-    job: JobDir,
-    output: Output,
-    asks: Prompt,
-    supervisor: Stopped | None,
-    silent_ms: int | None,
-) -> str | None:
-    """Return what to do about a job that waits for input, is silent or has failed; None for others.
-
-    `asks` and `supervisor` are what `waiting` and `stopped` of job_answer say, `silent_ms` what `idle_ms` says.
-    """
-    if supervisor is not None:
-        pid = supervisor.supervisor_pid
-        return (
-            f"Its supervisor (pid {pid}) is stopped: output is not taken, its end is not seen, and write is not "
-            f"answered until it goes on. Nothing is lost. `kill -CONT {pid}` continues it; kill ends the job all the same."
-        )
-    if asks.keyboard:
-        return keyboard.hint(asks.keyboard)
-    if asks.waiting_for_input:
-        return prompt.hint(inspection, asks)
-    hint = None
-    if inspection.definition.approval is not None:
-        hint = pending.hint(job, inspection)
-    if hint is None and inspection.elsewhere:
-        hint = elsewhere.hint(inspection, job)
-    if hint:
-        return hint
-    if silent_ms is not None and silent_ms >= limits.SILENT_MS:
-        return silence.hint(inspection, job, output, silent_ms)
-    return _advice_at_end(ctx, inspection, output)
+# The kinds, in the order in which an answer gives them
+LEFT = "left_running"  # processes of an ended job
+PLAN = "plan"  # what the call asked for and was done otherwise
+REPORT = "report"  # its test report
+LOST = "lost_output"
+RESOURCES = "not_limited"
+CONDITION = "condition"  # of a wait, where the rest of the answer may mislead
+SUPERVISOR = "stopped_supervisor"
+KEYBOARD = "keyboard"  # a person types
+INPUT = "input"  # it asks for input, or wants a person
+APPROVAL = "approval"
+ELSEWHERE = "elsewhere"  # on another machine
+SILENCE = "silence"
+CAUSE = "cause"  # why it may have failed
+EXIT_CODE = "exit_code"  # whose code it is
+SANDBOX = "sandbox"
+SHELL = "shell"  # which one ran a command that may be written for another
+NEXT = "next_step"
+ENCODING = "encoding"
+ORDER = (
+    LEFT, PLAN, REPORT, LOST, RESOURCES, CONDITION, SUPERVISOR, KEYBOARD, INPUT, APPROVAL, ELSEWHERE, SILENCE, CAUSE,
+    EXIT_CODE, SANDBOX, SHELL, NEXT, ENCODING,
+)  # fmt: skip
 
 
-def _advice_at_end(ctx: Context, inspection: Inspection, output: Output) -> str | None:
-    """Return why a job may have failed, or whose exit code it has; None for others."""
-    hint = None
-    if not inspection.state.finished or inspection.state.exit_code is None:
-        return None
-    if inspection.state.exit_code:
-        hint = failure.hint(inspection, output)
-    if hint is None and inspection.definition.shell is not None:
-        text, code = inspection.definition.command[0], inspection.state.exit_code
-        if code > exit_code.SIGNALLED or any(sign in text for sign in _JOINING):
-            hint = exit_code.hint(ctx, inspection, output)
-            if hint is not None and exit_code.MAY_HAVE_FAILED in hint and inspection.definition.sandbox is not None:
-                hint = sentences(hint, sandboxed.hint(inspection, output))
-    if inspection.definition.sandbox is not None and (hint is None or not inspection.state.exit_code):
-        gone = sandboxed.gone(inspection.definition.sandbox, " ".join(inspection.definition.command))
-        hint = sentences(hint, gone)
-    return hint
+class Advice(NamedTuple):
+    kind: str  # one of ORDER
+    text: str  # whole sentences
+
+
+def told(kind: str, text: str | None) -> list[Advice]:
+    """Return the advice with this text; none if there is no text."""
+    return [Advice(kind, text)] if text else []
+
+
+def left_running(job_id: str, count: int | None) -> list[Advice]:
+    """Return that so many processes of an ended job go on; nothing if none does, or if that is not known."""
+    job = f"job {short_id(job_id)}"
+    if not count:
+        return []
+    if count == 1:
+        return told(LEFT, f"1 process that {job} started is still alive; kill ends it, and its output still arrives.")
+    those = f"{count} processes that {job} started are still alive"
+    return told(LEFT, f"{those}; kill ends them, and their output still arrives.")
+
+
+def hint(found: Iterable[Advice]) -> str | None:
+    """Return the facts in their order as one text; None if there are none."""
+    return sentences(*(one.text for one in sorted(found, key=lambda one: ORDER.index(one.kind))))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from outlive.jobs.context import Context
 from outlive.jobs.pipelines import form, stages
+from outlive.jobs.pipelines.deciding import last_list
 from outlive.jobs.pipelines.form import Command
 from outlive.render.failures import telling
 from outlive.store.inspection.inspect import Inspection
@@ -102,9 +103,7 @@ def masked(text: str, options: Sequence[str] = ()) -> Masked | None:
     if last.words == ["wait"] and any(one.operator == "&" for one in joined):
         first = next(one for one in joined if one.operator == "&")
         return Masked(_code(first), "`wait PID` gives its code.", last="`wait`")
-    chain = next((at for at in range(len(others), 0, -1) if others[at - 1][-1].operator not in ("&&", "||")), 0)
-    deciding = [one for stages in [*others, pipeline][chain:] for one in stages]
-    found = _lost(script, deciding, _MOST_DEPTH)
+    found = _lost(script, [one for stages in last_list(joined) for one in stages], _MOST_DEPTH)
     background = next((one for one in joined if one.operator == "&"), None)
     if found is None and background is not None and not any(one.name == "wait" for one in joined):
         return Masked(_code(background), "", is_doubtful=True)
@@ -211,7 +210,14 @@ def hint(ctx: Context, inspection: Inspection, output: Output) -> str | None:
     how = masked(definition.command[0], definition.shell[1:])
     if how is None or (code and not (how.last and how.advice is _PIPEFAIL)):
         return None
-    return _worded(how, code, None if code else _reported(ctx, output))
+    line = None if code else _reported(ctx, output)
+    return _worded(how, code, None if line is not None and _prints(definition.command[0], line) else line)
+
+
+def _prints(text: str, line: str) -> bool:
+    """Return whether a string itself prints this line: no program that may have failed does."""
+    printing = (one.words for one in form.every(form.commands(text)) if one.name in _SAYING)
+    return any(line in " ".join(words) for words in printing)
 
 
 def _worded(how: Masked, code: int, line: str | None) -> str | None:

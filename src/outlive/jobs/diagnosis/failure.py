@@ -5,18 +5,14 @@ from __future__ import annotations
 
 import re
 
-from outlive.jobs.diagnosis import person, sandboxed
+from outlive.jobs.diagnosis import last_words, line_ends, person, sandboxed
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 
-_LAST_BYTES = 600
-_LINE_ENDS = (
-    "The command has Windows line ends (CR LF), and a shell takes the CR for a part of a word: send it with LF alone."
-)
 _CHOICE = re.compile(r"[\[(]\s*y(?:es)?\s*/\s*n(?:o)?\b[^\n]*\Z", re.IGNORECASE)
 _QUESTION = re.compile(r"\S[^\n]*(?:[?:>]|:[ \t]*\([^()\n]*\))[ \t]*\Z")  # an unfinished line, also with its default
 _END_OF_INPUT = re.compile(
-    r"EOF when reading a line|\bEOFError\b|end of file (?:on|from) (?:stdin|standard input)|:while reading strings\b"
+    r"EOF when reading a line|end of file (?:on|from) (?:stdin|standard input)|:while reading strings\b"
     r"|\bpassphrase[^\n]*: [^\n]*\bincorrect passphrase",
     re.IGNORECASE,
 )
@@ -28,9 +24,9 @@ _NO_TERMINAL = re.compile(
 )  # CMake says "System Error: Inappropriate ioctl" of whatever failed
 
 
-def sentence(stdin: str, last: str, command: str = "") -> str | None:
+def sentence(stdin: str, last: str, command: str = "", errors: str | None = None) -> str | None:
     """Return why a job without a terminal failed, if `last`, the end of its output, shows that it
-    met the end of its input or wanted a terminal; else None."""
+    met the end of its input, or `errors` (else `last`) that it wanted a terminal; else None."""
     if _GETPASS.search(last):
         return (
             "It asked for a password (Python's getpass, GetPassWarning), and has no terminal: run it again with pty, "
@@ -38,7 +34,7 @@ def sentence(stdin: str, last: str, command: str = "") -> str | None:
         )
     line = last.rpartition("\n")[2] or last.rstrip().rpartition("\n")[2]
     asked = _CHOICE.search(line) or _QUESTION.search(last)
-    if asked or _END_OF_INPUT.search(last):
+    if asked or last_words.last(_END_OF_INPUT, last):
         what = "It asked a question and met the end of its input" if asked else "It met the end of its input"
         why = "its stdin is closed" if stdin == "closed" else "stdin_data ends there"
         way = person.way_of_command(command)
@@ -48,7 +44,7 @@ def sentence(stdin: str, last: str, command: str = "") -> str | None:
             f"{what}: {why}. Run it again with the option that answers for you (such as -y), with stdin_data, "
             "or with pty and submit."
         )
-    if _NO_TERMINAL.search(last):
+    if last_words.last(_NO_TERMINAL, last if errors is None else errors):
         way = person.way_of_command(command)
         return f"It seems to want a terminal, and has none: {f'{way}, or ' if way else ''}run it again with pty."
     return None
@@ -57,13 +53,16 @@ def sentence(stdin: str, last: str, command: str = "") -> str | None:
 def hint(inspection: Inspection, output: Output) -> str | None:
     """Return the sentence about a job that has failed; None if its output does not show why."""
     definition = inspection.definition
-    if definition.shell is not None and "\r\n" in definition.command[0]:
-        return _LINE_ENDS
+    words = last_words.of(definition, output)
+    ends = line_ends.hint(definition, words.text)
+    if ends is not None:
+        return ends
     if definition.sandbox is not None:
         said = sandboxed.hint(inspection, output)
         if said:
             return said
     if definition.pty or definition.stdin not in ("closed", "data"):
         return None
-    last = output.read(max(0, output.end - _LAST_BYTES), output.end)
-    return sentence(definition.stdin, last.decode("utf-8", "replace"), " ".join(definition.command))
+    if not words.may_ask:
+        return None
+    return sentence(definition.stdin, words.text, " ".join(definition.command), words.errors)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox
+from outlive.jobs.diagnosis import last_words
 from outlive.sandbox import visible_paths
 from outlive.sandbox.visible_paths import is_in
 from outlive.store.inspection.inspect import Inspection
@@ -52,6 +53,7 @@ def hint(inspection: Inspection, output: Output) -> str | None:
     sandbox = inspection.definition.sandbox
     assert sandbox is not None
     last = output.read(max(0, output.end - _LAST_BYTES), output.end).decode("utf-8", "replace")
+    last = last_words.kept(last, last_words.of_command(inspection.definition))
     return cause(sandbox, last, " ".join(inspection.definition.command))
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from outlive.answers import ABSENT, sentences
+from collections.abc import Sequence
+
+from outlive.answers import ABSENT
 from outlive.answers.job import Job
 from outlive.answers.reading import Polled, Reading, Since
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import advice
+from outlive.jobs.diagnosis.advice import Advice
 from outlive.jobs.interaction import shown_output
 from outlive.render.view import View
 from outlive.store.inspection.inspect import Inspection
@@ -21,9 +25,11 @@ def read(ctx: Context, job: JobDir, since: int, view: View) -> Polled:
     return of(ctx, adoption.inspect_and_adopt(ctx, job), job, since, view)
 
 
-def of(ctx: Context, inspection: Inspection, job: JobDir, since: int, view: View, advice: str | None = None) -> Polled:
-    """Return the output from `since` on, and what this inspection says of the job. `advice`: what the caller says of it
-    before all other advice."""
+def of(
+    ctx: Context, inspection: Inspection, job: JobDir, since: int, view: View, noted: Sequence[Advice] = ()
+) -> Polled:
+    """Return the output from `since` on, and what this inspection says of the job. `noted`: what the caller says of it
+    besides."""
     state = inspection.state
     with Output(job) as output:
         if shown_output.takes_long(inspection, output, since, view.max_bytes):
@@ -43,15 +49,24 @@ def of(ctx: Context, inspection: Inspection, job: JobDir, since: int, view: View
         unread = shown_output.not_utf_8(ctx, output)
         previous = job_answer.previous(ctx, inspection, output)
     reported = job_answer.reported(inspection)
+    left = job_answer.living(inspection, job) if state.finished else None
+    found = [
+        *noted,
+        *advised,
+        *advice.left_running(job.job_id, left),
+        *advice.told(advice.REPORT, reported.hint),
+        *advice.told(advice.LOST, lost.hint),
+        *advice.told(advice.ENCODING, unread),
+    ]
     became = Since(
         timeout_ms=inspection.definition.timeout_ms,
         outcome=job_answer.outcome(inspection, job),
         reported=reported,
-        descendants=job_answer.living(inspection, job) if state.finished else ABSENT,
+        descendants=left if state.finished else ABSENT,
         message=state.message or None,
         approval=job_answer.approval_of(inspection, job),
         previous=previous,
-        hint=sentences(reported.hint, lost.hint or sentences(advice, advised), unread),
+        hint=advice.hint(found),
         losses=lost,
     )
     return Polled(reading=reading, retry_after_ms=retry_after_ms, since=became, waited_ms=0, snippet=snippet)

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from outlive import limits
-from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.output import Tails
 from outlive.answers.starting import Started
-from outlive.core.ids import short_id
 from outlive.core.units import timestamp
 from outlive.jobs import job_answer, known_to_session
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import use
+from outlive.jobs.diagnosis import advice, use
+from outlive.jobs.diagnosis.advice import Advice
 from outlive.jobs.interaction import shown_output
 from outlive.render import view, window
 from outlive.store.inspection.inspect import Inspection
@@ -41,10 +40,12 @@ class Asked(NamedTuple):
     show: str | None = None
 
 
-def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, asked: Asked) -> Started:
+def made(
+    ctx: Context, inspection: Inspection, job: JobDir, *, began: float, asked: Asked, noted: Sequence[Advice] = ()
+) -> Started:
     """Return the answer of run, start and restart.
 
-    `began` is when the call came (time.monotonic seconds).
+    `began` is when the call came (time.monotonic seconds), `noted` what the call itself has to say.
     """
     max_bytes = asked.max_bytes
     # Of a job that runs a brief answer does not show it
@@ -68,9 +69,19 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, ask
     reported = job_answer.reported(inspection)
     if ctx.client is not None:
         known_to_session.mark_seen(ctx, job, shown.next_seq, asks=asks.waiting_for_input)
-    hint = lost.hint or advised or next_step(inspection, others) or shell_hint(inspection, snapshot)
+    found = [
+        *advised,
+        *advice.left_running(job.job_id, others if inspection.state.finished else None),
+        *advice.told(advice.LOST, lost.hint),
+    ]
+    if inspection.state.finished:
+        found += advice.told(advice.SHELL, shell_hint(inspection, snapshot))
+        found += advice.told(advice.NEXT, None if lost.hint else _after_end(inspection))
+    elif not found and not any(one.kind == advice.INPUT for one in noted):
+        found += advice.told(advice.NEXT, _meanwhile(inspection))
+    found += [*noted, *advice.told(advice.REPORT, reported.hint), *advice.told(advice.ENCODING, unread)]
     if inspection.definition.resources is not None:
-        hint = sentences(use.not_limited(inspection), hint)
+        found += advice.told(advice.RESOURCES, use.not_limited(inspection))
     return Started(
         job=Job(job_id=job.job_id, state=inspection.state.state),
         shown=shown,
@@ -85,7 +96,7 @@ def made(ctx: Context, inspection: Inspection, job: JobDir, *, began: float, ask
         env_vars=job_answer.env_vars(inspection),
         descendants=others,
         previous=previous,
-        hint=sentences(reported.hint, hint, unread),
+        hint=advice.hint(found),
     )
 
 
@@ -114,18 +125,16 @@ def shell_hint(inspection: Inspection, snapshot: Tails) -> str | None:
     return None
 
 
-def next_step(inspection: Inspection, descendants: int | None) -> str | None:
-    """Return one sentence on what to do next, or None."""
+def _meanwhile(inspection: Inspection) -> str:
+    """Return what to do about a job that has not ended."""
+    if inspection.state.state == "created":
+        return "It was not started yet. Use wait to be told when it ends, kill to cancel it."
+    return "It still runs. Use wait to be told when it ends, poll or log to read on, kill to end it."
+
+
+def _after_end(inspection: Inspection) -> str | None:
+    """Return what to do about a job that did not end by itself, or None."""
     state = inspection.state
-    if not state.finished:
-        if state.state == "created":
-            return "It was not started yet. Use wait to be told when it ends, kill to cancel it."
-        return "It still runs. Use wait to be told when it ends, poll or log to read on, kill to end it."
-    if descendants:
-        job = f"job {short_id(inspection.definition.job_id)}"
-        if descendants == 1:
-            return f"1 process that {job} started is still alive; kill ends it, and its output still arrives."
-        return f"{descendants} processes that {job} started are still alive; kill ends them, and their output still arrives."
     if state.reason == "timeout":
         return "Start it with a larger timeout (0: none) if it should run longer."
     if state.reason in ("lost", "reboot"):
@@ -136,5 +145,7 @@ def next_step(inspection: Inspection, descendants: int | None) -> str | None:
             return f"No shell ran: words in an array are a program and its arguments. Give one string: {words[0]}"
         if state.errno == "E2BIG":
             return "The command never ran: shorten its words and variables, or put the text into a file."
-        return "The command never ran: check its name and PATH."
+        from outlive.jobs.diagnosis import line_ends  # late: few commands cannot be started
+
+        return line_ends.hint(inspection.definition, "") or "The command never ran: check its name and PATH."
     return None

@@ -19,6 +19,8 @@ from outlive.jobs import adoption, auditing, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.definition import Plan
+from outlive.jobs.diagnosis import advice
+from outlive.jobs.diagnosis.advice import Advice
 from outlive.jobs.starting import answer, making
 from outlive.jobs.starting.answer import Asked
 from outlive.store import approval
@@ -145,9 +147,7 @@ class StartCall:
         if self.until is not None:
             if sock is not None:
                 sock.close()
-            made = self._answer_on_condition(ctx, job)
-            made.hint = sentences(hint, made.hint)
-            return made
+            return self._answer_on_condition(ctx, job, advice.told(advice.PLAN, hint))
         looks = [self.began + after for after in _LOOKS_S]
         asks: str | None = None
         # Closed after the answer is made: a supervisor that is heard does not sync the directory that is read here
@@ -166,17 +166,16 @@ class StartCall:
                     if asks is not None:
                         break
                 control.pause(min([self.deadline, *looks[:1]]) if self.deadline is not None else None)
-            made = answer.made(ctx, inspection, job, began=self.began, asked=self.asked)
-        made.hint = sentences(hint, asks or made.hint)
-        return made
+            noted = [*advice.told(advice.PLAN, hint), *advice.told(advice.INPUT, asks)]
+            return answer.made(ctx, inspection, job, began=self.began, asked=self.asked, noted=noted)
 
-    def _answer_on_condition(self, ctx: Context, job: JobDir) -> Started:
+    def _answer_on_condition(self, ctx: Context, job: JobDir, noted: list[Advice]) -> Started:
         """Wait as the verb `wait` does, from the start of the job on, and answer."""
         assert self.until is not None
         waited = self.until.wait(ctx, job, began=self.began, limit=self.deadline)
-        made = answer.made(ctx, waited.found, job, began=self.began, asked=self.asked)
+        noted += advice.told(advice.CONDITION, waited.hint())
+        made = answer.made(ctx, waited.found, job, began=self.began, asked=self.asked, noted=noted)
         made.fired, made.timed_out, made.held_by = waited.fired, not waited.is_over, waited.held_by
-        made.hint = sentences(waited.hint(), made.hint)
         return made
 
 

@@ -305,7 +305,7 @@ class _Lane:
 
     def _spawn(self, event: Event, command: str) -> int:
         env = {
-            **self._request.environment,
+            **self._request.inherited(),
             tree.COOKIE: self._request.job_id,
             "OUTLIVE_ROOT": self._request.root,
             "OUTLIVE_EVENT_PATH": os.path.join(self._job.path, COMPLETION if self._kind == FINISHED else NOTIFICATIONS),

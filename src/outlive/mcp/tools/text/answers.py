@@ -83,7 +83,7 @@ def _with_output(answer: Members, process: bool, lines: list[str], nothing: str)
     output = sentences.output(answer)
     about = [*sentences.sandbox(answer), *sentences.previous(answer, process), *wording.lines(answer)]
     words = [sentences.state_line(answer, process), *about, *lines]
-    words += [*sentences.left_behind(answer, process), *sentences.hint(answer)]
+    words += sentences.hint(answer)
     words += [*sentences.gap(answer, process), *sentences.drawn(answer), *([] if output else [nothing])]
     return output, words
 
@@ -164,7 +164,7 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     if answer.get("state") == "running" and answer.get("idle_ms") is not None and not sentences.tells_silence(answer):
         lines.append(f"idle: {sentences.duration_of(answer, 'idle_ms')}")
     lines += sentences.previous(answer, process)
-    return "", [*lines, *sentences.left_behind(answer, process), *sentences.hint(answer)]
+    return "", [*lines, *sentences.hint(answer)]
 
 
 def _log(answer: Members, process: bool) -> tuple[str, list[str]]:

@@ -195,17 +195,6 @@ def removed_by_quota(answer: Members) -> list[str]:
     ]
 
 
-def left_behind(answer: Members, process: bool) -> list[str]:
-    """Return the line about descendants that outlived the command."""
-    left = answer.get("descendants")
-    count = len(left) if isinstance(left, (list, dict)) else number_of(answer, "descendants")
-    if not count or answer.get("hint") or answer.get("state") in ("running", "created"):
-        return []
-    them = "it" if count == 1 else "them"
-    end = f" process action=kill job_id={answer.get('job_id')} ends {them}." if process else ""
-    return [f"{counted(count, 'process')} it started still {'runs' if count == 1 else 'run'}.{end}"]
-
-
 def clamped(answer: Members) -> list[str]:
     """Return the line about a wait that was cut and ended for no other reason."""
     if answer.get("requested_ms") is None or answer.get("state") in FINISHED or answer.get("fired"):

@@ -1,0 +1,57 @@
+"""Which of the commands of a string gave the exit code that it ended with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from outlive.jobs.pipelines import form
+from outlive.jobs.pipelines.form import Command
+
+_LEAVING = frozenset({"exit", "exec", "return"})  # behind these any command may be the reason
+_MOST_DEPTH = 5  # of `bash -c` in `bash -c`
+
+
+class Programs(NamedTuple):
+    """The names of the commands of a string, without their directories."""
+
+    deciding: frozenset[str]  # one of them gave the code
+    others: frozenset[str]  # their code is not that of the string
+
+
+def last_list(joined: list[Command]) -> list[list[Command]]:
+    """Return the pipelines of the last list, which && and || join."""
+    each = form.pipelines(joined)
+    start = next((at for at in range(len(each) - 1, 0, -1) if each[at - 1][-1].operator not in ("&&", "||")), 0)
+    return each[start:]
+
+
+def programs(words: list[str], *, is_string: bool) -> Programs:
+    """Return which programs of a command gave its exit code. Of what cannot be read any of its words may have."""
+    text = words[0] if is_string else form.given_to_shell(words)
+    if text is None:
+        return Programs(frozenset([_base(words[0])]), frozenset())
+    for _ in range(_MOST_DEPTH):
+        try:
+            joined = [one for one in form.commands(text) if not one.defines]
+        except form.Unclear:
+            joined = []
+        if not joined:
+            return Programs(frozenset([text]), frozenset())
+        inner = form.given_to_shell(joined[0].words) if len(joined) == 1 else None
+        if inner is None:
+            break
+        text = inner
+    each = form.every(joined)
+    every = _names(each)
+    if any(one.name in _LEAVING or one.name == "set" for one in each) or "pipefail" in text:
+        return Programs(every, frozenset())
+    deciding = _names(form.every([stages[-1] for stages in last_list(joined)]))
+    return Programs(deciding, every - deciding)
+
+
+def _names(commands: list[Command]) -> frozenset[str]:
+    return frozenset(_base(one.name) for one in commands if not one.kind and not one.is_setting)
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2] or name
