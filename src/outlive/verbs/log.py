@@ -11,6 +11,7 @@ from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import Log, LogLines
+from outlive.core.ids import short_id
 from outlive.core.records import Definition
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, known_to_session, lookup
@@ -136,11 +137,14 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
     run = earlier_runs.named(ctx, definition, text)
     reader.lines.count()
     if run is None:
-        shown = reader.read(None, how["limit"], None)
-        ended = " with 0" if text == earlier_runs.PASSED else ""
-        none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; a job can be named."
-        shown.hint = sentences(none, shown.hint)
-        return shown
+        end = reader.lines.end
+        return LogLines(
+            shown=Excerpt(output="", since_seq=end, next_seq=end, truncated=False),
+            first_line=None,
+            last_line=None,
+            total_lines=reader.lines.total(),
+            hint=_nothing_to_compare(ctx, definition, text),
+        )
     added = ctx.config.get("output", "problem_matcher") or ()
     with run, Output(run) as output:
         with closing(Lines(run, output, reader.stream)) as lines:
@@ -151,6 +155,17 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
         now = reader.output.steady(changes.Printed, lines, added)
         checkpoint()
         return changes.lines(lines, now, before, compared, **how)
+
+
+def _nothing_to_compare(ctx: Context, definition: Definition, text: str) -> str:
+    """Return that there is no run to compare with, and which job may be meant."""
+    ended = " with 0" if text == earlier_runs.PASSED else ""
+    none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; "
+    other = earlier_runs.alike(ctx, definition)
+    if other is None:
+        return none + "a job can be named."
+    with other:
+        return f"{none}{short_id(other.job_id)} is the newest job here that ran the same program."
 
 
 class _Reader:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 from outlive.answers.job import OtherRun
 from outlive.core.records import Definition, State
@@ -58,6 +59,25 @@ def runs_of(ctx: Context, wanted: Definition, *, before: str | None = None, pass
             yield job
         else:
             job.close()
+
+
+def alike(ctx: Context, wanted: Definition) -> JobDir | None:
+    """Return the newest job made before this one in the same directory that has ended and runs the same program, with
+    other words; None if there is none. The caller closes it."""
+    cwd = f'"cwd":{json.dumps(wanted.cwd, separators=(",", ":"))}'.encode()
+    for job in lookup.defined_with(ctx, cwd, before=wanted.job_id, most=_SEARCHED_JOBS):
+        with suppress(OSError, OutliveError):
+            definition, state = job.read_meta(), job.read_state()
+            ran = state is not None and state.finished and state.reason not in _NEVER_RAN
+            if ran and definition.cwd == wanted.cwd and _program(definition) == _program(wanted):
+                return job
+        job.close()
+    return None
+
+
+def _program(definition: Definition) -> str:
+    words = " ".join(definition.command).split()
+    return words[0] if words else ""
 
 
 def named(ctx: Context, definition: Definition, text: str) -> JobDir | None:

@@ -33,7 +33,7 @@ _NAMES = tuple(
     re.compile(one)
     for one in (
         r"::(\w[^ :\[]*(?:\[.*\])?)(?: |$)",
-        r"^\W*(?:FAIL(?:ED|URE)?|ERROR|not ok(?: \d+)?|test)\b\W+(\w\S*)",
+        r"^\W*(?:FAIL|FAILED|FAILURE|ERROR|not ok(?: \d+)?|test)\b\W+(\w\S*)",
         r"^_{3,} (.+) _{3,}$",
         r"^(\S+?:\d+)(?::\d+)?:",
     )

@@ -28,7 +28,7 @@ _LAST_LINES = 15  # of a failed command, where nothing speaks for more
 _NUMBERS = b"0123456789abcdefABCDEF"
 SAYS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 # Times of day, dates, durations, ages and addresses
-_UNITS = rb"(?:[nmu]|\xc2\xb5)?s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|days?|(?:weeks?|months?|years?)(?= (?:ago|old)\b)"
+_UNITS = rb"(?:[nmu]|\xc2\xb5)?s|secs?|seconds?|m|mins?|minutes?|h(?:ours?)?|days?|(?:weeks?|months?|years?)(?= (?:ago|old)\b)"
 _TIMES = re.compile(
     rb"\s\(\d++:\d\d:\d\d\)|(?<![\w.])(?:\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     rb"|\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?![\w:])|(?<!:)\d{1,2}:\d\d(?![\w:])"

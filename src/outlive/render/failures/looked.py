@@ -238,9 +238,10 @@ def _size(count: int) -> str:
 def _noted(text: str, run: Run, repeated: dict[int, int]) -> str:
     """Return the text of a run with long lines shortened, and how often a kind of line comes of which not all is shown."""
     lines = text.split("\n")
+    redrawn = text.count("\n") < run.stop - run.first - 1  # which of them is left is not known
     for number, line in enumerate(lines):
         lines[number] = shortened(line)
-        count = repeated.get(run.first + number)
+        count = None if redrawn else repeated.get(run.first + number)
         if count:
             lines[number] += f" (× {count:,})"
     return "\n".join(lines)
