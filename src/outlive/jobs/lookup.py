@@ -21,6 +21,7 @@ from outlive.jobs.context import Context
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import Store, not_found
+from outlive.system import process
 from outlive.system.fds import Closing
 
 _LOOKING = frozenset({"status", "poll", "log", "tail", "wait", "events", "screen"})
@@ -124,6 +125,20 @@ def live_states(store: Store) -> Iterator[State]:
             continue
         if state is not None and not state.finished:
             yield state
+
+
+def starts_since_boot(store: Store) -> Iterator[int]:
+    """Yield when the jobs of this root started, in clock ticks after boot, the oldest first, with those behind a wall: only
+    for what is true of this process, never to be shown."""
+    for job_id in reversed(store.ids()):
+        try:
+            with JobDir.open(store, job_id) as job:
+                state = job.read_state()
+        except (OSError, OutliveError):  # removed meanwhile, or damaged
+            continue
+        known = None if state is None else state.identity
+        if known is not None and known.boot_id == process.boot_id() and known.start_time is not None:
+            yield known.start_time
 
 
 def definition(store: Store, job_id: str) -> Definition | None:
