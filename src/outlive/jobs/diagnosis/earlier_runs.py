@@ -68,7 +68,7 @@ def alike(ctx: Context, wanted: Definition) -> JobDir | None:
     for job in lookup.defined_with(ctx, cwd, before=wanted.job_id, most=_SEARCHED_JOBS):
         with suppress(OSError, OutliveError):
             definition, state = job.read_meta(), job.read_state()
-            ran = state is not None and state.finished and state.reason not in _NEVER_RAN
+            ran = state is not None and state.finished and not never_ran(state.state, state.reason)
             if ran and definition.cwd == wanted.cwd and _program(definition) == _program(wanted):
                 return job
         job.close()
