@@ -147,8 +147,8 @@ def test_a_filter_shows_jobs_with_these_words(cli: Cli, jobs: Jobs) -> None:
 
 def test_a_question_is_answered_in_place(cli: Cli, jobs: Jobs, place: Path, work: Path) -> None:
     configured(place, RULES)
-    script = "print('hello', input('Name? ')); input()"
-    asks = cli.ok("run", "--pty", "--until", "input", "--title", "asks", "--", "python3", "-c", script)["job_id"]
+    (work / "asks.py").write_text("print('hello', input('Name? ')); input()")
+    asks = cli.ok("run", "--pty", "--until", "input", "--title", "asks", "--", "python3", "asks.py")["job_id"]
     with top(rows=40) as screen:
         screen.until_row("1 ask")
         screen.type(b"a")

@@ -12,6 +12,79 @@ from outlive.policy.rules import Place
 
 # One command a line, quoted as for a shell
 MAY_RUN = r"""
+podman ps --runtime=./touch
+podman container start --runtime=./touch x
+podman start --conmon ./touch x
+nerdctl ps --cni-path=x
+docker ps --config evil
+perl5.36-x86_64-linux-gnu -e x
+python3.11-dbg -c x
+pypy3.10 -c x
+vim.basic -c x f
+nc.traditional -e touch h 1
+nc.openbsd -e touch h 1
+bash-static -c x
+fakeroot-sysv touch x
+sudo-rs touch x
+gdb-multiarch f
+aarch64-linux-gnu-ld -plugin x.so a.o
+bash stdin
+bash ../fd/0
+python3 0
+make -f stdin
+python3 -m django shell -c x
+yarn --cwd d exec touch
+git --git-dir=evil status
+git --git-dir evil status
+git --bare status
+git config pull.twohead touch
+srun touch x
+mpirun -n 1 touch x
+sbatch --wrap=touch
+rclone ls :sftp,ssh=touch:x
+restic -o sftp.command=touch ls
+msmtp --passwordeval=touch x
+exim -be '${run{touch}}'
+rename s/a/b/e f
+exiftool -if 'system("touch")' f
+./configure CC=touch
+./configure --prefix=/usr 'CC=./touch'
+meson devenv touch
+meson test --wrapper=touch
+bazel run --run_under=touch //x
+bazel test --run_under touch //x
+just --shell touch x
+just -c touch
+rake -e x
+stack exec touch
+cabal exec touch
+dune exec touch
+mix cmd touch
+composer exec touch
+gem exec touch
+pyenv exec touch
+rbenv exec touch
+opam exec touch
+dotnet exec touch
+dotnet tool run touch
+pdflatex -shell-escape x.tex
+pdflatex '\write18{touch}'
+lualatex '\directlua{x}'
+nvcc -ccbin touch x.cu
+ld -plugin x.so a.o
+tcc -run x.c
+iptables --modprobe=touch -L
+iptables -L --modp touch
+iptables -M touch -L
+ssh-add -s ./x.so
+ag --pager=touch x
+ack --pager touch x
+sox '|touch' x.wav
+gm convert '|touch' x.png
+gradlew -I evil build
+coredumpctl debug --debugger=touch
+bear -- touch
+s6-setuidgid x touch
 git clone --u=touch x . y
 git clone --upload-pack touch . y
 git clone -utouch . y
@@ -585,6 +658,41 @@ helm template x --post-renderer touch
 """
 
 EVERYDAY = r"""
+docker ps -a --format '{{.Names}}'
+docker rm -f x
+docker stop -t 5 x
+docker images -q
+docker logs --tail 50 -f x
+docker system prune -af --volumes
+yarn run build
+pnpm run build
+sqlite3 --version
+./run.sh -x
+./env.sh -x
+./make.py --all
+./test1 -x
+node-gyp rebuild
+sha256sum -c f
+aarch64-linux-gnu-gcc-12 -O2 -c x.c
+nc.openbsd -z h 80
+./configure --prefix=/usr --with-x --disable-y
+./gradlew test
+meson setup build
+meson compile -C build
+bazel build //x
+just test
+rake test
+composer install
+gem install x
+pyenv versions
+dotnet build -c Release
+pdflatex -interaction=nonstopmode x.tex
+ld -o x a.o -lc
+iptables -L -n -v
+ssh-add -l
+ag -l x
+convert a.png -resize 50% b.png
+git config pull.rebase true
 git
 git status
 git status -sb

@@ -59,7 +59,7 @@ _FETCH = (
     "--negotiation-tip= --filter= --auto-maintenance --auto-gc --show-forced-updates --write-commit-graph --jobs= --no-* !remote"
 )
 _GIT = {
-    "git": "> -C: -pPvh --git-dir= --work-tree= --namespace= --bare --paginate --html-path --man-path --info-path --version "
+    "git": "> -C: -pPvh --namespace= --paginate --html-path --man-path --info-path --version "
     "--help --literal-pathspecs --icase-pathspecs --glob-pathspecs --noglob-pathspecs --no-*",
     # None of their options names a program
     "git add|git stage|git am|git annotate|git apply|git blame|git branch|git check-attr|git check-ignore|git check-mailmap|"
@@ -183,7 +183,7 @@ _ROWS = {
     "perl|raku": "+ -cfstTuUvVwWX --version --help !script",
     "ruby|jruby|truffleruby": "+ -cvwWU -W? --version --help !script",
     "node|nodejs": "+ -vch --version --help --check --test --test-only --test-name-pattern --watch --trace-* --inspect --inspect-brk --enable-source-maps "
-    "--max-old-space-size --stack-size --expose-gc --no-* --experimental-strip-types --unhandled-rejections !script",
+    "--max-old-space-size --stack-size --expose-gc --no-* --experimental-vm-modules --experimental-strip-types --unhandled-rejections !script",
     "php": "+ -vmilhnq -S: -t: --version --help !script",
     "lua|luajit|texlua": "+ -vW !script",
     "tclsh|wish|Rscript|escript|ts-node|tsx|osascript": "+ --version --help --vanilla !script",
@@ -240,16 +240,17 @@ _ROWS = {
     "--colors= --multiline --multiline-dotall --pcre2 --only-matching --replace= --regexp= --file= --text --trim --unrestricted --quiet "
     "--passthru --vimgrep --with-filename --null --follow --ignore-file= --search-zip --pre-glob= --encoding= --threads= --glob-case-insensitive "
     "--max-columns-preview --pretty --version --help --debug --one-file-system --no-*",
+    "ag|ack": "-HLQSUacilnorsuvwz -A: -B: -C: -G: -m: --hidden --nocolor --ignore= --smart-case --ignore-case --literal --word-regexp --count --files-with-matches --context= --max-count= --depth= --no-*",
     "bat|batcat": "-Apnufh -l: -r: -H: -m: --style= --paging= --color= --decorations= --plain --language= --line-range= --highlight-line= "
     "--number --show-all --theme= --wrap= --tabs= --list-languages --list-themes --version --help",
     "less": "-aABcCdeEfFgGiIKLmMnNqQrRsSuUVwWX~ -j? -x? -z? -h? -y? --no-* --quit-if-one-screen --RAW-CONTROL-CHARS --chop-long-lines !pages",
     "man|apropos|whatis": "-acdfiIkKuwW7 -s: -S: -L: -E: --all --apropos --whatis --where --path --sections= --locale= --regex --wildcard "
     "--names-only --ignore-case --match-case --encoding= --no-* --version --help",
-    "convert|magick|mogrify|identify|composite|montage": "words -* !pages",
+    "convert|magick|mogrify|identify|composite|montage|import|gm|sox|play|rec": "words -* !pages",
     "pandoc": "-siv -o: -V: -M: -T: --output= --standalone --toc --toc-depth= --number-sections --wrap= --columns= "
     "--metadata= --variable= --self-contained --embed-resources --extract-media= --list-* --version --help",
     # Compilers and build tools
-    "gcc|g++|cc|c++|clang|clang++|gfortran|c89|c99|cpp": _CC,
+    "gcc|g++|cc|c++|clang|clang++|gfortran|c89|c99|cpp|nvcc|icc|icx|mpicc|mpicxx|mpic++|emcc|em++|tcc|musl-gcc|ld|ld.gold|ld.lld|ld.bfd": _CC,
     "rustc": "-OgVvh -o: -A: -W: -D: -F: -L: -l: --edition= --crate-type= --crate-name= --test --emit= --print= --cfg= --version --help --explain= !compiler",
     "make|gmake": "-BdhikLnqrRstvwS -C: -f: -I: -o: -W: -j? -l? -O? --directory= --file= --makefile= --include-dir= --jobs --keep-going "
     "--silent --quiet --always-make --dry-run --just-print --recon --print-directory --question --touch --trace --output-sync "
@@ -274,19 +275,36 @@ _ROWS = {
     "go mod|go work": "words -v -x -json -compat= -go= =tidy =download =verify =why =graph =vendor =init =sync =use",
     "mvn|mvnw": "words -q -B -o -U -e -X -am -amd -N -ntp -pl= -P* -P= -f= -T= -T* -fae -ff -v -V -version -DskipTests -Dtest -Dmaven.test.skip -Dit.test !goals "
     "=clean =compile =test =package =verify =install =validate =site",
-    "gradle": "-qisdmhv -x: -p: -P: --info --stacktrace --parallel --offline --continue --tests= --rerun-tasks --refresh-dependencies --console= "
+    "gradle|gradlew": "-qisdmhv -x: -p: -P: --info --stacktrace --parallel --offline --continue --tests= --rerun-tasks --refresh-dependencies --console= "
     "--warning-mode= --dry-run --stop --status --version --build-cache --daemon --no-*",
+    "configure": "words -* !make",
+    "meson": "=setup =compile =test =install =configure =introspect -vh -C: -j: --buildtype --prefix --list --print-errorlogs --version --help",
+    "bazel|bazelisk": "=build =test =query =info =clean =version =fetch =run -ks -c: --config --test_output --jobs --keep_going",
+    "just": "-lnqvu -f: --list --dry-run --summary --justfile= --quiet --version --help",
+    "rake": "-TPWnqsvtV -f: --tasks --dry-run --quiet --trace --version --help",
+    "stack|cabal": "=build =test =setup =clean =install =new =update =init --fast --pedantic --version --help -v -j?",
+    "dune": "=build =test =runtest =clean =fmt -w --watch --root --version --help",
+    "mix|lein": "=test =compile =deps.get =deps =deps.compile =format =phx.server =ecto.migrate =uberjar --trace --force --only --version --help",
+    "dotnet": "=build =test =run =restore =publish =new =add =clean =pack =list -c: -f: -o: -v: --configuration= --framework= --output= --verbosity= --no-* --version "
+    "--info --list-sdks --help --filter",
+    "swift": "=build =test =run =package -cv --configuration --verbose --version --help",
+    "latex|pdflatex|xelatex|lualatex|tex|pdftex|luatex|xetex": "words -interaction -halt-on-error -output-directory -file-line-error -jobname -draftmode -synctex "
+    "-version -help -no-shell-escape !pages",
     # Packages
     "npm": f"{_SCRIPTS} =run =run-script =publish =version =prune =root =prefix =bin =whoami =ping =search =dedupe =fund =link =cache "
     f"{_INSTALLS} --tag --access --registry -w: -C: --prefix= --workspace=",
-    "yarn": f"{_SCRIPTS} =workspaces =licenses =cache =import =dedupe {_INSTALLS} --cwd=",
-    "pnpm": f"{_SCRIPTS} =licenses =import =prune =dedupe =store {_INSTALLS} -C: -F: --dir= --filter=",
+    "yarn": f"{_SCRIPTS} =run =workspaces =licenses =cache =import =dedupe {_INSTALLS} --cwd=",
+    "pnpm": f"{_SCRIPTS} =run =licenses =import =prune =dedupe =store {_INSTALLS} -C: -F: --dir= --filter=",
     "bun": f"=install =i =add =remove =rm =test =update =outdated =pm =build {_INSTALLS}",
     "pip": f"=install =uninstall =list =show =freeze =check =download =wheel =search =index =cache =debug =hash =help {_INSTALLS}",
     "uv": f"=pip =sync =lock =add =remove =init =venv =build =publish =tree =cache =version =self =help =export {_INSTALLS} --directory= --project=",
     "poetry|pipenv|pipx|pdm|rye|hatch": f"=install =uninstall =add =remove =update =upgrade =lock =sync =show =list =build =check =version =publish =init =graph =export {_INSTALLS} -C: --directory=",
     "bundle|bundler": f"=install =update =check =list =outdated =add =remove =lock =info =show =clean {_INSTALLS}",
     "conda|mamba|micromamba": f"=list =install =create =remove =update =search =info =env =clean =activate {_INSTALLS} -n: -p: --name= --channel",
+    "composer": f"=install =require =update =remove =show =dump-autoload =validate =outdated {_INSTALLS}",
+    "gem": f"=install =list =uninstall =update =search =build =push =info {_INSTALLS}",
+    "rbenv|pyenv|nodenv|goenv|jenv": "=versions =version =local =global =install =which =whence =rehash =root =prefix -l --list --version --help",
+    "opam": "=install =list =update =upgrade =switch =show -y --yes --version --help",
     "asdf": "=list =current =install =plugin =where =which =latest =reshim =local =global =version",
     "rustup": "=show =update =toolchain =target =component =default =override =check =self -hqvV --version --toolchain=",
     "nix": "> --version --help",
@@ -308,14 +326,16 @@ _ROWS = {
         for program in ("docker", "podman", "nerdctl")
         for verb in "ps images pull push logs inspect stop start restart rm rmi tag version info login logout network volume cp kill top stats "
         "port history search events wait pause unpause diff save load import export rename update system commit".split()
-    ): "*",
+    ): "-Iadfhilnopqstuv --all --quiet --filter --format --latest --follow --tail --since --until --timestamps --force --time --size --last "
+    "--sort --digests --tag --signal --volumes --username --password-stdin --password --platform --driver --name --label --input --output --type "
+    "--message --author --change --human --interval --no-* --help",
     "docker build|podman build|nerdctl build": "-q -t: -f: -o: --tag= --file= --build-arg= --target= --platform= --no-* --pull --progress= "
     "--label= --rm --force-rm --push --load --output= --cache-from= --cache-to= --secret= --ssh= --network= --iidfile= --quiet",
-    "docker compose|podman compose|docker-compose|docker container|podman container|docker buildx": "> -f: -p: --file= --project-name= --profile= "
+    "docker compose|podman compose|docker-compose|docker container|docker buildx": "> -f: -p: --file= --project-name= --profile= "
     "--env-file= --project-directory= --ansi= --progress= --version --help -v -h",
     "|".join(
         f"{program} {verb}"
-        for program in ("docker compose", "podman compose", "docker-compose", "docker container", "podman container", "docker buildx")
+        for program in ("docker compose", "podman compose", "docker-compose", "docker container", "docker buildx")
         for verb in "up down ps logs build pull push stop start restart rm config images top kill events ls port version pause unpause wait "
         "inspect stats prune rename bake du imagetools use".split()
     ): "*",
@@ -335,6 +355,9 @@ _ROWS = {
     "nc|netcat": "-46CDFUhklnNrtuvz -i: -I: -m: -M: -O: -p: -P: -q: -s: -T: -V: -w: -W: -x: -X:",
     "ip": "words -4 -6 -br -brief -c -color -s -stats -statistics -d -details -o -oneline -j -json -p -pretty -h -human -r -resolve -t -V -N -f= -family= "
     "=a =addr =address =l =link =r =ro =route =n =neigh =neighbor =neighbour =ru =rule =maddr =maddress =mroute =tunnel =monitor =help",
+    "iptables|ip6tables": "-FLSXZnvx -A: -D: -I: -R: -N: -P: -t: -j: -p: -s: -d: -i: -o: -m: --dport= --sport= --dports= --state= --ctstate= --comment= "
+    "--to-destination= --line-numbers --list --reject-with= --version --help",
+    "ssh-add": "-lLDdkqTvxX -t: -E:",
     "gpg|gpg2": "-aekKqsbvd -o: -r: -u: --armor --verify --import --export --list-keys --list-secret-keys --fingerprint --batch --yes --output= --decrypt "
     "--encrypt --sign --clearsign --detach-sign --detach-sig --recipient= --local-user= --recv-keys --keyserver= --quick-add-uid --delete-keys "
     "--dearmor --show-keys --with-colons --trust-model= --import-ownertrust --version --help --no-*",
@@ -359,8 +382,8 @@ _ROWS = {
 # Modules that `python -m` runs as the program of this name, and that run nothing that a word names
 MODULES = frozenset(
     "pytest pip venv http.server json.tool unittest compileall py_compile mypy pylint ruff black isort flake8 pyflakes build twine "
-    "ensurepip zipfile tarfile site sysconfig platform calendar mkdocs sphinx bandit vulture codespell_lib pre_commit uvicorn flask "
-    "django alembic tox nox virtualenv this".split()
+    "ensurepip zipfile tarfile site sysconfig platform calendar mkdocs sphinx bandit vulture codespell_lib pre_commit uvicorn "
+    "alembic tox nox virtualenv this".split()
 )
 
 

@@ -29,38 +29,46 @@ _ALWAYS = frozenset(
     "unshare nsenter chroot fakeroot fakechroot proot bwrap firejail systemd-run systemd-nspawn systemd-inhibit systemd-cat "
     "dbus-run-session dbus-launch ssh-agent start-stop-daemon daemon daemonize tini dumb-init catatonit execlineb run-parts "
     "at batch sem crontab lxc incus machinectl toolbox distrobox vagrant busctl dbus-send gdbus "
+    "run0 schroot arch-chroot pseudo nsjail minijail0 isolate singularity apptainer ch-run enroot runc crun ctr lxc-attach lxc-execute "
+    "flatpak-spawn host-spawn pm2 forever honcho foreman overmind hivemind mpirun mpiexec orterun srun sbatch salloc qsub bsub torchrun "
     # Terminals and remote machines
     "script expect autoexpect tmux screen dtach abduco openvt rlwrap xterm uxterm lxterm x-terminal-emulator xvfb-run xinit "
     "startx ssh slogin rsh rexec autossh sshpass mosh socat ncat proxychains proxychains4 torsocks torify tsocks trickle "
     "sftp ftp lftp sshfs ssh-copy-id ansible openvpn telnet "
+    "kitty alacritty konsole gnome-terminal wezterm foot urxvt rxvt zellij byobu tmate asciinema ttyrec ttyd gotty i3-msg swaymsg "
+    "hyprctl xdotool pssh pdsh dsh clush sshuttle unison rdiff-backup rclone restic borg salt salt-call salt-ssh puppet ansible-console "
+    "dhclient dhcpcd udhcpc pppd wpa_cli dnsmasq apache2 httpd apachectl uwsgi exim exim4 sendmail procmail fetchmail msmtp pass "
     # Debuggers and measurements
     "strace ltrace gdb gdbserver lldb valgrind rr uftrace heaptrack hyperfine perf time catchsegv faketime eatmydata "
+    "bpftrace coredumpctl py-spy memray austin nsys ncu vtune rocprof kcov bear scan-build intercept-build checkinstall compiledb "
     # Many times, or on changes
-    "xargs parallel env_parallel niceload rush xe watch watchexec entr nodemon chronic ifne mispipe lckdo flock fzf "
+    "xargs parallel env_parallel gxargs genv gtimeout gnice gnohup gstdbuf gchroot niceload rush xe watch watchexec entr nodemon chronic ifne mispipe lckdo flock fzf "
     # Runners of packages, and caches in front of compilers
     "npx pnpx bunx uvx direnv dotenv mise rtx aws-vault doppler ccache sccache distcc icecc libtool nix-shell bmake rpmbuild "
+    "fnm volta devbox devenv op chamber envchain sops dotenvx env-cmd cross-env concurrently onchange dpkg-buildpackage debuild "
+    "dpkg-architecture sbt nim crystal ocamlc ocamlopt ocamlfind "
     # Editors, and programs that read commands for a shell from their input
     "vi vim nvim rvim vimdiff view rview ex ed red emacs emacsclient nano pico joe kak hx mail mailx mutt dc m4 psql mysql mariadb "
-    "gnuplot octave gs aria2c yt-dlp youtube-dl latexmk xdg-open run-mailcap "
+    "gnuplot octave gs aria2c yt-dlp youtube-dl latexmk xdg-open run-mailcap duckdb sqlplus usql pgcli mycli mongo mongosh maxima gp sage "
+    "scilab matlab gforth groff troff rename prename file-rename exiftool msgexec msgfilter dar afio mc ranger nnn vifm lf tig lazygit lynx "
+    "w3m elinks feh blender gimp soffice libreoffice chromium chromium-browser google-chrome electron "
     # Languages whose scripts mostly stand in a word
     "R julia ghc ghci guile swipl sbcl clisp racket erl elixir iex ocaml groovy scala jshell deno "
     # Other shells, and boxes of programs
     "busybox toybox csh tcsh fish nu pwsh xonsh elvish rc es command outlive".split()
 )
 _SHOWN_CHARS = 60
-_VERSION = re.compile(r"-?[0-9][0-9.]*$")
-_COMPILER = re.compile(
-    r"(?:[\w.]+-)+(?=(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|cpp)$)"
-)  # a target before its name
-_HARMLESS_VARIABLE = re.compile(r"(V|VERBOSE|DEBUG|J|JOBS)=[0-9]*|(PREFIX|prefix|DESTDIR)=[\w./:@,+-]*")  # of make
-_HARMLESS_DEFINITION = re.compile(  # of cmake
+_TARGET = r"(?:[\w.]+-)+(?=(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|cpp|ld)(?:-[0-9.]+)?$)"  # of a compiler
+_VARIANT = r"(?:[-._]?[0-9].*|\.(?:basic|tiny|gtk|nox|athena|openbsd|traditional|static)|-(?:static|nox|sysv|tcp|multiarch|rs))$"
+_HARMLESS_VARIABLE = r"(V|VERBOSE|DEBUG|J|JOBS)=[0-9]*|(PREFIX|prefix|DESTDIR)=[\w./:@,+-]*"  # of make
+_HARMLESS_DEFINITION = (  # of cmake
     r"CMAKE_(BUILD_TYPE|INSTALL_PREFIX|C_STANDARD|CXX_STANDARD)(:\w+)?=[\w./+-]*|\w+(:BOOL)?=(ON|OFF|YES|NO|TRUE|FALSE|0|1)"
 )
-_HARMLESS_SETTING = re.compile(  # of git
-    r"user\.(name|email|signingkey)|init\.defaultbranch|(pull|push|tag|advice|log|status)\.\w+|fetch\.(prune|prunetags|parallel)"
+_HARMLESS_SETTING = (  # of git
+    r"(?i:user\.(name|email|signingkey)|init\.defaultbranch|(tag|advice|log|status)\.\w+"
+    r"|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|fetch\.(prune|prunetags|parallel)"
     r"|merge\.(ff|conflictstyle)|rebase\.(autosquash|autostash|updaterefs)|commit\.(gpgsign|verbose)|color\.[\w.]+"
-    r"|core\.(autocrlf|eol|filemode|ignorecase|quotepath|longpaths|symlinks|safecrlf|whitespace|abbrev)",
-    re.IGNORECASE,
+    r"|core\.(autocrlf|eol|filemode|ignorecase|quotepath|longpaths|symlinks|safecrlf|whitespace|abbrev))"
 )
 _READS = frozenset("--get --get-all --get-regexp --get-urlmatch --list -l --get-color --get-colorbool".split())
 
@@ -80,7 +88,7 @@ class _Words(NamedTuple):
 def runs_another(argv: Sequence[str]) -> str | None:
     """Return why it cannot be known from its words what a command runs; None if it can."""
     name = os.path.basename(argv[0])
-    if name in _ALWAYS or _is_loader(name):
+    if name in _ALWAYS or _is_loader(name) or (use_of(name) is None and _plain(name) in _ALWAYS):
         return f"`{name}` runs another command"
     word = _unknown_word(*_known(name, list(argv[1:])))
     if word is None:
@@ -99,16 +107,21 @@ def places(argv: Sequence[str]) -> list[int]:
 
 def _is_loader(name: str) -> bool:
     """Return whether it is the dynamic loader, or an emulator: each runs the program in its arguments."""
-    return (name.startswith("ld") and ".so" in name) or name.startswith(("qemu-", "box64", "box86", "wine"))
+    return (name.startswith("ld") and ".so" in name) or name.startswith(("qemu-", "box64", "box86", "wine", "s6-"))
+
+
+def _plain(name: str) -> str:
+    """Return a name without a version, variant or target: python3.11, vim.basic, aarch64-linux-gnu-gcc-12."""
+    return re.sub(_VARIANT, "", re.sub(_TARGET, "", name)) if any(char in "-._0123456789" for char in name) else name
 
 
 def _known(name: str, words: list[str]) -> tuple[str, list[str]]:
-    """Return a program's name in harmless.py (`python3.11`, `git-push`), and its words."""
+    """Return a program's name in harmless.py, and its words as they are read there."""
     if name.startswith("git-"):
         return "git", [name[len("git-") :], *words]
     use = use_of(name)
     if use is None:
-        name = _COMPILER.sub("", _VERSION.sub("", name))
+        name = _plain(name)
     elif use.check == "archive" and words and words[0][:1] != "-":  # letters, whose values follow later
         words = [f"-{letter}" + "." * bool(use.letters.get(letter)) for letter in words[0]] + words[1:]
     return name, words
@@ -172,14 +185,15 @@ def _operands(words: _Words) -> str | None:
 
 
 def _pages(words: _Words) -> str | None:
-    return next((one for one in words.operands if one[:1] in ("!", "|", "+", "@")), None)
+    return next((one for one in words.operands if one[:1] in ("!", "|", "+", "@", "\\")), None)
 
 
 def _is_input(path: str) -> bool:
     """Return whether a script is not in a file, but is what the program reads, or in its words."""
-    return (
-        path in ("", "-") or ":" in path or os.path.normpath(path).startswith(("/dev/", "//dev/", "/proc/", "//proc/"))
-    )
+    name = os.path.basename(path)
+    if path in ("", "-") or ":" in path or name == "stdin" or name.isdigit():
+        return True
+    return os.path.normpath(path).startswith(("/dev/", "//dev/", "/proc/", "//proc/"))
 
 
 def _script(words: _Words) -> str | None:
@@ -202,7 +216,7 @@ def _config(words: _Words) -> str | None:
     if any(option in _READS for option, _ in words.options) or len(words.operands) < 2:
         return None
     key = words.operands[0]
-    return None if key in ("list", "get") or _HARMLESS_SETTING.fullmatch(key) else key
+    return None if key in ("list", "get") or re.fullmatch(_HARMLESS_SETTING, key) else key
 
 
 def _sed(words: _Words) -> str | None:
@@ -216,7 +230,7 @@ def _awk(words: _Words) -> str | None:
 
 def _sql(words: _Words) -> str | None:
     if len(words.operands) < 2:  # it reads commands
-        return None if words.options and words.options[-1][0] in ("-version", "-help") else ""
+        return None if words.options and words.options[-1][0].lstrip("-") in ("version", "help") else ""
     return next((one for one in words.operands[1:] if not scripts.is_harmless_sql(one)), None)
 
 
@@ -227,7 +241,7 @@ def _archive(words: _Words) -> str | None:
 
 def _make(words: _Words) -> str | None:
     for word in (*words.operands, *(value for _, value in words.options)):
-        if "$" in word or ("=" in word and not _HARMLESS_VARIABLE.fullmatch(word)):
+        if "$" in word or ("=" in word and not re.fullmatch(_HARMLESS_VARIABLE, word)):
             return word
     return next((one for one in words.values("-f", "--file", "--makefile") if _is_input(one)), None)
 
@@ -235,7 +249,7 @@ def _make(words: _Words) -> str | None:
 def _cmake(words: _Words) -> str | None:
     if words.values("--"):
         return "--"  # what follows is for make
-    return next((one for one in words.values("-D") if not _HARMLESS_DEFINITION.fullmatch(one)), None)
+    return next((one for one in words.values("-D") if not re.fullmatch(_HARMLESS_DEFINITION, one)), None)
 
 
 def _goals(words: _Words) -> str | None:

@@ -58,7 +58,7 @@ def _stopped(pid: int) -> str:
 def _at_end(ctx: Context, inspection: Inspection, output: Output) -> list[Advice]:
     """Return why a job may have failed, whose exit code it has, and what is gone with its sandbox."""
     code, sandbox = inspection.state.exit_code, inspection.definition.sandbox
-    if not inspection.state.finished or code is None:
+    if not inspection.state.finished or code is None or not inspection.definition.command:  # which cannot be read
         return []
     cause = failure.hint(inspection, output) if code else None
     whose = _whose_code(ctx, inspection, output, code)
