@@ -80,8 +80,9 @@ def plugin(about: Project) -> Files:
     if about.repository:
         facts |= {"homepage": about.repository, "repository": about.repository}
     schema = "https://agent-plugins.org/schemas/1.0.0"
-    # Codex and OpenClaw start a command of the plugin's own in the plugin's directory, in which jobs would then run
-    command, *args = ("uvx", f"{about.name}=={about.version}", "mcp") if about.repository else ("outlive", "mcp")
+    # Codex and OpenClaw start a command of the plugin's own in the plugin's directory, in which jobs would then run. So
+    # they get the launcher itself, and not its path
+    command, *args = ("/bin/sh", "-c", launcher(about), "outlive", "mcp")
     stdio = {"type": "stdio", "command": command, "args": args}
     claude = registry.stdio_entry(
         CLIENTS["claude-code"], "outlive", "${CLAUDE_PLUGIN_ROOT}/launch.sh", ["mcp"], {}
@@ -142,26 +143,65 @@ def hooks(root: str, host: str) -> dict[str, Any]:
     return {"hooks": {event: [{"hooks": [hook]}] for event in (asked, stops)}}
 
 
+# Where no job in a sandbox can write, and where pipx, uv and pip put the command
+PLACES = ('"$HOME/.local/bin"', "/usr/local/bin", "/usr/bin", "/bin")
+
+
 def launcher(about: Project) -> str:
     """Return the script that starts outlive, wherever it is installed.
 
+    It looks along no PATH: with an active virtual environment the first directory there is one that
+    a job in a sandbox writes, and what it starts runs outside. So it runs no program by its name,
+    and none that lies in the project or that a link leads to there. outlive gets the PATH as it was.
     The name on PyPI belongs to us only once the project is published, so nothing is downloaded before.
     """
-    download = f'elif command -v uvx >/dev/null 2>&1; then\n    exec uvx {about.name}=={about.version} "$@"\n'
+    # What uv finds in the current directory would say from where it downloads
+    words = f'"$found" --no-config {about.name}=={about.version} "$@"'
+    uvx = f"if find uvx; then\n    PATH=$caller exec {words}\nfi\n" if about.repository else ""
     return f"""#!/bin/sh
-# Written by `{COMMAND}`. Starts the installed outlive{", or the published one" if about.repository else ""}.
-if [ "$(uname -s)" != Linux ]; then
-    echo "{LINUX_ONLY}" >&2
+# Written by `{COMMAND}`. Starts the installed outlive{", or the published one" if about.repository else ""}. It looks in
+# fixed places alone, and passes over what lies in the project: there a job may have written it.
+caller=${{PATH-/usr/bin:/bin}}
+PATH=/usr/bin:/bin
+
+stop() {{
+    echo "$2" >&2
     [ "$1" = hook ] && exit 0
     exit 1
+}}
+
+# Return whether $1 is in the directory $2 or below it. A project is no home, and not above one
+is_in() {{
+    [ -n "$2" ] && folder=$(readlink -f -- "$2") || return 1
+    case $home/ in "${{folder%/}}"/*) return 1 ;; esac
+    case $1 in "$folder"/*) return 0 ;; esac
+    return 1
+}}
+
+# Set `found` to the path of $1. `passed`: what lies in the project
+find() {{
+    for place in {" ".join(PLACES)}; do
+        [ -f "$place/$1" ] && [ -x "$place/$1" ] || continue
+        found=$place/$1
+        real=$(readlink -f -- "$found") || continue
+        [ "${{real##*/}}" = "$1" ] || continue # a link on the way may be a job's, and lead to a shell
+        # The last one: what tools in sandboxes write there
+        for project in "$PWD" "$CLAUDE_PROJECT_DIR" "$GEMINI_PROJECT_DIR" "$HOME/.cache/outlive"; do
+            if is_in "$found" "$project" || is_in "$real" "$project"; then
+                passed=" $found lies in $project, where a job may have written it." && continue 2
+            fi
+        done
+        return 0
+    done
+    return 1
+}}
+
+[ -d /proc/self/fd ] || stop "$1" "{LINUX_ONLY}"
+home=$(readlink -f -- "$HOME")
+if find outlive; then
+    PATH=$caller exec "$found" "$@"
 fi
-PATH=$PATH:$HOME/.local/bin
-if command -v outlive >/dev/null 2>&1; then
-    exec outlive "$@"
-{download if about.repository else ""}fi
-echo "The command outlive is not installed; see the README of this plugin." >&2
-[ "$1" = hook ] && exit 0
-exit 1
+{uvx}stop "$1" "The command outlive is not in ~/.local/bin or /usr/local/bin; see the README of this plugin.$passed"
 """
 
 

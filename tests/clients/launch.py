@@ -87,6 +87,10 @@ class Place(NamedTuple):
         return f"{folder}:{self.env()['PATH']}"
 
     def env(self) -> dict[str, str]:
+        link = self.home / ".local" / "bin" / "outlive"  # where the launcher of a plugin looks
+        if not link.is_symlink():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(self.outlive)
         path = f"{self.outlive.parent}:/usr/local/bin:/usr/bin:/bin"
         more = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "NO_COLOR": "1", "FROM_OUTSIDE": "1"}
         return {"HOME": str(self.home), "PATH": path, **more}

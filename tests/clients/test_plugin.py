@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import stat
 import subprocess
 import sys
@@ -53,8 +52,8 @@ def test_no_form_downloads_a_name_that_is_not_published_yet(plugins: ModuleType)
     for name, data in plugins.every(plugins.project("")).items():
         assert b"uvx" not in data, name
     published = plugins.every(plugins.project(URL))
-    assert b"exec uvx outlive==" in published["plugins/outlive/launch.sh"]
-    assert json.loads(published["plugins/outlive/mcp.json"])["mcpServers"]["outlive"]["command"] == "uvx"
+    assert b"--no-config outlive==" in published["plugins/outlive/launch.sh"]
+    assert json.loads(published["plugins/outlive/mcp.json"])["mcpServers"]["outlive"]["command"] == "/bin/sh"
 
 
 def test_the_hooks_of_claude_code_stand_where_no_other_host_looks_for_its_own() -> None:
@@ -77,27 +76,102 @@ def test_the_owner_is_taken_from_the_url_and_missed_where_it_is_needed(plugins: 
         plugins.server_json(plugins.project(""))
 
 
-def launched(place: Path, *words: str, system: str = "Linux", outlive: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run the launcher on a machine that has `uname` and, perhaps, outlive."""
-    programs = place / "programs"
-    shutil.rmtree(programs, ignore_errors=True)
-    programs.mkdir()
-    for name, does in {"uname": f"echo {system}", **({"outlive": 'echo "$@"'} if outlive else {})}.items():
-        (programs / name).write_text(f"#!/bin/sh\n{does}\n")
-        (programs / name).chmod(0o700)
-    env = {"PATH": str(programs), "HOME": str(place)}
+def launched(
+    place: Path, *words: str, script: str | None = None, linux: bool = True, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the launcher as a client does, in the project `place/project` of the home `place`."""
+    text = (PLUGIN / "launch.sh").read_text() if script is None else script
+    text = text if linux else text.replace("/proc/self/fd", str(place / "no-proc"))
+    (place / "project").mkdir(exist_ok=True)
     return subprocess.run(
-        ["/bin/sh", str(PLUGIN / "launch.sh"), *words], env=env, capture_output=True, text=True, check=False
+        ["/bin/sh", "-c", text, "launch.sh", *words],
+        env={"PATH": "/usr/bin:/bin", "HOME": str(place), **env},
+        cwd=place / "project",
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
+def program(path: Path, does: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{does}\n")
+    path.chmod(0o700)
+    return path
+
+
 def test_the_launcher_starts_the_installed_command_or_says_one_sentence(place: Path) -> None:
-    assert launched(place, "mcp", "--isolate").stdout == "mcp --isolate\n"
-    for refused in (launched(place, "mcp", system="Darwin"), launched(place, "mcp", outlive=False)):
+    missing = launched(place, "mcp")
+    program(place / ".local/bin/outlive", 'echo "$PATH $@"')
+    assert launched(place, "mcp", "--isolate", PATH="/mine").stdout == "/mine mcp --isolate\n", "jobs keep the PATH"
+    other = launched(place, "mcp", linux=False)
+    for refused in (other, missing):
         assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
-    assert "Linux" in launched(place, "mcp", system="Darwin").stderr
-    assert launched(place, "hook", "claude-code", system="Darwin").returncode == 0, "a host is not held up"
+    assert "Linux" in other.stderr
+    assert launched(place, "hook", "claude-code", linux=False).returncode == 0, "a host is not held up"
     assert stat.S_IMODE((PLUGIN / "launch.sh").stat().st_mode) & 0o111
+
+
+def test_the_launcher_runs_nothing_that_a_job_may_have_written(place: Path, plugins: ModuleType) -> None:
+    """A job in the sandbox writes the project, and with an active environment the first directory of PATH lies in it."""
+    project, out = place / "project", place / "out"
+    mine = project / ".venv" / "bin"
+    scripts = [
+        launched_script
+        for name in ("mcp.json", ".codex-plugin/mcp.json")
+        for launched_script in json.loads((PLUGIN / name).read_text())["mcpServers"]["outlive"]["args"][1:2]
+    ]
+    scripts += [(PLUGIN / "launch.sh").read_text(), (EXTENSION / "launch.sh").read_text()]
+    scripts.append(plugins.launcher(plugins.project(URL)))
+    for name in ("outlive", "uname", "readlink", "uvx", "sh", "echo", "test", "[", "exec"):
+        program(mine / name, f"echo {name} >> {out}")
+    for path in (f"{mine}:/usr/bin:/bin", ".venv/bin", ":.", f"{place}/link:/bin", ""):
+        (place / "link").unlink(missing_ok=True)
+        (place / "link").symlink_to(mine)
+        for text in scripts:
+            launched(place, "hook", "claude-code", script=text, PATH=path)
+            assert not out.exists(), (path, out.read_text())
+
+
+@pytest.mark.parametrize("way", ["link", "links", "cache", "project", "below", "elsewhere"])
+def test_the_launcher_passes_over_a_command_that_leads_into_the_project(place: Path, way: str) -> None:
+    project, usual, out = place / "project", place / ".local" / "bin" / "outlive", place / "out"
+    usual.parent.mkdir(parents=True)
+    env: dict[str, str] = {}
+    if way == "link":
+        usual.symlink_to(program(project / "outlive", f"touch {out}"))
+    elif way == "links":
+        (place / "between").symlink_to(program(project / "outlive", f"touch {out}").parent)
+        usual.symlink_to(place / "between" / "outlive")
+    elif way == "cache":
+        usual.symlink_to(program(place / ".cache/outlive/sandbox/1/outlive", f"touch {out}"))
+    elif way == "elsewhere":  # the client was started elsewhere, and says which directory the project is
+        usual.symlink_to(program(place / "other" / "bin" / "outlive", f"touch {out}"))
+        env = {"CLAUDE_PROJECT_DIR": str(place / "other")}
+    else:
+        project.rmdir() if project.exists() else None
+        project.symlink_to(usual.parent if way == "project" else place / ".local")
+        program(usual, f"touch {out}")
+    found = launched(place, "mcp", script=None, linux=True, **env)
+    assert not out.exists()
+    assert (found.returncode, found.stderr.count("\n")) == (1, 1)
+    assert "where a job may have written it" in found.stderr
+
+
+def test_the_launcher_starts_no_shell_that_a_link_of_the_project_leads_to(place: Path) -> None:
+    project, usual, out = place / "project", place / ".local" / "bin" / "outlive", place / "out"
+    program(project / "hook", f"touch {out}")
+    (project / "outlive").symlink_to("/bin/sh")
+    usual.parent.mkdir(parents=True)
+    usual.symlink_to(project / "outlive")
+    launched(place, "hook", "claude-code")
+    assert not out.exists()
+
+
+def test_the_launcher_starts_outlive_in_the_home_itself(place: Path) -> None:
+    """No sandbox takes a home for a workspace."""
+    program(place / ".local/bin/outlive", "echo it runs")
+    assert launched(place, "mcp", CLAUDE_PROJECT_DIR=str(place)).stdout == "it runs\n"
 
 
 def skill_calls() -> list[list[str]]:
@@ -180,7 +254,7 @@ def test_codex_takes_the_plugin_and_knows_the_server(place: Path) -> None:
         host.type(command, cwd=CHECKOUT)
     listed = host.type("codex mcp list --json")
     (server,) = json.loads(re.sub(r"^WARNING.*\n", "", listed, flags=re.MULTILINE))
-    assert (server["name"], server["enabled"], server["transport"]["command"]) == ("outlive", True, "outlive")
+    assert (server["name"], server["enabled"], server["transport"]["command"]) == ("outlive", True, "/bin/sh")
     # Codex starts it in the plugin's directory, and says so; outlive then asks where a job is to run
     assert "PLUGIN_ROOT" in json.dumps(server["transport"])
 
