@@ -19,13 +19,13 @@ from outlive.store.job_dir import JobDir, Locks
 from outlive.store.root import Store
 from support import processes, trees
 from support.cli import Cli, Jobs
-from support.jobs import aged, background, settled
+from support.jobs import UNASKED, aged, background, settled
 from support.mounts import Mounts
 from support.wait import until
 
 
 def _done(cli: Cli, *words: str) -> str:
-    job: str = cli.ok("run", *(words or ("true",)))["job_id"]
+    job: str = cli.ok("run", *(words or ("true",)), env=UNASKED)["job_id"]
     return job
 
 

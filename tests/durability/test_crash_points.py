@@ -25,7 +25,7 @@ from outlive.system import fault_points, fds, tree
 from support import pair
 from support.cli import Cli, Text, answer_of, one_object
 from support.counting import CODE, check_known_or_lost
-from support.jobs import job_ids
+from support.jobs import UNASKED, job_ids
 from support.mcp_client import RawMcp
 from support.systemd import Standin
 from support.tiers import first, only
@@ -536,7 +536,7 @@ def test_a_reader_that_dies_over_a_lost_job_leaves_it_to_the_next(cli: Cli, root
 def test_a_deletion_that_dies_is_finished_by_the_next_gc(
     cli: Cli, root: Path, work: Path, point: str, verb: str
 ) -> None:
-    job = cli.ok("run", "--wait", "echo kept")["job_id"]
+    job = cli.ok("run", "--wait", "echo kept", env=UNASKED)["job_id"]
     pair.until_free(root, job)
     words = ("gc", "--older-than", "0s") if verb == "gc" else ("remove", job)
     assert by_cli(cli, at(point, work), *words) is None
