@@ -52,8 +52,8 @@ def is_due(look: Last | None, now: float) -> bool:
 
 
 def begin(fd: int, now: float) -> None:
-    """Write into the locked file that a look begins: one that is killed over a damaged job is not repeated at every end
-    of a job. Errors: OSError."""
+    """Write into the locked file that a look begins: a look that a damaged job kills is not repeated at every end of a
+    job. Errors: OSError."""
     _write(fd, b"-\n", now + EVERY_S)
 
 

@@ -33,7 +33,7 @@ START = Verb(
 )
 RESTART = Verb(
     "restart",
-    "Run a job again, as a new job; one that runs is ended first.",
+    "Run a job again, as a new job; a running one is ended first.",
     "outlive.verbs.restart:restart",
     args=(
         JOB,
