@@ -165,7 +165,7 @@ def log(bench: Bench) -> Found:
     return found
 
 
-@row("failed-1gb", "the answer about a job that failed behind 1 GB of logs of CI, its failures chosen", most=150)
+@row("failed-1gb", "the answer about a job that failed behind 1 GB of logs of CI, its failures chosen", most=1_500)
 def failed(bench: Bench) -> Found:
     size = bench.size(10**9, 20 * 10**6)
     bench.need(size // 10**6)

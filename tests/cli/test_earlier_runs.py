@@ -79,6 +79,46 @@ def test_a_run_that_ended_well_had_no_failures_that_could_be_the_same(cli: Cli, 
     jobs.end()
 
 
+def test_a_failure_that_may_not_have_run_is_not_said_to_be_gone(cli: Cli, work: Path, jobs: Jobs) -> None:
+    command = "cat report; exit $(cat code)"
+
+    def run(code: int, report: str) -> str:
+        (work / "code").write_text(str(code))
+        (work / "report").write_text(report)
+        job = cli.ok("run", "--wait", command)["job_id"]
+        return next((line for line in render(cli.ok("poll", job)).split("\n") if line.startswith("The run before")), "")
+
+    failed = "E   assert 1 == 2\nFAILED tests/a.py::test_two - assert 1 == 2\n=== 1 failed, 3 passed in 0.10s ===\n"
+    may_not_have_run = ": a different failure; the earlier one may not have run; process"
+    for code, report in (
+        (4, "ImportError while loading conftest '/w/conftest.py'.\nE   ModuleNotFoundError: No module named 'nope'\n"),
+        (127, "sh: 1: pytest: not found\n"),
+        (2, ""),
+        (1, "Error: port in use\n"),
+        (2, "ERROR tests/a.py\n=== 1 error in 0.10s ===\n"),
+    ):
+        run(1, failed)
+        said = f"exited 1, now {code}" if code != 1 else "exited 1 too"
+        assert said + may_not_have_run in run(code, report)
+    run(1, failed + "FAILED tests/a.py::test_one - x\n")
+    assert "exited 1 too: 1 failure gone (test_one); process" in run(1, failed)
+    jobs.end()
+
+
+def test_nothing_to_compare_is_one_line_with_the_job_that_may_be_meant(cli: Cli, jobs: Jobs) -> None:
+    first = cli.ok("run", "--wait", "cat /etc/passwd; exit 1")
+    none = cli.ok("log", first["job_id"], "--compare", "previous")
+    said = "No earlier run of this command in this directory has ended, so nothing is compared; "
+    assert (none["output"], none["hint"]) == ("", f"{said}a job can be named.")
+    cli.ok("run", "--wait", "true")
+    other = cli.ok("run", "--wait", "cat /etc/group; exit 1")["job_id"]
+    named = cli.ok("log", other, "--compare", "previous")
+    assert (named["output"], named["truncated"]) == ("", False)
+    assert named["hint"] == f"{said}{first['short_id']} is the newest job here that ran the same program."
+    assert cli.ok("log", other, "--compare", first["short_id"])["compared"]["job_id"] == first["job_id"]
+    jobs.end()
+
+
 def test_compare_shows_kinds_of_lines_that_are_new_and_those_that_are_gone(cli: Cli, run: Any, jobs: Jobs) -> None:
     run("one", "two")
     run()
@@ -130,11 +170,11 @@ def test_where_there_is_no_room_for_all_new_lines_those_that_report_a_failure_co
     jobs.end()
 
 
-def test_without_another_run_the_output_is_shown_and_said_why(cli: Cli, run: Any, jobs: Jobs) -> None:
+def test_without_another_run_it_is_said_why_nothing_is_compared(cli: Cli, run: Any, jobs: Jobs) -> None:
     job = run("one")["job_id"]
     for which, said in (("previous", "has ended,"), ("passed", "has ended with 0,")):
         found = cli.ok("log", job, "--compare", which)
-        assert found["output"].endswith("FAILED tests/a.py::one - assert 1 == 2\n")
+        assert found["output"] == ""
         assert "compared" not in found
         assert said in found["hint"]
     cli.error("log", job, "--compare", "no such run", code="job_not_found")

@@ -44,6 +44,18 @@ def test_run_poll_and_wait_show_the_failure_and_log_what_it_is_asked_for(cli: Cl
     jobs.end()
 
 
+def test_all_of_a_large_output_is_searched_where_the_command_failed(cli: Cli, jobs: Jobs) -> None:
+    printed = "seq -f 'INFO  request %.0f is served' 60000"
+    error = "echo 'Traceback (most recent call last):'; echo 'KeyError: \"epoch\"'"
+    found = cli.ok("run", "--wait", "--max-bytes", "8192", f"{printed}; {error}; {printed}; exit 1")
+    assert '\nKeyError: "epoch"\n' in found["output"]
+    assert "(2 in all)" in found["output"] and "log search=…" in found["output"]
+    assert len(found["output"].splitlines()) < 60
+    succeeded = cli.ok("run", "--wait", "--max-bytes", "8192", f"{printed}; {error}; {printed}")
+    assert "searched: the first 256 KiB and the last 1 MiB" in succeeded["output"]
+    jobs.end()
+
+
 def test_plain_is_asked_for_by_a_call_or_by_the_configuration(cli: Cli, job: str, work: Path, jobs: Jobs) -> None:
     config = work / "config.toml"
     config.write_text('[output]\nshow = "plain"\n', encoding="utf-8")

@@ -83,7 +83,7 @@ def test_what_was_told_of_a_server_does_not_fire_again(shared_session: McpSessio
     assert wait(shared_session, one, two, **ready)["fired"]["line"] == "ready again"
     assert wait(shared_session, one, two, timeout_ms=50, **ready)["timed_out"]
     alone = wait(shared_session, one, **ready)
-    assert alone["fired"]["line"] == "ready 1", "a wait for one job tells what is true"
+    assert alone["fired"]["line"] == "ready again", "a wait for one job tells what is true, the newest line of it"
     both = wait(shared_session, one, two, mode="all", **ready)
     assert (both["timed_out"], len(both["jobs"])) == (False, 2), "so does a wait for all"
 

@@ -197,11 +197,35 @@ def test_a_web_server_that_is_up(cli: Cli, web: str) -> None:
         what="a wait as long as the server takes to answer",
     )
     assert down["timed_out"]
+    missing = until(
+        lambda: "status 404" in (found := wait(cli, job, f"http={web}/none any", timeout_ms=300))["hint"] and found,
+        what="a wait as long as the server takes to answer",
+    )
+    assert missing["hint"].startswith(
+        f'Last seen: {web}/none answered with status 404; "status": 404 in the condition takes'
+    )
     assert wait(cli, job, {"http": f"{web}/none", "status": 404, "any": True})["fired"]["status"] == 404
     _Handler.ready.set()
     assert wait(cli, job, f"http={web}/health?x=1 any")["fired"]["url"] == f"{web}/health?x=1"
     assert wait(cli, job, f"http={web}/health any", timeout_ms=0)["fired"]["status"] == 200, "true already"
     cli.ok("kill", job)
+
+
+def test_a_web_server_on_either_loopback_is_localhost(cli: Cli) -> None:
+    _Handler.ready.set()
+    with _OnIPv6(("::1", 0), _Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        job = background(cli, "exec sleep 60")
+        fired = wait(cli, job, f"http=http://localhost:{server.server_port}/ any")["fired"]
+        server.shutdown()
+        thread.join()
+    assert fired["status"] == 200
+    cli.ok("kill", job)
+
+
+class _OnIPv6(http.server.ThreadingHTTPServer):
+    address_family = socket.AF_INET6
 
 
 # --- several -------------------------------------------------------------------------------------------------------------

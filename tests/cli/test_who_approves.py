@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,6 +15,7 @@ from outlive.core.ids import new_id
 from outlive.system import job_group
 from support.cli import Cli, configured, environment
 from support.preloaded import OUTLIVE
+from support.wait import until
 
 RULES = '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\n'
 ALONE = "env -i HOME=$HOME PATH=$PATH OUTLIVE_ROOT=$OUTLIVE_ROOT"
@@ -135,3 +137,58 @@ def test_a_process_in_the_control_group_of_a_job_does_not_approve(cli: Cli, conf
     assert (refusal["code"], "belongs to a job" in refusal["message"]) == ("denied", True)
     cli.ok("deny", job)
     assert os.listdir(work) == []
+
+
+LET_GO = {
+    "its command ended": "true",
+    "it killed both processes above it": "b=$(awk '/^PPid/ {print $2}' /proc/$PPID/status); kill -9 $b $PPID",
+}
+
+
+@pytest.mark.parametrize("way", LET_GO)
+def test_what_a_job_left_behind_in_a_session_of_its_own_does_not_approve(
+    cli: Cli, config: Path, work: Path, way: str
+) -> None:
+    """It has shed its environment, and process 1 is its parent."""
+    job = pending(cli)
+    approve = f"{' '.join(OUTLIVE)} approve {job} > answer.new; mv answer.new answer"
+    left = f"until [ -e go ]; do sleep 0.05; done; {approve}"
+    script = f"{ALONE} setsid sh -c {shlex.quote(left)} </dev/null >/dev/null 2>&1 &\n{LET_GO[way]}\n"
+    (work / "leave.sh").write_text(script)
+    away = config.with_name("away")
+    config.rename(away)
+    cli.ok("run", "--wait", "--", "sh", "leave.sh")
+    away.rename(config)
+    (work / "go").touch()
+    until((work / "answer").exists, what="an answer to what the job left behind")
+    error = json.loads((work / "answer").read_text())["error"]
+    assert error["code"] == "denied"
+    assert ("no terminal" in error["message"]) is ("killed" in way), "a supervisor stays above what a job leaves"
+    assert cli.ok("status", job)["approval"]["state"] == "pending"
+    cli.ok("deny", job)
+
+
+def test_a_script_whose_starter_has_ended_approves_where_it_has_a_terminal(cli: Cli, config: Path, work: Path) -> None:
+    cli.ok("run", "true")
+    job = pending(cli)
+    call = f"{' '.join(OUTLIVE)} approve {job} </dev/null > answer.new; mv answer.new answer"
+    subprocess.run(
+        ["sh", "-c", f"setsid script -qec {shlex.quote(call)} /dev/null </dev/null >/dev/null 2>&1 &"],
+        env=environment(),
+        timeout=60,
+        check=True,
+    )
+    until((work / "answer").exists, what="the answer")
+    assert json.loads((work / "answer").read_text())["ok"], (work / "answer").read_text()
+    cli.ok("wait", job)
+
+
+def test_a_plain_process_of_a_running_program_approves(cli: Cli, config: Path, work: Path) -> None:
+    """A task of an editor, a script, a test: in a session of its own, without a terminal."""
+    cli.ok("run", "true")
+    job = pending(cli)
+    done = subprocess.run(
+        ["setsid", "-w", *OUTLIVE, "approve", job], capture_output=True, env=environment(), timeout=60, check=False
+    )
+    assert json.loads(done.stdout)["ok"], done
+    cli.ok("wait", job)

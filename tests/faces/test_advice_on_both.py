@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.commands import python
 from support.face import Face
 
 
@@ -64,3 +65,51 @@ def test_windows_line_ends_in_a_file_that_is_run_are_named(face: Face, work: Pat
     assert "hint" not in face.ok("run", command=["python3", "lf.py"])
     found = face.ok("run", command=["bash"], stdin_data="cd /\r\n")
     assert "A file that it runs or reads has Windows line ends" in found["hint"]
+
+
+def test_a_loop_that_looks_for_its_own_words_is_not_waited_for_in_vain(face: Face) -> None:
+    job = face.background("while pgrep -f outlive-own-words-of-this-test; do sleep 0.2; done")
+    said = "`pgrep -f outlive-own-words-of-this-test` matches its own shell"
+    for verb in ("poll", "status", "wait"):
+        assert said in face.ok(verb, job, **({"timeout_ms": 50} if verb == "wait" else {}))["hint"]
+
+
+def test_a_character_that_looks_like_a_space_is_named(face: Face) -> None:
+    said = "has U+00A0 (no-break space) at character 3"
+    assert said in face.ok("run", command="ls\u00a0-l")["hint"]
+    assert said in face.ok("run", command=["ls\u00a0-l", "/"])["hint"], "it never ran"
+    assert "hint" not in face.ok("run", command="grep 'a\u00a0b' /dev/null")
+
+
+def test_who_holds_the_port_that_a_failed_job_wanted_is_said_without_a_condition(face: Face) -> None:
+    serves = (
+        "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); s.accept()"
+    )
+    server = face.ok("run", command=python(serves)[1:], until=["regex=[0-9]"], title="the server")
+    port = server["output"].strip()
+    held = f"Port {port} is held by pid {server['pid']} ("
+    fails = f"import socket; socket.create_server(('127.0.0.1', {port}))"
+    for command in (python(fails)[1:], f"echo 'Error: listen EADDRINUSE: address already in use :::{port}' >&2; false"):
+        found = face.ok("run", command=command)
+        assert held in found["hint"] and f"of job {server['job_id']} (the server)" in found["hint"]
+        assert found["hint"].endswith(f"or kill job {server['job_id']}.")
+    assert "held by" not in str(face.ok("run", command=f"echo address already in use :{port}; ls /").get("hint"))
+
+
+def test_an_end_without_a_word_is_explained(face: Face, work: Path) -> None:
+    (work / "steps.sh").write_text("set -eu\necho step 1\ngrep -q nothing /dev/null\necho step 2\n")
+    for command, says in (
+        ("timeout 0.1 sleep 60", "Exit code 124 is that of `timeout`: its time ran out"),
+        (["timeout", "0.1", "sleep", "60"], "Exit code 124 is that of `timeout`"),
+        ("set -e; echo one; grep -q nothing /dev/null; echo two", "`set -x` at its start (bash -x) shows which."),
+        ("bash steps.sh", "`bash -x steps.sh` shows which."),
+        (["bash", "-e", "steps.sh"], "`bash -x steps.sh` shows which."),
+    ):
+        assert says in face.ok("run", command=command)["hint"], command
+    for command in (
+        "exit 124",
+        "set -e; ls /no/such; true",
+        "set -e; echo 1 test failed; false",
+        "grep -q nothing /dev/null",
+    ):
+        assert "hint" not in face.ok("run", command=command), command

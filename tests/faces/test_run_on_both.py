@@ -318,3 +318,11 @@ def test_jobs_started_at_once_all_end_with_their_own_output(face: Face, root: Pa
     answers = [call.result() for call in calls]
     assert [(one["output"], one["exit_code"]) for one in answers] == [(f"{i}\n", i) for i in range(6)]
     assert len(job_ids(root)) == 6
+
+
+def test_a_search_that_finds_nothing_names_the_case_that_would(face: Face) -> None:
+    job = face.ok("run", command="echo one; echo Error: two; echo 'three ü'")["job_id"]
+    assert face.ok("log", job, search="^error")["hint"] == "No line matches '^error'. (?i)^error finds line 2."
+    assert face.ok("log", job, search="THREE Ü")["hint"] == "No line matches 'THREE Ü'. (?i)THREE Ü finds line 3."
+    assert face.ok("log", job, search="four")["hint"] == "No line matches 'four'."
+    assert "hint" not in face.ok("log", job, search="Error")

@@ -211,14 +211,19 @@ def test_of_callers_that_start_a_job_at_once_one_does(face: Face, work: Path) ->
     assert (work / "starts").read_text() == "x\n"
 
 
-def test_the_newest_job_with_a_title_is_meant_and_the_answer_says_which(face: Face) -> None:
-    for word in ("old", "new"):
-        job = face.ok("run", command=["echo", word], title="the web")["job_id"]
+def test_the_newest_job_with_a_title_is_meant_and_the_answer_says_which_while_another_runs(face: Face) -> None:
+    old = face.background(f"echo old; {GATE}", title="the web")
+    job = face.ok("run", command=["echo", "new"], title="the web")["job_id"]
     face.ok("run", command="true", title="the webs")
-    said = f"'the web' is a title: this is the newest job that has it, {job}."
-    for verb in ("status", "poll", "wait", "log", "events", "kill"):
+    said = f"'the web' is a title: this is the newest job that has it, {job}; {old[-8:]} runs too."
+    for count, verb in enumerate(("status", "poll", "wait", "log", "events", "kill")):
         found = face.ok(verb, "the  web")  # blanks as `run` stores them
-        assert (found["job_id"], said in found["hint"]) == (job, True), verb
+        assert found["job_id"] == job, verb
+        # A session is told once, a command line, which has none, each time
+        assert (said in found.get("hint", "")) is (not count or face.name == "cli"), verb
+    face.ok("kill", old)
+    face.until(old, lambda status: status["finished_at"], "its end")
+    assert "is a title" not in face.ok("log", "the web").get("hint", "")
     assert face.ok("log", "the web")["output"] == "new\n"
     assert face.ok("restart", "the web")["restarted_from"] == job
     face.error("log", "we", code="job_not_found")

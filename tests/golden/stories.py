@@ -90,7 +90,7 @@ def running(book: Book) -> None:
     book.ask("write", job, forms=ERROR)
     for verb in ("screen", "paste"):
         book.ask(verb, job, forms=ERROR)
-    for words in (["start", job], ["clear", job], ["restart", job], ["resize", job, "--cols", "80", "--rows", "20"]):
+    for words in (["start", job], ["clear", job], ["resize", job, "--cols", "80", "--rows", "20"]):
         book.ask(*words, forms=ERROR)
     book.ask("kill", job, forms=(FULL,))
     book.ask("write", job, "--data", "x", forms=ERROR)

@@ -83,7 +83,7 @@ def process_running(book: Book) -> None:
         book.call("process", details=(detail,), action="write", job_id=job, data="line\n")
         book.cli.ok("wait", job, "--until", "regex=line", "--since-seq", "0")
         book.cli.ok("wait", job, "--until", "input")
-        for action in ("screen", "submit", "clear", "restart", "start"):
+        for action in ("screen", "submit", "clear", "start"):
             book.call("process", details=(detail,), action=action, job_id=job)
         book.call("process", details=(detail,), action="kill", job_id=job)
         book.call("process", details=(detail,), action="remove", job_id=job)

@@ -163,6 +163,14 @@ def test_a_form_of_few_facts_is_one_line_that_no_client_cuts_and_the_command_end
     assert message == f"{begins} · Time limit: 60 s · Command: touch --version; echo Sandbox: strict"
 
 
+def test_blanks_are_shown_as_they_count(session: McpSession, user: User) -> None:
+    user.says = says("deny")
+    end = "; touch evil"
+    for blanks in (2, 16):
+        session.ok("exec", command=f"touch made{' ' * blanks}{end}", workdir="/")
+        assert f"touch made␠×{blanks} {end}" in user.seen[-1]
+
+
 def test_the_first_words_of_a_longer_form_are_where_all_is_shown(session: McpSession, user: User) -> None:
     user.says = says("approve")
     for more in (

@@ -199,3 +199,69 @@ def test_a_program_that_takes_keys_has_not_reacted_before_it_prompts(session: Mc
     (work / "go").touch()
     found = session.call("process", action="wait", job_id=job, until=["exit"], timeout_ms=LONG_MS)
     assert found["output"] == "done\n"
+
+
+def test_what_the_answer_of_a_kill_showed_is_read(shared_session: McpSession) -> None:
+    dumps = "trap 'echo dumped; exit 3' TERM; echo up; while :; do sleep 0.05; done"
+    job = shared_session.ok("exec", command=["sh", "-c", dumps], until="regex=up")["job_id"]
+    assert shared_session.ok("process", action="kill", job_id=job)["output"].endswith("dumped\n")
+    assert shared_session.ok("process", action="poll", job_id=job)["output"] == ""
+
+
+MENU = """
+import os, select, tty
+tty.setcbreak(0)
+print("Pick one:", flush=True)
+for number in range(3):
+    WAIT
+    while (got := os.read(0, 99)) not in (b"\\r", b"\\n"):
+        print("took", got.decode(), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "wait", ["pass", "select.select([0], [], [])", "select.select([0, os.open('/dev/tty', 0)], [], [])"]
+)
+def test_what_wait_reports_as_a_prompt_takes_the_texts(session: McpSession, work: Path, wait: str) -> None:
+    (work / "menu.py").write_text(MENU.replace("WAIT", wait))
+    job = session.ok("exec", command="python3 menu.py", pty=True, yield_ms=0)["job_id"]
+    waited = session.ok("process", action="wait", job_id=job, until=["input"], timeout_ms=LONG_MS)
+    assert waited["fired"]["condition"] == "input"
+    found = session.ok("process", action="submit", job_id=job, texts=["a", "b", "c"])
+    assert (found["sent"], found["exit_code"]) == (3, 0), found
+
+
+READER = """
+import os, select, sys, tty
+tty.setcbreak(0)
+depth = 0
+while True:
+    print(">>> " if not depth else CONTINUED, end="", flush=True)
+    select.select([0, SOCKET], [], [])
+    line = ""
+    while not line.endswith(("\\r", "\\n")):
+        line += os.read(0, 1).decode()
+    print(flush=True)
+    depth = depth + 1 if line.strip().endswith(":") else depth if depth and line.strip() else 0
+    if line.strip() == "exit": break
+"""
+
+
+@pytest.mark.parametrize("continued", ["... ", "| ", "...     ", "   ...: "])
+def test_a_prompt_that_goes_on_with_a_statement_takes_the_next_text(
+    session: McpSession, work: Path, continued: str
+) -> None:
+    (work / "reader.py").write_text(READER.replace("CONTINUED", repr(continued)).replace(", SOCKET", ""))
+    job = asks(session, "python3 reader.py", pty=True)
+    found = session.ok("process", action="submit", job_id=job, texts=["def f():", "    return 7", "", "exit"])
+    assert (found["sent"], found["exit_code"]) == (4, 0), found
+
+
+def test_an_answer_waits_until_it_is_known_whether_the_job_asks(session: McpSession, work: Path) -> None:
+    """No sign of a prompt stands at the end of `name`: whether it asks is known after it has stood still."""
+    script = "import os, select, tty\ntty.setcbreak(0)\nfor _ in range(3):\n    print('name', end=' ', flush=True)\n"
+    (work / "slow.py").write_text(script + "    select.select([0], [], [])\n    os.read(0, 99)\n    print()\n")
+    job = asks(session, "python3 slow.py", pty=True)
+    found = session.ok("process", action="submit", job_id=job, text="x")
+    assert (found["waiting_for_input"], found["prompt"]) == (True, "name")
+    session.ok("process", action="kill", job_id=job)

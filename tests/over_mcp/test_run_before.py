@@ -45,7 +45,7 @@ def test_a_model_reads_in_one_line_what_changed_and_asks_for_what_is_new(
     _, line, *_ = render(failed).split("\n")
     assert line.startswith("The run before, ")
     assert line.endswith(
-        f" ago, exited 1 too: 1 failure gone, 1 new; process action=log job_id={failed['job_id'][-8:]} compare=true shows what is new."
+        f" ago, exited 1 too: 1 failure gone (one), 1 new; process action=log job_id={failed['job_id'][-8:]} compare=true shows what is new."
     )
     assert "compare" not in render(failed, process=False)
     for true in (True, "true", "True", "previous"):

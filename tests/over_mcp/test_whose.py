@@ -76,7 +76,7 @@ def test_a_part_of_the_name_of_an_own_job_is_answered_with_that_job(windows: Win
     one, other = windows
     job = background(one, HELD)
     refused = one.error("process", action="kill", job_id="Sleep", code="job_not_found")
-    assert f"Did you mean {job[-8:]} (exec sleep 60)?" in refused.text
+    assert f"Did you mean {job[-8:]} (sleep 60)?" in refused.text
     assert refused.result["error"]["details"]["candidates"] == [job]
     assert "Did you mean" not in other.error("process", action="kill", job_id="Sleep", code="job_not_found").text
     one.ok("process", action="kill", job_id=job)

@@ -23,7 +23,7 @@ Start = Callable[..., "Child"]
 
 
 def flags(found: blocked_reads.ThreadStates) -> set[str]:
-    return {name for name in blocked_reads.ThreadStates.__annotations__ if getattr(found, name)}
+    return {name for name in blocked_reads.ThreadStates.__annotations__ if getattr(found, name) is True}
 
 
 class Child:

@@ -97,6 +97,22 @@ def test_a_thread_whose_leader_has_ended(start: Start) -> None:
     assert child.look() == READING
 
 
+# A parent that has a connection open and looks at the input too, as npm does, and its child: what they poll, what is seen
+NPM = (
+    ("[0]", POLLING),
+    ("[0, socket.create_server(('127.0.0.1', 0))]", OTHERS),
+    ("[os.pipe()[0]]", OTHERS),
+)
+
+
+def test_each_set_is_judged_by_itself(start: Start) -> None:
+    parent = "b = os.fork() or 1; select.select([0, server] if b > 1 else CHILD, [], [])"
+    for polled, seen in NPM:
+        start(*python(LISTEN, parent.replace("CHILD", polled)), terminal=True).stays(seen)
+    thread = "threading.Thread(target=select.select, args=([0, server], [], [])).start()"
+    start(*python(LISTEN, thread, "select.select([0], [], [])"), terminal=True).stays(POLLING)
+
+
 class TestTheTerminalByItsOtherName:
     def test_a_shell_reads_dev_tty(self, start: Start, null: int) -> None:
         start("sh", "-c", "read x </dev/tty", terminal=True, stdin=null).stays(READING)

@@ -35,10 +35,15 @@ def of(text: str) -> changes.Printed:
     return changes.Printed(log, ())
 
 
-def counts(before: str, now: str) -> tuple[int, int] | None:
+def counted(before: str, now: str) -> changes.Counts | None:
     other: Any = Printed(before)
     this: Any = Printed(now)
     return changes.of_failures(other, this, ())
+
+
+def counts(before: str, now: str) -> tuple[int, int] | None:
+    found = counted(before, now)
+    return None if found is None else (int(found.gone), int(found.new))
 
 
 def test_lines_that_differ_in_numbers_times_addresses_and_hashes_are_of_one_kind() -> None:
@@ -80,6 +85,55 @@ def test_failures_are_counted_by_the_tests_they_name() -> None:
     assert counts("FAILED a.py::one\n", "") == (1, 0)
 
 
+def test_failures_are_the_same_if_only_times_ages_addresses_and_counts_differ() -> None:
+    same = [
+        ("FAILED a.py::one in 1.2s", "FAILED a.py::one in 340 ms"),
+        ("E   assert 1 == 2\n=== 1 failed, 9 passed in 1.20s ===", "E   assert 1 == 2\n=== 1 failed, 12 passed in 65.20s (0:01:05) ==="),
+        ("2026-11-29T01:02:03.5Z ERROR: no lock", "2026-12-01T23:59:03Z ERROR: no lock"),
+        ("ValueError: <C object at 0x7f00AA>", "ValueError: <C object at 0x7f11>"),
+        ("error: the lock is 3 days old", "error: the lock is 12 minutes old"),
+        ("FAILED (failures=1, errors=2)\nerror: x", "FAILED (failures=1, errors=3)\nerror: x"),
+        ("[12:00:01] ERROR: gone after 1m 3.5s", "[9:00:11] ERROR: gone after 59.1s"),
+        ("test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+         "test result: FAILED. 4 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.31s"),
+    ]  # fmt: skip
+    assert [counts(*pair) for pair in same] == [(0, 0)] * len(same)
+    other = [
+        ("AssertionError: expected 200 got 500", "AssertionError: expected 200 got 404"),
+        ("Error: listen EADDRINUSE: address already in use 127.0.0.1:3000", "Error: listen EADDRINUSE: address already in use 127.0.0.1:3001"),
+        ("Error: address already in use :::3000", "Error: address already in use :::3001"),
+        ("ld: error: cannot open module_180.o", "ld: error: cannot open module_40.o"),
+        ("npm ERR! 404 Not Found: foo@1.2.3", "npm ERR! 404 Not Found: foo@1.2.4"),
+        ("main.c:12:55: error: x", "main.c:13:55: error: x"),
+        ("E   assert 500 == 200\nFAILED a.py::one", "E   assert 404 == 200\nFAILED a.py::one"),
+        ("FAILED a.py::t[3] - x", "FAILED a.py::t[4] - x"),
+    ]  # fmt: skip
+    assert [counts(*pair) for pair in other] == [(1, 1)] * len(other)
+
+
+def test_a_failure_without_a_place_counts_beside_one_that_has_one() -> None:
+    assert counts("FAILED a.py::one\nFAILED a.py::two\n", "FAILED a.py::one\nError: port in use\n") == (1, 1)
+    assert counts("FAILED a.py::one\nError: port in use\n", "FAILED a.py::one\n") == (1, 0)
+    assert counts("FAILED a.py::one\n", "Error: port in use\n") == (1, 1)
+
+
+def test_the_few_failures_that_are_gone_are_named() -> None:
+    rows = {
+        "FAILED tests/a.py::TestX::test_parse_two - assert 1 == 2": "test_parse_two",
+        "FAILED tests/a.py::test_parse[a-1]": "test_parse[a-1]",
+        "--- FAIL: TestParse/two (0.00s)": "TestParse/two",
+        "FAIL: test_two (test_a.T.test_two)": "test_two",
+        "test parse::two ... FAILED": "two",
+        "not ok 3 - parses two": "parses",
+        "src/main.c:12:5: error: unknown type": "src/main.c:12",
+        "Error: port in use": "Error: port in use",
+    }
+    found = [counted(f"{line}\n", "") for line in rows]
+    assert [one and one.names for one in found] == [[name] for name in rows.values()]
+    many = counted("".join(f"FAILED a.py::t{n}\n" for n in range(4)), "")
+    assert many is not None and (many.gone, many.names) == (4, [])
+
+
 def test_without_re2_nothing_is_counted_and_lines_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "compiled", lambda added: None)
     assert counts("FAILED a.py::one\n", "FAILED a.py::two\n") is None
@@ -103,6 +157,18 @@ def test_the_end_of_a_long_output_is_compared_and_numbered_as_it_stands(monkeypa
         ({"exit_code": 2, "ago_ms": 4_200, "gone": 2, "new": 1}, "4 s ago, exited 2: 2 failures gone, 1 new"),
         ({"exit_code": 1, "ago_ms": 4_200, "gone": 1, "new": 0}, "4 s ago, exited 1 too: 1 failure gone"),
         ({"exit_code": 1, "ago_ms": 4_200, "gone": 0, "new": 0}, "4 s ago, exited 1 too: the same failures"),
+        (
+            {"exit_code": 1, "ago_ms": 4_200, "gone": 1, "new": 0, "names": ["test_two"]},
+            "4 s ago, exited 1 too: 1 failure gone (test_two)",
+        ),
+        (
+            {"exit_code": 4, "ago_ms": 4_200, "new": 1, "different": True},
+            "4 s ago, exited 4, now 1: a different failure; the earlier one may not have run",
+        ),
+        (
+            {"exit_code": 1, "ago_ms": 4_200, "new": 1, "different": True},
+            "4 s ago, exited 1 too: a different failure; the earlier one may not have run",
+        ),
         ({"exit_code": None, "ago_ms": 4_200}, "4 s ago, did not exit by itself"),
     ],
 )

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from outlive.core.records import Definition, Sandbox
-from outlive.jobs.diagnosis import failure, sandboxed, silence
+from outlive.core.records import Definition, Sandbox, State
+from outlive.jobs.diagnosis import advice, failure, sandboxed, silence
+from outlive.jobs.diagnosis.causes import own_words
 from outlive.jobs.diagnosis.silence import Silence
 from outlive.sandbox import visible_paths
 from outlive.system import foreground, tree
@@ -47,6 +48,8 @@ SILENT: list[tuple[list[str], str, dict[str, Any], str]] = [
     (["npm", "node"], foreground.FILES, {"sockets": [TALKS, LISTENS]}, "npm → node, which listens on port 5173: a server does not end by itself; use it, or kill it."),
     (["curl"], foreground.FILES, {"sockets": [CALLS]}, "curl, which tries to connect to 192.0.2.1 port 443, which has not answered."),
     (["psql"], foreground.FILES, {"sockets": [TALKS]}, "psql, which waits for an answer from 127.0.0.1 port 5432."),
+    (["npm", "node"], foreground.FILES, {"pty": True, "keys": True, "sockets": [TALKS]}, "npm → node, which waits for a key in its terminal: screen shows it, send-keys answers."),
+    (["npm", "node"], foreground.FILES, {"pty": True, "keys": True, "sockets": [LISTENS]}, "npm → node, which listens on port 5173: a server does not end by itself; use it, or kill it."),
     (["make"], foreground.STOPPED, {}, "make, which is stopped by a signal: kill with signal CONT continues it."),
     (["python3"], foreground.TIMER, {"buffers": True}, PYTHON),
 ]  # fmt: skip
@@ -381,3 +384,88 @@ def _of_output(command: str | list[str], printed: str, errors: str) -> str | Non
         definition = Definition.replace(definition, shell=["sh", "-c"])
     inspection: Any = SimpleNamespace(definition=definition)
     return failure.hint(inspection, output)
+
+
+def test_a_command_that_finds_its_own_shell_is_named_with_what_to_do() -> None:
+    """(the string; how it ended: a signal, an exit code, or None while it runs; which pattern finds it)"""
+    rows: list[tuple[str, str | int | None, str | None]] = [
+        ("pkill -f server.py; sleep 1; echo restarted", "SIGTERM", "`pkill -f server.py`"),
+        ("pkill -9 -f 'node .*dev'; node dev", "SIGKILL", "`pkill -f node .*dev`"),
+        ("pkill -9f 'node dev'; node dev", "SIGKILL", "`pkill -f node dev`"),
+        ("pkill --full server.py; true", "SIGTERM", "`pkill -f server.py`"),
+        ("kill $(pgrep -f server.py); true", "SIGTERM", "`pgrep -f server.py`"),
+        ("pgrep -f server.py | xargs kill; true", "SIGTERM", "`pgrep -f server.py`"),
+        ("ps aux | grep server.py | awk '{print $2}' | xargs kill; true", "SIGTERM", "`grep server.py`"),
+        ("ps aux | grep server.py | grep -v grep | xargs kill; true", "SIGTERM", None),
+        ("cd / && pkill -f server.py; true", 0, None),
+        ("pkill server.py; sleep 1", "SIGTERM", None),
+        ("pkill -f '[s]erver.py'; sleep 1", "SIGTERM", None),
+        ("pkill -x -f server.py; sleep 1", "SIGTERM", None),
+        ('pkill -f "$NAME"; sleep 1', "SIGTERM", None),
+        ("make; sleep 1", "SIGTERM", None),
+        ("while pgrep -f server.py; do sleep 1; done", None, "`pgrep -f server.py`"),
+        ("until ! pgrep -f server.py >/dev/null; do sleep 1; done; make", None, "`pgrep -f server.py`"),
+        ("while pgrep -f '[s]erver.py'; do sleep 1; done", None, None),
+        ("while sleep 1; do make; done", None, None),
+        ("pgrep -f server.py || python3 server.py", 0, "`pgrep -f server.py`"),
+        ("if pgrep -f server.py; then echo runs; fi", 0, "`pgrep -f server.py`"),
+        ("pgrep -f server.py", 0, None),
+        ("cat log | grep server.py; true", 0, None),
+    ]  # fmt: skip
+    for text, how, named in rows:
+        definition = Definition(command=[text], shell=["sh", "-c"])
+        ended = {"reason": "signal", "signal": how} if isinstance(how, str) else {"reason": "exit", "exit_code": how}
+        state = State(state="running") if how is None else State(state="exited", **ended)
+        told = own_words.hint(definition, state)
+        assert told is None if named is None else str(told).startswith(f"{named} matches its own shell"), text
+        if named and "server.py" in named:
+            assert "or write [s]erver.py, which does not match itself." in str(told)
+    words = Definition(command=["bash", "-c", "pkill -f server.py; true"])
+    assert own_words.hint(words, State(state="killed", reason="signal", signal="SIGTERM")) is not None
+
+
+def test_characters_that_look_like_others_are_named_with_their_place() -> None:
+    rows: list[tuple[str | list[str], str | None]] = [
+        ("ls\u00a0-l", "The command has U+00A0 (no-break space) at character 3, which is taken for a part of the word: write a space."),
+        ("cd /\nls\u3000/", "U+3000 (ideographic space) at character 3 of line 2"),
+        ("\ufeffls -l", "U+FEFF (zero width no-break space) at character 1, which is taken for a part of the word: leave it out."),
+        ("ls\u200b /", "U+200B (zero width space) at character 3"),
+        ("ls \u2013l", "U+2013 (en dash) at character 4, which is taken for a part of the word: write a hyphen (-)."),
+        ("make && ls \u2014all", "U+2014 (em dash) at character 12"),
+        ("apt\u2011get update", "U+2011 (non-breaking hyphen) at character 4"),
+        ("git commit -m \u201cfix it\u201d", 'U+201C (left double quotation mark) at character 15, which is taken for a part of the word: write a straight quote (").'),
+        ("grep \u2018a b\u2019 x", "U+2018 (left single quotation mark) at character 6"),
+        (["ls\u00a0-l"], "The program's name has U+00A0 (no-break space) at character 3"),
+        (["ls", "\u2013l"], "Argument 1 has U+2013 (en dash) at character 1"),
+        (["bash", "-c", "ls \u2013l"], "U+2013 (en dash) at character 4"),
+        (["git", "commit", "-m", "one \u2013 two \u00a0"], None),
+        ("git commit -m 'one \u2013 \u201ctwo\u201d\u00a0three'", None),
+        ('git commit -m "a\u00a0b \\" \u2013c"', None),
+        ("cat <<EOF\na\u00a0b \u2013c\nEOF\nfalse", None),
+        ("false # \u2013 why\u00a0not", None),
+        ("cat caf\u00e9.txt Report\u20132024.txt", None),
+        ("echo don\u2019t; false", None),
+        ("echo \\\u00a0", None),
+    ]  # fmt: skip
+    for command, says in rows:
+        told = _of_output(command, "", "sh: 1: ls: not found\n")
+        assert told is None if says is None else says in str(told), command
+
+
+def test_a_job_whose_definition_is_damaged_has_no_command_to_look_at() -> None:
+    assert _of_output([], "", "not a terminal\n") is None
+    assert own_words.hint(Definition(), State(state="exited", exit_code=1)) is None
+    assert not advice.looks_for_processes([])
+
+
+def test_facts_stand_in_one_order_whatever_order_they_were_found_in() -> None:
+    found = [
+        *advice.told(advice.NEXT, "It still runs. Use wait."),
+        *advice.told(advice.ENCODING, "Not UTF-8."),
+        *advice.told(advice.CAUSE, None),
+        *advice.told(advice.EXIT_CODE, "Whose code."),
+        *advice.left_running("01M8JHP5XC9G2EP02KWT64S3W2", 2),
+    ]
+    left = "2 processes that job WT64S3W2 started are still alive; kill ends them, and their output still arrives."
+    assert advice.hint(found) == f"{left} Whose code. Not UTF-8. It still runs. Use wait."
+    assert advice.hint([]) is None

@@ -14,7 +14,7 @@ from outlive.answers.output import Shown
 from outlive.core.records import AUTO, PLAIN
 from outlive.matching.problem_matchers import checked
 from outlive.render import window
-from outlive.render.failures import looked, telling
+from outlive.render.failures import looked, middle, telling
 from outlive.render.failures.chosen_lines import Lines
 from outlive.render.view import View
 from outlive.store.output.merged import Output
@@ -30,18 +30,19 @@ class Answer(NamedTuple):
     marks: list[str]
 
 
-def answer(job: Job, max_bytes: int, *, since: int = 0, show: str = AUTO) -> Answer:
+def answer(job: Job, max_bytes: int, *, since: int = 0, show: str = AUTO, failed: bool = False) -> Answer:
     with Output(job.dir) as output:
-        shown = window.show(job.dir, output, since, output.end, View(max_bytes, show=show), more=False)
+        view = View(max_bytes, show=show)
+        shown = window.show(job.dir, output, since, output.end, view, more=False, failed=failed)
     lines = shown.output.split("\n")
     return Answer(shown, [one for one in lines if not MARK.match(one)], [one for one in lines if MARK.match(one)])
 
 
-def of(place: Path, text: str, max_bytes: int = 4_096, show: str = AUTO) -> Answer:
+def of(place: Path, text: str, max_bytes: int = 4_096, show: str = AUTO, *, failed: bool = False) -> Answer:
     place.mkdir(exist_ok=True)
     with made(place, 0) as job:
         job.put(0, text.encode())
-        return answer(job, max_bytes, show=show)
+        return answer(job, max_bytes, show=show, failed=failed)
 
 
 def steps(first: int, stop: int, word: str = "compiling unit") -> str:
@@ -168,6 +169,77 @@ def test_of_a_very_long_log_the_ends_are_searched_and_the_answer_says_so(
     assert {"error: early", "error: late"} <= set(found.lines)
     assert "error: unseen" not in found.lines
     check(text.encode(), found)
+
+
+TRACEBACK = (
+    'Traceback (most recent call last):\n  File "a.py", line 7, in run\n    load(x)\nValueError: no such epoch: 7\n'
+)
+
+
+def ends_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looked, "HEAD_BYTES", 16_384)
+    monkeypatch.setattr(looked, "TAIL_BYTES", 32_768)
+    monkeypatch.setattr(middle, "_CHUNK_BYTES", 20_000)
+
+
+@pytest.mark.parametrize("before", [0, 900, 907, 4_000, 7_999])
+def test_of_a_command_that_failed_all_of_a_very_long_log_is_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    ends_only(monkeypatch)
+    text = steps(0, 1_500) + steps(0, before) + TRACEBACK + steps(before, 9_000)
+    found = of(tmp_path, text, 8_192, failed=True)
+    assert TRACEBACK in found.shown.output
+    assert "(2 in all)" in found.marks[0]
+    assert "log search=…" in found.marks[0]
+    assert "searched:" not in found.marks[0]
+    assert len(found.lines) < 50, "no more of the end than a little: nothing speaks for it"
+    check(text.encode(), found)
+
+
+def test_lines_that_may_mean_a_failure_are_found_there_if_they_are_rare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends_only(monkeypatch)
+    retried = "".join(f"retry {number}: not found yet\n{steps(number, number + 10)}" for number in range(400))
+    text = steps(0, 1_500) + retried + "connection refused by peer\n" + retried + steps(0, 3_000)
+    found = of(tmp_path, text, 8_192, failed=True)
+    assert "connection refused by peer" in found.lines
+    assert sum(line.startswith("retry") for line in found.lines) < 20
+    check(text.encode(), found)
+
+
+def test_how_often_a_failure_comes_counts_all_of_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends_only(monkeypatch)
+    text = (
+        steps(0, 1_500) + "".join(f"error: cannot open /tmp/x{n}\n{steps(0, 30)}" for n in range(300)) + steps(0, 3_000)
+    )
+    found = of(tmp_path, text, 8_192, failed=True)
+    assert "error: cannot open /tmp/x0 (× 300)" in found.lines
+    assert "(300 in all)" in found.marks[0]
+    check(text.encode(), found)
+
+
+def test_a_search_whose_time_is_up_says_how_far_it_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends_only(monkeypatch)
+    monkeypatch.setattr(middle, "MOST_S", 0)
+    found = of(tmp_path, steps(0, 5_000) + TRACEBACK + steps(0, 5_000), 8_192, failed=True)
+    assert "searched: the first 35 KiB and the last" in found.marks[0]
+    assert "ValueError: no such epoch: 7" not in found.lines
+
+
+def test_lines_longer_than_a_piece_hide_no_failure_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends_only(monkeypatch)
+    text = steps(0, 1_500) + "x" * 90_000 + "\n" + TRACEBACK + "y" * 50_000 + "\n" + steps(0, 3_000)
+    found = of(tmp_path, text, 8_192, failed=True)
+    assert TRACEBACK in found.shown.output
+    check(text.encode(), found)
+
+
+def test_of_a_failed_command_few_lines_of_one_kind_are_shown(tmp_path: Path) -> None:
+    found = of(tmp_path, steps(0, 2_000), 8_192, failed=True)
+    assert found.shown.output.endswith(steps(1_985, 2_000))
+    assert len(found.lines) < 25
 
 
 def check(written: bytes, found: Answer) -> None:

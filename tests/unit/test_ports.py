@@ -300,9 +300,14 @@ def test_a_name_nobody_has_does_not_answer() -> None:
         assert ports.reached(host, 80, 5).refusal
 
 
-def test_meeting_oneself_is_no_answer(stack: contextlib.ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
-    sock = stack.enter_context(socket.socket())
-    sock.bind(("127.0.0.1", 0))
-    sock.connect(sock.getsockname())  # TCP's simultaneous open, with itself
-    monkeypatch.setattr(socket, "create_connection", lambda *_: sock)
-    assert ports.reached("127.0.0.1", 1, 5).refusal == "no process listens"
+def test_meeting_oneself_is_no_answer(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
+    class FromThere(socket.socket):
+        def connect(self, address: Any) -> None:
+            self.bind(address)
+            super().connect(address)  # TCP's simultaneous open, with itself
+
+    sock = listen("127.0.0.1")
+    port = port_of(sock)
+    sock.close()
+    monkeypatch.setattr(socket, "socket", FromThere)
+    assert ports.reached("127.0.0.1", port, 5).refusal == "no process listens"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from outlive.web import program
 from outlive.web.sealing import Numbers
 from outlive.web.sessions import LINK_S, Foreign, LinkKind, Sessions
 from support import http
-from support.cli import Cli
+from support.cli import Cli, configured
 from support.serve import Served
 from support.ui import Browser, NotLetIn, Sealed, Ui, decoded, exchanged, name_of
 
@@ -412,3 +414,30 @@ def test_a_port_that_is_taken_is_an_error_where_it_was_asked_for(
     served = serve()
     error = cli.error("ui", "--no-open", "--port", str(served.address[1]), code="io_error")
     assert "port" in error["hint"]
+
+
+ASKS = """
+import json, os, socket
+with socket.socket(socket.AF_UNIX) as door:
+    door.connect(os.environ["OUTLIVE_ROOT"] + "/.ui.socket")
+    door.sendall(json.dumps({"person": True, "own": False}).encode() + b"\\n")
+    print(door.makefile().readline().strip())
+"""
+
+
+def test_a_job_that_says_that_it_is_a_person_gets_no_persons_link(ui: Ui, cli: Cli, place: Path, work: Path) -> None:
+    (work / "asks.py").write_text(ASKS)
+    plain = cli.ok("run", "--wait", "--", sys.executable, "asks.py")["output"]
+    shed = ["env", "-i", "PATH=" + os.environ["PATH"], "OUTLIVE_ROOT=" + os.environ["OUTLIVE_ROOT"], "setsid", "-w"]
+    bare = cli.ok("run", "--wait", "--", *shed, sys.executable, "asks.py")["output"]
+    configured(place, '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\n')
+    job = cli.ok("run", "--snapshot-after", "0", "touch made")["job_id"]
+    for link in (plain.strip(), bare.strip()):
+        with Browser(ui, link) as browser:
+            _, refused = browser.asked("approve", {"job_id": job})
+            assert refused["error"]["code"] == "denied"
+    assert cli.ok("status", job)["approval"]["state"] == "pending"
+    own = subprocess.run([sys.executable, "asks.py"], capture_output=True, text=True, check=True, timeout=60).stdout
+    with Browser(ui, own.strip()) as browser:
+        assert browser.call("approve", job_id=job)["ok"]
+    cli.ok("wait", job)

@@ -16,7 +16,21 @@ class Process(Part):
     command: str = field("Its command line.")
 
 
+class EndedJob(Part):
+    """One of several jobs."""
+
+    job_id: str = field("Its id.")
+    name: str | None = optional("Its title, or else the first words of its command.")
+    state: str = field("Its state.", enum=[*STATES])
+    exit_code: int | None = maybe("Its exit code.", minimum=None)
+    reason: str | None = maybe("Why it ended.", enum=[*REASONS, None])
+    error: str | None = optional("Why nothing was done to it.")
+
+
 class Killed(Answer):  # of kill
+    jobs: list[EndedJob] | None = optional(
+        "Of several jobs, all; the other members are about one of them.", place=LAST, entry=EndedJob
+    )
     job: Job = part(Job)
     exit_code: int | None = maybe(EXIT_CODE, place=FIRST, human=3, minimum=None)
     signal: str | None = field("The signal that was sent, as SIGTERM.", place=FIRST, human=4)
@@ -45,6 +59,7 @@ class DeletedJob(Job):
 
 
 class Deleted(Answer):  # of clear and remove
+    jobs: list[EndedJob] | None = optional("Of several jobs, all; `freed_bytes` is of all.", place=LAST, entry=EndedJob)
     job: DeletedJob = part(DeletedJob)
     freed_bytes: int = FREED
     hint: str | None = HINT

@@ -151,6 +151,8 @@ class OtherRun(Part):
     ago_ms: int | None = field("How long ago it ended; null: it has not, or its end is not known.")
     gone: int | None = optional("How many kinds of what it printed are not printed here.")
     new: int | None = optional("How many kinds of what is printed here it did not print.")
+    names: list[str] | None = optional("The failures that are gone, if they are few.")
+    different: bool | None = optional("True: this run failed otherwise, and may not have come to what failed before.")
 
 
 PREVIOUS = optional(

@@ -48,7 +48,19 @@ class Listed(Part):  # without a docstring, which would be the description of ea
     damage: str | None = known.DAMAGE
 
 
+class Counts(Part):
+    """How many jobs there are, shown or not."""
+
+    all: int = field("Jobs that were asked for.")
+    running: int = field("Of these run.")
+    failed: int = field("Of these did not end well.")
+    complete: bool = field("Were all counted?")
+
+
 class List(Answer):  # of list
+    counts: Counts | None = optional(
+        "Of a list over MCP that asks for nothing in particular, if not all are shown: the jobs that there are."
+    )
     root: str = field("The job root.", brief=FULL_ONLY, verbatim=True)
     jobs: list[Listed] = field("The jobs.", place=LAST, brief=ALWAYS, entry=Listed)
     truncated: bool = field("Are there more jobs than shown?")

@@ -11,7 +11,7 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.permission import approval, facts
-from outlive.jobs.permission.person import person, require_person
+from outlive.jobs.permission.person import person, require_person_here
 from outlive.store import approval as answers
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -37,7 +37,7 @@ def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
     stdio.note(shown(inspection))
     if read_only:
         return inspection
-    require_person(ctx.store)
+    require_person_here(ctx.store)
     return take(ctx, job, inspection, _line(QUESTION), _WAY)
 
 

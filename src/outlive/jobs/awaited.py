@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from outlive.core.records import FINISHED
+from outlive.core.records import FINISHED, Definition
 from outlive.errors import OutliveError, per_face
 from outlive.jobs import adoption, lookup, ownership
 from outlive.jobs.context import Context
@@ -47,6 +47,13 @@ def own(ctx: Context) -> Iterator[JobDir]:
         raise OutliveError("job_not_found", f"no job {where} runs", hint=hint)
 
 
+def is_mine(ctx: Context, definition: Definition) -> bool:
+    """Return whether a job is one of this session; for a person, of this directory."""
+    if ownership.session_of(ctx) is None:
+        return ctx.cwd is not None and os.path.realpath(definition.cwd) == os.path.realpath(ctx.cwd)
+    return ownership.is_own(ctx, definition)
+
+
 def _untold(ctx: Context) -> Iterator[str]:
     if ctx.inbox is None:
         return
@@ -64,12 +71,8 @@ def _opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None
         return None
     try:
         inspection = adoption.inspect_and_adopt(ctx, job)
-        if ownership.session_of(ctx) is None:
-            is_mine = ctx.cwd is not None and os.path.realpath(inspection.definition.cwd) == os.path.realpath(ctx.cwd)
-        else:
-            is_mine = ownership.is_own(ctx, inspection.definition)
         is_pending = inspection.state.state == "created" and inspection.definition.approval is not None
-        if is_mine and (is_pending or inspection.state.state in states):
+        if is_mine(ctx, inspection.definition) and (is_pending or inspection.state.state in states):
             return job
     except (OSError, OutliveError):
         pass

@@ -63,7 +63,7 @@ def kill(
         return inspection
     auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
     if wait_ms is None:
-        wait_ms = (grace_ms if number in SURE else 0) + limits.KILL_WAIT_EXTRA_MS
+        wait_ms = wait_of(number, grace_ms)
     end(ctx, job, number, grace_ms, wait_ms / 1000)
     if inspection.unwritten:  # what its supervisor alone knew is gone with it
         return inspection
@@ -72,6 +72,11 @@ def kill(
     if number in SURE and not after.elsewhere and not processes.survivors(after, job):
         _directly(after, job, signal.SIGKILL, 0)
     return after
+
+
+def wait_of(number: int, grace_ms: int) -> int:
+    """Return for how long the end is waited for by default, in milliseconds."""
+    return (grace_ms if number in SURE else 0) + limits.KILL_WAIT_EXTRA_MS
 
 
 def _cancelled(ctx: Context, job: JobDir, inspection: Inspection, number: int) -> Inspection:
@@ -115,12 +120,23 @@ def end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *,
                 _directly(inspection, job, number, grace_ms)
                 return
             control.pause(deadline)
-        until = time.monotonic() + wait_s
-        while signals.ends(number) and time.monotonic() < until:
-            if _is_over(adoption.inspect_and_adopt(ctx, job), job):
-                return
-            # Only the closed connection tells of a descendant that dies after the command
-            control.pause(min(until, time.monotonic() + limits.SWEEP_INTERVAL_S))
+        if signals.ends(number):
+            _wait(ctx, job, control, time.monotonic() + wait_s)
+
+
+def wait_until_over(ctx: Context, job: JobDir, until: float) -> Inspection:
+    """Wait until a job has ended with all its processes, or until `until` (time.monotonic seconds)."""
+    with closing(ControlClient(job, output=False)) as control:
+        _wait(ctx, job, control, until)
+    return adoption.inspect_and_adopt(ctx, job)
+
+
+def _wait(ctx: Context, job: JobDir, control: ControlClient, until: float) -> None:
+    while time.monotonic() < until:
+        if _is_over(adoption.inspect_and_adopt(ctx, job), job):
+            return
+        # Only the closed connection tells of a descendant that dies after the command
+        control.pause(min(until, time.monotonic() + limits.SWEEP_INTERVAL_S))
 
 
 def _directly(inspection: Inspection, job: JobDir, number: int, grace_ms: int) -> None:

@@ -17,7 +17,7 @@ from outlive.core.records import Sources
 from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere, use
-from outlive.jobs.diagnosis.advice import Advice
+from outlive.jobs.diagnosis.advice import Advice, looks_for_processes
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
@@ -119,7 +119,8 @@ def advice(
     shell = definition.shell is not None and any(sign in definition.command[0] for sign in _JOINING)
     silent_ms = idle_ms(inspection, output)
     quiet = silent_ms is not None and silent_ms >= limits.SILENT_MS
-    if not (told or special or quiet or (state.finished and (state.exit_code or shell))):
+    looks = looks_for_processes(definition.command)
+    if not (told or special or quiet or looks or (state.finished and (state.exit_code or state.errno or shell))):
         return []
     from outlive.jobs.diagnosis import findings  # late: 10 ms, and most jobs are well
 

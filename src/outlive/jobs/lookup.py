@@ -21,6 +21,7 @@ from outlive.jobs.context import Context
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import Store, not_found
+from outlive.system import process
 from outlive.system.fds import Closing
 
 _LOOKING = frozenset({"status", "poll", "log", "tail", "wait", "events", "screen"})
@@ -126,6 +127,20 @@ def live_states(store: Store) -> Iterator[State]:
             yield state
 
 
+def starts_since_boot(store: Store) -> Iterator[int]:
+    """Yield when the jobs of this root started, in clock ticks after boot, the oldest first, with those behind a wall: only
+    for what is true of this process, never to be shown."""
+    for job_id in reversed(store.ids()):
+        try:
+            with JobDir.open(store, job_id) as job:
+                state = job.read_state()
+        except (OSError, OutliveError):  # removed meanwhile, or damaged
+            continue
+        known = None if state is None else state.identity
+        if known is not None and known.boot_id == process.boot_id() and known.start_time is not None:
+            yield known.start_time
+
+
 def definition(store: Store, job_id: str) -> Definition | None:
     """Return the definition of a job, also of one behind a wall: only for secrets to be masked, never
     to be shown. None if it cannot be read."""
@@ -188,7 +203,7 @@ def outcome(ctx: Context, job_id: str) -> State | None:
 
 def _titled(ctx: Context, text: str) -> JobDir | None:
     """Open the caller's newest job with this name; None if there is none among the newest jobs. If
-    other jobs have it too, have the answer say which it is. Errors: job_not_found if the job with
+    another job that has it runs, have the answer say once which it is. Errors: job_not_found if the job with
     this name is another session's; it names that.
     """
     title = _as_title(text)
@@ -200,16 +215,24 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
         if not ownership.is_own(ctx, definition):
             foreign = foreign or (job_id, definition)
             continue
-        several = None
+        several = other = None
         if foreign is not None:
+            other = foreign[0]
             several = f"{title!r} is also the {_kind(definition)} of another session's job: this is the newest of yours, {job_id}."
-        elif next(titled, None) is not None:
-            several = f"{title!r} is a {_kind(definition)}: this is the newest job that has it, {job_id}."
-        ctx.titles[title] = job_id, several
-        return open_known(ctx, job_id)
+        elif (other := next((older for older, _ in titled if outcome(ctx, older) is None), None)) is not None:
+            several = f"{title!r} is a {_kind(definition)}: this is the newest job that has it, {job_id}; {short_id(other)} runs too."
+        job = open_known(ctx, job_id)
+        ctx.titles[title] = job_id, several if several and _is_news(ctx, job, f"beside {other}") else None
+        return job
     if foreign is not None:
         raise _not_own(ctx, text, *foreign)
     return None
+
+
+def _is_news(ctx: Context, job: JobDir, what: str) -> bool:
+    from outlive.jobs import known_to_session  # late: few jobs share a title
+
+    return known_to_session.tell_once(ctx, job, what)
 
 
 def _of_part(ctx: Context, text: str, error: OutliveError) -> OutliveError:

@@ -6,7 +6,7 @@ possessive, so no character is examined more than a few times whatever a job pri
 
 MAX_SEQUENCE_BYTES = 4_096  # a longer unfinished sequence is garbage, not a sequence
 
-_CSI = r"(?:\x1b\[|\x9b)"
+CSI = r"(?:\x1b\[|\x9b)"
 _STRING = r"(?:\x1b[PX\]^_]|[\x90\x98\x9d-\x9f])"  # DCS SOS OSC PM APC
 # A newline ends a string although ECMA-48 allows it in some: one stray introducer must not swallow
 # the lines after it.
@@ -15,17 +15,17 @@ _STRING_END = r"(?:\x07|\x1b\\|\x9c)"
 _MOTION = r"[0-9;]*+[CDGK`a]"
 
 # Moves the cursor within its line or erases there. Groups: parameters, final character.
-MOTION = _CSI + r"([0-9;]*+)([CDGK`a])"
+MOTION = CSI + r"([0-9;]*+)([CDGK`a])"
 
 # Every other sequence. A sequence that was broken off matches too, but of an overlong string only
 # its introducer does.
 NOISE = "|".join(
     (
-        rf"{_CSI}(?!{_MOTION})[0-?]*+[ -/]*+[@-~]?",
+        rf"{CSI}(?!{_MOTION})[0-?]*+[ -/]*+[@-~]?",
         rf"{_STRING}(?:{_BODY}*+{_STRING_END}|{_BODY}{{0,{MAX_SEQUENCE_BYTES}}}+(?!{_BODY}))?",
         r"\x1b(?!\[)[ -/]*+[0-~]?",
     )
 )
 
 # A sequence that has begun and has not ended yet.
-UNFINISHED = rf"(?:{_CSI}[0-?]*+[ -/]*+|{_STRING}{_BODY}*+\x1b?|\x1b[ -/]*+)\Z"
+UNFINISHED = rf"(?:{CSI}[0-?]*+[ -/]*+|{_STRING}{_BODY}*+\x1b?|\x1b[ -/]*+)\Z"

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from outlive.render.decode import leading_cut, trailing_cut
 
+_PAGES_BYTES = 32_768  # of more output a line is better searched for than read
+
 
 def fitting(sizes: Iterable[int], budget: int | None) -> int:
     """Return how many of the first items fit into `budget`, one at least; all if it is None."""
@@ -37,11 +39,12 @@ def cut_tail(data: bytes) -> int:
     return newline + 1 if newline >= 0 else leading_cut(data)
 
 
-def omitted(from_seq: int, count: int, lines: int | None, job: str, why: str = "") -> str:
-    """Return the line that stands for `count` bytes from `from_seq` on: how many they are, the
-    call that shows them, and why others are shown."""
-    why = f" {why}" if why else ""
-    return f"[... {_size(count, lines)} not shown: log job_id={job} since_seq={from_seq} shows them{'.' if why else ''}{why} ...]"
+def omitted(from_seq: int, count: int, lines: int | None, job: str, why: str = "", *, of: int = 0) -> str:
+    """Return the line that stands for `count` bytes from `from_seq` on: how many they are, the call that shows them,
+    of much output (`of` bytes) also the one that searches it, and why others are shown."""
+    finds = ", log search=… finds any line" if max(count, of) > _PAGES_BYTES else ""
+    why = f". {why}" if why else ""
+    return f"[... {_size(count, lines)} not shown: log job_id={job} since_seq={from_seq} shows them{finds}{why} ...]"
 
 
 def omitted_too(from_seq: int, count: int, lines: int | None) -> str:

@@ -12,35 +12,35 @@ from outlive.render.escapes import MOTION, NOISE
 _NEVER_SHOWN = r"\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _ANY = r"[\x00-\x08\x0b-\x1f\x7f-\x9f" + _NEVER_SHOWN + "]"
 _ANY_ASCII = r"[\x00-\x08\x0b-\x1f\x7f]"
-_REMOVED = NOISE + r"|[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9a\x9c-\x9f" + _NEVER_SHOWN + "]"
+REMOVED = NOISE + r"|[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9a\x9c-\x9f" + _NEVER_SHOWN + "]"
 _MOVES = r"[\r\x08\x1b\x9b]"
 _TOKEN = r"[^\r\x08\x1b\x9b]++|\r++|\x08++|" + MOTION
 
 # Columns: a jump past the end of the text stops here, as it would at the edge of a terminal
 _EDGE = 256
-_SPARE_BLANKS = 4_096
+SPARE_BLANKS = 4_096
 
 
 def readable(text: str) -> str:
     """Return the text as a person would see it in the end: no escape sequences, each line as it was last overwritten.
 
-    Of the control characters only tab and newline remain. A cursor that moves up is not followed: such lines stay one
-    below the other. One character is one column. The result is at most twice as long as `text`, plus 4096
+    Of the control characters only tab and newline remain. A cursor that moves up is not followed (redraws.py does): such
+    lines stay one below the other. One character is one column. The result is at most twice as long as `text`, plus 4096
     characters."""
     if text.replace("\n", "").replace("\t", "").isprintable():  # most output is
         return text
     plain = _ANY_ASCII if text.isascii() else _ANY
     if not re.search(plain, text):
         return text
-    text = re.sub(_REMOVED, "", text.replace("\r\n", "\n"))
+    text = re.sub(REMOVED, "", text.replace("\r\n", "\n"))
     moves = re.compile(_MOVES).search
     if not moves(text):
         return text
-    canvas = _Line(_SPARE_BLANKS + len(text))
+    canvas = Line(SPARE_BLANKS + len(text))
     return "\n".join(canvas.replay(line) if moves(line) else line for line in text.split("\n"))
 
 
-class _Line:
+class Line:
     """One line of a terminal.
 
     `blanks`: how many blanks may still be filled in, over all lines. Without this limit a few bytes could ask for
@@ -54,6 +54,11 @@ class _Line:
 
     def replay(self, line: str) -> str:
         self.cells, self.column = [], 0
+        self.write(line)
+        return self.shown()
+
+    def write(self, line: str) -> None:
+        """Obey what moves the cursor within a line, and write the rest over what is there."""
         for token in re.finditer(_TOKEN, line):
             text = token[0]
             if token[2]:
@@ -64,7 +69,6 @@ class _Line:
                 self.column = max(0, self.column - len(text))
             else:
                 self._put(text)
-        return self._shown()
 
     def _put(self, text: str) -> None:
         gap = self.column - len(self.cells)
@@ -75,16 +79,16 @@ class _Line:
         self.column = end
 
     def _obey(self, final: str, parameters: str) -> None:
-        number = _number(parameters)
+        count = number(parameters)
         if final == "K":
-            self._erase(number)
+            self.erase(count)
         elif final == "D":
-            self.column = max(0, self.column - max(number, 1))
+            self.column = max(0, self.column - max(count, 1))
         else:  # C and a count from the cursor, G and ` from column one
             start = self.column if final in "Ca" else -1
-            self.column = min(start + max(number, 1), max(self.column, len(self.cells), _EDGE))
+            self.column = min(start + max(count, 1), max(self.column, len(self.cells), _EDGE))
 
-    def _erase(self, mode: int) -> None:
+    def erase(self, mode: int) -> None:
         """Erase from the cursor on (mode 0), up to and including the cursor (1), or all (2)."""
         if mode == 2 or (mode == 1 and self.column + 1 >= len(self.cells)):
             self.cells.clear()
@@ -100,14 +104,14 @@ class _Line:
         self.cells[start : start + count] = " " * count
         return True
 
-    def _shown(self) -> str:
+    def shown(self) -> str:
         """Return the line without the blanks that wiped something out. Blanks before the cursor
         stay, as in `Password: `."""
         text = "".join(self.cells)
         return text[: max(self.column, len(text.rstrip(" ")))]
 
 
-def _number(parameters: str) -> int:
+def number(parameters: str) -> int:
     """Return the first parameter. At most 10**9: Python refuses to convert thousands of digits, and
     no jump is that long."""
     first = parameters.partition(";")[0].lstrip("0")

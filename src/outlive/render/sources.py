@@ -9,6 +9,7 @@ from outlive.render.decode import decode, hides_bytes, leading_cut
 from outlive.render.encoded.encodings import Encoding, of_head
 from outlive.render.encoded.text import UTF_8, Text
 from outlive.render.plain_text import readable
+from outlive.render.redraws import replayed
 from outlive.store.job_dir import JobDir
 from outlive.store.output.gap import Hole
 from outlive.store.output.line_index import Lines
@@ -51,6 +52,7 @@ class Source:
         self.output = output
         self.name = short_id(job.job_id) + ("" if stream is None else f" stream={('stdout', 'stderr')[stream]}")
         self.raw = raw
+        self.replay = False  # whether lines that were drawn again are shown as they were last drawn
         self._job = job
         self._more = more
         self._text = text
@@ -88,7 +90,9 @@ class Source:
             whole, held = decode(pieces, more=self._more and stop == self.end)
             cut_end = self._more or stop < self.end
             self.output.not_utf_8 |= hides_bytes(whole, pieces, cut_start=start > 0, cut_end=cut_end)
-        return whole if self.raw else readable(whole), held
+        if self.raw:
+            return whole, held
+        return replayed(whole) if self.replay else readable(whole), held
 
     def _pieces(self, start: int, stop: int) -> list[tuple[int, bytes]]:
         if self._stream is None:

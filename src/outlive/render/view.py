@@ -26,6 +26,7 @@ class View:
         encoding: Encoding | None = None,
     ) -> None:
         self.max_bytes, self.raw, self.show, self.matchers, self.encoding = max_bytes, raw, show, matchers, encoding
+        self.replay = False  # as of a Source
 
 
 def asked_for(
@@ -33,4 +34,6 @@ def asked_for(
 ) -> View:
     """Return the view of a call. Errors: invalid_argument (`encoding`)."""
     matchers = config.get("output", "problem_matcher") or ()
-    return View(max_bytes, raw, show or config.get("output", "show"), matchers, asked(encoding))
+    view = View(max_bytes, raw, show or config.get("output", "show"), matchers, asked(encoding))
+    view.replay = True
+    return view

@@ -3,11 +3,15 @@ of what is left out."""
 
 from __future__ import annotations
 
+import functools
+import re
+
 from outlive.answers.output import Shown, Tails
 from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
 from outlive.render import head_and_tail
 from outlive.render.decode import hides_bytes, leading_cut, trailing_cut
+from outlive.render.encoded import not_text
 from outlive.render.encoded.encodings import Encoding
 from outlive.render.encoded.text import Text
 from outlive.render.gaps import gaps_in
@@ -16,12 +20,25 @@ from outlive.render.view import View
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
+_RENDERED_BYTES = 512 * 1024  # of more output it is not tried whether what is shown of it fits
+_MOVES = re.compile(rb"[\x1b\r](?!\n)")
 
-def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more: bool) -> Shown:
+
+def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more: bool, failed: bool = False) -> Shown:
     """Return the merged output of [since, stop), shortened if it is longer than the view has room for. `more`: output
-    can still follow, so an incomplete character or escape sequence at the end is left to the next answer."""
+    can still follow, so an incomplete character or escape sequence at the end is left to the next answer. `failed`: it is
+    that of a command that did, whose failures are looked for in all of it."""
     text = text_of(output, view.encoding) if since < output.end else None
     source = Source(job, output, raw=view.raw, more=more, text=text)
+    source.replay = view.replay
+    if view.replay and not view.raw and text is None:
+        binary = output.steady(_binary, source, since, min(stop, source.end))
+        if binary is not None:
+            return binary
+    if not view.raw and view.max_bytes < source.hole.kept(since, min(stop, source.end)) <= _RENDERED_BYTES:
+        whole = output.steady(_whole, source, since, min(stop, source.end), view.max_bytes)
+        if whole is not None:
+            return whole
     # Problem matchers are for bytes that are ASCII where a program is
     if (
         view.show == AUTO
@@ -30,10 +47,31 @@ def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more
     ):
         from outlive.render.failures import looked  # late: RE2, and 10 ms, for long output alone
 
-        chosen = output.steady(looked.chosen, source, since, stop, view)
+        chosen = output.steady(functools.partial(looked.chosen, failed=failed), source, since, stop, view)
         if chosen is not None:
             return chosen
     return shortened(source, since, stop, view.max_bytes)
+
+
+def _binary(source: Source, since: int, stop: int) -> Shown | None:
+    """Return a short dump of [since, stop) where that is no text."""
+    if since >= stop or source.hole.crossed_by(since, stop):
+        return None
+    sample = source.read(since, min(stop, since + not_text.SAMPLE_BYTES))
+    if not not_text.is_no_text(sample):
+        return None
+    cut = Cut(from_seq=since, to_seq=stop, bytes=stop - since, lines=None)
+    return Shown(output=not_text.dump(sample, stop - since), since_seq=since, next_seq=stop, truncated=cut)
+
+
+def _whole(source: Source, since: int, stop: int, max_bytes: int) -> Shown | None:
+    """Return all of [since, stop), where escape sequences and what was overwritten take so much of it that the rest fits."""
+    if source.hole.crossed_by(since, stop) or not _MOVES.search(source.read(since, stop)):
+        return None
+    text, held = source.text(since, stop)
+    if len(text.encode("utf-8", "replace")) > max_bytes:
+        return None
+    return Shown(output=text, since_seq=since, next_seq=stop - held, truncated=False)
 
 
 def shortened(source: Source, since: int, stop: int, max_bytes: int) -> Shown:

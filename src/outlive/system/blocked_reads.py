@@ -76,8 +76,10 @@ class ThreadStates(Declared):
 
     reading: bool = False  # blocked in a read of the target
     polling: bool = False  # blocked in poll, select or epoll_wait over a set with the target in it
-    # Such a set also holds a socket to somewhere else, or a terminal that is not the target
+    # Each such set also holds a socket to somewhere else, or a terminal that is not the target. Sets are judged one by
+    # one: a parent that has a connection open may look at the terminal too, on which its child waits alone
     others: bool = False
+    pollers: tuple[int, ...] = ()  # processes with such a set
     busy: bool = False  # running or in uninterruptible sleep, so silence does not mean waiting
     unreadable: bool = False  # some thread could not be inspected, so its state is not known
 
@@ -236,10 +238,12 @@ def _note_set(thread: _Thread, entries: list[tuple[int, int]], target: Target, s
         elif kind == "epoll" and wanted and fd not in opened:
             opened.add(fd)
             entries += _epoll_set(thread, fd)
+    if polling and (states.others or not states.polling):
+        # The sockets are looked up only now, because most sets do not hold the target
+        states.others = others or any(not _is_internal(thread, link) for link in sockets)
     if polling:
         states.polling = True
-        # The sockets are looked up only now, because most sets do not hold the target
-        states.others = states.others or others or any(not _is_internal(thread, link) for link in sockets)
+        states.pollers += (int(thread.where.split("/")[2]),)
 
 
 def _poll_set(thread: _Thread) -> list[tuple[int, int]]:

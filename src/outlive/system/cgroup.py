@@ -62,11 +62,11 @@ def _text(path: str) -> str:
     return fds.content(path).decode("utf-8", "replace")
 
 
-def paths() -> dict[str, str]:
-    """Return controller → path of this process; empty without control groups. "" is the hierarchy of version 2,
+def paths(pid: int | None = None) -> dict[str, str]:
+    """Return controller → path of a process, by default this one; empty without control groups. "" is the hierarchy of version 2,
     "name=systemd" that of the units of systemd where version 1 is in use."""
     by_controller: dict[str, str] = {}
-    for line in _text("/proc/self/cgroup").splitlines():
+    for line in _text(f"/proc/{'self' if pid is None else pid}/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         by_controller.update(dict.fromkeys(controllers.split(","), path))
     return by_controller

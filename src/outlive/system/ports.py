@@ -10,13 +10,14 @@ from __future__ import annotations
 import socket
 import struct
 
-from outlive.annotations import Iterable, Iterator
+from outlive.annotations import Any, Iterable, Iterator
 from outlive.core.record import Declared
 from outlive.system import process
 
 _LISTEN = 10  # TCP_LISTEN, <netinet/tcp.h>
 _ANY_4, _ANY_6 = "0.0.0.0", "::"
 _LOOPBACK = ("127.0.0.1", "::1")
+_MOST_TARGETS = 8
 _MAPPED = "::ffff:"  # an IPv4 address written as an IPv6 one (ipv6(7))
 
 
@@ -175,17 +176,52 @@ class Reached(Declared):
     refusal: str | None = None
 
 
-def reached(host: str, port: int, timeout_s: float) -> Reached:
-    """Connect there. Takes up to `timeout_s` for each address of a name, and the time of its look-up."""
-    try:
-        with socket.create_connection((host.removeprefix("[").removesuffix("]"), port), timeout_s) as sock:
+class Target(Declared):
+    """An address to connect to: arguments of socket(2) and connect(2)."""
+
+    family: int
+    address: tuple[Any, ...]
+
+    def connect(self, timeout_s: float) -> socket.socket:
+        """Return a connection. Errors: OSError."""
+        sock = socket.socket(self.family, socket.SOCK_STREAM)
+        try:
+            sock.settimeout(timeout_s)
+            sock.connect(self.address)
             # A program that often connects to a port without a listener is given that port as its
             # own one day, and connects to itself
             if sock.getsockname() == sock.getpeername():
-                return Reached(refusal="no process listens")
-            return Reached(address=peer_of(sock))
-    except (OSError, UnicodeError) as error:  # UnicodeError: a label that is empty or too long
-        return Reached(refusal=str(error) or type(error).__name__)
+                raise ConnectionRefusedError("no process listens")
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+
+def targets(host: str, port: int) -> list[Target]:
+    """Return all addresses of a host, at most 8. localhost is both loopbacks, whatever /etc/hosts says of it (RFC 6761):
+    servers listen on either. Errors: OSError, UnicodeError for a label that is empty or too long."""
+    plain = host.removeprefix("[").removesuffix("]")
+    name = plain.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return [Target(family=_family(one), address=(one, port)) for one in _LOOPBACK]
+    found = {one[4]: one[0] for one in socket.getaddrinfo(plain, port, type=socket.SOCK_STREAM)}
+    return [Target(family=family, address=address) for address, family in found.items()][:_MOST_TARGETS]
+
+
+def reached(host: str, port: int, timeout_s: float) -> Reached:
+    """Connect there. Takes up to `timeout_s` for each address of a name, and the time of its look-up."""
+    refusals: list[str] = []
+    try:
+        for target in targets(host, port):
+            try:
+                with target.connect(timeout_s) as sock:
+                    return Reached(address=peer_of(sock))
+            except OSError as error:
+                refusals.append(str(error) or type(error).__name__)
+    except (OSError, UnicodeError) as error:
+        refusals.append(str(error) or type(error).__name__)
+    return Reached(refusal=next(iter(refusals), "it has no address"))
 
 
 def peer_of(sock: socket.socket) -> str:

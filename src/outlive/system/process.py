@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import select
 import struct
 
 from outlive.annotations import Iterator
@@ -17,6 +18,7 @@ from outlive.system.signals import signal
 _PIDFD_GET_INFO = (3 << 30) | (64 << 16) | (0xFF << 8) | 11
 _PIDFD_INFO_EXIT = 1 << 3
 _EXIT_CODE_AT = 60
+_SO_PEERPIDFD = 77  # asm-generic/socket.h, Linux 6.5
 
 _boot_id: str | None = None
 
@@ -45,11 +47,11 @@ def umask() -> int:
     return old
 
 
-def namespace(kind: str) -> str:
-    """Return the namespace of this process (namespaces(7)), `pid` that in which pids mean something; "" where the link
-    cannot be read."""
+def namespace(kind: str, pid: int | None = None) -> str:
+    """Return the namespace of a process (namespaces(7)), by default this one, `pid` that in which pids mean something; ""
+    where the link cannot be read."""
     try:
-        return os.readlink(f"/proc/self/ns/{kind}")
+        return os.readlink(f"/proc/{'self' if pid is None else pid}/ns/{kind}")
     except OSError:
         return ""
 
@@ -92,6 +94,18 @@ def parent(pid: int) -> int | None:
     return int(fields[1]) if fields else None
 
 
+def session(pid: int) -> int | None:
+    """Return the session of the process, 0 for one that began in another pid namespace; None if the process is gone."""
+    fields = stat_fields(pid)
+    return int(fields[3]) if fields else None
+
+
+def terminal(pid: int) -> int:
+    """Return the number of the device that is the controlling terminal; 0 if there is none."""
+    fields = stat_fields(pid)
+    return int(fields[4]) if fields else 0
+
+
 def identity(pid: int) -> Identity:
     return Identity(boot_id=boot_id(), pid_ns=namespace("pid"), pid=pid, start_time=start_time(pid))
 
@@ -119,6 +133,23 @@ def open_pidfd(pid: int) -> int | None:
         if error.errno in (errno.ESRCH, errno.ENOSYS, errno.EINVAL):
             return None
         raise
+
+
+def open_peer(sock: fds.socket.socket, pid: int) -> int | None:
+    """Return a handle on the process at the other end of a socket, whose pid is `pid`; None if it is gone, in another pid
+    namespace, or cannot be held. Before Linux 6.5 the pid may be another process's by now."""
+    if pid <= 0:
+        return None
+    try:
+        return sock.getsockopt(fds.socket.SOL_SOCKET, _SO_PEERPIDFD)
+    except OSError as error:
+        return open_pidfd(pid) if error.errno == errno.ENOPROTOOPT else None
+
+
+def has_ended(pidfd: int) -> bool:
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def send_signal(pid: int, start: int | None, number: int) -> bool:

@@ -72,6 +72,12 @@ def modes(master: int) -> Modes:
     )
 
 
+def unread(slave: int) -> int:
+    """Return how many bytes of what was typed can be read now: in canonical mode only whole lines."""
+    count: int = struct.unpack("i", fcntl.ioctl(slave, termios.FIONREAD, bytes(4)))[0]
+    return count
+
+
 def is_hung_up(master: int) -> bool:
     """Return whether no process has the slave open. It may be opened again by its name."""
     return bool(fds.poll(master, select.POLLIN) & select.POLLHUP)

@@ -80,14 +80,20 @@ def is_valid(number: int) -> bool:
 
 
 def number_of(text: str) -> int | None:
-    """Return the signal that TERM, SIGTERM, sigterm or 15 names; None if there is none."""
+    """Return the signal that TERM, SIGTERM, sigterm, 15, RTMIN+1 or RTMAX-1 names; None if there is none."""
     word = text.strip().upper()
     if word.isdigit():
         try:
             return int(word) if is_valid(int(word)) else None
         except ValueError:  # a digit of no number, as ², or more of them than int() takes
             return None
-    return _numbers().get(word if word.startswith("SIG") else "SIG" + word)
+    word = word if word.startswith("SIG") else "SIG" + word
+    for base, sign, first in (("SIGRTMIN+", 1, signal.SIGRTMIN), ("SIGRTMAX-", -1, signal.SIGRTMAX)):
+        count = word.removeprefix(base)
+        if count != word:
+            number = int(first) + sign * int(count) if count.isascii() and count.isdigit() and len(count) < 3 else 0
+            return number if signal.SIGRTMIN <= number <= signal.SIGRTMAX else None
+    return _numbers().get(word)
 
 
 def ends(number: int) -> bool:

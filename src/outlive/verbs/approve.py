@@ -11,7 +11,7 @@ from outlive.core.ids import short_id
 from outlive.jobs import job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.permission import approval, facts
-from outlive.jobs.permission.person import person, require_person
+from outlive.jobs.permission.person import person, require_person, require_person_here
 from outlive.store import approval as answers
 from outlive.verbs.spec import BOOL, JOB_ID, STR, Arg, Verb
 
@@ -33,7 +33,7 @@ def _decided(ctx: Context, named: str, decision: str, reason: str | None, *, alw
     """Decide, and return the arguments of both answers."""
     verb = "approve" if decision == answers.APPROVED else "deny"
     by = person(f"outlive {ctx.verb or verb}")
-    require_person(ctx.store)
+    (require_person_here if ctx.face == "cli" else require_person)(ctx.store)
     with lookup.open_exactly(ctx, named, verb, NO_TITLES) as job:
         inspection = approval.decide(ctx, job, decision, by=by, reason=reason)
         definition, state = inspection.definition, inspection.state

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from functools import partial
+
 from outlive import limits
-from outlive.answers.ending import Killed, Process
+from outlive.answers.ending import EndedJob, Killed, Process
 from outlive.answers.job import Job
 from outlive.core.ids import short_id
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, ending, job_answer, lookup, processes
+from outlive.jobs import adoption, ending, job_answer, known_to_session, lookup, processes, several
 from outlive.jobs.context import Context
 from outlive.render import ends
 from outlive.store.inspection.inspect import Inspection
@@ -20,30 +24,98 @@ from outlive.system import signals, tree
 def kill(
     ctx: Context,
     *,
-    job: str,
+    job: Sequence[str] = (),
+    tags: Sequence[str] = (),
     signal: str = "TERM",
     grace_ms: int = limits.KILL_GRACE_MS,
     wait_ms: int | None = None,
 ) -> Killed:
     """Send TERM to the whole process tree, and KILL to what is left after the grace. Other signals are sent as they
-    are. Wait for the end if the signal can bring it about."""
+    are. Wait for the end if the signal can bring it about. Several jobs are told first, and then waited for together."""
     number = signals.number_of(signal)
     if number is None:
         raise _unknown(signal)
-    with lookup.open_job(ctx, job) as job_dir:
-        before = _Tree(adoption.inspect_before_kill(ctx, job_dir), job_dir)
-        with Output(job_dir) as output:
-            printed = output.end
-        inspection = ending.kill(ctx, job_dir, number, grace_ms=grace_ms, wait_ms=wait_ms)
-        answer = _answer(inspection, job_dir, number, before)
+    with several.opened(ctx, job, tags, partial(lookup.open_job, ctx), lookup.live_ids(ctx)) as jobs:
+        kills = [_Kill(ctx, one, number, grace_ms) for one in jobs]
+        if len(kills) == 1:
+            answer = kills[0].done(wait_ms)
+            kills[0].note_shown()
+            return answer
+        wait_ms = ending.wait_of(number, grace_ms) if wait_ms is None else wait_ms
+        return _of_several(kills, time.monotonic() + wait_ms / 1000)
+
+
+class _Kill:
+    """The end of one job, as a call brings it about."""
+
+    def __init__(self, ctx: Context, job: JobDir, number: int, grace_ms: int) -> None:
+        self._ctx, self._number, self._grace_ms = ctx, number, grace_ms
+        self.job = job
+        self._before = _Tree(adoption.inspect_before_kill(ctx, job), job)
+        with Output(job) as output:
+            self._printed = self._end = output.end
+
+    def done(self, wait_ms: int | None) -> Killed:
+        """Send the signal, and answer after the end, or after `wait_ms`."""
+        return self._answer(ending.kill(self._ctx, self.job, self._number, grace_ms=self._grace_ms, wait_ms=wait_ms))
+
+    def note_shown(self) -> None:
+        """Take note that the caller is shown what the job printed since the signal, if nothing before it is unread."""
+        is_whole = self._end - self._printed <= limits.SNIPPET_BYTES
+        if is_whole and known_to_session.seen_here(self._ctx, self.job) == self._printed:
+            known_to_session.mark_seen(self._ctx, self.job, self._end)
+
+    def over(self, until: float) -> Killed:
+        """Answer after the end, or at `until`, when the signal was sent before."""
+        if not signals.ends(self._number):
+            until = 0.0
+        return self._answer(ending.wait_until_over(self._ctx, self.job, until))
+
+    def _answer(self, inspection: Inspection) -> Killed:
+        answer = _answer(inspection, self.job, self._number, self._before)
         if not answer.already_ended:
-            with Output(job_dir) as output:  # what the job printed since: how it took the signal
-                answer.output = ends.snippet(output, printed) or None
+            with Output(self.job) as output:  # what the job printed since: how it took the signal
+                answer.output = ends.snippet(output, self._printed) or None
+                self._end = output.end
         return answer
 
 
+def _of_several(kills: list[_Kill], until: float) -> Killed:
+    """Answer about the first job that still runs, or else about the first; `jobs` has all."""
+    errors: dict[str, str] = {}
+    for one in kills:
+        try:
+            one.done(0)
+        except OutliveError as error:
+            if len(errors) == len(kills) - 1:
+                raise
+            errors[one.job.job_id] = error.message
+    answers = [(one, one.over(until)) for one in kills if one.job.job_id not in errors]
+    answer = next((answer for _, answer in answers if answer.reason is None), answers[0][1])
+    known = {one.job.job_id: answer for one, answer in answers}
+    answer.jobs = [_summary(one, known.get(one.job.job_id), errors.get(one.job.job_id)) for one in kills]
+    return answer
+
+
+def _summary(one: _Kill, answer: Killed | None, error: str | None) -> EndedJob:
+    definition = one.job.read_meta()
+    return EndedJob(
+        job_id=one.job.job_id,
+        name=definition.name,
+        state="created" if answer is None else answer.job.state,
+        exit_code=None if answer is None else answer.exit_code,
+        reason=None if answer is None else answer.reason,
+        error=error,
+    )
+
+
 def _unknown(signal: str) -> OutliveError:
-    near = nearest(signal.upper().removeprefix("SIG"), [name.removeprefix("SIG") for name in signals.names()])
+    word = signal.strip().upper().removeprefix("SIG")
+    if word.startswith(("RTMIN", "RTMAX")):
+        return invalid(
+            "signal", f"unknown signal {signal!r}", hint="Real-time signals are RTMIN, RTMIN+1 … RTMAX-1, RTMAX."
+        )
+    near = nearest(word, [name.removeprefix("SIG") for name in signals.names()])
     hint = f"Did you mean SIG{near}?" if near else "Any signal of this system is taken: INT, SIGINT and 2 are the same."
     return invalid("signal", f"unknown signal {signal!r}", hint=hint)
 

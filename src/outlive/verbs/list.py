@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from outlive import fastjson, limits
 from outlive.answers import ABSENT, sentences
 from outlive.answers.job import HowEnded
-from outlive.answers.listing import List, Listed
+from outlive.answers.listing import Counts, List, Listed
 from outlive.core.ids import short_id
 from outlive.core.labels import Origin, check_tag_pattern, tag_matches
 from outlive.core.records import LOCAL, Definition
@@ -28,6 +28,8 @@ from outlive.verbs import brief
 from outlive.verbs.spec import FULL
 
 _CLOCK_S = 1  # by which the times of files may lag behind: the kernel takes them from its last tick
+_NEWEST = 10  # jobs that ended well
+_COUNT_S = 0.5  # the longest that jobs are counted which are not shown
 _AT_ONCE_S = 0.002  # before another call may have its turn
 
 
@@ -41,10 +43,17 @@ def list_jobs(
     **wanted: Any,
 ) -> List:
     """Return the jobs, running ones first, then the newest; `wanted` is a Selection. Reads only as many jobs as fill
-    the answer."""
-    chosen = _Filter(ctx, Selection(**wanted))
-    entries: list[Listed] = []
-    room, before, skipped, truncated = max_bytes, 0, 0, False
+    the answer. A model that asks for nothing in particular gets what runs, what failed, and the newest others."""
+    selection = Selection(**wanted)
+    chosen = _Filter(ctx, selection)
+    asks_little = (limit, offset, selection._replace(all=False, tags=tuple(selection.tags))) == (
+        limits.LIST_JOBS,
+        0,
+        _EVERY_JOB,
+    )
+    tally = _Tally() if ctx.face == "mcp" and asks_little else None
+    rows = _Rows(ctx, tally, limit, max_bytes)
+    before, skipped = 0, 0
     until = time.monotonic() + _AT_ONCE_S
     for job_id in chosen.candidates():
         if time.monotonic() >= until:
@@ -57,23 +66,84 @@ def list_jobs(
                 if before < offset:
                     before += 1
                     continue
-                truncated = bool(limit) and len(entries) == limit
-                entry = None if truncated else entry_of(ctx, inspection, job)
-                if entry is not None and room is not None:
-                    room -= _shown_bytes(ctx, entry)
-                    truncated = room < 0 and bool(entries)
-                if entry is None or truncated:
+                if not rows.add(inspection, job):
                     break
-                entries.append(entry)
         # Removed meanwhile, from a newer version, or whatever a job has made of its own files
         except Exception:  # noqa: BLE001
             skipped += 1
-    entries.sort(key=lambda entry: (entry.state == "running", entry.job_id), reverse=True)
-    if truncated:
-        hint: str | None = f"There are more: offset={offset + len(entries)} shows them."
+    if tally is not None:
+        rows.entries = [entry for entry in rows.entries if not tally.is_old(entry.job_id)]
+    entries = sorted(rows.entries, key=lambda entry: (entry.state == "running", entry.job_id), reverse=True)
+    is_short = tally is not None and tally.all > len(entries)
+    if tally is not None and is_short:
+        hint = sentences(f"limit=0 lists all {tally.all}.", _of_pending(entries))
+    elif rows.truncated:
+        hint = f"There are more: offset={offset + len(entries)} shows them."
     else:
         hint = chosen.hint(is_empty=not entries and not before) or _of_pending(entries)
-    return List(root=ctx.store.path, jobs=entries, truncated=truncated, skipped=skipped, hint=hint)
+    return List(
+        root=ctx.store.path,
+        jobs=entries,
+        truncated=rows.truncated or is_short,
+        skipped=skipped,
+        hint=hint,
+        counts=tally.counts() if tally is not None and is_short else None,
+    )
+
+
+class _Rows:
+    """The jobs of the answer: at most `limit` (0: any number), in at most `max_bytes`. With a tally the others are counted."""
+
+    def __init__(self, ctx: Context, tally: _Tally | None, limit: int, max_bytes: int | None) -> None:
+        self.entries: list[Listed] = []
+        self.truncated = False
+        self._ctx, self._tally, self._limit, self._room = ctx, tally, limit, max_bytes
+
+    def add(self, inspection: Inspection, job: JobDir) -> bool:
+        """Take the next job that was asked for; return whether one more is to be looked at."""
+        is_left_out = self._tally is not None and self._tally.leaves_out(inspection, job)
+        if not (is_left_out or self.truncated):
+            self.truncated = bool(self._limit) and len(self.entries) == self._limit
+            if not self.truncated:
+                self._show(entry_of(self._ctx, inspection, job))
+        return not self.truncated if self._tally is None else not self._tally.is_over
+
+    def _show(self, entry: Listed) -> None:
+        if self._room is not None:
+            self._room -= _shown_bytes(self._ctx, entry)
+            self.truncated = self._room < 0 and bool(self.entries)
+        if not self.truncated:
+            self.entries.append(entry)
+
+
+class _Tally:
+    """Counts the jobs of a list, and leaves out those that ended well long before the newest."""
+
+    def __init__(self) -> None:
+        self.all = self._running = self._failed = 0
+        self._well: list[str] = []  # ids
+        self._until = time.monotonic() + _COUNT_S
+        self.is_over = False  # it has taken too long to count on
+
+    def leaves_out(self, inspection: Inspection, job: JobDir) -> bool:
+        """Count a job, and return whether it is not worth a row."""
+        state = inspection.state
+        self.all += 1
+        self._running += state.state == "running"
+        is_bad = state.finished and state.ended_badly
+        self._failed += is_bad
+        self.is_over = time.monotonic() >= self._until
+        if is_bad or not state.finished or living(inspection, job):
+            return False
+        self._well.append(inspection.definition.job_id)
+        return self.is_old(self._well[-1])
+
+    def is_old(self, job_id: str) -> bool:
+        """Return whether a job ended well, and more than ten newer ones did: those that may run are looked at first."""
+        return job_id in self._well and sum(other > job_id for other in self._well) >= _NEWEST
+
+    def counts(self) -> Counts:
+        return Counts(all=self.all, running=self._running, failed=self._failed, complete=not self.is_over)
 
 
 def _shown_bytes(ctx: Context, entry: Listed) -> int:

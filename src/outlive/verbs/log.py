@@ -11,6 +11,7 @@ from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import Log, LogLines
+from outlive.core.ids import short_id
 from outlive.core.records import Definition
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, known_to_session, lookup
@@ -30,6 +31,7 @@ from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint
 
+_ANY_CASE_S = 2.0  # for which a pattern without a match is looked for in any case
 _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
 
@@ -106,7 +108,19 @@ def _search(
     matched = Matched(context=around, **how)
     shown = search(lines, wanted, position, matched, most_s, reader.text)
     reader.output.not_utf_8 |= matched.not_utf_8
+    if not shown.matches and shown.shown.next_seq >= lines.end:
+        shown.hint = sentences(shown.hint, _in_any_case(reader, pattern, position))
     return shown
+
+
+def _in_any_case(reader: _Reader, pattern: str, position: int) -> str | None:
+    """Return what finds lines if a pattern that matched none would do so in letters of another case."""
+    flagged = f"(?i){pattern}"
+    if len(flagged) > limits.MAX_PATTERN_CHARS:
+        return None
+    first = Matched(limit=1, context=0, max_bytes=1, raw=False)
+    search(reader.lines, Pattern(flagged, field="search"), position, first, _ANY_CASE_S, reader.text)
+    return f"{flagged} finds line {first.first}." if first.matches else None
 
 
 def _refuse_beside_compare(**given: object) -> None:
@@ -123,11 +137,14 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
     run = earlier_runs.named(ctx, definition, text)
     reader.lines.count()
     if run is None:
-        shown = reader.read(None, how["limit"], None)
-        ended = " with 0" if text == earlier_runs.PASSED else ""
-        none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; a job can be named."
-        shown.hint = sentences(none, shown.hint)
-        return shown
+        end = reader.lines.end
+        return LogLines(
+            shown=Excerpt(output="", since_seq=end, next_seq=end, truncated=False),
+            first_line=None,
+            last_line=None,
+            total_lines=reader.lines.total(),
+            hint=_nothing_to_compare(ctx, definition, text),
+        )
     added = ctx.config.get("output", "problem_matcher") or ()
     with run, Output(run) as output:
         with closing(Lines(run, output, reader.stream)) as lines:
@@ -138,6 +155,17 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
         now = reader.output.steady(changes.Printed, lines, added)
         checkpoint()
         return changes.lines(lines, now, before, compared, **how)
+
+
+def _nothing_to_compare(ctx: Context, definition: Definition, text: str) -> str:
+    """Return that there is no run to compare with, and which job may be meant."""
+    ended = " with 0" if text == earlier_runs.PASSED else ""
+    none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; "
+    other = earlier_runs.alike(ctx, definition)
+    if other is None:
+        return none + "a job can be named."
+    with other:
+        return f"{none}{short_id(other.job_id)} is the newest job here that ran the same program."
 
 
 class _Reader:

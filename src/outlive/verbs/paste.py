@@ -10,8 +10,7 @@ from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
-
-_BEGIN, _END = b"\x1b[200~", b"\x1b[201~"
+from outlive.jobs.interaction.typist import BEGIN, END
 
 
 def paste(ctx: Context, *, job: str, text: str = "", bracketed: bool | None = None, **how: Any) -> Written:
@@ -25,16 +24,16 @@ def paste(ctx: Context, *, job: str, text: str = "", bracketed: bool | None = No
         if bracketed is None:
             bracketed = ask(job_dir, {"op": "terminal"})["bracketed_paste"]
         if bracketed:
-            data = _BEGIN + data + _END
+            data = BEGIN + data + END
         return stdin.deliver(ctx, job_dir, stdin.Input(data, "text"), **how)
 
 
 def _without_markers(data: bytes) -> bytes:
     """Return the text without paste markers: an end marker inside would end the paste, and the rest would be typed."""
-    *pieces, last = data.split(_END[-1:])
+    *pieces, last = data.split(END[-1:])
     kept = bytearray()
     for piece in pieces:
-        kept += piece + _END[-1:]
-        if kept.endswith((_BEGIN, _END)):  # cutting one out may make another, which ends with a later piece
-            del kept[-len(_END) :]
+        kept += piece + END[-1:]
+        if kept.endswith((BEGIN, END)):  # cutting one out may make another, which ends with a later piece
+            del kept[-len(END) :]
     return bytes(kept + last)

@@ -1,4 +1,4 @@
-"""Run a finished job again, as a new one."""
+"""Run a job again, as a new one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from outlive.core.ids import new_id
 from outlive.core.records import LOCAL, Definition, Notification, OutputMatch, Watch
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, lookup, ownership
+from outlive.jobs import adoption, ending, lookup, ownership
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
@@ -23,20 +23,19 @@ from outlive.system import machine
 def restart(
     ctx: Context, *, job: str, env: dict[str, str] | None = None, host: str | None = None, **args: Any
 ) -> Started:
-    """Start a new job with the same definition. The old job and its output stay."""
+    """Start a new job with the same definition, and end the old one first if it runs. The old job and its output stay."""
     call = StartCall.taken_from(args)
     with lookup.open_job(ctx, job) as old:
         ctx.titles.clear()  # `restarted_from` says which job it was; the newest of this title is the new one
         plan = _plan(ctx, old, check_env(env or {}), host)
+        _end(ctx, old)
     return call.run(ctx, plan)
 
 
 def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None) -> definition_module.Plan:
     inspection = adoption.inspect_and_adopt(ctx, old)
-    if not inspection.state.finished:
-        state = inspection.state.state
-        hint = "start runs it." if state == "created" else "Wait for its end, or kill it first."
-        raise OutliveError("invalid_state", f"only a finished job can be restarted; this one is {state}", hint=hint)
+    if inspection.state.state == "created":
+        raise OutliveError("invalid_state", "a created job cannot be restarted: it never ran", hint="start runs it.")
     if inspection.damage is not None:
         raise OutliveError("io_error", f"its definition cannot be read: {inspection.damage}")
     before = inspection.definition
@@ -76,6 +75,16 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
     data, script = making.stdin_data(old), making.script(old, before)
     stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
     return definition_module.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)
+
+
+def _end(ctx: Context, old: JobDir) -> None:
+    """End what still runs of the job. Errors: invalid_state if that takes too long; as for kill."""
+    if adoption.inspect_and_adopt(ctx, old).state.finished:
+        return
+    inspection = ending.kill(ctx, old)
+    if not inspection.state.finished:
+        hint = "wait says when it has ended; then call restart again."
+        raise OutliveError("invalid_state", "the job was asked to end, and still runs", retryable=True, hint=hint)
 
 
 def _from_the_start(notification: Notification) -> Notification:

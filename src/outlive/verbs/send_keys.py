@@ -36,7 +36,7 @@ def send_keys(
         if not plain + pressed:
             hint = f"Give {argument('keys_')}, {argument('hex_')} or {argument('literal')}."
             raise invalid("keys_", "there are no keys to send", hint=hint)
-        answer = stdin.deliver(ctx, job_dir, stdin.Input(plain + pressed, "literal"), **how)
+        answer = stdin.deliver(ctx, job_dir, stdin.Input(plain, "literal", keys=pressed), **how)
     answer.warnings = [*(answer.warnings or ()), *warnings] or None
     return answer
 

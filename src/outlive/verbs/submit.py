@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from outlive.answers.writing import Written
 from outlive.errors import argument, invalid
-from outlive.jobs import adoption, lookup
+from outlive.jobs import lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import stdin
 from outlive.jobs.interaction.exchange import Exchange
@@ -34,8 +34,5 @@ def submit(
         if texts:
             exchange = Exchange(ctx, job_dir, texts, expect, wait_ms)
             return exchange.run(timeout_ms=timeout_ms, max_bytes=max_bytes)
-        enter = b"\r" if adoption.inspect_and_adopt(ctx, job_dir).definition.pty else b"\n"
-        typed = (text or "").encode("utf-8", "surrogateescape") + enter
-        return stdin.deliver(
-            ctx, job_dir, stdin.Input(typed, "text"), timeout_ms=timeout_ms, wait_ms=wait_ms, max_bytes=max_bytes
-        )
+        given = stdin.Input((text or "").encode("utf-8", "surrogateescape"), "text", enter=True)
+        return stdin.deliver(ctx, job_dir, given, timeout_ms=timeout_ms, wait_ms=wait_ms, max_bytes=max_bytes)

@@ -22,7 +22,7 @@ from typing import Any
 from outlive import config
 from outlive.cli import stdio
 from outlive.errors import OutliveError
-from outlive.jobs.permission.person import is_person
+from outlive.jobs.permission.person import is_person_at
 from outlive.launch.fork_server_client import start
 from outlive.mcp.http.listener import Address, listen, listen_local
 from outlive.store.root import Store
@@ -32,7 +32,7 @@ from outlive.verbs.spec import GlobalOptions
 from outlive.web.sessions import ASK_S, HOSTS, LinkKind
 
 _SERVER = ".ui.server"  # in the root: the server that runs holds a lock on it
-_SOCKET = ".ui.socket"  # in the root: gives a new link to a process of this user
+_SOCKET = ".ui.socket"  # in the root: gives a new link to a process of this user, a person's to no job
 _TRIES = 20  # of free ports, until one is free at both addresses
 _ASK_BYTES = 10_000
 
@@ -47,7 +47,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
     with ExitStack() as stack:
         store = stack.enter_context(closing(Store.open(options.root, os.environ)))
         # A link that a browser is started with is in the list of processes for all users to see
-        kind = LinkKind(person=is_person(store), own=not values["no_open"])
+        kind = LinkKind(person=is_person_at(store, os.getpid()), own=not values["no_open"])
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         note = os.open(_SERVER, flags, 0o600, dir_fd=store.fd)
         stack.callback(os.close, note)
@@ -62,7 +62,9 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
         def tell(url: str) -> None:
             _tell(store, url, values, serves=True)
 
-        ended_by = serving.serve(configuration, listeners, door, kind, tell, launcher, options.root)
+        ended_by = serving.serve(
+            configuration, listeners, serving.Door(door, store), kind, tell, launcher, options.root
+        )
     if ended_by == signal.SIGINT:
         raise KeyboardInterrupt
     sys.stderr.flush()
@@ -75,7 +77,7 @@ def _asked(store: Store, kind: LinkKind) -> str:
         sock.settimeout(ASK_S)
         try:
             sock.connect(f"/proc/self/fd/{store.fd}/{_SOCKET}")
-            sock.sendall(json.dumps(kind._asdict()).encode() + b"\n")
+            sock.sendall(json.dumps({"own": kind.own}).encode() + b"\n")
             with sock.makefile("rb") as answers:
                 url = answers.readline(_ASK_BYTES).decode().strip()
         except (OSError, UnicodeError):

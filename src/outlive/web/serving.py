@@ -10,12 +10,14 @@ import secrets
 import socket
 from collections.abc import Callable
 from contextlib import closing, suppress
+from typing import NamedTuple
 
 import anyio
 from starlette.requests import Request
 
 from outlive.cli import stdio
 from outlive.config import Config
+from outlive.jobs.permission.person import is_person_at
 from outlive.launch.fork_server_client import Launcher
 from outlive.mcp.caller import Caller
 from outlive.mcp.http import logging, runner
@@ -24,22 +26,30 @@ from outlive.mcp.http.connections import Server
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import TOOLS
-from outlive.system import ports
+from outlive.store.root import Store
+from outlive.system import fds, ports, process
 from outlive.web.api import Api
 from outlive.web.application import Page
 from outlive.web.sessions import ASK_S, HOSTS, LinkKind, Sessions
 
 
+class Door(NamedTuple):
+    """The socket in the job root `store` that gives links."""
+
+    listener: socket.socket
+    store: Store
+
+
 def serve(
     configuration: Config,
     listeners: list[socket.socket],
-    door: socket.socket,
+    door: Door,
     kind: LinkKind,
     tell: Callable[[str], None],
     launcher: Launcher,
     root: str | None,
 ) -> int | None:
-    """Serve until a signal comes, and return its number. `door` is the socket that gives links; `tell` is
+    """Serve until a signal comes, and return its number. `tell` is
     called with the first one, of this `kind`."""
     environment = JobEnvironment(os.environ)  # the person's own: no login shell is asked
     tools = Tools(TOOLS, configuration)
@@ -67,21 +77,39 @@ def serve(
 
 
 async def _until_stopped(
-    server: Server, listeners: list[socket.socket], api: Api, door: socket.socket, link: Callable[[LinkKind], str]
+    server: Server,
+    listeners: list[socket.socket],
+    api: Api,
+    door: Door,
+    link: Callable[[LinkKind], str],
 ) -> None:
 
     async def give(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Give a new link to a process that may open the root."""
+        """Give a new link to a process that may open the root: a person's if it is one's, whatever it says of itself."""
         with closing(writer), suppress(OSError, ValueError, TimeoutError):
             asked = json.loads(await asyncio.wait_for(reader.readline(), ASK_S))
-            kind = LinkKind(person=asked.get("person") is True, own=asked.get("own") is not False)
-            writer.write(link(kind).encode() + b"\n")
+            is_own = asked.get("own") is not False
+            person = await asyncio.to_thread(_is_persons, door.store, writer.get_extra_info("socket"))
+            writer.write(link(LinkKind(person=person, own=is_own)).encode() + b"\n")
             await writer.drain()
 
-    giving = await asyncio.start_unix_server(give, sock=door)
+    giving = await asyncio.start_unix_server(give, sock=door.listener)
     await server.serve(sockets=listeners)
     giving.close()
     await api.close()
+
+
+def _is_persons(store: Store, peer: socket.socket) -> bool:
+    """Return whether a person may have started the process at the other end. It still has to run afterwards: the pid of one
+    that has ended may be another's by now."""
+    pid = fds.peer_pid(peer)
+    handle = process.open_peer(peer, pid)
+    if handle is None:
+        return False
+    try:
+        return is_person_at(store, pid) and not process.has_ended(handle)
+    finally:
+        os.close(handle)
 
 
 def _is_own(request: Request) -> bool:

@@ -14,6 +14,7 @@ from outlive.cli import exit_status, stdio, text
 from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.core.ids import short_id
+from outlive.core.started import never_ran
 from outlive.errors import invalid
 from outlive.jobs import adoption, ending, job_answer, lookup
 from outlive.jobs.context import Context
@@ -118,7 +119,11 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
     elif state.reason or state.signal:
         why = state.reason if state.reason != "signal" else None
         how = f"{state.state}: {' '.join(filter(None, [why, state.signal]))}"
-    took = f" after {text.duration(job_answer.elapsed_ms(inspection))}" if state.started_at and state.finished else ""
+    took = (
+        f" after {text.duration(job_answer.elapsed_ms(inspection))}"
+        if state.started_at and state.finished and not never_ran(state.state, state.reason)
+        else ""
+    )
     _note(f"job {short_id(inspection.definition.job_id)} {how}{took}", always=state.state in ("failed", "unknown"))
     if not propagate:
         return ANSWERED

@@ -18,7 +18,7 @@ from outlive.core.members import text_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.permission.person import require_person
+from outlive.jobs.permission.person import require_person_here
 from outlive.verbs import spelling
 from outlive.verbs.inbox import question_of
 from outlive.verbs.spec import GlobalOptions, Verb
@@ -34,7 +34,7 @@ _BEHIND = "  | "
 def ask_all(ctx: Context, verb: Verb, _options: GlobalOptions, **_args: Any) -> int:
     """Ask about what waits, the oldest first, until nothing is left that the person did not put off. Return the exit
     status. Errors: denied inside a job."""
-    require_person(ctx.store)
+    require_person_here(ctx.store)
     later: set[tuple[str, str]] = set()
     asked = 0
     while True:

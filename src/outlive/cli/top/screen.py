@@ -21,7 +21,7 @@ from outlive.core.members import text_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.permission.person import require_person
+from outlive.jobs.permission.person import require_person_here
 from outlive.verbs import spelling
 from outlive.verbs.inbox import question_of
 from outlive.verbs.kill import kill
@@ -291,14 +291,14 @@ class Screen:
         if said.strip().lower() not in ("y", "yes"):
             self._note = "not killed"
             return
-        kill(self._ctx, job=job_id, wait_ms=0)
+        kill(self._ctx, job=[job_id], wait_ms=0)
         self._note = f"{self._name(job_id)} is ending"
 
     # --- answers ---
 
     def _answer(self, job_id: str) -> None:
         """Have the person answer what a job asks. Errors: denied inside a job."""
-        require_person(self._ctx.store)
+        require_person_here(self._ctx.store)
         with lookup.open_known(self._ctx, job_id) as job:
             question = question_of(self._ctx, job)
             inspection = adoption.inspect_and_adopt(self._ctx, job)

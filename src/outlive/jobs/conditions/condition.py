@@ -40,3 +40,4 @@ class Answered(NamedTuple):
     sentence: str
     status: int | None = None
     address: str | None = None
+    fits: bool = False  # whether that status is waited for

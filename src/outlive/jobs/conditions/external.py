@@ -264,7 +264,9 @@ class Http(_OnPort):
         if answer is None:
             return None
         self.last = answer.sentence
-        if answer.status is None or not (answer.status == self._wanted if self._wanted else 200 <= answer.status < 400):
+        if answer.status is None or not answer.fits:
+            if answer.status is not None and 400 <= answer.status < 500 and not self._wanted:
+                self.last += f'; "status": {answer.status} in the condition takes that answer'
             return None
         facts: dict[str, object] = {"condition": "http", "url": self._url, "status": answer.status}
         if self._anybody:
@@ -283,4 +285,4 @@ class Http(_OnPort):
     def _question(self) -> Answered:
         from outlive.jobs.conditions import http_get  # late: 40 ms, h11's
 
-        return http_get.status_of(self._url)
+        return http_get.status_of(self._url, self._wanted)

@@ -16,20 +16,37 @@ from outlive.system import ports
 _PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as it is
 
 
-def status_of(url: str) -> Answered:
-    """Return what one GET was answered.
+def status_of(url: str, wanted: int | None = None) -> Answered:
+    """Return what one GET was answered: by the first address of the host that gives the status `wanted`, or without one a
+    success or a redirect; else by the first that answers. Takes up to HTTP_S for each address.
 
     No redirect is followed, no proxy used and no certificate checked, because only the status
     counts.
     """
+    refusals: list[Answered] = []
+    answers: list[Answered] = []
     try:
-        status, address = _get(url, time.monotonic() + limits.HTTP_S)
-    except (OSError, h11.ProtocolError, ValueError) as error:
-        return Answered(f"{url}: {error or type(error).__name__}")
-    return Answered(f"{url} answered with status {status}", status, address)
+        parts = urlsplit(url)
+        for target in ports.targets(parts.hostname or "", _port(parts)):
+            try:
+                status, address = _get(url, target, time.monotonic() + limits.HTTP_S)
+            except (OSError, h11.ProtocolError) as error:
+                refusals.append(Answered(f"{url}: {error or type(error).__name__}"))
+                continue
+            fits = status == wanted if wanted else 200 <= status < 400
+            answers.append(Answered(f"{url} answered with status {status}", status, address, fits))
+            if fits:
+                return answers[-1]
+    except (OSError, ValueError) as error:
+        refusals.append(Answered(f"{url}: {error or type(error).__name__}"))
+    return [*answers, *refusals, Answered(f"{url}: it has no address")][0]
 
 
-def _get(url: str, until: float) -> tuple[int, str]:
+def _port(parts: SplitResult) -> int:
+    return parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _get(url: str, where: ports.Target, until: float) -> tuple[int, str]:
     """Return the status of the first final answer (not 1xx), and the address of the server.
 
     Errors: OSError, h11.ProtocolError, ValueError.
@@ -42,7 +59,7 @@ def _get(url: str, until: float) -> tuple[int, str]:
     talk = h11.Connection(our_role=h11.CLIENT)
     question = talk.send(h11.Request(method="GET", target=target, headers=headers)) or b""
     question += talk.send(h11.EndOfMessage()) or b""
-    with _connected(parts, until) as sock:
+    with _connected(parts, where, until) as sock:
         sock.sendall(question)
         while True:
             event = talk.next_event()
@@ -56,10 +73,9 @@ def _get(url: str, until: float) -> tuple[int, str]:
             _left(until)
 
 
-def _connected(parts: SplitResult, until: float) -> socket.socket:
-    secure = parts.scheme == "https"
-    sock = socket.create_connection((parts.hostname or "", parts.port or (443 if secure else 80)), _left(until))
-    if not secure:
+def _connected(parts: SplitResult, where: ports.Target, until: float) -> socket.socket:
+    sock = where.connect(_left(until))
+    if parts.scheme != "https":
         return sock
     context = ssl.create_default_context()
     context.check_hostname = False

@@ -7,6 +7,7 @@ parse.py reads them; `Matches` searches for a regex, line by line (store/output/
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from outlive.jobs.permission import reach
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
+from outlive.store.output.patterns import Hit
 from outlive.store.output.scanner import Scanner
 
 _UNFINISHED_QUIET_S = 0.1  # a match at the very end of an unfinished line counts after this much silence
@@ -76,18 +78,23 @@ class Idle(Probe):
 
 
 class Matches(Probe):
-    """All regex and fail_regex conditions of one job: the match that comes first in the output
-    counts."""
+    """All regex and fail_regex conditions of one job, from `since` on. The match that comes first in the
+    output counts, first of all behind `read`, up to where the caller was shown the output. Only where
+    nothing matches there, the last match in [since, read) counts, and none of a fail_regex."""
 
     needs_output = True
 
-    def __init__(self, conditions: list[Condition], job: JobDir, since: int) -> None:
+    def __init__(self, conditions: list[Condition], job: JobDir, since: int, read: int) -> None:
         self._job = job
         with Output(job) as output:
-            offsets = output.offsets_at(since)
+            offsets, shown = output.offsets_at(since), output.offsets_at(max(since, read))
         wanted = {one.more["stream"] for one in conditions}
         streams = (0,) if wanted == {"stdout"} else (1,) if wanted == {"stderr"} else (0, 1)
-        self._streams = [_Stream(conditions, job, stream, offsets[stream]) for stream in streams]
+        self._streams = [_Stream(conditions, job, n, offsets[n], shown[n]) for n in streams]
+        again = [one for one in conditions if one.name == "regex"] if read > since else []
+        self._earlier = [_ShownStream(again, job, n, offsets[n], shown[n]) for n in streams if again]
+        self.undecided = bool(self._earlier)
+        self._settled_at = time.monotonic() + _UNFINISHED_QUIET_S
 
     def check(self, inspection: Inspection) -> Fired:
         until = time.monotonic() + limits.SCAN_S
@@ -96,13 +103,36 @@ class Matches(Probe):
         if any(wait == 0 for wait in waits):  # more to search: give other waits a turn
             self.again = time.monotonic()
             return None
-        hits = [stream.hit for stream in self._streams if stream.hit is not None]
-        if hits:
-            with Output(self._job) as output:
-                return min((hit.fired(output) for hit in hits), key=lambda fired: int(fired["seq"]))
+        fired = self._fired([stream.hit for stream in self._streams])
+        if fired:
+            return fired[0]
         times = [wait for wait in waits if wait is not None]
         self.again = time.monotonic() + min(times) if times else None
+        if self._earlier and (not times or time.monotonic() >= self._settled_at):
+            return self._shown_before(until)
         return None
+
+    def _shown_before(self, until: float) -> Fired:
+        """Search what the caller was shown, once."""
+        if not all(stream.search(until) for stream in self._earlier):
+            self.again = time.monotonic()
+            return None
+        fired = self._fired([stream.hit() for stream in self._earlier])
+        self._close_earlier()
+        return fired[-1] if fired else None
+
+    def _fired(self, hits: list[_Match | None]) -> list[dict[str, Any]]:
+        """Return what these matches are in an answer, in the order of the output."""
+        found = [hit for hit in hits if hit is not None]
+        if not found:
+            return []
+        with Output(self._job) as output:
+            return sorted((hit.fired(output) for hit in found), key=lambda fired: int(fired["seq"]))
+
+    def _close_earlier(self) -> None:
+        for stream in self._earlier:
+            stream.close()
+        self._earlier, self.undecided = [], False
 
     @property
     def skipped(self) -> int:
@@ -112,6 +142,7 @@ class Matches(Probe):
     def close(self) -> None:
         for stream in self._streams:
             stream.close()
+        self._close_earlier()
 
 
 class _Match(NamedTuple):
@@ -134,13 +165,21 @@ class _Match(NamedTuple):
         }
 
 
-class _Stream:
-    """The search in one stream; it goes on where it stopped the last time."""
+def _of_stream(conditions: list[Condition], stream: int) -> list[Condition]:
+    return [one for one in conditions if one.more["stream"] in ("both", ("stdout", "stderr")[stream])]
 
-    def __init__(self, conditions: list[Condition], job: JobDir, stream: int, offset: int) -> None:
-        self._conditions = [one for one in conditions if one.more["stream"] in ("both", ("stdout", "stderr")[stream])]
+
+class _Stream:
+    """The search in one stream behind `shown`; it goes on where it stopped the last time. A line of which
+    only a part was shown is searched from where it begins, `offset` at the earliest."""
+
+    def __init__(self, conditions: list[Condition], job: JobDir, stream: int, offset: int, shown: int) -> None:
+        self._conditions = _of_stream(conditions, stream)
         self._stream = stream
-        self._scanner = Scanner(job, stream, offset)
+        self._shown = shown
+        self._scanner = Scanner(job, stream, shown)
+        if shown > offset:
+            self._scanner.offset = max(offset, self._scanner.line_start(shown))
         self._unfinished = (-1, 0.0)  # (its end, since when it has ended there)
         self.hit: _Match | None = None
 
@@ -183,11 +222,58 @@ class _Stream:
     def _search(self, at: int, text: bytes, *, settled: bool = True) -> None:
         self.hit = None
         for condition in self._conditions:
-            hit = next(condition.value.hits(text), None)
+            hits = condition.value.hits(text)
+            hit = next((hit for hit in hits if not self._was_shown(condition, hit, at, text)), None)
             if hit is None or (not settled and hit.reaches_end_of(text)):
                 continue
             if self.hit is None or at + hit.start < self.hit.offset:
                 self.hit = _Match(condition, self._stream, at + hit.start, hit.line, hit.match)
+
+    def _was_shown(self, condition: Condition, hit: Hit, at: int, text: bytes) -> bool:
+        """Return whether the caller was shown enough of the line that it matched."""
+        shown = self._shown - at
+        return shown > hit.start and (
+            hit.end <= shown or next(condition.value.hits(text[hit.start : shown]), None) is not None
+        )
+
+    def close(self) -> None:
+        self._scanner.close()
+
+
+class _ShownStream:
+    """The search for the last match in [offset, stop) of one stream, which the caller was shown."""
+
+    def __init__(self, conditions: list[Condition], job: JobDir, stream: int, offset: int, stop: int) -> None:
+        self._conditions = _of_stream(conditions, stream)
+        self._stream = stream
+        self._stop = stop
+        self._scanner = Scanner(job, stream, offset)
+        self._last = (0, b"")  # the last piece with a match, and where it begins
+
+    def search(self, until: float) -> bool:
+        """Search on, and return whether all was searched."""
+        while self._scanner.offset < self._stop:
+            at, text = self._scanner.whole_lines()
+            unfinished = not text
+            if unfinished:
+                at, text = self._scanner.unfinished()
+            text = text[: max(0, self._stop - at)]
+            if any(next(condition.value.hits(text), None) for condition in self._conditions):
+                self._last = (at, text)
+            if unfinished:
+                return True
+            self._scanner.searched()
+            if time.monotonic() > until:
+                return False
+        return True
+
+    def hit(self) -> _Match | None:
+        at, text = self._last
+        hits = [(hit.start, one, hit) for one in self._conditions for hit in deque(one.value.hits(text), maxlen=1)]
+        if not hits:
+            return None
+        start, condition, hit = max(hits, key=lambda found: found[0])
+        return _Match(condition, self._stream, at + start, hit.line, hit.match)
 
     def close(self) -> None:
         self._scanner.close()
@@ -208,8 +294,9 @@ def probes_for(
     match_since: int,
     told: Mapping[str, int] | None = None,
 ) -> list[Probe]:
-    """Return the probes of one job. A regex that the client was `told` of is searched for behind
-    that position.
+    """Return the probes of one job. A regex is searched for from `match_since` on, one that the client
+    was `told` of behind that position; first of all behind `output_since`, up to where the caller was
+    shown the output.
 
     Errors: OSError, invalid_argument; none is left open then.
     """
@@ -220,7 +307,7 @@ def probes_for(
         starts = {one: max(match_since, (told or {}).get(one.mark, 0)) for one in matches}
         for start in sorted(set(starts.values())):
             searched = [one for one in matches if starts[one] == start]
-            probes.append(Matches(searched, job, start))
+            probes.append(Matches(searched, job, start, output_since))
         for condition in conditions:
             if condition.name == "idle_ms":
                 probes.append(Idle(condition, job))

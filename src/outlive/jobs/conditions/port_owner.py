@@ -141,16 +141,17 @@ class PortOwner:
         return processes.CommandLines(masked, [tree.Member(pid, start)]).of(pid)[: limits.COMMAND_CHARS]
 
 
-def sentence(holder: PortHolder) -> str:
-    """Return who has the port, and what to do about it."""
+def sentence(holder: PortHolder, *, is_condition: bool = True) -> str:
+    """Return who has the port, and what to do about it: in a condition, or for a job that failed."""
     command = f" ({holder.command})" if holder.command else ""
     whose = f" of job {holder.job_id} ({holder.name})" if holder.job_id else ""
     belongs = f"belongs to {holder.owner}" if holder.owner else "is not this job's"
     instead = f"kill job {holder.job_id}" if holder.job_id else "end that process"
     instead = "ask before that job is ended" if holder.owner else instead
+    anybody = '; "any": true in the condition waits for anybody\'s' if is_condition else ""
     return (
         f"Port {holder.port} is held by pid {holder.pid}{command}{whose}, which {belongs}. Give the job another "
-        f'port, or {instead}; "any": true in the condition waits for anybody\'s.'
+        f"port, or {instead}{anybody}."
     )
 
 

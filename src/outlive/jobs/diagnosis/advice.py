@@ -23,16 +23,17 @@ KEYBOARD = "keyboard"  # a person types
 INPUT = "input"  # it asks for input, or wants a person
 APPROVAL = "approval"
 ELSEWHERE = "elsewhere"  # on another machine
+OWN_WORDS = "own_words"  # it finds its own shell where it looks for processes
 SILENCE = "silence"
 CAUSE = "cause"  # why it may have failed
 EXIT_CODE = "exit_code"  # whose code it is
 SANDBOX = "sandbox"
 SHELL = "shell"  # which one ran a command that may be written for another
-NEXT = "next_step"
 ENCODING = "encoding"
+NEXT = "next_step"  # last: a face that offers the calls otherwise leaves it out
 ORDER = (
-    LEFT, PLAN, REPORT, LOST, RESOURCES, CONDITION, SUPERVISOR, KEYBOARD, INPUT, APPROVAL, ELSEWHERE, SILENCE, CAUSE,
-    EXIT_CODE, SANDBOX, SHELL, NEXT, ENCODING,
+    LEFT, PLAN, REPORT, LOST, RESOURCES, CONDITION, SUPERVISOR, KEYBOARD, INPUT, APPROVAL, ELSEWHERE, OWN_WORDS, SILENCE,
+    CAUSE, EXIT_CODE, SANDBOX, SHELL, ENCODING, NEXT,
 )  # fmt: skip
 
 
@@ -55,6 +56,12 @@ def left_running(job_id: str, count: int | None) -> list[Advice]:
         return told(LEFT, f"1 process that {job} started is still alive; kill ends it, and its output still arrives.")
     those = f"{count} processes that {job} started are still alive"
     return told(LEFT, f"{those}; kill ends them, and their output still arrives.")
+
+
+def looks_for_processes(command: list[str]) -> bool:
+    """Return whether a command may look for processes by their words."""
+    text = " ".join(command)
+    return "pgrep" in text or "pkill" in text or ("grep" in text and "ps " in text)
 
 
 def hint(found: Iterable[Advice]) -> str | None:

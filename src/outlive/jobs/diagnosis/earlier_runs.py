@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 from outlive.answers.job import OtherRun
 from outlive.core.records import Definition, State
+from outlive.core.started import never_ran
 from outlive.core.units import seconds_or
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
@@ -22,7 +24,6 @@ from outlive.store.output.merged import Output
 
 PREVIOUS, PASSED = "previous", "passed"
 _SEARCHED_JOBS = 500  # those made last before this one
-_NEVER_RAN = frozenset({"launch", "denied"})
 
 
 def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun | None:
@@ -34,8 +35,12 @@ def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun |
     with job, Output(job) as before:
         run = described(job.job_id, job.read_state())
         counted = changes.of_failures(before, output, ctx.config.get("output", "problem_matcher") or ())
-    if counted is not None:
-        run.gone, run.new = counted.gone, counted.new
+    if counted is None:
+        return run
+    run.gone, run.new, run.names = counted.gone, counted.new, counted.names or None
+    failed = run.exit_code != 0 and counted.gone > 0 and not counted.shared
+    if failed and (counted.silent or run.exit_code != inspection.state.exit_code):
+        run.gone, run.names, run.different = None, None, True
     return run
 
 
@@ -54,6 +59,25 @@ def runs_of(ctx: Context, wanted: Definition, *, before: str | None = None, pass
             yield job
         else:
             job.close()
+
+
+def alike(ctx: Context, wanted: Definition) -> JobDir | None:
+    """Return the newest job made before this one in the same directory that has ended and runs the same program, with
+    other words; None if there is none. The caller closes it."""
+    cwd = f'"cwd":{json.dumps(wanted.cwd, separators=(",", ":"))}'.encode()
+    for job in lookup.defined_with(ctx, cwd, before=wanted.job_id, most=_SEARCHED_JOBS):
+        with suppress(OSError, OutliveError):
+            definition, state = job.read_meta(), job.read_state()
+            ran = state is not None and state.finished and not never_ran(state.state, state.reason)
+            if ran and definition.cwd == wanted.cwd and _program(definition) == _program(wanted):
+                return job
+        job.close()
+    return None
+
+
+def _program(definition: Definition) -> str:
+    words = " ".join(definition.command).split()
+    return words[0] if words else ""
 
 
 def named(ctx: Context, definition: Definition, text: str) -> JobDir | None:
@@ -83,7 +107,7 @@ def _is_run_of(wanted: Definition, job: JobDir, *, passed: bool) -> bool:
         _facts(definition) == _facts(wanted)
         and state is not None
         and state.finished
-        and state.reason not in _NEVER_RAN
+        and not never_ran(state.state, state.reason)
         and not (passed and state.ended_badly)
     )
 

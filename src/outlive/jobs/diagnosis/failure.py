@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 
-from outlive.jobs.diagnosis import last_words, line_ends, person, sandboxed
+from outlive.core.records import Definition
+from outlive.jobs.diagnosis import person, sandboxed
+from outlive.jobs.diagnosis.causes import last_words, line_ends, look_alikes, silent_end
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 
@@ -50,13 +52,19 @@ def sentence(stdin: str, last: str, command: str = "", errors: str | None = None
     return None
 
 
+def of_command(definition: Definition, said: str = "") -> str | None:
+    """Return what is wrong with the characters of a command that failed or could not be started, or of a file that it
+    runs; None if nothing is. `said`: the end of its output."""
+    return look_alikes.hint(definition) or line_ends.hint(definition, said)
+
+
 def hint(inspection: Inspection, output: Output) -> str | None:
     """Return the sentence about a job that has failed; None if its output does not show why."""
     definition = inspection.definition
     words = last_words.of(definition, output)
-    ends = line_ends.hint(definition, words.text)
-    if ends is not None:
-        return ends
+    wrong = of_command(definition, words.text)
+    if wrong is not None:
+        return wrong
     if definition.sandbox is not None:
         said = sandboxed.hint(inspection, output)
         if said:
@@ -66,3 +74,10 @@ def hint(inspection: Inspection, output: Output) -> str | None:
     if not words.may_ask:
         return None
     return sentence(definition.stdin, words.text, " ".join(definition.command), words.errors)
+
+
+def silent(inspection: Inspection, output: Output) -> str | None:
+    """Return what is known of a job that failed without a word."""
+    definition, code = inspection.definition, inspection.state.exit_code or 0
+    words = last_words.of(definition, output)
+    return silent_end.of_timeout(definition, code) or silent_end.of_set_e(definition, words.text, words.errors)

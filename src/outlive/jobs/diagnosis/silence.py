@@ -10,7 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from outlive.errors import OutliveError
 from outlive.jobs import processes
+from outlive.jobs.control_client import ask
 from outlive.jobs.diagnosis import person
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -18,6 +20,7 @@ from outlive.store.output.merged import Output
 from outlive.system import foreground, process_use, tree
 
 _MOST_PROCESSES = 200
+_POLLS = (foreground.FILES, foreground.THREADS, foreground.WAITING)
 _ROOM_BYTES = 16_384  # with less, the end of a job that has no space reserved for it may find none
 _FULL = (
     "Its command is not to be seen, and the disk under the job root is full: if it has ended, its end is stored as "
@@ -36,6 +39,7 @@ class Silence(NamedTuple):
     holder: str = ""  # of the lock that it waits for
     buffers: bool = False  # it has printed nothing yet, and keeps its output back without a terminal
     batch: bool = False  # an option says that it needs no person
+    keys: bool = False  # it looks for keys in its terminal, and takes them one by one
 
 
 def sentence(facts: Silence) -> str:
@@ -55,7 +59,9 @@ def _clause(facts: Silence) -> str:
         return f"is working ({facts.cpu_s:.0f} s of CPU so far)"
     if facts.doing == foreground.LOCK:
         return f"waits for a lock that {facts.holder or 'another process'} holds"
-    if facts.doing in (foreground.FILES, foreground.THREADS, foreground.WAITING) and facts.sockets:
+    if facts.keys and not any(one.state == foreground.LISTENING for one in facts.sockets):
+        return "waits for a key in its terminal: screen shows it, send-keys answers"
+    if facts.doing in _POLLS and facts.sockets:
         return _network(facts.sockets)
     known = {
         foreground.DISK: "waits for a disk or a network file system",
@@ -142,8 +148,19 @@ def _facts(inspection: Inspection, job: JobDir, silent_ms: int, *, silent: bool)
         and not inspection.definition.pty
         and names[-1].startswith("python")
         and not _is_unbuffered(last),
+        keys=inspection.definition.pty and doing in _POLLS and _takes_keys(job, last),
         batch=not person.BATCH.isdisjoint(tree.command_line(last).split()),
     )
+
+
+def _takes_keys(job: JobDir, pid: int) -> bool:
+    """Return whether a process polls the job's terminal for single keys. Its supervisor knows, as an ancestor of it."""
+    try:
+        facts = ask(job, {"op": "terminal"})
+    except OutliveError:
+        return False
+    polled_by = facts.get("polled_by")
+    return facts.get("canonical") is False and isinstance(polled_by, list) and pid in polled_by
 
 
 def _name(pid: int) -> str:

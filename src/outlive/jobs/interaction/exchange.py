@@ -41,32 +41,37 @@ class Exchange:
         """Type the texts, and answer with all that the job printed meanwhile. Errors: as for
         `stdin.deliver`."""
         inspection = adoption.inspect_and_adopt(self._ctx, self._job)
-        enter = b"\r" if inspection.definition.pty else b"\n"
-        lines = [text.encode("utf-8", "surrogateescape") + enter for text in self._texts]
-        inspection = stdin.require_writable(self._ctx, self._job, sum(map(len, lines)), field="texts")
+        pty = inspection.definition.pty
+        lines = [stdin.Input(text.encode("utf-8", "surrogateescape"), "texts", enter=True) for text in self._texts]
+        count = sum(len(line.typed(pty=pty)) for line in lines)
+        inspection = stdin.require_writable(self._ctx, self._job, count, field="texts")
         reaction = Reaction(self._ctx, self._job, self._left_ms(), max_bytes)
-        written, closed, why = 0, False, None
+        done, written, why = stdin.Delivered(stdin.Put(0, closed=False, eof=False), 0), 0, None
         for line in lines:
-            reaction.settled()
+            reaction.settled(typed=self._sent > 0)
             why = self._reason_to_stop(reaction)
             if why is not None:
                 break
             reaction.begin_again(self._left_ms())
             try:
-                answer = stdin.put(self._job, line, timeout_ms=self._left_ms(timeout_ms))
-            except OutliveError:
+                done = stdin.put_all(self._ctx, self._job, line, timeout_ms=self._left_ms(timeout_ms), pty=pty)
+            except OutliveError as error:
+                if error.code == "invalid_argument" and self._sent:  # what was typed before is worth knowing
+                    why = f"Text {self._sent + 1} was not sent: {error.message}."
+                    break
                 if not adoption.inspect_and_adopt(self._ctx, self._job).state.finished:
                     raise
                 why = self._ended()  # meanwhile, and what it said is worth telling
                 break
-            written, closed = written + answer.written, answer.closed
-            if answer.written < len(line):
+            written += done.put.written
+            if done.put.written < done.wanted:
                 why = f"It did not read text {self._sent + 1} whole."
                 break
             self._sent += 1
         else:
             reaction.settled()
-        said = reaction.answer(lines[self._sent - 1] if self._sent else b"")
+        last = lines[max(0, self._sent - 1)]
+        said = reaction.answer(last.typed(pty=pty) if self._sent else b"", last.data, done.typed)
         said.since.hint = sentences(why, said.since.hint)
         return Written(
             job=said.reading.job,
@@ -75,8 +80,9 @@ class Exchange:
             since=said.since,
             waited_ms=said.waited_ms,
             bytes_written=written,
-            stdin="closed" if closed else "open",
-            warnings=stdin.warnings_of(self._job, inspection, 0, 0, not_ended=False) or None,
+            stdin="closed" if done.put.closed else "open",
+            warnings=stdin.warnings_of(self._job, inspection, done._replace(wanted=done.put.written), not_ended=False)
+            or None,
             sent=self._sent,
         )
 
@@ -93,7 +99,7 @@ class Exchange:
         inspection = adoption.inspect_and_adopt(self._ctx, self._job)
         if inspection.state.finished:
             return self._ended()
-        if not reaction.asks:
+        if not reaction.waits:
             return (
                 f"It does not ask for text {number} of {len(self._texts)} yet: wait until input, then submit the rest."
             )

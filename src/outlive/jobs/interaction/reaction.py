@@ -6,12 +6,14 @@ import time
 from contextlib import closing
 
 from outlive import limits
+from outlive.answers import sentences
 from outlive.answers.job import Prompt
 from outlive.answers.reading import Polled
+from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, known_to_session
 from outlive.jobs.context import Context
-from outlive.jobs.control_client import ControlClient
-from outlive.jobs.interaction import screen
+from outlive.jobs.control_client import ControlClient, ask
+from outlive.jobs.interaction import screen, typist
 from outlive.jobs.interaction.reading import read
 from outlive.render import view
 from outlive.render.plain_text import readable
@@ -19,6 +21,8 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
+_DECIDED_EVERY_S = 0.1  # how often the supervisor is asked whether it has decided
+_HELD = "After Enter the text still stands in the input line: look at the screen, and press Enter again with send-keys."
 _AROUND_BYTES = 64  # of escape sequences around an echo
 
 
@@ -37,6 +41,7 @@ class Reaction:
         self._called = time.monotonic()
         self.begin_again(wait_ms)
         self.asks = False  # once it is settled: whether the job asks for more
+        self.waits = False  # ... or waits for input, without a sign that it has reacted
         self._since = self.before if ctx.client is None else known_to_session.seen(ctx, job)
 
     def begin_again(self, wait_ms: int) -> None:
@@ -45,26 +50,42 @@ class Reaction:
         with Output(self._job) as output:
             self.before = output.end  # where the reaction to the last write begins
 
-    def settled(self) -> None:
-        """Wait until the job asks for input, ends, or has been silent for `wait_ms`."""
+    def settled(self, *, typed: bool = True) -> None:
+        """Wait until the job asks for input, ends, or has been silent for `wait_ms`; if that is a second or longer, also
+        until its supervisor has judged that silence. `typed`: something was written since `begin_again`."""
         now = time.monotonic()
         latest = max(self._began + max(self._wait_s, limits.REACTION_S), now + min(self._wait_s, limits.REACTION_S))
         end, changed = self.before, now
+        deadline = latest
         with closing(ControlClient(self._job, output=True)) as control:
             while True:
                 adoption.require_in_place(self._job)
+                # Asked before the state is read, which then says what was decided
+                is_over = time.monotonic() >= deadline and (time.monotonic() >= latest or self._is_decided())
                 inspection = adoption.inspect_and_adopt(self._ctx, self._job)
                 with Output(self._job) as output:
-                    self.asks = _asks(job_answer.waiting(inspection, output), inspection, output)
+                    waiting = job_answer.waiting(inspection, output)
+                    self.waits, self.asks = waiting.waiting_for_input, _asks(waiting, inspection, output)
                     if output.end != end:
                         end, changed = output.end, time.monotonic()
                 deadline = min(changed + self._wait_s, latest)
-                if self.asks or inspection.state.state != "running" or time.monotonic() >= deadline:
+                done = self.asks or (self.waits and not typed)
+                if done or inspection.state.state != "running" or (is_over and time.monotonic() >= deadline):
                     return
-                control.pause(deadline)
+                control.pause(max(deadline, min(latest, time.monotonic() + _DECIDED_EVERY_S)))
 
-    def answer(self, sent: bytes) -> Polled:
-        """Return the new output and the job's state, and move the client's read position."""
+    def _is_decided(self) -> bool:
+        """Return whether the supervisor has decided if the job waits for input in the present silence."""
+        if self._wait_s < limits.REACTION_MS / 1000:
+            return True
+        try:
+            return bool(ask(self._job, {"op": "terminal"}).get("decided", True))
+        except OutliveError:  # it has no terminal, or has ended, or its supervisor is not reached now
+            return True
+
+    def answer(self, sent: bytes, text: bytes = b"", typed: typist.Typed | None = None) -> Polled:
+        """Return the new output and the job's state, and move the client's read position. `text` of what was sent had Enter
+        behind it as a key of its own, if `typed`."""
         answer = read(self._ctx, self._job, self._since, self._view)
         reading, since = answer.reading, answer.since
         asks = reading.asks.waiting_for_input
@@ -77,8 +98,16 @@ class Reaction:
                 since.hint = "It reads on: what was written has no newline at its end, which a line needs."
         if since.hint is None and not self.asks and reading.job.state == "running":
             since.hint = self._silence(sent)
+        if typed is not None and reading.job.state == "running" and self.holds(text, typed):
+            since.hint = sentences(_HELD, since.hint)
         answer.waited_ms = round((time.monotonic() - self._called) * 1000)
         return answer
+
+    def holds(self, text: bytes, typed: typist.Typed) -> bool:
+        """Return whether the screen still holds a text where it stood before Enter."""
+        inspection = adoption.inspect_and_adopt(self._ctx, self._job)
+        with Output(self._job) as output:
+            return typist.still_stands(inspection, output, text.decode("utf-8", "replace"), typed)
 
     def _silence(self, sent: bytes) -> str | None:
         """Return what to do if the job said nothing, or its terminal only repeated what was

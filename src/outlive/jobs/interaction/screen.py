@@ -31,14 +31,14 @@ _SEARCHED_BYTES = 4_194_304  # so much of the end is searched for a switch or a 
 _REPAINT_BYTES = 65_536  # one repaint is not longer
 
 
-def drawn(inspection: Inspection, output: Output) -> Screen:
-    """Return the screen as it is now. Output after a gap is drawn on an empty screen."""
+def drawn(inspection: Inspection, output: Output, end: int | None = None) -> Screen:
+    """Return the screen as it is now, or was at output position `end`. Output after a gap is drawn on an empty screen."""
     from outlive.render.screen import render  # late: 40 ms, of pyte
 
     terminal = inspection.state.terminal or Terminal()
     sizes = [(seq, cols, rows) for seq, cols, rows in terminal.sizes]
     sizes = sizes or [(0, limits.TERMINAL_COLS, limits.TERMINAL_ROWS)]
-    return output.steady(lambda: render(output.read, output.end, sizes, output.gap.merged.stop))
+    return output.steady(lambda: render(output.read, output.end if end is None else end, sizes, output.gap.merged.stop))
 
 
 def alternate_since(inspection: Inspection, output: Output, since: int) -> int | None:

@@ -8,6 +8,7 @@ from outlive.jobs import known_to_session
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import screen
 from outlive.render import ends, window
+from outlive.render.encoded import not_text
 from outlive.render.view import View
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -24,7 +25,16 @@ def new_output(inspection: Inspection, job: JobDir, output: Output, since: int, 
     shown = None
     if inspection.state.terminal and not view.raw:
         shown = screen.instead_of_output(inspection, job, output, since, view.max_bytes)
-    return shown or window.show(job, output, since, output.end, view, more=not inspection.state.finished)
+    state = inspection.state
+    return shown or window.show(
+        job,
+        output,
+        since,
+        output.end,
+        view,
+        more=not state.finished,
+        failed=state.finished and state.ended_badly,
+    )
 
 
 def takes_long(inspection: Inspection, output: Output, since: int, max_bytes: int) -> bool:
@@ -56,7 +66,12 @@ def telling_line(ctx: Context, inspection: Inspection, output: Output) -> str | 
 def not_utf_8(ctx: Context, output: Output) -> str | None:
     """Return how to read output that is no UTF-8, if this answer shows any: once for each job and
     session. A caller without a session is told each time."""
-    if not output.not_utf_8 or not known_to_session.tell_once(ctx, output.job, "encoding"):
+    if not output.not_utf_8:
+        return None
+    end = min(output.end, not_text.SAMPLE_BYTES)
+    if not output.gap.merged.crossed_by(0, end) and not_text.is_no_text(output.read(0, end)):
+        return None  # in no encoding
+    if not known_to_session.tell_once(ctx, output.job, "encoding"):
         return None
     example = "encoding=latin-1" if ctx.face == "mcp" else "--encoding latin-1"
     return (

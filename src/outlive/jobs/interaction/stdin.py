@@ -13,19 +13,31 @@ from outlive.jobs import adoption, auditing
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.definition import require_input
-from outlive.jobs.interaction import keyboard
+from outlive.jobs.interaction import keyboard, typist
 from outlive.jobs.interaction.reaction import Reaction
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import KEYBOARD, JobDir
+from outlive.store.output.merged import Output
 from outlive.system import fds
+
+_CUT = "Use stdin open without pty, or a file, for data."
 
 
 class Input(NamedTuple):
-    """What a call writes. `eof`: the input ends after it. `field`: the argument that holds the data."""
+    """What a call writes. `eof`: the input ends after it. `field`: the argument that holds the data. `keys` are pressed
+    after the data, then Enter with `enter`; a job without a terminal gets a newline for it.
+    `is_exact`: a line that the terminal would cut is written nevertheless."""
 
     data: bytes
     field: str = "data"
     eof: bool = False
+    keys: bytes = b""
+    enter: bool = False
+    is_exact: bool = False
+
+    def typed(self, *, pty: bool) -> bytes:
+        """Return the bytes of it, without the markers of a paste."""
+        return self.data + self.keys + (b"\r" if pty else b"\n") * self.enter
 
 
 def deliver(
@@ -42,17 +54,17 @@ def deliver(
 
     Errors: stdin_closed, invalid_state, invalid_argument, io_error.
     """
-    data, field, eof = given
-    inspection = require_writable(ctx, job, len(data), eof=eof, field=field)
+    eof, field = given.eof, given.field
+    inspection = require_writable(ctx, job, len(given.data) + len(given.keys) + given.enter, eof=eof, field=field)
     reaction = Reaction(ctx, job, wait_ms, max_bytes) if wait_ms else None
     try:
-        answer = put(job, data, timeout_ms=timeout_ms, eof=eof)
+        done = put_all(ctx, job, given, timeout_ms=timeout_ms, pty=inspection.definition.pty)
     except OutliveError as error:
         if error.code == "io_error":  # the job may have ended meanwhile, and its supervisor with it
             require_open(adoption.inspect_and_adopt(ctx, job))
         raise
-    written = answer.written
-    if answer.closed and not eof and written < len(data):
+    written, is_closed = done.put.written, done.put.closed
+    if is_closed and not eof and written < done.wanted:
         raise OutliveError(
             "stdin_closed",
             f"the job closed its input after {written} bytes",
@@ -61,9 +73,9 @@ def deliver(
         )
     said = None
     if reaction is not None:
-        if written == len(data):  # else the job does not read, and has nothing to react to
+        if written == done.wanted:  # else the job does not read, and has nothing to react to
             reaction.settled()
-        said = reaction.answer(data)
+        said = reaction.answer(given.typed(pty=inspection.definition.pty), given.data, done.typed)
     state = said.reading.job.state if said else adoption.inspect_and_adopt(ctx, job).state.state
     return Written(
         job=Job(job_id=job.job_id, state=state),
@@ -72,8 +84,8 @@ def deliver(
         since=None if said is None else said.since,
         waited_ms=None if said is None else said.waited_ms,
         bytes_written=written,
-        stdin="closed" if answer.closed else "open",
-        warnings=warnings_of(job, inspection, written, len(data), eof and not answer.eof) or None,
+        stdin="closed" if is_closed else "open",
+        warnings=warnings_of(job, inspection, done, not_ended=eof and not done.put.eof) or None,
     )
 
 
@@ -98,12 +110,57 @@ class Put(NamedTuple):
     eof: bool
 
 
+class Delivered(NamedTuple):
+    """What became of input that was given: how much of it the job read of how much. `lost`: what its terminal cuts.
+    `typed`: where the output ended, of a text with Enter as a key of its own."""
+
+    put: Put
+    wanted: int
+    lost: str | None = None
+    typed: typist.Typed | None = None
+
+
+def put_all(ctx: Context, job: JobDir, given: Input, *, timeout_ms: int, pty: bool) -> Delivered:
+    """Have the supervisor write what is given, to a terminal as a person types it. Errors: as for `deliver`."""
+    if not pty:
+        data = given.typed(pty=False)
+        return Delivered(put(job, data, timeout_ms=timeout_ms, eof=given.eof), len(data))
+    terminal = typist.terminal_of(job)
+    lost = typist.too_long(terminal, given.typed(pty=True))
+    if lost is not None and not given.is_exact:
+        raise invalid(given.field, f"{lost}: nothing was typed", hint=_CUT)
+    text = typist.as_pasted(terminal, given.data) if given.enter else given.data
+    first, *keys = typist.bursts(terminal, text, given.keys + b"\r" * given.enter)
+    text_at, typed = _end(job), None
+    done, wanted = put(job, first, timeout_ms=timeout_ms, eof=given.eof), len(first)
+    for key in keys:
+        if done.written < wanted:
+            break
+        try:
+            typist.wait_until_read(job)
+            typed = typist.Typed(text_at, _end(job))
+            pressed = put(job, key, timeout_ms=timeout_ms)
+        except OutliveError:
+            if not adoption.inspect_and_adopt(ctx, job).state.finished:
+                raise
+            pressed = Put(0, closed=True, eof=False)
+        if pressed.closed:  # it ended at what was typed before
+            return Delivered(done._replace(closed=True), wanted)
+        done, wanted = Put(done.written + pressed.written, pressed.closed, pressed.eof), wanted + len(key)
+    return Delivered(done, wanted, lost, typed)
+
+
 def put(job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Put:
     """Have the supervisor write `data`."""
     with fds.Closing(fds.memory_file("stdin", data)) as memory:
         asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
         answer = ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in")
         return Put(number_of(answer, "written"), bool(answer.get("closed")), bool(answer.get("eof")))
+
+
+def _end(job: JobDir) -> int:
+    with Output(job) as output:
+        return output.end
 
 
 def require_open(inspection: Inspection) -> None:
@@ -145,13 +202,15 @@ def require_pty(inspection: Inspection, *, running: bool = True) -> None:
         require_open(inspection)
 
 
-def warnings_of(job: JobDir, inspection: Inspection, written: int, wanted: int, not_ended: bool) -> list[str]:
-    warnings = []
-    if written != wanted:
+def warnings_of(job: JobDir, inspection: Inspection, done: Delivered, *, not_ended: bool) -> list[str]:
+    warnings, written = [], done.put.written
+    if written != done.wanted:
         lost = "; its input was not ended either" if not_ended else ""
         warnings = [
-            f"the job read {written} of {wanted} bytes in time{lost}: write the rest, from byte {written} on, later"
+            f"the job read {written} of {done.wanted} bytes in time{lost}: write the rest, from byte {written} on, later"
         ]
+    if done.lost is not None:
+        warnings.append(f"{done.lost}: the rest of it is lost. {_CUT}")
     if inspection.definition.pty and job.has(KEYBOARD):
         warnings += keyboard.warning(job)
     return warnings

@@ -29,7 +29,7 @@ def programs(words: list[str], *, is_string: bool) -> Programs:
     """Return which programs of a command gave its exit code. Of what cannot be read any of its words may have."""
     text = words[0] if is_string else form.given_to_shell(words)
     if text is None:
-        return Programs(frozenset([_base(words[0])]), frozenset())
+        return Programs(frozenset(map(_base, words[:1])), frozenset())
     for _ in range(_MOST_DEPTH):
         try:
             joined = [one for one in form.commands(text) if not one.defines]

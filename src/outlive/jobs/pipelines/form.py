@@ -91,9 +91,9 @@ def is_shell(program: str) -> bool:
 
 def given_to_shell(words: list[str]) -> str | None:
     """Return the string that a command has a shell run: `bash -c STRING`, `eval STRING`."""
-    if words[0] == "eval" and len(words) == 2:
+    if words[:1] == ["eval"] and len(words) == 2:
         return words[1]
-    if is_shell(words[0]) and len(words) > 2 and words[1][:1] == "-" and words[1][-1:] == "c":
+    if len(words) > 2 and is_shell(words[0]) and words[1][:1] == "-" and words[1][-1:] == "c":
         return words[2]
     return None
 

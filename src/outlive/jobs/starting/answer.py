@@ -76,7 +76,8 @@ def made(
     ]
     if inspection.state.finished:
         found += advice.told(advice.SHELL, shell_hint(inspection, snapshot))
-        found += advice.told(advice.NEXT, None if lost.hint else _after_end(inspection))
+        is_known = bool(lost.hint) or any(one.kind == advice.CAUSE for one in advised)
+        found += advice.told(advice.NEXT, None if is_known else _after_end(inspection))
     elif not found and not any(one.kind == advice.INPUT for one in noted):
         found += advice.told(advice.NEXT, _meanwhile(inspection))
     found += [*noted, *advice.told(advice.REPORT, reported.hint), *advice.told(advice.ENCODING, unread)]
@@ -145,7 +146,5 @@ def _after_end(inspection: Inspection) -> str | None:
             return f"No shell ran: words in an array are a program and its arguments. Give one string: {words[0]}"
         if state.errno == "E2BIG":
             return "The command never ran: shorten its words and variables, or put the text into a file."
-        from outlive.jobs.diagnosis import line_ends  # late: few commands cannot be started
-
-        return line_ends.hint(inspection.definition, "") or "The command never ran: check its name and PATH."
+        return "The command never ran: check its name and PATH."
     return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import unicodedata
 from contextlib import suppress
 from functools import cache
 
@@ -55,13 +56,14 @@ def question(definition: Definition) -> types.ElicitRequestFormParams | None:
     message = _in_few_rows(definition)
     if message is None:
         cut = f"Run it? If anything is cut here, `outlive approve {short_id(definition.job_id)}` shows all."
-        message = f"{cut}\n{facts.text(definition)}"
+        message = "\n".join([cut, *map(_shown, facts.of(definition))])
     return types.ElicitRequestFormParams(message=encodable_text(message), requested_schema=_SCHEMA)
 
 
 # Claude Code 2.1.330 wraps a message of one line, and shows four rows of it; of more lines it shows three, cut at the edge.
 # In a terminal of 80 columns a row has 74
 _ROWS, _ROW_CHARS = 4, 70
+_BLANK = "␠"
 # A value that cannot be taken for one and the fact behind it
 _PLAIN = re.compile(r"[\w./@+=,%-]+(?: [\w./@+=,%-]+)*", re.ASCII)
 # What a job has that asks for nothing else. Who asks is the client that shows the form
@@ -75,11 +77,27 @@ def _in_few_rows(definition: Definition) -> str | None:
     rule = [fact for fact in about if fact.label == "Asked by"]  # the words of the user's own configuration
     command = [fact for fact in about if fact.label == "Command"]
     rest = [fact for fact in about if fact not in (*rule, *command)]
-    shown = [f"{fact.label}: {fact.value}" for fact in (*rule, *rest, *command)]
-    message = f"Run this command? {' · '.join(shown)}"
-    fits = len(textwrap.wrap(message, _ROW_CHARS, break_on_hyphens=False)) <= _ROWS
+    message = f"Run this command? {' · '.join(map(_shown, (*rule, *rest, *command)))}"
+    fits = len(message) <= _ROWS * _ROW_CHARS and max(_rows(message, drop) for drop in (True, False)) <= _ROWS
     is_clear = len(command) == 1 and command[0].value.isascii() and all(_PLAIN.fullmatch(fact.value) for fact in rest)
     return message if fits and is_clear else None
+
+
+def _shown(fact: facts.Fact) -> str:
+    """Return a fact with its blanks as they count: many in a row would push what follows out of sight in one client, and
+    be cut at the end of a row in another."""
+    value = (
+        fact.value if _BLANK in fact.value else re.sub(" {2,}", lambda found: f"{_BLANK}×{len(found[0])} ", fact.value)
+    )
+    return f"{fact.label}: {value}"
+
+
+def _rows(message: str, drop_blanks: bool) -> int:
+    """Return how many rows a message takes at most: a word that is longer than a row begins one, and wide characters count
+    twice."""
+    wide = "".join(char * 2 if unicodedata.east_asian_width(char) in "WF" else char for char in message)
+    lines = textwrap.wrap(wide, _ROW_CHARS, break_on_hyphens=False, break_long_words=False, drop_whitespace=drop_blanks)
+    return sum(-(-len(line) // _ROW_CHARS) for line in lines)
 
 
 _SCHEMA: dict[str, object] = {

@@ -323,8 +323,9 @@ def _typed(response: object) -> str | None:
 async def _type(about: Context, job: JobDir, response: object) -> None:
     typed = _typed(response)
     if typed is not None:
-        line = typed.encode("utf-8", "surrogateescape")
-        typing = partial(stdin.deliver, about, job, stdin.Input(line, eof=not typed), timeout_ms=limits.WRITE_MS)
+        line = typed.removesuffix("\n").encode("utf-8", "surrogateescape")
+        given = stdin.Input(line, eof=not typed, enter=bool(typed))
+        typing = partial(stdin.deliver, about, job, given, timeout_ms=limits.WRITE_MS)
         await _doing(typing, unless="stdin_closed")
 
 

@@ -26,16 +26,32 @@ COMPARED_BYTES = 8 * 1024**2  # of each output, its end
 _COUNTED_BYTES = 512 * 1024  # of each output, its end
 _GONE_LINES = 5  # shown of those that are gone, in ...
 _GONE_SHARE = 4  # ... this part of the room
+_NAMED = 3  # failures that are gone are named if there are at most so many ...
+_NAME_CHARS = 60  # ... each with so much of its name
+# A test, in the words of test runners; a place
+_NAMES = tuple(
+    re.compile(one)
+    for one in (
+        r"::(\w[^ :\[]*(?:\[.*\])?)(?: |$)",
+        r"^\W*(?:FAIL|FAILED|FAILURE|ERROR|not ok(?: \d+)?|test)\b\W+(\w\S*)",
+        r"^_{3,} (.+) _{3,}$",
+        r"^(\S+?:\d+)(?::\d+)?:",
+    )
+)
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 # Addresses; hashes; numbers, with the unit of a time
 _MASKED = re.compile(rb"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{7,}\b|\d+(?:[.,:]\d+)*(?: ?(?:[mnu]|\xc2\xb5)?s\b)?")
 
 
 class Counts(NamedTuple):
-    """How many failures of one run another does not report, and how many it reports instead."""
+    """How many failures of one run another does not report, and how many it reports instead. `names` of those that are
+    gone, where they are few. `shared`: whether both report one. `silent`: nothing that named a failure before does now."""
 
     gone: int
     new: int
+    names: list[str]
+    shared: bool
+    silent: bool
 
 
 class _Named(NamedTuple):
@@ -45,31 +61,59 @@ class _Named(NamedTuple):
     located: bool
 
 
+_Reported = dict[_Named, dict[int, bytes]]  # the lines that a matcher names, by their kinds
+
+
 def of_failures(before: Output, now: Output, added: tuple[Matcher, ...]) -> Counts | None:
     """Count the failures that are gone and those that are new. None if neither output reports one, or without RE2."""
     old, new = _reported(before, added), _reported(now, added)
-    every = old.keys() | new.keys()
-    if not every:
+    if not old and not new:
         return None
-    # Several lines tell of one failure, each named by another matcher: those that name a test or a place count, because what
-    # stands below a test may be any number of lines, and of these the matcher that names most kinds
-    every = {one for one in every if one.located} or every
-    return Counts(max(len(old[one] - new[one]) for one in every), max(len(new[one] - old[one]) for one in every))
+    gone = _only_in(old, new)
+    named_by = [one for one in old if one.located] or list(old)
+    return Counts(
+        gone=len(gone),
+        new=len(_only_in(new, old)),
+        names=[_name(line) for line in gone.values()] if len(gone) <= _NAMED else [],
+        shared=any(old[one].keys() & new.get(one, {}).keys() for one in named_by),
+        silent=not any(one in new for one in named_by),
+    )
 
 
-def _reported(output: Output, added: tuple[Matcher, ...]) -> dict[_Named, set[int]]:
-    """Return for each matcher the kinds of the lines near the end that it names and that report a failure."""
-    kinds: dict[_Named, set[int]] = defaultdict(set)
+def _only_in(these: _Reported, others: _Reported) -> dict[int, bytes]:
+    """Return the failures of these that the others are not. Several lines tell of one failure, each named by another
+    matcher, so the matcher that names most counts: first of those whose lines name a test or a place, because what
+    stands below a test may be any number of lines; where none of them differs, of the others."""
+    for located in (True, False):
+        each = [
+            {kind: line for kind, line in lines.items() if kind not in others.get(one, {})}
+            for one, lines in these.items()
+            if one.located is located
+        ]
+        most = max(each, key=len, default={})
+        if most:
+            return most
+    return {}
+
+
+def _name(line: bytes) -> str:
+    """Return what a line calls the test or the place that failed, or its beginning."""
+    text = " ".join(line.decode("utf-8", "replace").split())
+    name = next((found[1] for found in (one.search(text) for one in _NAMES) if found), text)
+    return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"
+
+
+def _reported(output: Output, added: tuple[Matcher, ...]) -> _Reported:
+    """Return for each matcher the lines near the end that it names and that report a failure."""
+    kinds: _Reported = defaultdict(dict)
     matchers = compiled(added)
     if matchers is None:
         return kinds
     start = max(0, output.end - _COUNTED_BYTES)
     text = output.read(start, output.end)
     lines = Lines(text[cut_tail(text) :] if start else text)
-    for number, hit in best(lines, matchers.hits(lines.seen, weak=False)).items():
-        kinds[_Named(hit.matcher, hit.located)].add(
-            lines.exact_kind(number) if hit.located else _masked_kind(lines.text(number))
-        )
+    for number, hit in sorted(best(lines, matchers.hits(lines.seen, weak=False)).items()):
+        kinds[_Named(hit.matcher, hit.located)].setdefault(lines.exact_kind(number), lines.text(number))
     return kinds
 
 

@@ -21,14 +21,25 @@ MAX_LINE_CHARS = 400
 GAP_BYTES = 40  # of the line that stands for a gap
 _TAIL, _HEAD = 0.25, 0.06  # shares of the budget
 _BEFORE, _AFTER = 2, 6  # lines of context
-_MOST_OF_A_KIND = 2
-_RARE = 5  # a line that may report a failure counts if there are at most so many of its kind
+MOST_OF_A_KIND = 2
+RARE = 5  # a line that may report a failure counts if there are at most so many of its kind
 _FULL = 0.5  # of the budget
+_LAST_LINES = 15  # of a failed command, where nothing speaks for more
 _NUMBERS = b"0123456789abcdefABCDEF"
 SAYS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
-# Times, addresses and dates; group 1: digits that stand before the last four of other ones, which are looked at once
+# Times of day, dates, durations, ages and addresses
+_UNITS = rb"(?:[nmu]|\xc2\xb5)?s|secs?|seconds?|m|mins?|minutes?|h(?:ours?)?|days?|(?:weeks?|months?|years?)(?= (?:ago|old)\b)"
 _TIMES = re.compile(
-    rb"\d++(?:\.\d++)? ?m?s\b|\d++:\d\d(?::\d\d(?:[.,]\d+)?)?|0x[0-9a-f]+|\d{4}-\d\d-\d\d|(\d+(?=\d{4}))"
+    rb"\s\(\d++:\d\d:\d\d\)|(?<![\w.])(?:\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    rb"|\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?![\w:])|(?<!:)\d{1,2}:\d\d(?![\w:])"
+    rb"|(?:\d{1,3} ?h ?)?\d{1,4} ?m ?\d{1,4}(?:\.\d+)? ?s\b"
+    rb"|\d++(?:\.\d++)? ?(?:" + _UNITS + rb")(?!\w))|0x[0-9a-fA-F]+"
+)
+# What a summary says of how many there are, and the rules beside it, which fill its line
+_TALLY = re.compile(
+    rb"(?i)(?<![\w.])\d++ (?:\w+ )?(?:tests?|specs?|suites?|examples?|pass(?:ed|es|ing)|fail(?:ed|ing|ures?|s)|errors?|problems?"
+    rb"|warnings?|skipped|ignored|pending|todo|total|filtered(?: out)?|measured|deselected|x?failed|xpassed)\b[,;.]? ?"
+    rb"|(?:errors|skipped|failures)=\d++|[=_-]{3,}"
 )
 
 
@@ -70,8 +81,9 @@ class Lines:
         return min(self.stops[number] - self.starts[number], MAX_LINE_CHARS)
 
     def exact_kind(self, number: int) -> int:
-        """Return the kind of a line that names a place or a test: only times and addresses may differ."""
-        return hash(_TIMES.sub(rb"\1", self.text(number)))
+        """Return the kind of a line that reports a failure: only times, ages, addresses and the counts of a summary may
+        differ."""
+        return hash(_TALLY.sub(b"", _TIMES.sub(b"", self.text(number))))
 
     def text(self, number: int) -> bytes:
         """Return what is seen of a line."""
@@ -81,10 +93,12 @@ class Lines:
 
 
 class Choice:
-    """The choice of one text, for any budget."""
+    """The choice of one text, for any budget. `elsewhere`: how many lines of each kind of failure there are that do not
+    stand in the text."""
 
     def __init__(self, lines: Lines, matchers: Matchers) -> None:
         self.lines = lines
+        self.elsewhere: Counter[int] = Counter()
         self.hits = hits = best(lines, matchers.hits(lines.seen))
         self._exact = {number: lines.exact_kind(number) for number, hit in hits.items() if hit.located}
         self._exact_counts = Counter(self._exact.values())
@@ -99,15 +113,15 @@ class Choice:
     @property
     def doubtful(self) -> list[int]:
         """Rare lines that may mean a failure."""
-        return [number for _, number in self._weak if self.count(number) <= _RARE]
+        return [number for _, number in self._weak if self.count(number) <= RARE]
 
     def kind(self, number: int) -> int:
         return self._exact.get(number, self.lines.kinds[number])
 
     def count(self, number: int) -> int:
         """Return how many lines of its kind there are."""
-        exact = self._exact.get(number)
-        return self.lines.counts[self.lines.kinds[number]] if exact is None else self._exact_counts[exact]
+        exact, kind = self._exact.get(number), self.kind(number)
+        return (self.lines.counts if exact is None else self._exact_counts)[kind] + self.elsewhere[kind]
 
     def _ranked(self, matchers: dict[int, int]) -> list[tuple[int, int]]:
         """Return lines, each with its rank: the first line that a matcher names before the second, those of different
@@ -126,8 +140,9 @@ class Choice:
             ranked += [(rank, len(numbers), number) for rank, (_, number) in enumerate(sorted(order))]
         return [(rank, number) for rank, _, number in sorted(ranked)]
 
-    def made(self, budget: int) -> Made:
-        """Return the lines to show in about `budget` bytes."""
+    def made(self, budget: int, *, failed: bool, whole: bool) -> Made:
+        """Return the lines to show in about `budget` bytes. `failed`: of a command that did. `whole`: the text is all
+        of its output."""
         made = Made(self, budget)
         numbers = range(len(self.lines))
         made.take(numbers, share=_HEAD)
@@ -140,9 +155,10 @@ class Choice:
             if made.has(number):
                 made.take(self._around(number))
         made.take(self.doubtful)
-        made.take(reversed(numbers), saying=True)
+        last = numbers[-_LAST_LINES:]
+        made.take(reversed(numbers if whole or not self._strong else last), saying=True)
         if made.used < budget * _FULL:  # of lines of few kinds, such as rows of a table, more are worth a look
-            made.take(reversed(numbers), folded=False)
+            made.take(reversed(last if failed else numbers), folded=False)
         return made
 
     def _around(self, number: int) -> list[int]:
@@ -170,7 +186,7 @@ class Made:
         limit = min(self._budget, self.used + self._budget * share)
         for number in numbers:
             kind = self._choice.kind(number)
-            common = self._of_kind[kind] >= _MOST_OF_A_KIND and (folded or number in self._choice.hits)
+            common = self._of_kind[kind] >= MOST_OF_A_KIND and (folded or number in self._choice.hits)
             if kept[number] or common or (saying and not SAYS.search(lines.text(number))):
                 continue
             cost = lines.size(number) + GAP_BYTES * (1 - kept[number - 1] - kept[number + 1])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+from bisect import bisect_right
+from collections import Counter
+from itertools import pairwise
 from typing import NamedTuple
 
 from outlive.answers.output import Shown
@@ -11,6 +14,7 @@ from outlive.answers.spans import Cut, LeftOut
 from outlive.matching import problem_matchers
 from outlive.matching.problem_matchers import Matcher, Matchers
 from outlive.render import head_and_tail
+from outlive.render.failures import middle
 from outlive.render.failures.chosen_lines import MAX_LINE_CHARS, Choice, Lines, Made, Run
 from outlive.render.gaps import gaps_in
 from outlive.render.plain_text import readable
@@ -24,21 +28,21 @@ _LEAST_BYTES = 256  # with less room, gaps would take all of it ...
 _FEW_BYTES = 1_024  # ... and of this much room most of it: only failures are worth that
 
 
-def chosen(source: Source, since: int, stop: int, view: View) -> Shown | None:
+def chosen(source: Source, since: int, stop: int, view: View, *, failed: bool) -> Shown | None:
     """Return what is chosen of [since, stop) for an answer; None where no lines can be: with little room, or of lines
-    that are longer than it."""
+    that are longer than it. `failed`: of a command that did, all of it is searched."""
     if view.max_bytes < _LEAST_BYTES:
         return None
     matchers = compiled(view.matchers)
     if matchers is None:
         return None
-    looked = _Looked(source, since, min(stop, source.end), matchers)
+    looked = _Looked(source, since, min(stop, source.end), matchers, failed=failed)
     room = view.max_bytes
     if room < _FEW_BYTES and not looked.choice.failures:
         return None
     while not looked.endless:
-        made = looked.choice.made(room)
-        if made.used < room // 2:
+        made = looked.made(room)
+        if made.used < room // 2 and not failed:
             break
         shown = looked.shown(made)
         if shown is None:
@@ -66,40 +70,80 @@ class Failure(NamedTuple):
     text: str
 
 
-def failures(source: Source, added: tuple[Matcher, ...], most: int) -> tuple[list[Failure], int]:
+def failures(source: Source, added: tuple[Matcher, ...], most: int, *, failed: bool) -> tuple[list[Failure], int]:
     """Return lines that report a failure, first the one that says why (telling.py), then those that say most; and how many
     there are. Where no tool names a failure, they are lines that may mean one."""
     matchers = compiled(added)
     if matchers is None:
         return [], 0
-    looked = _Looked(source, 0, source.end, matchers)
+    looked = _Looked(source, 0, source.end, matchers, failed=failed)
     choice = looked.choice
     numbers = [] if looked.endless else choice.failures or choice.doubtful
     if numbers:
         why = min(numbers, key=lambda number: (choice.hits[number].matcher, number))
         numbers = [why, *(number for number in numbers if number != why)]
-    return [Failure(looked.place(number), looked.text(number)) for number in numbers[:most]], len(numbers)
+    shown = [Failure(looked.place(number), looked.text(number)) for number in numbers[:most]]
+    return shown, looked.count if choice.failures else len(numbers)
+
+
+class _Piece(NamedTuple):
+    """Output that was looked at: where it begins there, in the text, and in its lines."""
+
+    seq: int
+    offset: int
+    line: int
 
 
 class _Looked:
-    """The first and the last bytes of [since, stop) of a job's output: all of it where it is short."""
+    """The first and the last bytes of [since, stop) of a job's output, and where the command `failed` the failures between
+    them: all of it where it is short."""
 
-    def __init__(self, source: Source, since: int, stop: int, matchers: Matchers) -> None:
-        self._source, self._since, self._stop = source, since, stop
+    def __init__(self, source: Source, since: int, stop: int, matchers: Matchers, *, failed: bool) -> None:
+        self._source, self._since, self._stop, self._failed = source, since, stop, failed
         hole = source.hole
         crossed = hole.crossed_by(since, stop)
         self._whole = not crossed and stop - since <= HEAD_BYTES + TAIL_BYTES
         head_stop = stop if self._whole else min(since + HEAD_BYTES, hole.start if crossed else stop)
-        self._tail_start = stop if self._whole else max(stop - TAIL_BYTES, hole.stop if crossed else since)
-        head, tail = source.read(since, head_stop), source.read(self._tail_start, stop)
+        tail_start = stop if self._whole else max(stop - TAIL_BYTES, hole.stop if crossed else since)
+        head, tail = source.read(since, head_stop), source.read(tail_start, stop)
         if not self._whole:
             head = head[: head_and_tail.cut_head(head)]
-            cut = 0 if self._tail_start == hole.stop else head_and_tail.cut_tail(tail)
-            tail, self._tail_start = tail[cut:], self._tail_start + cut
-        self.endless = bool(tail) and not head.endswith(b"\n")  # two lines would be taken for one
-        self._head_bytes = len(head)
-        self._seam = head.count(b"\n") if tail else None  # the number of the first line of the tail
-        self.choice = Choice(Lines(head + tail), matchers)
+            cut = 0 if tail_start == hole.stop else head_and_tail.cut_tail(tail)
+            tail, tail_start = tail[cut:], tail_start + cut
+        between = failed and not self._whole
+        self._between = middle.searched(source, since + len(head), tail_start, matchers) if between else None
+        texts = [(since, head), *self._found(), (tail_start, tail)]
+        texts = [(seq, text) for seq, text in texts if text]
+        self.endless = any(not text.endswith(b"\n") for _, text in texts[:-1])  # two lines would be taken for one
+        self._pieces: list[_Piece] = []
+        offset = line = 0
+        for seq, text in texts:
+            self._pieces.append(_Piece(seq, offset, line))
+            offset, line = offset + len(text), line + text.count(b"\n")
+        self._lines_of_pieces = [piece.line for piece in self._pieces]
+        self.choice = Choice(Lines(b"".join(text for _, text in texts)), matchers)
+        self.count = len(self.choice.failures)
+        if self._between is not None:
+            self._count_between(self._between, since + len(head), tail_start)
+
+    def _found(self) -> list[tuple[int, bytes]]:
+        """Return the position and the text of what was found there, in whole lines."""
+        found = []
+        for start, stop in self._between.spans if self._between is not None else ():
+            hole = self._source.hole
+            text = self._source.read(start, min(stop, hole.start) if start < hole.start < hole.stop else stop)
+            found.append((start, text[: head_and_tail.cut_head(text)]))
+        return found
+
+    def _count_between(self, between: middle.Middle, start: int, stop: int) -> None:
+        """Count the failures there that are not looked at."""
+        choice = self.choice
+        seen = [number for number in choice.hits if start <= self.place(number) < stop]
+        choice.elsewhere = between.counts - Counter(choice.kind(number) for number in seen)
+        self.count += between.failures - sum(choice.hits[number].strong for number in seen)
+
+    def made(self, room: int) -> Made:
+        return self.choice.made(room, failed=self._failed, whole=self._whole)
 
     def shown(self, made: Made) -> Shown | None:
         """Return what was chosen; None if that is every line, and only long lines do not fit."""
@@ -139,10 +183,8 @@ class _Looked:
         """Return the runs; a run that goes on behind bytes that were not looked at is two."""
         split: list[Run] = []
         for run in runs:
-            if self._seam is not None and run.first < self._seam < run.stop:
-                split += [Run(run.first, self._seam), Run(self._seam, run.stop)]
-            else:
-                split.append(run)
+            seams = [line for line in self._lines_of_pieces if run.first < line < run.stop]
+            split += [Run(*ends) for ends in pairwise([run.first, *seams, run.stop])]
         return split
 
     def text(self, line: int) -> str:
@@ -150,16 +192,15 @@ class _Looked:
 
     def place(self, line: int) -> int:
         """Return the position in the output at which a line starts."""
-        offset = self.choice.lines.starts[line]
-        behind = self._seam is not None and line >= self._seam
-        return self._tail_start + offset - self._head_bytes if behind else self._since + offset
+        piece = self._pieces[bisect_right(self._lines_of_pieces, line) - 1]
+        return piece.seq + self.choice.lines.starts[line] - piece.offset
 
     def _end(self, run: Run) -> int:
         lines = self.choice.lines
         return self.place(run.stop - 1) + lines.stops[run.stop - 1] - lines.starts[run.stop - 1]
 
     def _left_out(self, start: int, stop: int, line: int, next_line: int) -> LeftOut:
-        unseen = self._seam is not None and line <= self._seam <= next_line
+        unseen = any(line <= seam <= next_line for seam in self._lines_of_pieces[1:])
         lines = self._source.lines_between(start, stop) if unseen else next_line - line
         return LeftOut(from_seq=start, to_seq=stop, lines=lines)
 
@@ -168,7 +209,8 @@ class _Looked:
         gap, hole = left_out[-1], self._source.hole
         size = hole.kept(gap.from_seq, gap.to_seq)
         if len(left_out) == 1:
-            marks = [head_and_tail.omitted(gap.from_seq, size, gap.lines, self._source.name, self._why())]
+            all_of_it = hole.kept(self._since, self._stop)
+            marks = [head_and_tail.omitted(gap.from_seq, size, gap.lines, self._source.name, self._why(), of=all_of_it)]
         else:
             marks = [head_and_tail.omitted_too(gap.from_seq, size, gap.lines)]
         if hole.crossed_by(gap.from_seq, gap.to_seq):
@@ -176,18 +218,30 @@ class _Looked:
         return [f"{mark}\n" for mark in marks]
 
     def _why(self) -> str:
-        count = len(self.choice.failures)
-        failures = f", the end and lines that report a failure ({count:,} in all)" if count else " and the end"
-        searched = f"; searched: the first {HEAD_BYTES >> 10} KiB and the last {TAIL_BYTES >> 20} MiB"
-        return f"Shown: the beginning{failures}{'' if self._whole else searched}."
+        failures = (
+            f", the end and lines that report a failure ({self.count:,} in all)" if self.count else " and the end"
+        )
+        return f"Shown: the beginning{failures}{self._where()}."
+
+    def _where(self) -> str:
+        """Return what was searched, unless that was all."""
+        if self._whole or (self._between is not None and self._between.searched_to >= self._pieces[-1].seq):
+            return ""
+        first = HEAD_BYTES if self._between is None else self._between.searched_to - self._since
+        return f"; searched: the first {_size(first)} and the last {TAIL_BYTES >> 20} MiB"
+
+
+def _size(count: int) -> str:
+    return f"{count >> 20} MiB" if count >> 20 else f"{count >> 10} KiB"
 
 
 def _noted(text: str, run: Run, repeated: dict[int, int]) -> str:
     """Return the text of a run with long lines shortened, and how often a kind of line comes of which not all is shown."""
     lines = text.split("\n")
+    redrawn = text.count("\n") < run.stop - run.first - 1  # which of them is left is not known
     for number, line in enumerate(lines):
         lines[number] = shortened(line)
-        count = repeated.get(run.first + number)
+        count = None if redrawn else repeated.get(run.first + number)
         if count:
             lines[number] += f" (× {count:,})"
     return "\n".join(lines)

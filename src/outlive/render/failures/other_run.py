@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from outlive.core.members import number_of, object_of
+from outlive.core.members import number_of, object_of, texts_of
 
 
 def previous(answer: dict[str, object], duration: Callable[[float], str]) -> str | None:
@@ -12,7 +12,10 @@ def previous(answer: dict[str, object], duration: Callable[[float], str]) -> str
     run = object_of(answer, "previous")
     if not run:
         return None
-    same = " too" if run["exit_code"] is not None and run["exit_code"] == answer.get("exit_code") else ""
+    code, now = run["exit_code"], answer.get("exit_code")
+    same = " too" if code is not None and code == now else ""
+    if run.get("different") and not same and now is not None:
+        same = f", now {now}" if code is not None else f", this one exited {now}"
     return f"The run before, {how(run, duration)}{same}{_changes(run)}"
 
 
@@ -32,6 +35,8 @@ def is_same(run: dict[str, object]) -> bool:
 
 
 def _changes(run: dict[str, object]) -> str:
+    if run.get("different"):
+        return ": a different failure; the earlier one may not have run"
     gone, new = run.get("gone"), run.get("new")
     if gone is None or new is None:
         return ""
@@ -40,4 +45,5 @@ def _changes(run: dict[str, object]) -> str:
     failures = "failure" if (gone or new) == 1 else "failures"
     if not gone:
         return f": {new:,} new {failures}"
-    return f": {gone:,} {failures} gone" + (f", {new:,} new" if new else "")
+    names = ", ".join(texts_of(run, "names"))
+    return f": {gone:,} {failures} gone" + (f" ({names})" if names else "") + (f", {new:,} new" if new else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from abc import ABC, abstractmethod
 
@@ -15,7 +16,7 @@ from outlive.system import pty, splice
 _TERMINAL_RETRY_S = 0.05  # a full terminal is tried again, whether or not it said that it has room
 
 _CHUNK = 65_536
-_TAB = 0x09
+_ENDS = re.compile(rb"[\x00-\x08\x0a-\x1f]")
 
 
 class _Write:
@@ -164,7 +165,7 @@ class TerminalFeed(Feed):
     def __init__(self, loop: EventLoop, master: int, on_input: Callable[[], None]) -> None:
         super().__init__(loop, os.dup(master), on_input)
         self._next_try = loop.timer(self._retry)
-        self._line_begun = False
+        self.line_bytes = 0  # of a line that was begun in canonical mode
 
     def _move(self, write: _Write, way: int) -> None:
         before = write.done
@@ -172,7 +173,7 @@ class TerminalFeed(Feed):
             super()._move(write, way)
         finally:
             if write.done > before:
-                self._remember(write.data[write.done - 1])
+                self._remember(bytes(write.data[before : write.done]), way)
 
     def _from_file(self, file: int, way: int) -> int:
         """Not by splice, which does not say how much of a chunk a full terminal took."""
@@ -181,20 +182,21 @@ class TerminalFeed(Feed):
         if data:
             taken = os.write(way, data)
             os.lseek(file, at + taken, os.SEEK_SET)
-            self._remember(data[taken - 1])
+            self._remember(data[:taken], way)
         return len(data)
 
-    def _remember(self, typed: int) -> None:
-        """Note whether a line was begun. Control characters other than tab end one, or throw it away."""
-        self._line_begun = typed >= 0x20 or typed == _TAB
+    def _remember(self, typed: bytes, way: int) -> None:
+        """Note how much of a line was begun. Control characters other than tab end one, or throw it away."""
+        *before, last = _ENDS.split(typed)
+        self.line_bytes = len(last) + (0 if before else self.line_bytes) if pty.modes(way).canonical else 0
 
     def _end(self, way: int) -> bool:
         """VEOF hands a line that was begun to the reader; only at its start it means the end (termios(3))."""
         modes = pty.modes(way)
-        wanted = modes.eof * (2 if self._line_begun and modes.canonical else 1)
+        wanted = modes.eof * (2 if self.line_bytes and modes.canonical else 1)
         if os.write(way, wanted) < len(wanted):
             os.write(way, modes.eof)
-        self._line_begun = False
+        self.line_bytes = 0
         return True
 
     def _enqueue(self, write: _Write) -> None:

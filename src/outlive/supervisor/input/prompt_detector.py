@@ -35,7 +35,10 @@ _PROMPT_QUIET_S = 3.0  # silence before it, where the kernel does not tell which
 # has to stand still so many times as long, at most this long, until it gets input
 _LONGER, _LONGEST_S = 4, 60.0
 
-_PROMPT = re.compile(rb"(?:[?:>$#%\])]|\xe2\x9d\xaf|\xc2\xbb)\s*\Z")  # also ❯ and »
+_PROMPT = re.compile(
+    rb"(?:[?:>$#%\])]|\xe2\x9d\xaf|\xc2\xbb)\s*\Z"  # also ❯ and »
+    rb"|\A(?:\.\.\.|[|+*])\Z"  # alone on its line: a statement goes on (Python, Node, R, irb)
+)
 
 
 class PromptDetector:
@@ -66,7 +69,10 @@ class PromptDetector:
         self._wait_s = _INSPECT_EVERY_S[0]
         self._enough_s = _QUIET_S if blocked_reads.supported() else _PROMPT_QUIET_S
         self._still_s = 0.0  # silence of a program that polls before it counts as waiting
+        self.pollers: tuple[int, ...] = ()  # processes that polled the input at the last look
         self._is_polling = False  # whether the job counts as waiting because it polls
+        self._left_s = 0.0  # how long a program that polls has to stand still yet until it can be judged
+        self._judged: float | None = None  # the last input or output before the silence that was judged
 
     def start(self) -> None:
         self._next_look.after(self._enough_s)
@@ -93,22 +99,36 @@ class PromptDetector:
         self._next_look.cancel()
         self._waiting = None
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether the present silence was looked at for long enough to say if the job waits."""
+        return self._judged == self._last_sign()
+
     def _look(self) -> None:
         left = self._enough_s - self._silent_s()
         if left > 0:
             self._next_look.after(left)
             return
+        sign = self._last_sign()
         self._set(self._found())
         self._next_look.after(self._wait_s)
         self._wait_s = min(self._wait_s * 1.5, _INSPECT_EVERY_S[1])
+        # A program that may be drawing is judged when it has stood still, not at the look after that
+        if self._left_s > 0:
+            self._next_look.after(min(self._wait_s, self._left_s))
+        else:
+            self._judged = sign
 
     def _set(self, waiting: InputWait | None) -> None:
         if _facts(waiting) != _facts(self._waiting):
             self._waiting = waiting
             self._on_change(waiting, self._last_line().decode("utf-8", "replace")[-limits.PROMPT_CHARS :])
 
+    def _last_sign(self) -> float:
+        return max(self._pump.last_output, self._input_at)
+
     def _silent_s(self) -> float:
-        return time.monotonic() - max(self._pump.last_output, self._input_at)
+        return time.monotonic() - self._last_sign()
 
     def _found(self) -> InputWait | None:
         modes = self._modes()
@@ -121,13 +141,15 @@ class PromptDetector:
         if not blocked_reads.supported():
             return bool(_PROMPT.search(self._last_line()))
         states = blocked_reads.inspect_threads(self._pids(), self._target)
-        self._is_polling = not states.reading
+        self._is_polling, self.pollers = not states.reading, states.pollers
+        self._left_s = 0.0
         if states.reading:
             return True
         if states.polling and not states.busy:
             line = self._last_line()
             draws = modes is not None and not modes.canonical
             still_s = _STILL_S if draws and not _PROMPT.search(line) else 0.0
+            self._left_s = still_s - self._silent_s()
             if self._silent_s() < max(still_s, self._still_s):
                 return False
             return bool(line) or (draws and not states.others)

@@ -117,7 +117,18 @@ class Input(NoInput):
         if self._terminal is None:
             super()._say_terminal(connection)
         else:
-            connection.answer(ok=True, **self._terminal.facts())
+            decided = self._prompts is None or self._prompts.is_decided
+            pollers = () if self._prompts is None else self._prompts.pollers
+            begun = self._feed.line_bytes if isinstance(self._feed, TerminalFeed) else 0
+            unread = 0 if self._fds.slave is None else pty.unread(self._fds.slave)
+            connection.answer(
+                ok=True,
+                **self._terminal.facts(),
+                decided=decided,
+                line_bytes=begun,
+                unread=unread,
+                polled_by=[*pollers],
+            )
 
     def _resize(self, connection: Connection, cols: int, rows: int) -> None:
         if self._terminal is None:

@@ -3,14 +3,25 @@
 from outlive import limits
 from outlive.answers.ending import Collected, Deleted, Killed
 from outlive.core.records import CONTROL
-from outlive.verbs.spec import BOOL, FLOAT, INT, JOB, JOB_ID, MS, STR, Arg, Verb
+from outlive.verbs.spec import BOOL, FLOAT, INT, JOB, JOB_ID, MS, STR, STRS, Arg, Verb
+
+TAGS = Arg("tags", STRS, "All jobs of yours with this tag, or a tag below it: project.*; of several, jobs with all (CLI: of this "
+           "directory).", default=(), cli="--tag", aliases=("tag",), metavar="TAG", hidden="mcp")  # fmt: skip
+
+
+def jobs_of(job: Arg) -> Arg:
+    """Return the argument for one job or several."""
+    return Arg(job.name, STRS, f"{job.help} Several are taken, or tags.", default=(), cli=job.cli, mcp=job.mcp,
+               aliases=(*job.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help=job.mcp_help)  # fmt: skip
+
 
 KILL = Verb(
     "kill",
     "End a job and everything it started.",
     "outlive.verbs.kill:kill",
     args=(
-        JOB,
+        jobs_of(JOB),
+        TAGS,
         Arg("signal", STR, "TERM, which KILL follows, or any other, such as INT or HUP, sent as it is.",
             default="TERM", metavar="SIGNAL", mcp_help="(default TERM, then KILL)"),
         Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION",
@@ -34,7 +45,8 @@ REMOVE = Verb(
     "End a job if it runs, then delete it and its output.",
     "outlive.verbs.remove:remove",
     args=(
-        JOB_ID,
+        jobs_of(JOB_ID),
+        TAGS,
         Arg(
             "grace_ms",
             MS,

@@ -33,7 +33,7 @@ START = Verb(
 )
 RESTART = Verb(
     "restart",
-    "Run a finished job again, as a new job.",
+    "Run a job again, as a new job; one that runs is ended first.",
     "outlive.verbs.restart:restart",
     args=(
         JOB,

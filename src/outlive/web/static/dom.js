@@ -225,7 +225,7 @@ export function badge(job, tag = "span") {
 
 // When its command began; answers have a time for one that never did too
 export function begun(job) {
-  return job.reason === "denied" || job.reason === "launch" ? null : job.started_at;
+  return job.state === "failed" && /denied|launch|kill/.test(job.reason) ? null : job.started_at;
 }
 
 // How long its command ran so far, in ms

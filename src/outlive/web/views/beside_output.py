@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from outlive.core.members import number_of, object_of
+from outlive.core.started import never_ran
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import earlier_runs
@@ -15,7 +16,6 @@ from outlive.render.sources import Source, text_of
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 
-_NEVER_RAN = ("denied", "launch")
 _MOST_FAILURES, _MOST_RUNS = 200, 60
 
 
@@ -27,7 +27,7 @@ def facts(job: dict[str, Any]) -> list[list[object]]:
 
 def _facts(job: dict[str, Any]) -> Iterator[tuple[str, object, str | None]]:
     engine, queue, sandbox, usage = (object_of(job, name) for name in ("engine", "queue", "sandbox", "usage"))
-    is_over, has_run = job.get("finished_at"), job.get("reason") not in _NEVER_RAN
+    is_over, has_run = job.get("finished_at"), not never_ran(job.get("state") or "", job.get("reason"))
     yield "exit code", job.get("exit_code"), None
     yield "signal", job.get("signal"), None
     yield "reason", job.get("reason"), None
@@ -59,7 +59,9 @@ def failures(ctx: Context, job_id: str) -> dict[str, Any]:
         inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
             source = Source(job, output, more=not inspection.state.finished, raw=False, text=text_of(output, None))
-            found, total = looked.failures(source, ctx.config.get("output", "problem_matcher") or (), _MOST_FAILURES)
+            added = ctx.config.get("output", "problem_matcher") or ()
+            failed = inspection.state.ended_badly
+            found, total = looked.failures(source, added, _MOST_FAILURES, failed=failed)
         tests = job_answer.reported(inspection).tests if inspection.state.finished else None
     return {
         "job_id": job.job_id,

@@ -233,6 +233,10 @@ def _reaction(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 
 def _kill(answer: Members, _process: bool) -> tuple[str, list[str]]:
+    jobs = entries_of(answer, "jobs")
+    if jobs:
+        gone = sum(job.get("state") in FINISHED for job in jobs)
+        return "", [f"{gone} of {sentences.counted(len(jobs), 'job')} ended:", *map(_of_several, jobs)]
     job_id, state = answer["job_id"], answer.get("state")
     if state in FINISHED:
         ended = {**answer, "signal": answer.get("ended_signal")}  # `signal` is what `kill` sent
@@ -247,6 +251,13 @@ def _kill(answer: Members, _process: bool) -> tuple[str, list[str]]:
     return sentences.output(answer), [*lines, *hint, *(_processes(entries_of(answer, "survivors")) if hint else [])]
 
 
+def _of_several(job: Members) -> str:
+    state = text_of(job, "state")
+    error = f": {job['error']}" if job.get("error") else ""
+    code = f", exit code {job['exit_code']}" if job.get("exit_code") is not None else ""
+    return visible(f"  {job['job_id']} ({job.get('name')}): {state}{code}{error}")
+
+
 def _processes(listed: list[Members]) -> list[str]:
     return [f"  {one.get('pid')} {sentences.command_line(one.get('command') or '')}" for one in listed]
 
@@ -255,8 +266,14 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
     jobs = entries_of(answer, "jobs")
     if not jobs:
         return "", sentences.hint(answer) or ["There is no job to list."]
-    running = sum(job.get("state") == "running" for job in jobs)
-    told = sentences.counted(len(jobs), "job") + (f", {running} running" if running else "")
+    counts = object_of(answer, "counts")
+    running = number_of(counts, "running") if counts else sum(job.get("state") == "running" for job in jobs)
+    count = number_of(counts, "all") or len(jobs)
+    told = ("" if not counts or counts.get("complete") else "at least ") + sentences.counted(count, "job")
+    told += f", {running} running" if running else ""
+    if count > len(jobs):
+        failed = number_of(counts, "failed")
+        told += (f", {failed} failed" if failed else "") + f"; {len(jobs)} shown"
     # Where none is marked as another's: a brief list of the session's own jobs, or a full one
     unmarked = not any(job.get("others") for job in jobs)
     owners = unmarked and len({job.get("owner") for job in jobs}) > 1
@@ -295,6 +312,13 @@ def _left(job: Members) -> str:
 
 
 def _removed(answer: Members, _process: bool) -> tuple[str, list[str]]:
+    jobs = entries_of(answer, "jobs")
+    if jobs:
+        done = sum(not job.get("error") for job in jobs)
+        told = (
+            f"Removed {done} of {sentences.counted(len(jobs), 'job')}; {answer.get('freed_bytes') or 0:,} bytes freed:"
+        )
+        return "", [told, *map(_of_several, jobs)]
     word = "Removed" if answer["type"] == "remove" else "Cleared"
     return "", [
         f"{word} job {answer['job_id']}; {answer.get('freed_bytes') or 0:,} bytes freed.",

@@ -108,3 +108,8 @@ def _reports(behind: Iterable[str], line: str) -> bool:
         if not is_its and not _WRAPPED.match(one) and _REPORTS.search(one):
             return True
     return False
+
+
+def reports(text: str) -> bool:
+    """Return whether a line reports a failure."""
+    return "fail" in text.lower() or _REPORTS.search(text) is not None

@@ -10,11 +10,12 @@ import re
 import shlex
 import stat
 from collections.abc import Iterator
+from itertools import islice
 
 from outlive.core.quoted import quoted
 from outlive.core.records import Definition
-from outlive.jobs.diagnosis import person
 from outlive.jobs.pipelines import form
+from outlive.jobs.pipelines.naming import without_starters
 
 _COMMAND = (
     "The command has Windows line ends (CR LF), and a shell takes the CR for a part of the word: send it with LF alone."
@@ -44,17 +45,23 @@ def hint(definition: Definition, said: str) -> str | None:
 
 def _file(definition: Definition) -> str | None:
     """Return the first file that the command runs and that has such line ends."""
-    if definition.host is not None or definition.sandbox is not None:  # whether it is there outside is not for the job
-        return None
-    for count, (name, is_script) in enumerate(_files(definition)):
-        if count >= _MOST_FILES:
-            break
-        data = _beginning(os.path.join(definition.cwd, name))
+    for name, data in scripts(definition):
         first = data.partition(b"\n")[0]
         runs = first.startswith(b"#!")
-        if (runs and first.endswith(b"\r")) or (b"\r\n" in data and (is_script or (runs and _is_shell(first)))):
+        if first.endswith(b"\r") if runs and not _is_shell(first) else b"\r\n" in data:
             return name
     return None
+
+
+def scripts(definition: Definition) -> Iterator[tuple[str, bytes]]:
+    """Yield the files that the command names as scripts of a shell, or as programs that begin with #!, and the beginning
+    of each."""
+    if definition.host is not None or definition.sandbox is not None:  # whether it is there outside is not for the job
+        return
+    for name, is_script in islice(_files(definition), _MOST_FILES):
+        data = _beginning(os.path.join(definition.cwd, name))
+        if data and (is_script or data.startswith(b"#!")):
+            yield name, data
 
 
 def _files(definition: Definition) -> Iterator[tuple[str, bool]]:
@@ -64,12 +71,9 @@ def _files(definition: Definition) -> Iterator[tuple[str, bool]]:
     else:
         text = form.given_to_shell(definition.command)
         each = [definition.command] if text is None else form.simple_commands(text)
+    each = [words for words in each if words]  # a definition that was damaged has none
     for words in each:
-        rest = list(words)
-        while len(rest) > 1 and (
-            rest[0].rpartition("/")[2] in _STARTERS or rest[0][:1] in "-0123456789" or "=" in rest[0]
-        ):
-            rest = rest[1:]
+        rest = without_starters(words)
         program = rest[0]
         if form.is_shell(program) or program in (".", "source"):
             script = next((word for word in rest[1:] if word[:1] not in "-+"), None)
@@ -77,14 +81,6 @@ def _files(definition: Definition) -> Iterator[tuple[str, bool]]:
                 yield script, True
         elif "/" in program:
             yield program, False
-
-
-_STARTERS = frozenset(name for name in person.STARTERS if not form.is_shell(name)) | {
-    "setsid",
-    "exec",
-    "command",
-    "time",
-}
 
 
 def _is_shell(shebang: bytes) -> bool:

@@ -1,0 +1,54 @@
+"""Who has the port that a program wanted that failed with "Address already in use"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from outlive.jobs.conditions import external, port_owner
+from outlive.jobs.context import Context
+from outlive.jobs.diagnosis.causes import last_words
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+from outlive.store.output.merged import Output
+from outlive.system import ports
+
+_TAKEN = re.compile(
+    r"address (?:is )?already in use|\bEADDRINUSE\b|port\b[^\n]{0,40}\b(?:in use|taken|allocated|occupied)\b|only one usage of each socket",
+    re.IGNORECASE,
+)
+_IN_ERROR = re.compile(r"(?:[:\]]|\bport\D{0,5})(\d{1,5})(?![\d.])", re.IGNORECASE)
+_IN_COMMAND = re.compile(r"(?<![\w.])(\d{2,5})(?![\w.])|(?<=[:=])(\d{2,5})(?![\w.])")
+_MOST_PORTS = 20
+_OF_HTTP_SERVER = 8000  # python -m http.server without a word about it
+
+
+def hint(ctx: Context, inspection: Inspection, job: JobDir, output: Output) -> str | None:
+    """Return who holds the port that a failed job named or was given; None if that is not its failure, or not known."""
+    text = last_words.of(inspection.definition, output).text
+    if not last_words.last(_TAKEN, text) or external.has_own_network(inspection):
+        return None
+    command = " ".join(inspection.definition.command)
+    for port in _ports(text, command):
+        try:
+            listening = ports.listeners(port)
+        except OSError:  # the kernel does not say
+            return None
+        if listening:
+            holder = port_owner.PortOwner(ctx, job, port).of(inspection, listening).holder
+            return None if holder is None else port_owner.sentence(holder, is_condition=False)
+    return None
+
+
+def _ports(text: str, command: str) -> list[int]:
+    """Return the ports that may be meant, the likeliest first."""
+
+    def named() -> Iterator[int]:
+        lines = [line for line in text.splitlines() if _TAKEN.search(line)]
+        for part in (*reversed(lines), text):
+            yield from (int(match[1]) for match in _IN_ERROR.finditer(part))
+        yield from (int(match[1] or match[2]) for match in _IN_COMMAND.finditer(command))
+        if "http.server" in command:
+            yield _OF_HTTP_SERVER
+
+    return [port for port in dict.fromkeys(named()) if 0 < port < 65_536][:_MOST_PORTS]

@@ -1,0 +1,49 @@
+"""Find the jobs that one call ends or deletes: those that it names, or the caller's own with some tags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from outlive.core.labels import check_tag_pattern, tag_matches
+from outlive.errors import OutliveError, argument, invalid
+from outlive.jobs import awaited, lookup
+from outlive.jobs.context import Context
+from outlive.store.job_dir import JobDir
+
+
+@contextmanager
+def opened(
+    ctx: Context, named: Sequence[str], tags: Sequence[str], open_one: Callable[[str], JobDir], ids: Iterable[str]
+) -> Iterator[list[JobDir]]:
+    """Open each job that was named, with `open_one`; or of `ids` the caller's own that have all the tags.
+
+    All are opened before anything is done to one: a name that means no job changes nothing. Errors: invalid_argument,
+    invalid_tag, job_not_found, as `open_one`.
+    """
+    if bool(named) == bool(tags):
+        message = f"give {argument('job')} or {argument('tags')}" + (", not both" if named else "")
+        raise invalid("job", message, hint="`list` shows the jobs; several are taken, or the tags of your own.")
+    with ExitStack() as stack:
+        if named:
+            found = {job.job_id: job for job in (stack.enter_context(open_one(text)) for text in dict.fromkeys(named))}
+            yield list(found.values())
+            return
+        for tag in tags:
+            check_tag_pattern(tag)
+        jobs = [stack.enter_context(job) for job in _tagged(ctx, tags, ids)]
+        if not jobs:
+            raise OutliveError("job_not_found", f"no job of yours has the tags {', '.join(tags)}")
+        yield jobs
+
+
+def _tagged(ctx: Context, tags: Sequence[str], ids: Iterable[str]) -> Iterator[JobDir]:
+    for job_id in ids:
+        definition = lookup.definition(ctx.store, job_id)
+        if definition is None or not all(tag_matches(tag, definition.tags) for tag in tags):
+            continue
+        if awaited.is_mine(ctx, definition):
+            try:
+                yield lookup.open_known(ctx, job_id)
+            except OutliveError:  # removed meanwhile
+                continue

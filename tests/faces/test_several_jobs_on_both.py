@@ -1,0 +1,58 @@
+"""One call that ends, deletes or starts again more than one job, or one that runs."""
+
+from __future__ import annotations
+
+from support.face import Face
+
+ENDLESS = "while :; do sleep 0.05; done"
+
+
+def test_a_list_of_jobs_is_ended_by_one_call(face: Face) -> None:
+    jobs = [face.background(ENDLESS) for _ in range(3)]
+    found = face.ok("kill", job=[*jobs, jobs[0]])
+    assert [(one["job_id"], one["state"], one["reason"]) for one in found["jobs"]] == [
+        (job, "killed", "kill") for job in jobs
+    ]
+    assert (found["job_id"], found["state"]) == (jobs[0], "killed")
+    removed = face.ok("remove", job=jobs)
+    assert [(one["job_id"], one["state"]) for one in removed["jobs"]] == [(job, "killed") for job in jobs]
+    for job in jobs:
+        face.error("status", job, code="job_not_found")
+
+
+def test_the_jobs_with_a_tag_are_ended_and_removed(face: Face) -> None:
+    jobs = {face.background(ENDLESS, tags=["round.one"]), face.background(ENDLESS, tags=["round.two", "other"])}
+    kept = face.background(ENDLESS, tags=["other"])
+    found = face.ok("kill", tags=["round.*"])
+    assert {one["job_id"] for one in found["jobs"]} == jobs
+    assert face.ok("status", kept)["state"] == "running"
+    face.error("kill", tags=["nothing"], code="job_not_found")
+    face.error("kill", job=[kept], tags=["other"], code="invalid_argument")
+    assert face.error("kill", code="invalid_argument")["message"].startswith("give ")
+    assert len(face.ok("remove", tags=["round.*"])["jobs"]) == 2
+    assert "jobs" not in face.ok("remove", tags=["other"])
+
+
+def test_a_name_that_means_no_job_ends_none(face: Face) -> None:
+    job = face.background(ENDLESS)
+    face.error("kill", job=[job, "no-such-job"], code="job_not_found")
+    assert face.ok("status", job)["state"] == "running"
+    face.error("remove", job=[job, "no-such-job"], code="job_not_found")
+    assert face.ok("status", job)["state"] == "running"
+
+
+def test_what_cannot_be_ended_is_named_and_the_others_are_ended(face: Face) -> None:
+    made = face.ok("create", command="true")["job_id"]
+    job = face.background(ENDLESS)
+    found = face.ok("kill", job=[made, job])
+    assert [(one["state"], "error" in one) for one in found["jobs"]] == [("created", True), ("killed", False)]
+    assert found["job_id"] == job
+
+
+def test_a_job_that_runs_is_ended_and_started_again(face: Face) -> None:
+    job = face.background(ENDLESS)
+    again = face.ok("restart", job, yield_ms=0)
+    assert (again["state"], again["restarted_from"]) == ("running", job)
+    assert (face.ok("status", job)["state"], face.ok("status", job)["reason"]) == ("killed", "kill")
+    made = face.ok("create", command="true")["job_id"]
+    face.error("restart", made, code="invalid_state")

@@ -1,0 +1,49 @@
+"""What answers show of output that is made for terminals."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.commands import python
+from support.face import Face
+
+FRAMES = (
+    "for n in range(30):\n"
+    " if n: out('\\x1b[2K\\x1b[1A' * 5 + '\\x1b[2K\\x1b[G')\n"
+    " out(''.join(f'layer {row}: {n} of 30, pulling from the registry and more of it\\n' for row in range(5)))\n"
+)
+LAST = "".join(f"layer {row}: 29 of 30, pulling from the registry and more of it\n" for row in range(5))
+PICTURE = "out('\\x1b]1337;File=inline=1:' + 'QUJD' * 15_000 + '\\x07')\n"
+
+
+def job(face: Face, body: str) -> tuple[str, str]:
+    """Run a program; return the job and what the answer shows of it."""
+    command = python(f"import sys\nout = sys.stdout.write\n{body}")[1:]
+    ran = face.ok("run", command=command, max_bytes=8_192, until=["exit"], yield_ms=20_000)
+    return ran["job_id"], ran["output"]
+
+
+def test_what_is_drawn_again_and_again_is_shown_once_and_the_log_has_all(face: Face) -> None:
+    made, shown = job(face, f"out('start\\n')\n{FRAMES}out('end\\n')")
+    assert shown == f"start\n{LAST}end\n"
+    assert face.ok("log", made, limit=1, offset=147)["output"].startswith("layer 1: 29 ")
+
+
+@pytest.mark.parametrize("around", [("before\n", "\n"), ("", "")])
+def test_a_picture_takes_no_room(face: Face, around: tuple[str, str]) -> None:
+    before, after = around
+    _, shown = job(face, f"out({before!r})\n{PICTURE}out({after!r})\nout('accuracy 0.91\\n')")
+    assert shown == f"{before}{after}accuracy 0.91\n"
+
+
+@pytest.mark.parametrize(
+    "made", ["random.Random(3).randbytes(3_000)", "zlib.compress(random.Random(3).randbytes(2_989))"]
+)
+def test_bytes_that_are_no_text_are_a_short_dump(face: Face, made: str) -> None:
+    command = python(f"import random, sys, zlib\nsys.stdout.buffer.write({made})")[1:]
+    ran = face.ok("run", command=command, until=["exit"], yield_ms=20_000)
+    first, *rows = ran["output"].splitlines()
+    assert (first, len(rows), ran["next_seq"]) == ("[3,000 bytes, not text; it begins with:]", 4, 3_000)
+    assert rows[0].startswith("00000000  ")
+    assert "encoding" not in ran.get("hint", "")
+    assert face.ok("log", ran["job_id"], limit=1)["output"] != ran["output"], "the log shows them"

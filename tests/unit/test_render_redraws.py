@@ -1,0 +1,52 @@
+"""Lines that a program draws again are shown as it drew them last."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from outlive.render.plain_text import readable
+from outlive.render.redraws import replayed
+from unit.test_render_plain_text import TEXTS
+
+UP, ERASE = "\x1b[1A", "\x1b[2K"
+
+
+def frames(erased: str, rows: int = 4) -> str:
+    """Thirty frames, each drawn over the one before."""
+    return erased.join("".join(f"task {row}: {frame}\r\n" for row in range(rows)) for frame in range(30))
+
+
+LAST = "".join(f"task {row}: 29\n" for row in range(4))
+DRAWN = {
+    "log-update": frames((ERASE + UP) * 4 + ERASE + "\x1b[G"),
+    "docker compose": frames("\x1b[4A\x1b[0G").replace("task", f"{ERASE}task"),
+    "cursor to the first column": frames("\x1b[4F\x1b[J"),
+    "erased below": frames("\x1b[4A\r\x1b[0J"),
+    "reverse index": frames("\x1bM" * 4),
+    "eight bits": frames("\x9b4A"),
+}
+
+
+@pytest.mark.parametrize("drawn", DRAWN.values(), ids=DRAWN)
+def test_the_last_frame_is_shown(drawn: str) -> None:
+    assert replayed(f"start\n{drawn}end\n") == f"start\n{LAST}end\n"
+    assert replayed(drawn) == LAST
+
+
+def test_what_is_left_of_a_longer_frame_is_blank_or_as_it_was() -> None:
+    rows = {
+        f"a\nb\nc\n{(ERASE + UP) * 3}{ERASE}d\n": "d\n",
+        "a\nb\nc\n\x1b[3A\x1b[Kd\n": "d\nb\nc",
+        "a\r\nb\x1b[1A\x1b[2K\rc": "c\nb",
+        "a\nb\n\x1b[9A\x1b[Kx\x1b[9By": "x\nb\n y",
+        "one\n\x1b[31mtwo\x1b[0m\x1b[1A\x1b[1Gx": "xne\ntwo",
+    }
+    assert {text: replayed(text) for text in rows} == rows
+
+
+@given(TEXTS)
+def test_no_more_lines_are_shown_than_were_printed(text: str) -> None:
+    shown = replayed(text)
+    assert shown.count("\n") <= text.count("\n")
+    assert readable(shown) == shown
