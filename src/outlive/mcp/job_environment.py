@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from outlive.mcp import introduction
-from outlive.system import fds
+from outlive.system import fds, own_programs
 from outlive.system.signals import signal
 
 PROFILE_S = 3.0  # a login shell that takes longer is killed
@@ -117,7 +117,7 @@ def _started(shell: str, env: Mapping[str, str]) -> tuple[int, int]:
         pid = os.posix_spawn(
             shell,
             [shell, "-lc", _SCRIPT],
-            env,
+            own_programs.environment(env),  # the programs that its profile calls
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_DUP2, there, 1),
