@@ -118,12 +118,13 @@ def test_long_output_is_rendered_in_a_thread(serve: Serve, work: Path, jobs: Job
     told = """
 import sys, threading
 from outlive.render import sources
-plain = sources.readable
-def readable(text):
-    where = "loop" if threading.current_thread() is threading.main_thread() else "thread"
-    print(where, len(text) > 20_000, file=sys.stderr, flush=True)
-    return plain(text)
-sources.readable = readable
+def noted(plain):
+    def render(text):
+        where = "loop" if threading.current_thread() is threading.main_thread() else "thread"
+        print(where, len(text) > 20_000, file=sys.stderr, flush=True)
+        return plain(text)
+    return render
+sources.readable, sources.replayed = noted(sources.readable), noted(sources.replayed)
 """
     served = serve(patch=f"exec({told!r})")
     command = "yes '\033[31m' | head -c 300000"

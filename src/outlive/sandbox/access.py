@@ -18,6 +18,8 @@ from outlive.sandbox.modes import Granted
 from outlive.sandbox.visible_paths import is_in
 
 _CACHES = ".cache/outlive/sandbox"  # below the home: what tools cache in sandboxes
+# Below the home: configuration, jobs and state, also where a variable of this caller names others
+_USUAL = (".config/outlive", ".local/share/outlive", ".local/state/outlive")
 
 
 def is_workspace(path: str, homes: Iterable[str]) -> bool:
@@ -53,7 +55,9 @@ def resolved(
     roots = [path for path in roots if is_workspace(path, homes)]
     roots += [_written(_expanded(path, home), homes) for path in settings["write"] or ()]
     outer = [path for path in dict.fromkeys(roots) if not is_in(path, [root for root in roots if root != path])]
-    secret = [os.path.realpath(path) for path in (*ours.secret, f"{home}/{_CACHES}")]
+    secret = [_secret(path, outer) for path in (*ours.secret, *(f"{one}/{usual}" for one in homes for usual in _USUAL))]
+    secret = list(dict.fromkeys([*secret, os.path.realpath(f"{home}/{_CACHES}")]))
+    _require_apart(outer, secret)
     hidden = [_hidden(_expanded(path, home), outer) for path in settings["hide"] or ()]
     _require_no_file(secret if writes else [], hidden, outer)
     return Sandbox(
@@ -107,6 +111,21 @@ def _hidden(path: str, roots: list[str]) -> str:
         message = f"[sandbox] hide names {path}, behind a link that a job can change"
         raise misconfigured(message, "Name the directory itself.")
     return os.path.realpath(path)
+
+
+def _secret(path: str, roots: list[str]) -> str:
+    """Return where something of ours lies. Errors: config_error if a job could change that."""
+    if visible_paths.reached(path, roots) is None:
+        message = f"{path}, which is outlive's own, lies behind a link that a job could change; nothing was run"
+        raise misconfigured(message, "Put the directory itself there, or start outlive in another directory.")
+    return os.path.realpath(path)
+
+
+def _require_apart(roots: list[str], secret: Iterable[str]) -> None:
+    inner = next((path for path in roots if is_in(path, secret)), None)
+    if inner is not None:
+        message = f"{inner} is outlive's own, and no job may see it; nothing was run"
+        raise misconfigured(message, "Start outlive in another directory, or take it out of [sandbox] write.")
 
 
 def _require_no_file(secret: Iterable[str], hidden: Iterable[str], roots: list[str]) -> None:

@@ -11,7 +11,7 @@ import os
 import stat
 
 from outlive.core.records import Sandbox
-from outlive.sandbox import gitconfig, search, visible_paths
+from outlive.sandbox import gitconfig, search, second_names, visible_paths
 from outlive.sandbox.mounts import Mounts, opened, pinned
 from outlive.sandbox.search import Unguarded
 from outlive.sandbox.visible_paths import is_in
@@ -29,6 +29,7 @@ class Guard:
         """`entries`: what is in the writable directories, see search.find. Errors: Unguarded."""
         self._roots: list[str] = sandbox.roots
         self._home: str = sandbox.home
+        self._hidden: list[str] = sandbox.hide
         self._devices = {device for device, _ in sandbox.root_ids}
         self._written = visible_paths.written(sandbox)
         self._kept: dict[str, None] = {}  # directories and files that become read-only
@@ -195,6 +196,12 @@ class Guard:
             self._read[common] = None
         return target
 
+    def keep_second_names(self) -> None:
+        """Keep what a job would change elsewhere too. Errors: Unguarded."""
+        known = frozenset(self.kept)
+        hidden = frozenset(self._hidden)
+        self._kept |= dict.fromkeys(second_names.kept(self._roots, lambda path: path in known or path in hidden))
+
     @property
     def kept(self) -> list[str]:
         """What becomes read-only."""
@@ -235,7 +242,9 @@ def guarded(sandbox: Sandbox) -> Guard:
         if sandbox.git != "write":
             for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
                 roots[root] = opened(root, identity)
-        return Guard(sandbox, search.find(roots))
+        guard = Guard(sandbox, search.find(roots))
+        guard.keep_second_names()
+        return guard
     finally:
         for fd in roots.values():
             os.close(fd)

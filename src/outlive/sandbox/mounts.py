@@ -309,7 +309,9 @@ def _to_hide(mounts: Mounts, sandbox: Sandbox, *, writable: bool) -> list[str]:
         above = any(is_in(area, [path]) for area in areas) and not any(is_in(root, [path]) for root in sandbox.roots)
         if is_in(path, covered) or not (above or is_in(path, areas)) or path in sandbox.roots:
             continue
-        if os.path.isdir(path) or (writable and not os.path.lexists(path) and is_in(path, sandbox.roots)):
+        if writable and not os.path.lexists(path) and is_in(path, sandbox.roots):
+            os.makedirs(path, 0o700)  # what leads to a mount cannot be renamed if it is there before
+        if os.path.isdir(path):
             covered.append(path)
     return covered
 

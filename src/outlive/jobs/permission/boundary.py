@@ -7,7 +7,7 @@ import pwd
 import sys
 from typing import Any
 
-from outlive.config import default_path
+from outlive.config import default_path, state_directory
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
 from outlive.hosts import engines
@@ -90,9 +90,13 @@ def _homes(ctx: Context) -> list[str]:
 
 
 def _secret(ctx: Context) -> list[str]:
-    ours = [ctx.store.path, os.path.dirname(default_path(ctx.env)), *([ctx.config.path] if ctx.config.path else [])]
-    ours += [os.path.join(ctx.env[name], "outlive") for name in _XDG if ctx.env.get(name)]
-    return [path for path in ours if os.path.isabs(path) and path.strip("/")]
+    """Return what is ours, by each way to name it. A server takes what it keeps from its own environment."""
+    ours = [ctx.store.path, *([ctx.config.path] if ctx.config.path else [])]
+    for env in (ctx.env, os.environ):
+        ours += [env.get("OUTLIVE_ROOT", ""), env.get("OUTLIVE_CONFIG", "")]
+        ours += [os.path.dirname(default_path(env)), state_directory(env)]
+        ours += [os.path.join(env[name], "outlive") for name in _XDG if env.get(name)]
+    return [path for path in dict.fromkeys(ours) if os.path.isabs(path) and path.strip("/")]
 
 
 def require(ctx: Context, definition: Definition, doing: str) -> None:
