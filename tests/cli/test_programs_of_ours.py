@@ -98,11 +98,16 @@ def test_the_shell_of_a_job_and_of_its_notification_is_none_that_a_job_wrote(
 def test_the_login_shell_of_a_server_runs_no_program_that_a_job_wrote(
     raw_mcp: Callable[..., RawMcp], place: Path, planted: dict[str, str]
 ) -> None:
-    (place / "home" / ".bash_profile").write_text("id > ~/id\nsh -c : \n")
+    (place / "home" / ".bash_profile").write_text("id > ~/id\nsh -c :\nPATH=$PATH:/added\n")
     server = raw_mcp(env={**planted, "SHELL": "/bin/bash"})
-    answer = server.request("tools/call", {"name": "exec", "arguments": {"command": "echo $PATH"}})
+    server.request("tools/call", {"name": "exec", "arguments": {"command": "echo $PATH > path"}})
     assert (place / "home" / "id").read_text().startswith("uid=")
-    assert planted["PATH"].split(":")[0] in json.dumps(answer), "the job has its PATH"
+    until(
+        lambda: (place / "work" / "path").exists() and (place / "work" / "path").read_text(), what="the PATH of the job"
+    )
+    listed = (place / "work" / "path").read_text().strip().split(":")
+    own = [*dict.fromkeys(one for one in planted["PATH"].split(":") if one)]
+    assert [one for one in listed if one in own] == own, "the job has its PATH, in its order"
     assert not (place / "ran").exists()
 
 

@@ -79,7 +79,10 @@ class JobEnvironment:
     def _take(self, printed: bytes) -> None:
         parts = printed.split(_MARK.encode())
         if len(parts) >= 3:
-            self._env["PATH"] = merged_path(os.fsdecode(parts[-2]), self._env.get("PATH", ""))
+            own = self._env.get("PATH", "")
+            # A profile that adds to PATH was given less than ours: a job gets the whole, in its order
+            given = own_programs.environment({"PATH": own, "HOME": self._env.get("HOME", "/")})["PATH"]
+            self._env["PATH"] = merged_path(os.fsdecode(parts[-2]).replace(given, own or given, 1), own)
 
 
 def merged_path(login: str, own: str) -> str:
