@@ -25,8 +25,9 @@ from pathlib import Path
 import plugins
 
 CHECKOUT = plugins.CHECKOUT
+COMMAND = "packaging/outlive"  # what is installed as `outlive`
 WHEEL_BYTES = 1_500_000
-_ABOUT = re.compile(r"outlive-[\w.]+\.dist-info/")  # what a wheel holds besides the package
+_ABOUT = re.compile(r"outlive-[\w.]+\.(dist-info/|data/scripts/outlive$)")  # what a wheel holds besides the package
 _IDENTITY = "ACTIONS_ID_TOKEN_REQUEST_URL"
 
 
@@ -98,12 +99,14 @@ def _source() -> list[Path]:
 def bundle(about: plugins.Project, to: Path) -> Path:
     """Write the MCPB bundle: the source, run by the host's uv."""
     path = to / f"{about.name}-{about.version}.mcpb"
-    files = [CHECKOUT / name for name in ("pyproject.toml", "README.md", "LICENSE")] + _source()
+    files = [CHECKOUT / name for name in ("pyproject.toml", "README.md", "LICENSE", COMMAND)] + _source()
     members = {str(file.relative_to(CHECKOUT)): file.read_bytes() for file in files}
     members["manifest.json"] = json.dumps(plugins.mcpb(about), indent=2).encode()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(members):
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), members[name], zipfile.ZIP_DEFLATED)
+            member = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            member.external_attr = (0o100755 if name == COMMAND else 0o100644) << 16
+            archive.writestr(member, members[name], zipfile.ZIP_DEFLATED)
     return path
 
 

@@ -409,3 +409,65 @@ def test_no_text_becomes_markup_in_the_page() -> None:
     sinks = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc|DOMParser")
     ours = [*(SOURCE / "web" / "static").glob("*.js"), *(SOURCE / "web" / "static" / "chat").glob("*.js")]
     assert ours and not [path.name for path in ours if sinks.search(path.read_text(encoding="utf-8"))]
+
+
+# Where a name is looked up for what is not run by outlive itself: the wrapper of a job, what a client
+# would find, the shell of a job on another machine
+LOOKED_UP = {"jobs/command.py", "client_config/discover.py", "far/starting.py"}
+STARTERS = {
+    *(f"subprocess.{name}" for name in ("run", "Popen", "call", "check_call", "check_output", "getoutput")),
+    *(
+        f"os.{name}"
+        for name in ("posix_spawn", "posix_spawnp", "execv", "execvp", "execve", "execvpe", "system", "popen")
+    ),
+    "spawn.spawn",
+}
+
+
+def test_one_function_looks_up_the_programs_that_outlive_runs() -> None:
+    """system/own_programs.py: none of them lies where a job in a sandbox writes."""
+    found = {
+        str(path.relative_to(SOURCE))
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if (isinstance(node, ast.Attribute) and node.attr in ("which", "posix_spawnp", "execvp", "execvpe"))
+        or (isinstance(node, ast.ImportFrom) and any(name.name == "which" for name in node.names))
+    }
+    assert found == LOOKED_UP
+    assert not [
+        path for path in MODULES if "import webbrowser" in re.sub(r'"import sys, webbrowser.*', "", path.read_text())
+    ]
+
+
+def test_no_program_is_started_by_a_bare_name() -> None:
+    """Only what stands in the call itself can be judged here: a list of words, or a string."""
+    bare = []
+    for path in MODULES:
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in STARTERS and node.args:
+                first_ = node.args[0]
+                words = first_.elts[:1] if isinstance(first_, (ast.List, ast.Tuple)) else [first_]
+                bare += [
+                    f"{path.relative_to(SOURCE)}:{node.lineno}: {word.value}"
+                    for word in words
+                    if isinstance(word, ast.Constant) and isinstance(word.value, str) and not word.value.startswith("/")
+                ]
+    assert not bare
+
+
+def test_processes_of_ours_start_isolated() -> None:
+    """system/interpreter.py, or `-I`: a workspace may have a `sitecustomize.py`, and PYTHONPATH name it."""
+    loose = [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.List)
+        and [_name(one) for one in node.elts[:1]] in (["executable"], ["python"])
+        and [one.value for one in node.elts[1:2] if isinstance(one, ast.Constant)] not in (["-I"], ["-EP"])
+        and len(node.elts) > 1
+    ]
+    assert not [place for place in loose if not place.startswith("system/interpreter.py")]
+
+
+def _name(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

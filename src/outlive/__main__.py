@@ -15,8 +15,8 @@ def main() -> int:
     if sys.platform != "linux":  # before the first import of what only Linux has
         sys.stderr.write("outlive needs Linux, or WSL 2 on Windows.\n")
         return 1
-    if "PYTHONPATH" in os.environ:
-        _search_last(os.environ["PYTHONPATH"])
+    if not sys.flags.isolated:  # the installed command is
+        _search_last(os.environ.get("PYTHONPATH", ""))
     # While modules are loaded nothing becomes garbage; the search for it is a tenth of a `run`
     gc.disable()
     try:
@@ -29,11 +29,12 @@ def main() -> int:
 
 
 def _search_last(named: str) -> None:
-    """Look for modules in the directories of PYTHONPATH after all others: what is called `json.py`
-    or `mcp` there is of the caller's programs. The directory that outlive itself is in stays where
-    it is."""
+    """Look for modules in the directories of PYTHONPATH, and in the current one, after all others:
+    what is called `json.py` or `mcp` there is of the caller's programs. The directory that outlive
+    itself is in stays where it is."""
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    theirs = {os.path.abspath(path) for path in named.split(os.pathsep) if path} - {own}
+    here = [] if sys.flags.safe_path else sys.path[:1]
+    theirs = {*here, *(os.path.abspath(path) for path in named.split(os.pathsep) if path)} - {own}
     sys.path.sort(key=lambda path: path in theirs)
 
 

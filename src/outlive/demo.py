@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -28,6 +27,7 @@ from outlive.cli import stdio
 from outlive.core.units import seconds_of
 from outlive.errors import invalid
 from outlive.system import process, tree
+from outlive.system.interpreter import isolated
 from outlive.verbs.spec import GlobalOptions
 
 LINES, PAUSE_S, EXIT_CODE = 60, "0.05", 7
@@ -164,8 +164,9 @@ class _Demo:
     @contextlib.asynccontextmanager
     async def _server(self) -> AsyncIterator[tuple[Client, int]]:
         """Yield an SDK client that is connected to a server of its own, and the server's pid."""
-        args = ["-m", "outlive", "mcp", "--root", self._root]
-        how = StdioServerParameters(command=sys.executable, args=args, env=self._env, cwd=self.place)
+        command, *args = isolated("outlive")
+        args += ["mcp", "--root", self._root]
+        how = StdioServerParameters(command=command, args=args, env=self._env, cwd=self.place)
         before = set(tree.children(os.getpid()))
         info = Implementation(name="outlive-demo", version="1")
         async with Client(stdio_client(how, errlog=self._server_log), client_info=info) as client:
@@ -174,7 +175,7 @@ class _Demo:
 
     def _cli(self, *words: str) -> str:
         """Return what `outlive WORDS` prints. It has a session of its own: ^C does not reach it."""
-        command = [sys.executable, "-m", "outlive", "--root", self._root, *words]
+        command = [*isolated("outlive"), "--root", self._root, *words]
         done = subprocess.run(
             command,
             env=self._env,

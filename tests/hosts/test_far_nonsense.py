@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import struct
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from outlive.hosts.ssh.local_copy import LocalCopy
 from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output.gap import Gap, Hole
 from support.cli import Cli
-from support.fake_ssh import FakeSsh
+from support.fake_ssh import PYTHON, FakeSsh
 from support.tiers import first, only
 from support.wait import until
 
@@ -54,7 +53,7 @@ NONSENSE: dict[str, tuple[bytes, bytes]] = {
     "a record for a position far away": (HELLO + wire.message(wire.ORDER, 1 << 40, bytes(32)), b""),
 }
 BY_DEFAULT = {"it asks for the bundle again and again", "a greeting that is no JSON", "a word without end"}
-PROGRAM = f"""#!{sys.executable} -IS
+PROGRAM = f"""#!{PYTHON} -IS
 import os, sys, time
 place = os.environ["FAKE_SSH"]
 with open(os.path.join(place, "heard"), "a") as file:

@@ -44,3 +44,16 @@ def test_a_long_script_runs_in_slurm(cli: Cli, place: Path, work: Path) -> None:
     job = cli.ok("run", "--host", "cluster", "--snapshot-after", "0", *words)["job_id"]
     found = cli.ok("wait", job, "--timeout-ms", "50s")
     assert (found["exit_code"], cli.ok("log", job)["output"]) == (3, "sh\ntyped")
+
+
+def test_sbatch_takes_no_library_of_a_workspace_which_its_job_finds_all_the_same(
+    cli: Cli, place: Path, work: Path
+) -> None:
+    noted = RUNS.replace("\nscript =", f"\nopen({str(place / 'seen')!r}, 'w').write(repr(dict(os.environ)))\nscript =")
+    fake_slurm.programs(place, {"sbatch": noted, "squeue": SILENT, "scancel": SILENT})
+    env = {"LD_LIBRARY_PATH": f"{work}/lib", "LD_PRELOAD": "", "PYTHONPATH": f"{work}/src"}
+    command = 'echo "$LD_LIBRARY_PATH" "$PYTHONPATH"'
+    job = cli.ok("run", "--host", "cluster", "--snapshot-after", "0", command, env=env)["job_id"]
+    cli.ok("wait", job, "--timeout-ms", "50s")
+    assert cli.ok("log", job)["output"] == f"{work}/lib {work}/src\n"
+    assert "'LD_LIBRARY_PATH'" not in (place / "seen").read_text()

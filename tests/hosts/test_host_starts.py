@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from outlive.store import atomic_file
 from outlive.system import fault_points
 from support import fake_slurm, processes
 from support.cli import Cli
-from support.fake_ssh import FakeSsh
+from support.fake_ssh import PYTHON, FakeSsh
 from support.jobs import job_ids
 from support.tiers import only
 from support.wait import until
@@ -28,7 +27,7 @@ LAUNCHER = ("make_visible", "host_recorded", "host_handed")
 MIRROR = tuple(point for point in fault_points.POINTS if point.startswith("mirror_"))
 NEVER_RUN_OVER_SSH = {"make_visible", "host_recorded", "mirror_told", "mirror_asked"}
 # What Slurm takes is run here, as its daemon would run it
-RUNS = f"""#!{sys.executable} -IS
+RUNS = f"""#!{PYTHON} -IS
 import os, subprocess, sys
 script = [word for word in sys.argv[1:] if not word.startswith("--")]
 subprocess.Popen(["sh", *script], env={{**os.environ, "SLURM_JOB_ID": "7"}}, start_new_session=True,

@@ -11,10 +11,10 @@ import pytest
 from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from outlive.sandbox import bubblewrap
 from support.cli import Cli
-from support.fake_ssh import FakeSsh
+from support.fake_ssh import PYTHON, FakeSsh
 
 # An interpreter that finds no bwrap, wherever it is
-WITHOUT_BWRAP = f"""#!{sys.executable} -I
+WITHOUT_BWRAP = f"""#!{PYTHON} -I
 import os, sys
 known = os.access
 os.access = lambda path, *rest: not str(path).endswith("bwrap") and known(path, *rest)

@@ -14,7 +14,9 @@ from pathlib import Path
 from support import processes
 from support.wait import until
 
-_PROGRAM = f"""#!{sys.executable} -IS
+# Not that of the environment, which lies in a checkout: outlive runs nothing that comes from there
+PYTHON = os.path.realpath(sys.executable)
+_PROGRAM = f"""#!{PYTHON} -IS
 import fcntl, os, subprocess, sys
 place = os.environ["FAKE_SSH"]
 def read(name):

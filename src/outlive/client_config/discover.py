@@ -14,6 +14,7 @@ from outlive.client_config.registry import Client, Machine
 from outlive.client_config.safe_file import ConfigFile
 from outlive.core.base_directories import home
 from outlive.errors import OutliveError, invalid
+from outlive.system.interpreter import isolated
 
 
 def this_machine(env: Mapping[str, str], cwd: str | None) -> Machine:
@@ -122,4 +123,4 @@ def own_words(argv: list[str]) -> list[str]:
     for path in (called, beside):
         if os.path.basename(path) == "outlive" and os.path.isfile(path) and os.access(path, os.X_OK):
             return [path]
-    return [sys.executable, "-P", "-m", "outlive"]  # not what lies where it is started
+    return isolated("outlive")

@@ -93,7 +93,10 @@ def advice(client: Client, level: str, entry: dict[str, Any], *, changed: bool) 
     if any(part in _TEMPORARY for part in command.split("/")[:-1]):
         sentences.append(f"{command} looks temporary: install outlive for good, and do this again from there.")
     if level == registry.PROJECT and command.startswith("/"):
-        sentences.append("The path is valid on this machine only; if others share the file, use --command outlive.")
+        sentences.append(
+            "The path is valid on this machine only; if others share the file, use --command outlive. "
+            "PATH of the client then decides what runs: none of its directories may lie in the project."
+        )
     if registry.has_no_token(entry):
         sentences.append(
             "The server asks for a token: make one with `outlive token add NAME`, name its variable with --token-env."

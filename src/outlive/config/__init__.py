@@ -87,6 +87,7 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
         "ask_timeout": ("string", "1h"),
         "rule": (TABLES, None),  # policy/rules.py, in the file alone
     },
+    "programs": {},  # NAME = "/path" of a program that outlive runs itself (system/own_programs.py), in the file alone
     "hosts": {},  # [hosts.NAME]: core/host_settings.py, in the file alone
 }
 # How the names of variables begin that configure: ours, and OpenClaw's for its own tools (PI_BASH_ is their old name)
@@ -122,6 +123,15 @@ class Config:
     def hosts(self) -> dict[str, HostSettings]:
         """Return the settings of each host by its name, without `local`, which needs none."""
         return {key: value for (section, key), value in self._values.items() if section == "hosts"}
+
+    def programs(self) -> dict[str, str]:
+        """Return the paths of [programs] by the names of the programs."""
+        return {key: value for (section, key), value in self._values.items() if section == "programs"}
+
+    def workspaces(self, env: Mapping[str, str]) -> list[str]:
+        """Return the directories in which jobs in sandboxes work: those that the configuration names."""
+        places = [*(self.get("sandbox", "write") or ()), self.get("serve", "workdir") or ""]
+        return [os.path.join(env.get("HOME", "/"), path[2:]) if path.startswith("~/") else path for path in places]
 
     def uses(self, section: str) -> bool:
         """Return whether a section was set, or by a host what it is about."""

@@ -8,6 +8,7 @@ import shlex
 import stat
 import tomllib
 from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
 from outlive import limits
 from outlive.config import KEYS, PATHS, STRINGS, TABLES, Config
@@ -71,21 +72,28 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
         if not isinstance(entries, dict):
             raise misconfigured(f"{_place(path, written, section)}: {section} is a section; write [{section}]")
         for key, value in entries.items():
-            where = _place(path, written, section, key)
-            if (section, key) == ("policy", "rule"):
-                places = _places("policy.rule", value, path, written, where)
-                values[section, key] = rules.parsed(value, places.__getitem__)
-            elif (section, key) == ("output", "problem_matcher"):
-                places = _places("output.problem_matcher", value, path, written, where)
-                values[section, key] = tuple(map(_matcher, value, places))
-            elif section == "hosts":
-                where = _place(path, written, f"hosts.{key}")
-                values[section, key] = host_settings.checked(key, value, where)
-            else:
-                if key not in KEYS[section]:
-                    raise unknown(f"key {key} in [{section}]", key, list(KEYS[section]), where)
-                values[section, key] = checked(section, key, value, where)
+            values[section, key] = _value(section, key, value, path, written)
     return values
+
+
+def _value(section: str, key: str, value: object, path: str, written: str) -> object:
+    """Return the value of a key as it is used. `path`, `written`: of the file, and its text. Errors: config_error."""
+    where = _place(path, written, section, key)
+    if (section, key) == ("policy", "rule"):
+        places = _places("policy.rule", value, path, written, where)
+        return rules.parsed(cast("list[Any]", value), places.__getitem__)
+    if (section, key) == ("output", "problem_matcher"):
+        places = _places("output.problem_matcher", value, path, written, where)
+        return tuple(map(_matcher, cast("list[Any]", value), places))
+    if section == "hosts":
+        return host_settings.checked(key, value, _place(path, written, f"hosts.{key}"))
+    if section == "programs":
+        if not isinstance(value, str) or not os.path.isabs(value) or "/" in key:
+            raise misconfigured(f"{where}: programs.{key} must be the absolute path of a program, not {value!r}")
+        return value
+    if key not in KEYS[section]:
+        raise unknown(f"key {key} in [{section}]", key, list(KEYS[section]), where)
+    return checked(section, key, value, where)
 
 
 def _places(name: str, value: object, path: str, text: str, where: str) -> list[str]:

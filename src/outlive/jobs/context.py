@@ -9,6 +9,7 @@ from outlive.config import Config
 from outlive.core.record import Declared
 from outlive.core.records import Definition
 from outlive.core.rights import Rights
+from outlive.system import own_programs
 
 if TYPE_CHECKING:  # TAB loads this, and needs no store
     from outlive.store.inbox import Inbox
@@ -16,6 +17,11 @@ if TYPE_CHECKING:  # TAB loads this, and needs no store
 
 
 _NONE: Mapping[str, str | None] = {}
+
+
+def know(config: Config, env: Mapping[str, str], *workspaces: str | None) -> None:
+    """Take note of where jobs in sandboxes work, from where outlive itself then runs nothing."""
+    own_programs.know([*workspaces, *config.workspaces(env)], config.programs())
 
 
 class Context(Declared):
@@ -47,6 +53,8 @@ class Context(Declared):
     detail: str = "full"  # the size of the answer: brief shows no snapshot
 
     def __post_init__(self) -> None:
+        workdir = None if self.rights is None else self.rights.workdir
+        know(self.config, self.env, self.cwd, workdir)
         self.decision: dict[str, str] = {}  # of the policy: decision and rule, for the audit record
         self.warnings: list[str] = []  # sentences that the answer adds to its hint
         # Title → id of the job that it named in this call, and a sentence if other jobs have it too

@@ -13,8 +13,9 @@ import os
 import signal
 
 from outlive.annotations import Mapping
+from outlive.errors import OutliveError
 from outlive.launch import fork_server_client
-from outlive.system import fault_points, fds, systemd
+from outlive.system import fault_points, fds, own_programs, systemd
 from outlive.system.fds import Closing
 
 _PROGRAM = "systemd-run"
@@ -50,7 +51,11 @@ class Launcher:
             self._said = fds.memory_file("systemd-run", b"")
             moves = [(os.POSIX_SPAWN_DUP2, old, new) for old, new in ((there.fileno(), 0), (code, 1), (self._said, 2))]
             try:
-                self._pid = os.posix_spawnp(_PROGRAM, _words(job_id), _environment(env), file_actions=moves)
+                program = own_programs.find(_PROGRAM, env)
+                self._pid = os.posix_spawn(program, _words(job_id), _environment(env), file_actions=moves)
+            except OutliveError as error:
+                self.close()
+                raise OSError(f"{_PROGRAM} cannot be run: {error.message}") from error
             except OSError as error:
                 self.close()
                 raise OSError(f"{_PROGRAM} cannot be run: {error.strerror}") from error
@@ -97,7 +102,8 @@ class Launcher:
 
 
 def _environment(env: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: env[name] for name in _KEPT if name in env}
+    safe = own_programs.environment(env)
+    kept = {name: safe[name] for name in _KEPT if name in safe}
     kept.setdefault("PATH", os.defpath)
     place = f"/run/user/{os.geteuid()}"
     if os.path.isdir(place):  # a client may have started this process with a bare environment

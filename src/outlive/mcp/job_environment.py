@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from outlive.mcp import introduction
-from outlive.system import fds
+from outlive.system import fds, own_programs
 from outlive.system.signals import signal
 
 PROFILE_S = 3.0  # a login shell that takes longer is killed
@@ -79,7 +79,10 @@ class JobEnvironment:
     def _take(self, printed: bytes) -> None:
         parts = printed.split(_MARK.encode())
         if len(parts) >= 3:
-            self._env["PATH"] = merged_path(os.fsdecode(parts[-2]), self._env.get("PATH", ""))
+            own = self._env.get("PATH", "")
+            # A profile that adds to PATH was given less than ours: a job gets the whole, in its order
+            given = own_programs.environment({"PATH": own, "HOME": self._env.get("HOME", "/")})["PATH"]
+            self._env["PATH"] = merged_path(os.fsdecode(parts[-2]).replace(given, own or given, 1), own)
 
 
 def merged_path(login: str, own: str) -> str:
@@ -117,7 +120,7 @@ def _started(shell: str, env: Mapping[str, str]) -> tuple[int, int]:
         pid = os.posix_spawn(
             shell,
             [shell, "-lc", _SCRIPT],
-            env,
+            own_programs.environment(env),  # the programs that its profile calls
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_DUP2, there, 1),

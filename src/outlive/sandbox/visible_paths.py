@@ -10,9 +10,11 @@ import os
 
 from outlive.annotations import Iterable, Mapping
 from outlive.core.records import Sandbox
+from outlive.system import paths
 from outlive.system.fds import listed
+from outlive.system.paths import followed
 
-_MOST_STEPS = 1000  # names and links of one path: links may lead in a circle
+is_in, reached = paths.is_in, paths.reached
 
 # Of /nix and /gnu the stores: a daemon that builds outside listens on a socket beside them
 SYSTEM = tuple(
@@ -85,36 +87,6 @@ def filtered(environment: Mapping[str, str], more: Iterable[str]) -> dict[str, s
     return {name: value for name, value in environment.items() if name in names or name.startswith(prefixes)}
 
 
-def is_in(path: str, folders: Iterable[str]) -> bool:
-    return any(folder in (path, "/") or path.startswith(folder + "/") for folder in folders)
-
-
-def reached(path: str, roots: Iterable[str], *, fixed: Iterable[str] = ()) -> str | None:
-    """Return where a path leads; None if a link in a writable directory is on the way, since a job
-    may have made it. In `fixed` directories none can."""
-    place, links = _followed(path)
-    return None if any(is_in(link, roots) and not is_in(link, fixed) for link in links) else place
-
-
-def _followed(path: str) -> tuple[str | None, list[str]]:
-    """Return where a path leads, None for a circle of links, and the links on the way."""
-    done, left = "/", [*filter(None, path.split("/"))]
-    links: list[str] = []
-    for _ in range(_MOST_STEPS):
-        if not left:
-            return done, links
-        here = os.path.normpath(os.path.join(done, left.pop(0)))
-        try:
-            target = os.readlink(here)
-        except OSError:
-            done = here
-            continue
-        links.append(here)
-        done = "/" if target.startswith("/") else done
-        left = [*filter(None, target.split("/")), *left]
-    return None, links
-
-
 def written(sandbox: Sandbox) -> list[str]:
     """Return the directories of the machine that jobs in this sandbox can change names in."""
     return [*sandbox.roots, *([sandbox.cache] if sandbox.cache else [])]
@@ -183,7 +155,7 @@ def is_fixed(path: str, home: str, trusted: Iterable[str] = ()) -> bool:
     """Return whether no job can have decided where a path leads: each link on the way lies in the
     home itself, above it, in a `trusted` directory, or where this user writes nothing. In a workspace `.venv` may be a link to
     your keys, made by a job so that the next one sees them."""
-    place, links = _followed(path)
+    place, links = followed(path)
     return place is not None and all(
         is_in(home, [folder]) or is_in(folder, SYSTEM) or folder in trusted or not is_ours(folder)
         for folder in map(os.path.dirname, links)

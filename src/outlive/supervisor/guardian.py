@@ -28,7 +28,8 @@ from outlive.system.fds import socket
 # more. By then an update may have replaced the files
 LATE = (
     *("outlive.core", "outlive.store", "outlive.supervisor"),
-    *("outlive.system.hole_punch", "outlive.system.host_process", "outlive.system.mounts", "outlive.system.systemd"),
+    *("outlive.system.hole_punch", "outlive.system.host_process", "outlive.system.mounts"),
+    *("outlive.system.paths", "outlive.system.systemd"),
 )
 _prepared = False
 

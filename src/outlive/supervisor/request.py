@@ -33,6 +33,7 @@ class Request(Record):
     masked: list[str] = []  # what is masked in the output: lines of the values of masked variables
     umask: int = 0o022
     sink_shell: list[str] = ["sh", "-c"]
+    shell_path: str = ""  # of the shell of a job outside of a sandbox; "": it is looked up along the PATH of the job
     awaited: bool = False  # the caller waits for the end; if not, its answer is made while the command starts
     created: bool = False  # by `create`: if nothing can be run it is created again, not failed
     own: list[str] = []  # files and directories of outlive besides the root: no notification goes there

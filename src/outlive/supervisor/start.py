@@ -222,7 +222,8 @@ def _spawn(
     init = None
     try:
         if job_fds.inside is None:
-            pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty, prepare=prepare)
+            found = spawn.Found(request.shell_path, argv) if request.shell_path else argv
+            pid = spawn.spawn(found, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty, prepare=prepare)
         else:
             how = inside.How(definition.cwd, request.umask, terminal=tty is not None, folder=job.fd, prepare=prepare)
             pid, init = _spawn_inside(definition, argv, env, stdio, how, job_fds)

@@ -19,8 +19,18 @@ class BeforeExec(OSError):
     """A failure before exec(2): nothing ran, and the same may succeed later or elsewhere."""
 
 
+class Found:
+    """A program at `path`, and its arguments, the first of which is its name."""
+
+    __slots__ = ("argv", "path")
+
+    def __init__(self, path: str, argv: Sequence[str]) -> None:
+        self.path = path
+        self.argv = argv
+
+
 def spawn(
-    argv: Sequence[str],
+    argv: Sequence[str] | Found,
     env: Mapping[str, str],
     stdio: Mapping[int, int],
     *,
@@ -29,8 +39,7 @@ def spawn(
     terminal: str | None = None,
     prepare: Callable[[], None] | None = None,
 ) -> int:
-    """Start `argv` and return its pid.
-
+    """Start `argv` and return its pid. Its program is looked up along PATH in `env`, unless it was found before.
     `stdio`: child fd → our fd; nothing else is inherited. `terminal`: path of a slave that becomes
     fds 0, 1 and 2, as far as `stdio` does not name them, and the controlling terminal of the new
     session. `prepare` is called in the new process before its program. `cwd` and `umask` are set on
@@ -47,7 +56,8 @@ def spawn(
         if umask is not None:
             old_umask = os.umask(umask)
         with oom.AsCaller():
-            return _spawn_found(argv, env, [*_moves(stdio), *_opens(terminal, stdio)], prepare)
+            found = argv if isinstance(argv, Found) else Found(find(argv[0], env), argv)
+            return _spawn_found(found, env, [*_moves(stdio), *_opens(terminal, stdio)], prepare)
     except (ValueError, TypeError) as error:  # a NUL or half a character, or no text at all, in argv or env
         raise BeforeExec(errno.EINVAL, f"no program can be given this: {error}") from error
     finally:
@@ -76,10 +86,8 @@ def _moves(stdio: Mapping[int, int]) -> list[Action]:
     return [(os.POSIX_SPAWN_DUP2, source, target) for target, source in stdio.items()]
 
 
-def _spawn_found(
-    argv: Sequence[str], env: Mapping[str, str], moves: list[Action], prepare: Callable[[], None] | None
-) -> int:
-    """Start what execvpe(3) would find: a path as it is, a name along the PATH of the *job*."""
+def _spawn_found(found: Found, env: Mapping[str, str], moves: list[Action], prepare: Callable[[], None] | None) -> int:
+    """Start a program as execvpe(3) does."""
 
     def start(program: str, words: list[str]) -> int:
         defaults = signals.all_resettable()
@@ -87,15 +95,14 @@ def _spawn_found(
             return spawn_limited.start(program, words, env, moves, defaults, prepare)
         return os.posix_spawn(program, words, env, file_actions=moves, setsid=True, setsigmask=(), setsigdef=defaults)
 
-    path = find(argv[0], env)
     try:
         try:
-            return start(path, list(argv))
+            return start(found.path, list(found.argv))
         except OSError as error:
             if error.errno != errno.ENOEXEC:
                 raise
             # A script without #! is run by sh, as shells do
-            return start("/bin/sh", ["sh", path, *argv[1:]])
+            return start("/bin/sh", ["sh", found.path, *found.argv[1:]])
     except OSError as error:
         if error.errno in NO_PROCESS:
             raise BeforeExec(error.errno, error.strerror) from error

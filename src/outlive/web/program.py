@@ -13,8 +13,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
-import webbrowser
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from typing import Any
@@ -22,11 +22,13 @@ from typing import Any
 from outlive import config
 from outlive.cli import stdio
 from outlive.errors import OutliveError
+from outlive.jobs.context import know
 from outlive.jobs.permission.person import is_person_at
 from outlive.launch.fork_server_client import start
 from outlive.mcp.http.listener import Address, listen, listen_local
+from outlive.mcp.introduction import current_directory
 from outlive.store.root import Store
-from outlive.system import locks
+from outlive.system import locks, own_programs
 from outlive.verbs import envelope
 from outlive.verbs.spec import GlobalOptions
 from outlive.web.sessions import ASK_S, HOSTS, LinkKind
@@ -44,6 +46,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
     Errors: invalid_argument, config_error, io_error, store_unsafe.
     """
     configuration = config.load(os.environ, options.config)
+    know(configuration, os.environ, current_directory())
     with ExitStack() as stack:
         store = stack.enter_context(closing(Store.open(options.root, os.environ)))
         # A link that a browser is started with is in the list of processes for all users to see
@@ -116,5 +119,11 @@ def _tell(store: Store, url: str, values: Mapping[str, object], *, serves: bool)
     state = "is served at" if serves else "is served already at"
     address = url.partition("#")[0]
     stdio.note(f"outlive ui: the page {state} {address}{'; ^C ends it, jobs go on' if serves else ''}\n")
-    if not webbrowser.open(url):
+    if not _opened(url):
         stdio.note(f"outlive ui: no browser could be opened; this link is good once, within 10 minutes:\n{url}\n")
+
+
+def _opened(url: str) -> bool:
+    """Return whether a browser was opened. It is found by a process that looks where no job can write."""
+    command = [sys.executable, "-I", "-c", "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))", url]
+    return subprocess.run(command, env=own_programs.environment(os.environ), check=False).returncode == 0

@@ -76,7 +76,7 @@ def _node(caller: Caller, host: Host) -> list[Finding]:
     try:
         locks.take(fd, _BYTE)
         words = [f"--immediate={_FREE_S}", "--ntasks=1", "--nodes=1", "--time=1", "--chdir=/", "--quiet"]
-        words += [*(host.settings.options or []), python, "-P", "-m", "outlive.hosts.slurm.look"]
+        words += [*(host.settings.options or []), python, "-EP", "-m", "outlive.hosts.slurm.look"]
         words += [caller.store.path, name]
         if findings.is_sandboxed(caller.config, host.name):
             words.append(caller.config.get("sandbox", "bwrap") or look.ANY)

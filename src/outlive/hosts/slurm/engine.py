@@ -22,15 +22,16 @@ from outlive.hosts import ends
 from outlive.hosts.engine import Caller, Engine, Host, Start
 from outlive.hosts.findings import Finding
 from outlive.hosts.slurm import checks, programs, snapshot, verdict
-from outlive.hosts.slurm.record import NAME, SlurmRecord
+from outlive.hosts.slurm.record import HIDDEN, NAME, SlurmRecord
 from outlive.store import history
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection, inspect_job
 from outlive.store.inspection.unseen_end import record_end
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.request import Request
-from outlive.system import fault_points, fds, tree
+from outlive.system import fault_points, fds, own_programs, tree
 from outlive.system.fds import socket
+from outlive.system.interpreter import isolated
 
 LOG = "engine.log"  # what the batch script says before the supervisor has started
 _SUBMIT_S = 60.0  # a busy controller lets sbatch wait
@@ -95,7 +96,10 @@ class SlurmEngine(Engine):
             raise from_os(f"writing {job.path}/{engine_record.ENGINE}", error, on="store") from error
         fault_points.at("host_recorded")
         # Slurm passes the environment on: with the cookie of an outer job, the kill of that one would end this one too
-        env = {name: value for name, value in caller.env.items() if name != tree.COOKIE}
+        # The job gets these all the same, when ours in the allocation has started
+        hidden = own_programs.unsafe_for_loader(caller.env)
+        env = {name: value for name, value in caller.env.items() if name != tree.COOKIE and name not in hidden}
+        env |= {f"{HIDDEN}{name}": value for name, value in hidden.items()}
         arguments = [*_flags(host, definition), _SCRIPT, python, definition.root, job.job_id]
         try:
             status, printed, error_text = _sbatch([programs.path("sbatch", record.programs), *arguments], env, locks)
@@ -152,7 +156,7 @@ class SlurmEngine(Engine):
             message = f"job {job.job_id} is not known to Slurm yet"
             raise OutliveError("io_error", message, retryable=True, hint="Try again.")
         here, there = fds.pair()
-        words = [sys.executable, "-P", "-m", "outlive.hosts.slurm.pump", str(there.fileno())]
+        words = [*isolated("outlive.hosts.slurm.pump"), str(there.fileno())]
         words += [programs.path("srun", record.programs), engine_id, record.python]
         words += [os.path.dirname(job.path), job.job_id]
         try:
@@ -161,6 +165,7 @@ class SlurmEngine(Engine):
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                env=own_programs.of_ours(os.environ),
                 pass_fds=(there.fileno(),),
                 start_new_session=True,
             )

@@ -18,7 +18,7 @@ from outlive.core.env_files import read_env_files
 from outlive.core.records import Definition, EngineState, Sandbox
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.hosts.slurm import verdict
-from outlive.hosts.slurm.record import NAME, SlurmRecord
+from outlive.hosts.slurm.record import HIDDEN, NAME, SlurmRecord
 from outlive.sandbox import bubblewrap, visible_paths
 from outlive.store import history
 from outlive.store.inspection import engine_record
@@ -28,7 +28,7 @@ from outlive.supervisor.ending import oom_verdict
 from outlive.supervisor.fork_protocol import Pair
 from outlive.supervisor.guardian import fork_guardian
 from outlive.supervisor.request import Request
-from outlive.system import closing, fds, machine, prctl, signals
+from outlive.system import closing, fds, machine, own_programs, prctl, signals
 from outlive.system.signals import signal
 
 _LOCK_S = 60.0  # the process that submitted the job holds its locks until sbatch has answered
@@ -108,7 +108,8 @@ def _note_start(job: JobDir, record: SlurmRecord) -> None:
 
 def _request(definition: Definition, record: SlurmRecord, root: str, umask: int) -> Request:
     """Return what the supervisor is told. Errors: those of the env files, which this node must see too."""
-    environment, sandbox = dict(os.environ), definition.sandbox
+    environment = {name.removeprefix(HIDDEN): value for name, value in os.environ.items()}
+    sandbox = definition.sandbox
     return Request.replace(
         Request.of(record.request),
         root=root,
@@ -227,8 +228,12 @@ def _cause() -> str:
 
 def _squeue(format: str) -> str:
     """Return what Slurm says of this job, "" if it does not answer."""
-    words = ["squeue", "--noheader", "--states=all", "--jobs", os.environ.get("SLURM_JOB_ID", ""), format]
-    env = {**os.environ, "SLURM_TIME_FORMAT": "%s"}
+    try:
+        program = own_programs.find("squeue", os.environ)
+    except OutliveError:
+        return ""
+    words = [program, "--noheader", "--states=all", "--jobs", os.environ.get("SLURM_JOB_ID", ""), format]
+    env = {**own_programs.environment(os.environ), "SLURM_TIME_FORMAT": "%s"}
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_ASK_S, check=False, env=env)
     except (OSError, subprocess.TimeoutExpired):

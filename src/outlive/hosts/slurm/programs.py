@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import subprocess
 import time
 from contextlib import suppress
@@ -12,6 +11,7 @@ from contextlib import suppress
 from outlive.annotations import Mapping, Sequence
 from outlive.errors import OutliveError, from_os
 from outlive.hosts.findings import visible
+from outlive.system import own_programs
 from outlive.system.signals import signal
 
 NEEDED = ("sbatch", "squeue", "scancel", "srun", "sinfo", "scontrol")
@@ -23,12 +23,11 @@ ASK_S = 10.0  # a controller that is up answers within milliseconds
 
 def path(name: str, folder: str | None) -> str:
     """Return the path of a program. None: on PATH. Errors: launch_failed."""
-    program = shutil.which(name, path=folder) if folder else shutil.which(name)
-    if program is None:
-        where = f"in {folder}" if folder else "on PATH"
+    try:
+        return own_programs.find(name, os.environ, folder)
+    except OutliveError as error:
         hint = "Install Slurm's client programs here (Debian: apt install slurm-client), or name their directory: "
-        raise OutliveError("launch_failed", f"{name} is not {where}", hint=hint + "programs in [hosts.NAME].")
-    return program
+        raise OutliveError(error.code, error.message, hint=hint + "programs in [hosts.NAME].") from error
 
 
 def run(name: str, folder: str | None, *words: str, timeout_s: float = ASK_S) -> tuple[int, str, str]:
@@ -103,7 +102,7 @@ def _end(process: subprocess.Popen[bytes], *, timeout_s: float) -> None:
 
 def environment() -> dict[str, str]:
     """Return an environment in which Slurm's programs write times in one form."""
-    return {**os.environ, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C"}
+    return {**own_programs.environment(os.environ), "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C"}
 
 
 def said(error: bytes) -> str:

@@ -4,6 +4,7 @@ from outlive.core.record import Record
 from outlive.core.records import EngineState, Machine, Queue
 
 NAME = "slurm"
+HIDDEN = "_OUTLIVE_"  # before the name of a variable that no program reads until the job itself is started
 
 
 class SlurmRecord(Record, omitted=("unreachable_since", "node", "machine", "ended_seen")):

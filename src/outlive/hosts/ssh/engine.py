@@ -7,7 +7,6 @@ import json
 import os
 import select
 import subprocess
-import sys
 import threading
 import time
 
@@ -26,9 +25,10 @@ from outlive.store.inspection import engine_record, inspect
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import MASKS, SUPERVISOR_BYTE, JobDir, Locks
 from outlive.supervisor.request import Request
-from outlive.system import fault_points, fds, tree
+from outlive.system import fault_points, fds, own_programs, tree
 from outlive.system import locks as record_locks
 from outlive.system.fds import socket
+from outlive.system.interpreter import isolated
 from outlive.system.signals import signal
 
 _CHECK_S = 60.0
@@ -235,19 +235,20 @@ def _spawn(
         job_id=job.job_id,
         definition=definition,
         environment=environment,
-        **caller.config.for_request(caller.env, definition.shell or caller.shell),
+        **caller.config.for_request(caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)),
     )
-    content = json.dumps({"request": request.to_dict(), "start": start}, ensure_ascii=True).encode()
+    asked = {"request": request.to_dict(), "start": start, "own_programs": own_programs.known()}
+    content = json.dumps(asked, ensure_ascii=True).encode()
     memory = fds.memory_file("request", content)
     try:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "outlive.hosts.ssh.mirror_process", str(lock), str(waiter)],
+            [*isolated("outlive.hosts.ssh.mirror_process"), str(lock), str(waiter)],
             stdin=memory,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             pass_fds=[fd for fd in (lock, waiter) if fd >= 0],
             cwd="/",
-            env=dict(os.environ),
+            env=own_programs.of_ours(os.environ),
         )
     except OSError as error:
         raise OutliveError("launch_failed", f"while starting the mirror of a job: {error.strerror}") from error

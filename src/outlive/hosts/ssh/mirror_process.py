@@ -13,7 +13,7 @@ import sys
 from outlive import fastjson
 from outlive.hosts.ssh.mirror import Mirror
 from outlive.supervisor.request import Request, report_fault
-from outlive.system import daemonize, fault_points, fds, prctl, tree
+from outlive.system import daemonize, fault_points, fds, own_programs, prctl, tree
 
 
 def main() -> int:
@@ -28,6 +28,7 @@ def _run(request_fd: int, waiter_fd: int) -> int:
     content = fastjson.loads(fds.read_all(request_fd))
     os.close(request_fd)
     request = Request.of(content["request"])
+    own_programs.know(**content["own_programs"])
     prctl.rename(f"{tree.MIRROR} {request.job_id}")
     job = request.open_job()
     waiter = fds.socket_of(waiter_fd) if waiter_fd >= 0 else None

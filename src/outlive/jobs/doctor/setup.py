@@ -7,16 +7,18 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from outlive import __version__
 from outlive.client_config.discover import survey
-from outlive.client_config.registry import CLIENTS, start_of
+from outlive.client_config.registry import CLIENTS, USER, start_of
 from outlive.config import KEYS
 from outlive.errors import OutliveError
 from outlive.jobs.doctor.finding import Finding, Place, fail, ok, warn
 from outlive.sandbox import bubblewrap
 from outlive.store.audit.record import NAME, SYSLOG, old_files
+from outlive.system import own_programs
 
 
 def python(place: Place) -> Finding:
@@ -113,14 +115,16 @@ def _advice(problems: list[str]) -> str:
 
 
 def _try(place: Place, entries: list[dict[str, Any]]) -> None:
-    """Start each server, and put its tools or what went wrong into its entry."""
-    if not entries:
+    """Start each server, and put its tools or what went wrong into its entry. Those of a project are
+    not started: a job in a sandbox may have written what stands there."""
+    tried = [(one, words) for one in entries if one["scope"] == USER and (words := _words(one, place.env))]
+    if not tried:
         return
-    starts = [start_of(CLIENTS[one["client"]], one["command"], one["env"], place.env) for one in entries]
+    starts = [start_of(CLIENTS[one["client"]], words, one["env"], place.env) for one, words in tried]
     from outlive.client_config import asking  # late: a second, the SDK's
 
     answers = asking.tools(starts, place.cwd)
-    for one, start in zip(entries, starts, strict=True):
+    for (one, _), start in zip(tried, starts, strict=True):
         answer = answers[start]
         if isinstance(answer, str):
             one["problem"] = answer
@@ -128,6 +132,23 @@ def _try(place: Place, entries: list[dict[str, Any]]) -> None:
             one["tools"] = answer
 
 
+def _words(one: dict[str, Any], env: Mapping[str, str]) -> list[str] | None:
+    """Return the words that start the server of an entry, with the path of a program that is named
+    without; None, and a problem in the entry, if it is not to be run."""
+    name, *rest = one["command"]
+    try:
+        return [name if os.path.isabs(name) else own_programs.find(name, env), *rest]
+    except OutliveError as error:
+        one["problem"] = f"{error.message}: `outlive install` writes the path"
+        return None
+
+
 def _answered(one: dict[str, Any]) -> str:
     place = f"{one['title']} ({one['scope']})"
-    return f"{place}: {' and '.join(one['tools'])} answer" if one.get("tools") else f"{place}: over HTTP, not tried"
+    return (
+        f"{place}: {' and '.join(one['tools'])} answer" if one.get("tools") else f"{place}: {_untried(one)}, not tried"
+    )
+
+
+def _untried(one: dict[str, Any]) -> str:
+    return "over HTTP" if one["command"] is None else "of a project, in which jobs may write"

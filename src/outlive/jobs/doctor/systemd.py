@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import pwd
-import shutil
 import subprocess
 
+from outlive.errors import OutliveError
 from outlive.jobs.doctor.finding import Finding, Place, fail, ok, warn
-from outlive.system import cgroup, systemd
+from outlive.system import cgroup, own_programs, systemd
 
 _ASK_S = 3.0
 # mixed ends the rest of the group too, with SIGKILL (systemd.kill(5))
@@ -43,11 +43,14 @@ def judged_service(where: systemd.Unit, kill_mode: str | None) -> Finding:
 
 def scopes(place: Place) -> Finding:
     """Check that jobs can get systemd scopes of their own, if the configuration asks for that."""
-    program = shutil.which("systemd-run", path=place.env.get("PATH"))
+    try:
+        program, missing = own_programs.find("systemd-run", place.env), ""
+    except OutliveError as error:
+        program, missing = None, error.message
     asked = place.config is not None and bool(place.config.get("exec", "systemd_scope"))
     could = program is not None and systemd.is_init()
     facts = {"asked": asked, "program": program, "systemd": systemd.is_init()}
-    why_not = "systemd is not the init here" if program else "there is no systemd-run"
+    why_not = "systemd is not the init here" if program else missing
     if asked and not could:
         return fail(
             f"asked for ([exec] systemd_scope = true), but {why_not}",
@@ -59,8 +62,12 @@ def scopes(place: Place) -> Finding:
 
 
 def _kill_mode(where: systemd.Unit) -> str | None:
+    try:
+        program = own_programs.find("systemctl", os.environ)
+    except OutliveError:
+        return None
     words = [
-        "systemctl",
+        program,
         *(["--user"] if where.kind == systemd.USER_UNIT else []),
         "show",
         "--property=KillMode",
@@ -68,7 +75,12 @@ def _kill_mode(where: systemd.Unit) -> str | None:
     ]
     try:
         done = subprocess.run(
-            [*words, "--", where.name], stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_S, check=False
+            [*words, "--", where.name],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_ASK_S,
+            check=False,
+            env=own_programs.environment(os.environ),
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -14,6 +14,7 @@ from outlive.hosts import engines
 from outlive.hosts.engines import Host
 from outlive.jobs.context import Context
 from outlive.sandbox import access, bubblewrap, modes, visible_paths
+from outlive.system import own_programs
 
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
@@ -65,7 +66,7 @@ def resolved(ctx: Context, asked: modes.Granted, *, needed: bool = True) -> Sand
         if needed:
             raise
         bwrap = ""
-    return access.resolved(
+    sandbox = access.resolved(
         granted=asked,
         settings=settings,
         environment=ctx.env,
@@ -73,6 +74,8 @@ def resolved(ctx: Context, asked: modes.Granted, *, needed: bool = True) -> Sand
         homes=_homes(ctx),
         ours=access.Ours(_secret(ctx), [sys.prefix, os.path.dirname(bubblewrap.PROGRAM)], bwrap),
     )
+    own_programs.know(sandbox.roots)
+    return sandbox
 
 
 def _homes(ctx: Context) -> list[str]:

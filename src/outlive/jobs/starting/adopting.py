@@ -15,7 +15,7 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.job_fds import take_hold
 from outlive.supervisor.request import Request
-from outlive.system import fault_points, fds, process, tree
+from outlive.system import fault_points, fds, own_programs, process, tree
 
 
 def adopt(ctx: Context, job: JobDir, inspection: Inspection, *, asked: bool = False) -> None:
@@ -64,7 +64,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, inspection: Inspection, locks: L
         definition=definition,
         command=command,
         environment=boundary.inherited(inspection.definition, ctx.env),
-        **ctx.config.for_request(ctx.env, definition.shell or ctx.shell),
+        **ctx.config.for_request(ctx.env, own_programs.shell(definition.shell or ctx.shell, ctx.env)),
         masked=_masked(inspection, command),
     )
     with ExitStack() as stack:

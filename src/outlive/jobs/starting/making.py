@@ -25,7 +25,7 @@ from outlive.store import approval, atomic_file
 from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request
-from outlive.system import fault_points, fds, process
+from outlive.system import fault_points, fds, own_programs, process
 from outlive.system.fds import Closing, socket
 from outlive.system.waiting import pause
 
@@ -115,7 +115,8 @@ def begin(
         umask=process.umask(),
         awaited=awaited,
         created=created,
-        **ctx.config.for_request(ctx.env, definition.shell or ctx.shell)
+        shell_path=_shell_path(ctx, plan),
+        **ctx.config.for_request(ctx.env, own_programs.shell(definition.shell or ctx.shell, ctx.env))
         | {"audit": auditing.note_start(ctx, doing, plan)},
     )
     here = there = scope = None
@@ -149,6 +150,15 @@ def begin(
             os.close(memory)
         plan.close()
     return here
+
+
+def _shell_path(ctx: Context, plan: Plan) -> str:
+    """Return the path of a job's shell, which is not the job's own program: it is none that an earlier
+    job in a sandbox wrote. "" for a job without a shell, and in a sandbox."""
+    if not plan.definition.shell or plan.definition.sandbox is not None:
+        return ""
+    path = own_programs.shell(plan.definition.shell, {**ctx.env, **plan.overrides})[0]
+    return path if "/" in path else ""
 
 
 def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:

@@ -13,9 +13,11 @@ from typing import Any
 
 from outlive import config, limits
 from outlive.errors import invalid
+from outlive.jobs.context import know
 from outlive.launch.fork_server_client import start
 from outlive.mcp.http import greeting
 from outlive.mcp.http.listener import Address, Settings, listen, more_files
+from outlive.mcp.introduction import current_directory
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.offer import offered
 from outlive.store.root import Store
@@ -31,6 +33,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
     configuration = config.load(os.environ, settings.options.config)
     for line in configuration.ignored:
         greeting.log(line)
+    know(configuration, os.environ, settings.workdir, current_directory())
     ended_by: int | None = None
     try:
         with ExitStack() as stack:

@@ -8,6 +8,9 @@ import sys
 from typing import Any
 
 from outlive import config
+from outlive.jobs.context import know
+from outlive.mcp.introduction import current_directory
+from outlive.mcp.job_environment import job_directory
 from outlive.mcp.stdio.session import Session, Settings, log
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
@@ -28,6 +31,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
     configuration = config.load(os.environ, options.config)
     for line in configuration.ignored:
         log(line)
+    know(configuration, os.environ, job_directory(os.environ), current_directory())
     pid1.leave_it()
     # Until the first request nothing needs a clean-up
     for number in Session.ENDING:

@@ -13,7 +13,7 @@ from outlive.hosts.findings import visible
 from outlive.hosts.ssh.connecting import wire
 from outlive.hosts.ssh.connecting.bundle import ARGUMENTS, Bundle, first_line, refusal
 from outlive.hosts.ssh.connecting.words import greeting
-from outlive.system import fds, process, spawn, splice
+from outlive.system import fds, own_programs, process, spawn, splice
 from outlive.system.signals import signal
 
 PROGRAM = "ssh"
@@ -65,7 +65,11 @@ class Connection:
             self._in, there_out = os.pipe2(os.O_CLOEXEC)
             stdio = {0: there_in, 1: there_out, 2: self._said}
             # Where this process is: a mirror in /. A change of it would lead a server's other threads astray
-            self.pid = spawn.spawn(words(settings), env, stdio, cwd=".")
+            argv = [own_programs.find(PROGRAM, env), *words(settings)[1:]]
+            self.pid = spawn.spawn(argv, own_programs.environment(env), stdio, cwd=".")
+        except OutliveError as error:
+            self.close()
+            raise Broken(f"{error.message}. {error.hint}") from error
         except OSError as error:
             self.close()
             raise Broken(spawn.why_not(PROGRAM, env, "/", error)) from error

@@ -1,0 +1,173 @@
+"""The programs that outlive runs for itself: ssh, those of Slurm and systemd, a browser, a shell.
+
+They run outside of any sandbox, so none may come from a directory that a job in a sandbox writes:
+PATH often begins with one, the `.venv/bin` of the workspace. Nothing else of outlive looks a program
+up, and none is started by its name alone (tests/test_house.py). What a job itself runs is looked up
+along the PATH of the job.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.annotations import Any, Iterable, Mapping, Sequence
+from outlive.errors import OutliveError
+from outlive.system.paths import followed, is_in
+
+_CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
+# At the top of a directory that is worked in: another call may have let jobs write there. A hidden
+# directory that is a clone is a toolchain (~/.pyenv)
+_CLONE, _ENVIRONMENT, _MODULES = ".git", "pyvenv.cfg", "node_modules"
+_LISTS = ("PATH", "_PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "PERL5LIB", "RUBYLIB")
+# They name a file whose code an interpreter or a shell runs first, or the place where it finds its own
+_FIRST_CODE = ("BASH_ENV", "ENV", "ZDOTDIR", "PYTHON", "PERL", "RUBY", "NODE_", "LUA_", "JAVA_TOOL_OPTIONS")
+# They hold a command, whose program may be named relative to the current directory
+_COMMANDS = ("BROWSER", "EDITOR", "VISUAL", "PAGER", "ASKPASS", "_SSH", "_COMMAND")
+# No code, and some of it lies in /tmp, from where outlive may be called
+_DATA = frozenset(
+    "HOME TMPDIR PWD OLDPWD SSH_AUTH_SOCK KRB5CCNAME DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR XAUTHORITY".split()
+)
+_SEPARATORS = ":=, \t\n\"'"
+_LINE_BYTES = 256
+
+_workspaces: dict[str, None] = {}
+_named: dict[str, str] = {}
+
+
+def know(workspaces: Iterable[str | None], named: Mapping[str, str] | None = None) -> None:
+    """Take note of directories that jobs in sandboxes may write, and of the programs that the
+    configuration names. What this process knew before stays."""
+    for path in workspaces:
+        if path and os.path.isabs(path):
+            _workspaces.setdefault(os.path.normpath(path))
+    _named.update(named or {})
+
+
+def known() -> dict[str, Any]:
+    """Return the arguments of `know` for another process of ours."""
+    return {"workspaces": [*_workspaces], "named": {**_named}}
+
+
+class _Wall:
+    """What jobs in sandboxes may write, as it is now."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._homes = [*dict.fromkeys(map(os.path.realpath, (env.get("HOME") or "/", os.path.expanduser("~"))))]
+        roots = [place for path in _workspaces for place in (path, os.path.realpath(path))]
+        self._roots = [path for path in dict.fromkeys(roots) if not self._is_above(path)]
+        self._roots += [os.path.join(home, _CACHE) for home in self._homes]
+
+    def _is_above(self, path: str) -> bool:
+        """Return whether no sandbox takes this directory for a workspace: a home, or one above it."""
+        return path == "/" or any(is_in(home, [path]) for home in self._homes)
+
+    def lets_through(self, path: str) -> bool:
+        """Return whether a job can neither write a file nor decide which one it is."""
+        if not os.path.isabs(path):
+            return False
+        place, links = followed(path)
+        return place is not None and not any(is_in(one, self._roots) for one in (os.path.normpath(path), place, *links))
+
+    def is_safe(self, path: str) -> bool:
+        """Return whether programs and libraries may come from here: outside of every project too,
+        since in another one jobs may have run before."""
+        return self.lets_through(path) and not any(map(self._project, {path, os.path.realpath(path)}))
+
+    def _project(self, path: str) -> bool:
+        while not self._is_above(path):
+            name = os.path.basename(path)
+            is_one = name == _MODULES or os.path.lexists(f"{path}/{_ENVIRONMENT}")
+            is_one = is_one or (os.path.lexists(f"{path}/{_CLONE}") and not name.startswith("."))
+            if is_one and os.access(path, os.W_OK):  # not the site's, which jobs of this user cannot write
+                return True
+            path = os.path.dirname(path)
+        return False
+
+    def mentions(self, value: str, *, command: bool = False) -> bool:
+        """Return whether a word of this text is a path that a job can write; of a `command` also a
+        relative one."""
+        for separator in _SEPARATORS:
+            value = value.replace(separator, "\0")
+        paths = [word if command else word[word.index("/") :] for word in value.split("\0") if "/" in word]
+        return not all(map(self.lets_through, paths))
+
+
+def find(name: str, env: Mapping[str, str], folder: str | None = None) -> str:
+    """Return the path of a program: that of [programs] in the configuration, else the first one in
+    `folder` or along PATH that no job could have written. Errors: launch_failed."""
+    wall = _Wall(env)
+    named = _named.get(name)
+    passed = []
+    for place in [""] if named else (folder or env.get("PATH") or os.defpath).split(os.pathsep):
+        path = named or os.path.join(place or ".", name)
+        if not (os.path.isfile(path) and os.access(path, os.X_OK)):
+            continue
+        if wall.is_safe(os.path.dirname(path)) and wall.is_safe(os.path.realpath(path)) and _is_safe(path, wall):
+            return path
+        passed.append(path)
+    where = "is not what [programs] names" if named else f"is not in {folder}" if folder else "is not on PATH"
+    if not passed:
+        hint = f"{named} is no program." if named else f'Install it, or name it: [programs] {name} = "/path/to/{name}".'
+        raise OutliveError("launch_failed", f"{name} {where}", hint=hint)
+    raise OutliveError(
+        "launch_failed",
+        f"{name} is in no directory that jobs in a sandbox cannot write; passed over: {', '.join(passed)}",
+        hint=f'Name one elsewhere in the configuration: [programs] {name} = "/path/to/{name}".',
+    )
+
+
+def shell(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """Return the words before a shell string, with the path of the shell; as they are if only a job
+    could have written one of this name, which then was not there before."""
+    try:
+        return [words[0] if "/" in words[0] else find(words[0], env), *words[1:]]
+    except OutliveError:
+        return list(words)
+
+
+def _is_safe(path: str, wall: _Wall) -> bool:
+    """Return whether every link to a file and the interpreter of a script are safe too."""
+    if not wall.lets_through(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            line = file.readline(_LINE_BYTES)
+    except OSError:  # it may be run and not be read: then it is no script
+        return True
+    words = os.fsdecode(line[2:]).split()
+    return not line.startswith(b"#!") or bool(words and os.path.isabs(words[0]) and wall.is_safe(words[0]))
+
+
+def environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for such a program, without those that would have it, its interpreter or
+    the loader run what a job wrote."""
+    wall = _Wall(env)
+    kept = {name: _kept(name, value, wall) for name, value in env.items()}
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def unsafe_for_loader(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables, as they are, that would have the loader take libraries of a job."""
+    wall = _Wall(env)
+    return {name: env[name] for name in env if name.startswith("LD_") and _kept(name, env[name], wall) != env[name]}
+
+
+def of_ours(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for an isolated process of ours (interpreter.py), which passes them on to what it starts."""
+    unsafe = unsafe_for_loader(env)
+    return {name: value for name, value in env.items() if name not in unsafe}
+
+
+def _kept(name: str, value: str, wall: _Wall) -> str | None:
+    if name in _LISTS or name.endswith("_PATH"):
+        parts = value.replace(" ", os.pathsep).split(os.pathsep) if name == "LD_PRELOAD" else value.split(os.pathsep)
+        # A library without a slash is looked for where the loader looks for all
+        safe = [one for one in parts if wall.is_safe(one) or (name in ("LD_PRELOAD", "LD_AUDIT") and "/" not in one)]
+        return os.pathsep.join(safe) if safe else os.defpath if name == "PATH" else None
+    if name in _DATA:
+        return value
+    if wall.mentions(value, command=name.endswith(_COMMANDS)) or (
+        name.startswith(_FIRST_CODE) and not value.startswith("/")
+    ):
+        return None
+    return value

@@ -1,0 +1,107 @@
+"""No process of ours imports what a workspace has: not by its place, and not by a variable that names it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
+from support.cli import Cli, Jobs, environment
+from support.fake_ssh import FakeSsh
+from support.pages import CHECKOUT
+
+CODE = "import sys\nopen({ran!r}, 'a').write(' '.join(sys.argv) + '\\n')\n"
+# What an interpreter imports by itself, and what ours imports early
+MODULES = "sitecustomize usercustomize json gc __future__ runpy encodings mcp outlive tomllib fcntl".split()
+
+
+@pytest.fixture
+def hostile(work: Path, place: Path) -> dict[str, str]:
+    """The environment of a caller that works on something of its own, where a job has written."""
+    source = work / "src"
+    for folder in (work, source, *(work / "base" / "lib" / f"python3.{n}" / "site-packages" for n in range(11, 16))):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in MODULES:
+            path = folder / name / "__init__.py" if name in ("outlive", "encodings", "mcp") else folder / f"{name}.py"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(CODE.format(ran=str(place / "ran")))
+        (folder / "outlive" / "__main__.py").write_text(CODE.format(ran=str(place / "ran")))
+    return {
+        "PYTHONPATH": f"{source}:.:",
+        "PYTHONUSERBASE": str(work / "base"),
+        "PYTHONSTARTUP": str(source / "json.py"),
+        "PYTHONPYCACHEPREFIX": str(work / "pyc"),
+        "PYTHONBREAKPOINT": "sitecustomize.x",
+        "PYTHONWARNINGS": "error::sitecustomize.X",
+        "PYTHONINSPECT": "1",
+    }
+
+
+@pytest.fixture
+def installed(place: Path) -> Path:
+    """The command in an environment with the packages of this one, as installers put it there."""
+    at = place / "env"
+    (at / "bin").mkdir(parents=True)
+    (at / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    shutil.copy(Path(sys.prefix) / "pyvenv.cfg", at)
+    (at / "lib").symlink_to(Path(sys.prefix) / "lib")
+    return Path(shutil.copy(CHECKOUT / "packaging" / "outlive", at / "bin"))
+
+
+def typed(command: Path, *words: str, env: dict[str, str]) -> str:
+    """What the installed command prints."""
+    done = subprocess.run([command, *words], env=environment(env), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.real_start
+def test_the_installed_command_imports_nothing_of_a_workspace(
+    installed: Path, place: Path, hostile: dict[str, str], jobs: Jobs
+) -> None:
+    (place / "bin").mkdir()
+    (place / "bin" / "outlive").symlink_to("../link")  # as pipx and uv put it into ~/.local/bin
+    (place / "link").symlink_to(installed)
+    for command in (installed, place / "bin" / "outlive"):
+        assert "outlive" in typed(command, "--version", env=hostile)
+        typed(command, "list", env=hostile)
+    said = typed(installed, "run", "--wait", "echo $PYTHONPATH $PYTHONSTARTUP", env=hostile)
+    assert f"{hostile['PYTHONPATH']} {hostile['PYTHONSTARTUP']}" in said, "the job has its variables"
+    jobs.end()
+    assert not (place / "ran").exists(), (place / "ran").read_text()
+
+
+@pytest.mark.real_start
+def test_the_command_outside_of_an_environment_finds_the_python_of_its_packages(installed: Path, place: Path) -> None:
+    (place / "env" / "pyvenv.cfg").unlink()
+    (place / "env" / "lib").unlink()
+    version = f"python3.{sys.version_info.minor}"
+    packages = place / "env" / "lib" / version / "site-packages"
+    (packages / "outlive-1.dist-info").mkdir(parents=True)
+    python = place / "env" / "bin" / version
+    python.write_text('#!/bin/sh\necho "$@"\n')
+    python.chmod(0o755)
+    assert typed(installed, "list", "a b", env={}) == f"-I {installed} list a b\n"
+    python.unlink()
+    packages.parent.rename(place / "env" / "lib" / "python3.99")
+    done = subprocess.run([installed, "list"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (127, "")
+    assert "python3 -m outlive" in done.stderr
+
+
+@pytest.mark.real_start
+def test_no_process_that_outlive_starts_imports_anything_of_a_workspace(
+    installed: Path, place: Path, hostile: dict[str, str], box: FakeSsh, cli: Cli, jobs: Jobs
+) -> None:
+    """Supervisors, the fork server of a server, the mirror of a job elsewhere, our end there, the demonstration."""
+    job = typed(installed, "run", "--wait", "--host", "box", "echo there", env=hostile)
+    assert "there" in job
+    typed(installed, "demo", env=hostile)
+    jobs.end()
+    box.wait_empty()
+    assert not (place / "ran").exists(), (place / "ran").read_text()

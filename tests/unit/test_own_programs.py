@@ -1,0 +1,169 @@
+"""The programs that outlive runs for itself: where they may lie, and what they are told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from outlive.errors import OutliveError
+from outlive.system import own_programs
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(own_programs, "_workspaces", {})
+    monkeypatch.setattr(own_programs, "_named", {})
+    return iter([None])
+
+
+def program(path: Path, first_line: str = "#!/bin/sh") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(first_line + "\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def usual(place: Path) -> Path:
+    """The ssh of the machine, in a directory that no job writes."""
+    return program(place / "usr" / "ssh")
+
+
+UNSAFE = {  # how PATH begins; W: the workspace, P: what holds it
+    "the workspace": "W",
+    "below it": "W/.venv/bin",
+    "a link to it": "P/link/bin",
+    "a link in it": "W/out",
+    "a link through it": "P/through",
+    "a file that is a link to it": "P/linked",
+    "a file that is a link through it": "P/linked-through",
+    "by way of ..": "P/usr/../work/bin",
+    "relative": "bin",
+    "empty": "",
+    "the current directory": ".",
+    "what the configuration lets jobs write": "P/written/bin",
+    "what tools cache in sandboxes": "P/home/.cache/outlive/sandbox/1/bin",
+    "the environment of another project": "P/other/env/bin",
+    "a clone": "P/clone/tools/bin",
+    "a worktree": "P/worktree/bin",
+    "packages of npm": "P/js/node_modules/.bin",
+    "a script whose interpreter a job can write": "P/scripts",
+    "a script whose interpreter is relative": "P/scripts2",
+    "a script whose interpreter is in an environment": "P/scripts3",
+}
+
+
+@pytest.mark.parametrize("begins", UNSAFE.values(), ids=UNSAFE)
+def test_a_program_comes_from_no_directory_that_a_job_can_write(place: Path, usual: Path, begins: str) -> None:
+    work = place / "work"
+    for folder in ("", "bin", ".venv/bin"):
+        program(work / folder / "ssh")
+    program(work / "python")
+    (place / "link").symlink_to(work)
+    (work / "out").symlink_to(program(place / "elsewhere" / "ssh").parent)
+    (place / "through").symlink_to(work / "out")
+    for name, target in {"linked": work / "ssh", "linked-through": work / "out" / "ssh"}.items():
+        (place / name).mkdir()
+        (place / name / "ssh").symlink_to(target)
+    for folder in (
+        "written/bin",
+        "home/.cache/outlive/sandbox/1/bin",
+        "other/env/bin",
+        "clone/tools/bin",
+        "worktree/bin",
+    ):
+        program(place / folder / "ssh")
+    program(place / "js" / "node_modules" / ".bin" / "ssh")
+    (place / "other/env/pyvenv.cfg").touch()
+    (place / "clone/.git").mkdir()
+    (place / "worktree/.git").write_text("gitdir: /x\n")
+    program(place / "scripts" / "ssh", f"#!{work}/python -I")
+    program(place / "scripts2" / "ssh", "#!python")
+    program(place / "other/env/bin/python")
+    program(place / "scripts3" / "ssh", f"#! {place}/other/env/bin/python")
+    own_programs.know([str(work), str(place / "written")])
+    first = begins.replace("W", str(work)).replace("P", str(place))
+    env = {"HOME": str(place / "home"), "PATH": f"{first}:{usual.parent}"}
+    assert own_programs.find("ssh", env) == str(usual)
+    if first:  # without any, the usual places are searched
+        with pytest.raises(OutliveError) as error:
+            own_programs.find("ssh", {**env, "PATH": first})
+        assert error.value.code == "launch_failed"
+        assert "[programs] ssh =" in str(error.value.hint)
+        assert f"passed over: {first}/ssh" in error.value.message
+    assert own_programs.environment(env)["PATH"] in (str(usual.parent), env["PATH"])
+
+
+def test_a_home_is_no_workspace_and_a_toolchain_that_is_a_clone_no_project(place: Path) -> None:
+    home = place / "home"
+    own_programs.know([str(home), str(place), "/"])
+    (home / ".tools" / ".git").mkdir(parents=True)
+    (home / ".git").mkdir()
+    for folder in (".local/bin", ".tools/bin"):
+        path = program(home / folder / "ssh")
+        assert own_programs.find("ssh", {"HOME": str(home), "PATH": str(path.parent)}) == str(path)
+
+
+def test_the_configuration_names_a_program_which_no_job_may_write_either(place: Path, usual: Path) -> None:
+    env = {"HOME": str(place / "home"), "PATH": "/nowhere"}
+    own_programs.know([str(place / "work")], {"ssh": str(usual)})
+    assert own_programs.find("ssh", env) == str(usual)
+    for named, said in {
+        str(program(place / "work" / "ssh")): "passed over",
+        "/nowhere/ssh": "is not what [programs]",
+    }.items():
+        own_programs.know([], {"ssh": named})
+        with pytest.raises(OutliveError, match=said.replace("[", r"\[")):
+            own_programs.find("ssh", env)
+
+
+def test_what_a_job_wrote_is_loaded_by_no_such_program(place: Path) -> None:
+    work = place / "work"
+    own_programs.know([str(work)])
+    home = {"HOME": str(place / "home")}
+    gone = {
+        "LD_PRELOAD": f"{work}/x.so",
+        "LD_AUDIT": "./x.so",
+        "LD_LIBRARY_PATH": f"{work}/lib",
+        "PYTHONPATH": f"{work}/src:src",
+        "PYTHONHOME": f"{work}/python",
+        "PYTHONSTARTUP": "start.py",
+        "PYTHONUSERBASE": f"{work}",
+        "PYTHONPYCACHEPREFIX": f"{work}/pyc",
+        "PERL5LIB": "lib",
+        "PERL5OPT": "-Ilib -Mx",
+        "RUBYOPT": "-r./x",
+        "NODE_OPTIONS": f"--require={work}/x.js",
+        "BASH_ENV": "rc.sh",
+        "ENV": f"{work}/rc",
+        "ZDOTDIR": f"{work}/zsh",
+        "BROWSER": "./browser %s",
+        "SSH_ASKPASS": "tools/ask",
+        "GIT_SSH_COMMAND": f"{work}/ssh -v",
+        "GIT_CONFIG_GLOBAL": f"{work}/gitconfig",
+        "SLURM_CONF": f"{work}/slurm.conf",
+        "XDG_CONFIG_HOME": f"{work}/config",
+        "JAVA_TOOL_OPTIONS": f"-javaagent:{work}/x.jar",
+    }
+    kept = {
+        "LANG": "C.UTF-8",
+        "DISPLAY": ":0",
+        "TZ": "Europe/Berlin",
+        "BROWSER": "firefox",
+        "SSH_AUTH_SOCK": f"{work}/agent",
+        "LD_PRELOAD": "libfaketime.so.1",
+        "LD_LIBRARY_PATH": "/opt/slurm/lib",
+    }
+    assert own_programs.environment({**home, **gone}) == home
+    assert own_programs.environment({**home, **kept}) == {**home, **kept}
+    mixed = {"PATH": f"{work}/bin:/usr/bin::.:/bin", "LD_LIBRARY_PATH": f"/opt/lib:{work}/lib:"}
+    assert own_programs.environment(mixed) == {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": "/opt/lib"}
+    assert own_programs.environment({"PATH": str(work)}) == {"PATH": os.defpath}
+    assert own_programs.of_ours({**home, **gone, **mixed}).keys() == {*home, *gone, "PATH"} - {
+        "LD_PRELOAD",
+        "LD_AUDIT",
+        "LD_LIBRARY_PATH",
+    }
