@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterable, Iterator
 
-from outlive.annotations import Iterable, Iterator
 from outlive.sandbox.search import Unguarded
 from outlive.system.fds import Closing
 

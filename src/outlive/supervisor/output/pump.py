@@ -6,9 +6,9 @@ import errno
 import os
 import select
 import time
+from collections.abc import Callable
 
 from outlive import limits
-from outlive.annotations import Callable
 from outlive.core.records import State
 from outlive.errors import limit_of
 from outlive.store.job_dir import LOGS
