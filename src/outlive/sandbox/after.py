@@ -20,7 +20,7 @@ from outlive.core.record import Declared
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
 from outlive.sandbox import gitconfig, search, visible_paths
-from outlive.sandbox.guard import CHANGES, Guard, changes, stamps
+from outlive.sandbox.guard import CHANGES, Guard, changes, stamp_of, stamps
 from outlive.sandbox.mounts import opened
 from outlive.sandbox.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
@@ -45,6 +45,7 @@ _SAYS = {
     "hooks": "{path} was made since the job started, and git will run it or what is in it; it was not renamed: look at it before you use git there",
     "moved hooks": "{path} was made while the job ran, and git would run it or what is in it: it is now {moved_to}",
     "link": "{path} was a link into the cache of the sandbox, and is removed",
+    "program": "{path} is new or changed, and settings of git name it: look at it before you use git there",
     "settings": "{path} is new or changed, and editors or agents may run commands from it",
     "unchecked": "{path} could not be searched for repositories",
 }
@@ -58,10 +59,11 @@ class Before(Declared):
     settings: list[str]
     missing: list[str]  # directories of hooks that were not there
     shut: list[str]  # directories that could not be read: read-only for the job
+    programs: dict[str, list[int]]  # path of a file that settings of git name → its stamp, empty if it was not there
 
     @classmethod
     def of(cls, guard: Guard) -> Before:
-        return cls(guard.repositories, guard.files, guard.settings, guard.missing, guard.shut)
+        return cls(guard.repositories, guard.files, guard.settings, guard.missing, guard.shut, guard.programs)
 
     def write(self, folder: int) -> None:
         """Write it into the directory of a job. Errors: OSError."""
@@ -82,13 +84,14 @@ class Before(Declared):
 
 def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> list[dict[str, str]]:
     """Return what is new; without `renames` it stays as it is. Each is {path, kind, moved_to?}: kind `repository` (harmless, or moved to a
-    name that git does not know), `armed` (it could not be moved), `changed`, `hooks`, `settings`,
+    name that git does not know), `armed` (it could not be moved), `changed`, `hooks`, `program`, `settings`,
     `link` (into our cache, removed), `unchecked`."""
     if sandbox.mode != "workspace-write" or sandbox.git == "write":
         return []
     if before is None:
         return [{"path": path, "kind": "unchecked"} for path in sandbox.roots]
-    findings: list[dict[str, str]] = []
+    changed = (path for path, stamp in before.programs.items() if stamp_of(path) != stamp)
+    findings = [{"path": path, "kind": "program"} for path in changed]
     for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
         try:
             with Closing(opened(root, identity)) as fd:
@@ -115,7 +118,7 @@ class _Root:
         self._fd = fd
         self._cache = sandbox.cache
         self._before = before
-        self._hooks = gitconfig.Named(gitconfig.files_of_user(sandbox.home), sandbox.home).hooks
+        self._hooks = gitconfig.of_user(sandbox)[1].folders
 
     def new(self) -> list[dict[str, str]]:
         """Return what is new in it. Errors: OSError."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
+from outlive.annotations import Iterable
 from outlive.core.records import Sandbox
 from outlive.sandbox import gitconfig, search, second_names, visible_paths
 from outlive.sandbox.mounts import Mounts, opened, pinned
@@ -39,7 +40,8 @@ class Guard:
         self.missing: list[str] = []  # directories of hooks that are not there
         self.shut = [path for kind, path in entries if kind == "u"]
         self._protected = [path for path in sandbox.protect if os.path.exists(path)]
-        self._of_user = gitconfig.Named(gitconfig.files_of_user(self._home), self._home)
+        self._files_of_user, self._of_user = gitconfig.of_user(sandbox)
+        self.programs: dict[str, list[int]] = {}  # what settings of git name here, and what a change of it changes
         if sandbox.git != "write":
             self._keep_outside()
         for kind, path in entries:
@@ -96,18 +98,29 @@ class Guard:
             self._keep_linked(f"{folder}/hooks")
         named = gitconfig.Named(gitconfig.files_of(git), self._home)
         self._require_elsewhere(named.included, f"{git}/config includes")
-        for hooks in (*named.hooks, *self._of_user.hooks):
+        for hooks in (*named.folders, *self._of_user.folders):
             self._keep_hooks(git, os.path.normpath(os.path.join(top, hooks)))
+        self._watch(top, {**named.words, **self._of_user.words})
 
     def _keep_outside(self) -> None:
         """Keep what the settings of the user name, and those of a repository around the workspace."""
         self._require_elsewhere(self._of_user.included, "your settings of git include")
-        for path in gitconfig.files_of_user(self._home):
+        for path in self._files_of_user:
             self._keep_reached(path, path)
-        for hooks in filter(os.path.isabs, self._of_user.hooks):
+        for hooks in filter(os.path.isabs, self._of_user.folders):
             self._keep_hooks("your git", hooks)
         for root in self._roots:
+            self._watch(root, self._of_user.words)
             self._keep_named_around(root)
+
+    def _watch(self, top: str, words: Iterable[str]) -> None:
+        """Note the files in writable directories that words of commands name, when they are run in `top`."""
+        for word in words:
+            path = os.path.normpath(os.path.join(top, word))
+            if is_in(path, self._roots) or is_in(os.path.realpath(path), self._roots):
+                stamp = stamp_of(path)
+                if stamp or ("/" in word and not os.path.isdir(path)):
+                    self.programs[path] = stamp
 
     def _keep_named_around(self, root: str) -> None:
         """Keep what the repository names that a writable directory is a part of."""
@@ -163,10 +176,11 @@ class Guard:
             return
         is_folder = reached is not None and os.path.isdir(reached)
         if reached is None or not self._keep_folder(reached if is_folder else os.path.dirname(reached)):
-            raise Unguarded(
-                f"{link} is a link to {os.path.realpath(target)}, which a job could change: put what it leads to in its "
-                f"place, {_WRITE}"
+            real = os.path.realpath(target)
+            what = (
+                "lies where a job could change it" if real == link else f"is a link to {real}, which a job could change"
             )
+            raise Unguarded(f"{link} {what}, and git obeys it: put it elsewhere, {_WRITE}")
         if is_folder:
             self._keep_linked(reached)
         else:
@@ -281,6 +295,15 @@ def stamps(top: str) -> list[tuple[str, list[int]]]:
         elif name in visible_paths.SETTING_FILES or stat.S_ISLNK(there.st_mode):
             files.append((path, _stamp(there)))
     return files
+
+
+def stamp_of(path: str) -> list[int]:
+    """Return what a change of a file that a path leads to changes; nothing if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return []
+    return _stamp(status) if stat.S_ISREG(status.st_mode) else []
 
 
 def _stamp(status: os.stat_result) -> list[int]:

@@ -13,7 +13,7 @@ from outlive.errors import OutliveError
 from outlive.hosts import engines
 from outlive.hosts.engines import Host
 from outlive.jobs.context import Context
-from outlive.sandbox import access, bubblewrap, modes, visible_paths
+from outlive.sandbox import access, bubblewrap, gitconfig, modes, visible_paths
 from outlive.system import own_programs
 
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
@@ -30,9 +30,10 @@ def of_call(ctx: Context, host: Host | None, cwd: str, args: dict[str, Any]) -> 
     asked = granted(ctx, host, args.get("sandbox"), args.get("network"), args.get("git"), elevated=elevated)
     if asked.mode == modes.OFF:
         return None
-    if host is not None and host.engine.mirrors:
-        return resolved(ctx, asked, needed=False)
-    sandbox = resolved(ctx, asked)
+    is_apart = host is not None and host.engine.mirrors
+    sandbox = gitconfig.noted(resolved(ctx, asked, needed=not is_apart), ctx.env)
+    if is_apart:
+        return sandbox
     access.require_visible(sandbox, cwd, "cwd")
     return sandbox
 
