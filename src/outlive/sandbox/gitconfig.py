@@ -66,7 +66,7 @@ _COMMANDS = tuple(
     "SSH_ASKPASS VISUAL EDITOR PAGER".split()
 )
 _QUOTED = re.compile(r"(?:'[^']*'|\\.|[^'\\\s])+")  # a word of GIT_CONFIG_PARAMETERS
-_MOST_GIVEN = 1000
+_KEY = "GIT_CONFIG_KEY_"
 _ASKED_MS = 5000
 
 
@@ -245,6 +245,7 @@ def noted(sandbox: Sandbox, env: Mapping[str, str]) -> Sandbox:
         return sandbox
     named = Named([], sandbox.home)
     files = [env[name] for name in _FILES if env.get(name)]
+    files += [os.path.join(env[name], "config") for name in ("GIT_DIR", "GIT_COMMON_DIR") if env.get(name)]
     if env.get("XDG_CONFIG_HOME"):
         files.append(os.path.join(env["XDG_CONFIG_HOME"], "git/config"))
     for file, name, value in (*_given(env), *_in_force(sandbox.home, env)):
@@ -268,9 +269,9 @@ def noted(sandbox: Sandbox, env: Mapping[str, str]) -> Sandbox:
 
 def _given(env: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """Yield ("", name, value) of the single settings that variables hold (git-config(1), ENVIRONMENT)."""
-    count = env.get("GIT_CONFIG_COUNT", "")
-    for number in range(min(int(count), _MOST_GIVEN) if count.isdecimal() else 0):
-        yield "", env.get(f"GIT_CONFIG_KEY_{number}", ""), env.get(f"GIT_CONFIG_VALUE_{number}", "")
+    for name in env:
+        if name.startswith(_KEY):
+            yield "", env[name], env.get(f"GIT_CONFIG_VALUE_{name.removeprefix(_KEY)}", "")
     for word in _QUOTED.findall(env.get("GIT_CONFIG_PARAMETERS", "")):
         name, _, value = re.sub(r"'|\\(.)", r"\1", word).partition("=")
         yield "", name, value

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from outlive.annotations import Iterable
+from outlive.annotations import Iterable, Iterator
 from outlive.core.records import Sandbox
 from outlive.sandbox import gitconfig, search, second_names, visible_paths
 from outlive.sandbox.mounts import Mounts, opened, pinned
@@ -19,6 +19,7 @@ from outlive.sandbox.visible_paths import is_in
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
+_DEEPEST, _MOST_ENTRIES = 3, 1000  # of directories of settings, for what links in them lead to
 _LONGEST = 4000  # bytes of a path that is mounted, of 4,096 (PATH_MAX)
 _WRITE = "or give git=write, which leaves git unprotected while the job runs"
 
@@ -107,9 +108,9 @@ class Guard:
         self._require_elsewhere(self._of_user.included, "your settings of git include")
         for path in self._files_of_user:
             self._keep_reached(path, path)
-        for hooks in filter(os.path.isabs, self._of_user.folders):
-            self._keep_hooks("your git", hooks)
         for root in self._roots:
+            for hooks in self._of_user.folders:  # without a repository there you may make one
+                self._keep_hooks("your git", os.path.normpath(os.path.join(root, hooks)))
             self._watch(root, self._of_user.words)
             self._keep_named_around(root)
 
@@ -118,9 +119,8 @@ class Guard:
         for word in words:
             path = os.path.normpath(os.path.join(top, word))
             if is_in(path, self._roots) or is_in(os.path.realpath(path), self._roots):
-                stamp = stamp_of(path)
-                if stamp or ("/" in word and not os.path.isdir(path)):
-                    self.programs[path] = stamp
+                if os.path.isfile(path) or ("/" in word and not os.path.isdir(path)):
+                    self.programs[path] = stamp_of(path)
 
     def _keep_named_around(self, root: str) -> None:
         """Keep what the repository names that a writable directory is a part of."""
@@ -143,8 +143,11 @@ class Guard:
         if reached is None or reached in self._roots:
             what = "is behind a link" if reached is None else "has more than hooks in it"
             raise Unguarded(f"{path}, from which {git} runs hooks, {what}: set core.hooksPath to another, {_WRITE}")
-        if is_in(reached, self._roots) and not self._keep_folder(reached):
-            self.missing.append(reached)
+        if is_in(reached, self._roots):
+            if self._keep_folder(reached):  # a mount on it goes when you make it anew meanwhile
+                self.programs[reached] = stamp_of(reached)
+            else:
+                self.missing.append(reached)
         self._keep_linked(reached)
 
     def _keep_linked(self, folder: str) -> None:
@@ -280,9 +283,9 @@ def changes(git: str) -> list[int]:
 
 
 def stamps(top: str) -> list[tuple[str, list[int]]]:
-    """Return the files and links at the top of a directory that tools obey by themselves, and what
-    links in directories of settings lead to, each with what a change of it changes."""
-    files = []
+    """Return what is at the top of a directory that tools obey by themselves, and what links in directories of
+    settings lead to, each with what a change of it changes."""
+    files: list[tuple[str, list[int]]] = []
     for name in (*visible_paths.SETTING_FILES, *visible_paths.SETTINGS):
         path = os.path.join(top, name)
         try:
@@ -290,20 +293,29 @@ def stamps(top: str) -> list[tuple[str, list[int]]]:
         except OSError:
             continue
         if stat.S_ISDIR(there.st_mode):
-            links = (entry.path for entry in entries_of(path) if entry.is_symlink())
-            files += [(link, _stamp(os.stat(link))) for link in links if os.path.exists(link)]
+            files += _behind_links(path, _DEEPEST)
         elif name in visible_paths.SETTING_FILES or stat.S_ISLNK(there.st_mode):
             files.append((path, _stamp(there)))
     return files
 
 
+def _behind_links(folder: str, deep: int, *, is_behind: bool = False) -> Iterator[tuple[str, list[int]]]:
+    """Yield the files that links in a directory lead to, and those in directories that links lead to."""
+    for entry in entries_of(folder)[:_MOST_ENTRIES]:
+        behind = is_behind or entry.is_symlink()
+        if entry.is_dir():
+            if deep and not os.path.lexists(f"{entry.path}/.git"):  # a working tree is looked at by itself
+                yield from _behind_links(entry.path, deep - 1, is_behind=behind)
+        elif behind and (stamp := stamp_of(entry.path)):
+            yield entry.path, stamp
+
+
 def stamp_of(path: str) -> list[int]:
-    """Return what a change of a file that a path leads to changes; nothing if there is none."""
+    """Return what a change of what a path leads to changes; nothing if there is nothing."""
     try:
-        status = os.stat(path)
+        return _stamp(os.stat(path))
     except OSError:
         return []
-    return _stamp(status) if stat.S_ISREG(status.st_mode) else []
 
 
 def _stamp(status: os.stat_result) -> list[int]:

@@ -148,8 +148,8 @@ def require_usable(ctx: Context, definition: Definition) -> None:
     sandbox = definition.sandbox
     if sandbox is None or _is_apart(ctx, definition):
         return
-    if not os.access(sandbox.bwrap, os.X_OK):
-        raise bubblewrap.unavailable(f"{sandbox.bwrap} is gone", bubblewrap.INSTALL)
+    if not bubblewrap.may_run(sandbox.bwrap):
+        raise bubblewrap.unavailable(f"{sandbox.bwrap} is gone, or a job could write it", bubblewrap.INSTALL)
     access.require_visible(sandbox, definition.cwd, "cwd")
 
 
