@@ -76,6 +76,28 @@ def test_hooks_are_kept_wherever_they_are_named(ground: Ground, git: str) -> Non
         assert (top / "pwned").exists() == (git == "write"), (name, answer)
 
 
+def test_hooks_that_a_repository_further_out_names_are_kept(ground: Ground) -> None:
+    top = ground.directory("outer")
+    ground.shell(
+        f"{_IDENTITY}git init -q .; git config core.hooksPath m/n/.hooks; mkdir -p m/n/.hooks; git init -q m", top
+    )
+    answer = ground.outlive(
+        "run", "--wait", "--sandbox", "workspace-write", "echo > .hooks/post-checkout", cwd=top / "m/n"
+    )
+    assert answer["exit_code"] != 0, answer
+
+
+def test_hooks_and_settings_are_not_looked_for_behind_a_directory_that_a_job_makes_a_link(ground: Ground) -> None:
+    for number, setting in enumerate(("core.hooksPath x/../.hooks", "include.path ../x/../../more")):
+        place = ground.directory("winding", f"{number}")
+        ground.shell(f"git init -q .; mkdir .hooks; git config {setting}", place)
+        answer = ground.outlive("run", "--wait", "--sandbox", "workspace-write", "true", cwd=place)
+        assert not answer["ok"] and "/x/../" in answer["error"]["message"], (setting, answer)
+    place = ground.directory("winding", "sub")
+    ground.shell("git init -q .; git config core.hooksPath ../outside; git config include.path ../../outside/x", place)
+    assert ground.outlive("run", "--wait", "--sandbox", "workspace-write", "true", cwd=place)["exit_code"] == 0
+
+
 def test_a_program_that_settings_name_is_reported(ground: Ground) -> None:
     """What they name in the workspace may be a part of the work: it is not read-only."""
     top = ground.directory("named")

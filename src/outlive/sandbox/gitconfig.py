@@ -183,6 +183,7 @@ class Named:
     def __init__(self, files: Iterable[str], home: str) -> None:
         self.folders: list[str] = []
         self.included: list[str] = []
+        self.as_written: list[str] = []  # the paths of these, with each `..`
         self.words: dict[str, None] = {}
         self._home = home
         level = known = dict.fromkeys(files)
@@ -202,12 +203,13 @@ class Named:
         for section, _, key, value in settings(read(real, most=_MOST_SETTINGS) or ""):
             included = self.take(section, key, unquoted(value))
             if included is not None:
-                yield os.path.normpath(os.path.join(os.path.dirname(path), included))
+                self.as_written.append(os.path.join(os.path.dirname(path), included))
+                yield os.path.normpath(self.as_written[-1])
 
     def take(self, section: str, key: str, value: str) -> str | None:
         """Take in one setting, its value as git sees it; return the file that it includes."""
         if (section, key) in (("core", "hookspath"), ("init", "templatedir")):
-            self.folders.append(self._expanded(value))
+            self.folders += [self._expanded(value)] if value else []  # no value: none are run
         elif section in ("include", "includeif"):
             return self._expanded(value) if key == "path" else None
         elif key not in _DATA.get(section, ()) and (section != "alias" or value.startswith("!")):

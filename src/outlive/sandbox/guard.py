@@ -98,19 +98,19 @@ class Guard:
             self._keep_linked(folder)
             self._keep_linked(f"{folder}/hooks")
         named = gitconfig.Named(gitconfig.files_of(git), self._home)
-        self._require_elsewhere(named.included, f"{git}/config includes")
+        self._require_elsewhere(named, f"{git}/config includes")
         for hooks in (*named.folders, *self._of_user.folders):
-            self._keep_hooks(git, os.path.normpath(os.path.join(top, hooks)))
+            self._keep_hooks(git, os.path.join(top, hooks))
         self._watch(top, {**named.words, **self._of_user.words})
 
     def _keep_outside(self) -> None:
         """Keep what the settings of the user name, and those of a repository around the workspace."""
-        self._require_elsewhere(self._of_user.included, "your settings of git include")
+        self._require_elsewhere(self._of_user, "your settings of git include")
         for path in self._files_of_user:
             self._keep_reached(path, path)
         for root in self._roots:
             for hooks in self._of_user.folders:  # without a repository there you may make one
-                self._keep_hooks("your git", os.path.normpath(os.path.join(root, hooks)))
+                self._keep_hooks("your git", os.path.join(root, hooks))
             self._watch(root, self._of_user.words)
             self._keep_named_around(root)
 
@@ -123,25 +123,38 @@ class Guard:
                     self.programs[path] = stamp_of(path)
 
     def _keep_named_around(self, root: str) -> None:
-        """Keep what the repository names that a writable directory is a part of."""
-        above = os.path.dirname(root)
-        while above != "/" and not os.path.lexists(f"{above}/.git"):
+        """Keep what the repositories name that a writable directory is a part of."""
+        above, nearest = os.path.dirname(root), True
+        while above != "/":
+            git = f"{above}/.git"
+            if os.path.lexists(git):
+                linked = self._linked if nearest else lambda top, git: gitconfig.linked(git, top)
+                self._keep_named(above, git if os.path.isdir(git) else linked(above, git))
+                nearest = False
             above = os.path.dirname(above)
-        git = f"{above}/.git"
-        if os.path.lexists(git):
-            self._keep_named(above, git if os.path.isdir(git) else self._linked(above, git))
 
-    def _require_elsewhere(self, included: list[str], what: str) -> None:
+    def _require_elsewhere(self, named: gitconfig.Named, what: str) -> None:
         """Errors: Unguarded if a job could change one of these files, which git includes."""
-        for path in included:
+        for path in (*named.included, *filter(self._winds, named.as_written)):
             reached = visible_paths.reached(path, self._roots)
-            if reached is None or (is_in(reached, self._roots) and not is_in(reached, self._kept)):
+            if reached is None or self._winds(path) or (is_in(reached, self._roots) and not is_in(reached, self._kept)):
                 raise Unguarded(f"{what} {path}, which a job could change: move it, {_WRITE}")
 
+    def _winds(self, path: str) -> bool:
+        """Return whether a path leads through `..` out of a directory that a job could make a link."""
+        steps = path.split("/")
+        before = [os.path.normpath("/".join(steps[:at])) for at, step in enumerate(steps) if step == ".."]
+        return any(
+            is_in(one, self._roots)
+            and one not in self._roots
+            and not any(is_in(one, [kept]) or is_in(kept, [one]) for kept in self._kept)
+            for one in before
+        )
+
     def _keep_hooks(self, git: str, path: str) -> None:
-        reached = visible_paths.reached(path, self._roots)
+        reached = None if self._winds(path) else visible_paths.reached(os.path.normpath(path), self._roots)
         if reached is None or reached in self._roots:
-            what = "is behind a link" if reached is None else "has more than hooks in it"
+            what = "is behind a link, or `..`" if reached is None else "has more than hooks in it"
             raise Unguarded(f"{path}, from which {git} runs hooks, {what}: set core.hooksPath to another, {_WRITE}")
         if is_in(reached, self._roots):
             if self._keep_folder(reached):  # a mount on it goes when you make it anew meanwhile
