@@ -87,6 +87,33 @@ def test_hooks_that_a_repository_further_out_names_are_kept(ground: Ground) -> N
     assert answer["exit_code"] != 0, answer
 
 
+def test_hooks_are_kept_at_each_place_where_git_looks_for_a_relative_path(ground: Ground) -> None:
+    """At the top of the working tree that is configured, and, for a push, in the git directory."""
+    for number, (setting, hooks) in enumerate((("core.worktree $PWD/tree", ".hooks"), ("some.thing x", "../.hooks"))):
+        place = ground.directory("relative", f"{number}")
+        kept = "tree/.hooks" if number == 0 else ".hooks"
+        ground.shell(
+            f"git init -q .; mkdir -p tree {kept}; git config {setting}; git config core.hooksPath {hooks}", place
+        )
+        job = ("run", "--wait", "--sandbox", "workspace-write", f"touch {kept}/post-receive")
+        assert ground.outlive(*job, cwd=place)["exit_code"] != 0, setting
+
+
+def test_a_link_that_a_job_made_on_the_way_to_hooks_or_settings_is_renamed(ground: Ground) -> None:
+    place = ground.directory("on-the-way")
+    ground.shell("git init -q .; git config core.hooksPath tools/hooks", place)
+    job = (
+        "run",
+        "--wait",
+        "--sandbox",
+        "workspace-write",
+        "mkdir -p a/hooks a/c; echo > a/c/settings; ln -s a tools; ln -s a b",
+    )
+    answer = ground.outlive(*job, cwd=place, GIT_CONFIG_GLOBAL=f"{place}/b/c/settings")
+    assert answer["exit_code"] == 0 and f"{place}/tools.from-sandbox" in answer["message"], answer
+    assert not os.path.lexists(place / "tools") and not os.path.lexists(place / "b") and (place / "a").exists()
+
+
 def test_hooks_and_settings_are_not_looked_for_behind_a_directory_that_a_job_makes_a_link(ground: Ground) -> None:
     for number, setting in enumerate(("core.hooksPath x/../.hooks", "include.path ../x/../../more")):
         place = ground.directory("winding", f"{number}")

@@ -24,6 +24,7 @@ from outlive.sandbox.guard import CHANGES, Guard, changes, stamp_of, stamps
 from outlive.sandbox.mounts import opened
 from outlive.sandbox.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
+from outlive.system.paths import followed
 
 NAME = "sandbox.json"  # in the directory of the job: what was there before
 _SUFFIX = ".from-sandbox"
@@ -172,7 +173,11 @@ class _Root:
         except OSError:  # a directory that may be listed and not entered
             return [{"path": path, "kind": "unchecked"}]
         known = self._before.repositories.get(git, [])
-        if known[:2] != [there.st_dev, there.st_ino]:
+        is_known = known[:2] == [there.st_dev, there.st_ino]
+        # A file that names the directory has its own inode in place of those in it: what follows it may get that too
+        if is_known and known[1] == known[2] and changes(git) != known[2:]:
+            return self._new_repository(kind, path, git)
+        if not is_known:
             return [] if self._is_in_known(git) else self._new_repository(kind, path, git)
         return [] if _is_as_before(git, known[2:]) else [{"path": git, "kind": "changed"}]
 
@@ -218,11 +223,15 @@ class _Root:
 
     def _named_hooks(self, top: str) -> list[dict[str, str]]:
         """Return the directories of hooks that the user's settings name in a new repository."""
-        paths = [os.path.normpath(os.path.join(top, hooks)) for hooks in self._hooks if not os.path.isabs(hooks)]
-        return [self._without_hooks(path) for path in paths if is_in(path, [top]) and os.path.lexists(path)]
+        relative = [hooks for hooks in self._hooks if not os.path.isabs(hooks)]
+        paths = [os.path.normpath(os.path.join(top, place, hooks)) for hooks in relative for place in ("", ".git")]
+        there = [path for path in dict.fromkeys(paths) if is_in(path, [top]) and os.path.lexists(path)]
+        return [self._without_hooks(path) for path in there]
 
     def _without_hooks(self, path: str) -> dict[str, str]:
-        """Give a directory of hooks a name from which nothing is run."""
+        """Give a directory of hooks, or the link that leads to it, a name from which nothing is run."""
+        _, links = followed(path)
+        path = next((link for link in links if is_in(link, [self._path])), path)
         if not self._renames:
             return {"path": path, "kind": "hooks"}
         try:

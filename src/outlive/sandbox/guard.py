@@ -99,9 +99,13 @@ class Guard:
             self._keep_linked(f"{folder}/hooks")
         named = gitconfig.Named(gitconfig.files_of(git), self._home)
         self._require_elsewhere(named, f"{git}/config includes")
+        # Hooks are run at the top of the working tree, which may be another one, and those of a push in `git`
+        tops = dict.fromkeys((top, gitconfig.working_tree(git) or top))
         for hooks in (*named.folders, *self._of_user.folders):
-            self._keep_hooks(git, os.path.join(top, hooks))
-        self._watch(top, {**named.words, **self._of_user.words})
+            for place in (*tops, git):
+                self._keep_hooks(git, os.path.join(place, hooks))
+        for place in tops:
+            self._watch(place, {**named.words, **self._of_user.words})
 
     def _keep_outside(self) -> None:
         """Keep what the settings of the user name, and those of a repository around the workspace."""
