@@ -120,6 +120,9 @@ def test_hooks_and_settings_are_not_looked_for_behind_a_directory_that_a_job_mak
         ground.shell(f"git init -q .; mkdir .hooks; git config {setting}", place)
         answer = ground.outlive("run", "--wait", "--sandbox", "workspace-write", "true", cwd=place)
         assert not answer["ok"] and "/x/../" in answer["error"]["message"], (setting, answer)
+    place = ground.directory("winding", "apart")
+    ground.shell("git init -q --separate-git-dir=x.data .; git config core.hooksPath ../hooks; mkdir ../hooks", place)
+    assert ground.outlive("run", "--wait", "--sandbox", "workspace-write", "true", cwd=place)["exit_code"] == 0
     place = ground.directory("winding", "sub")
     ground.shell("git init -q .; git config core.hooksPath ../outside; git config include.path ../../outside/x", place)
     assert ground.outlive("run", "--wait", "--sandbox", "workspace-write", "true", cwd=place)["exit_code"] == 0

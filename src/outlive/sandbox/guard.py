@@ -103,7 +103,7 @@ class Guard:
         tops = dict.fromkeys((top, gitconfig.working_tree(git) or top))
         for hooks in (*named.folders, *self._of_user.folders):
             for place in (*tops, git):
-                self._keep_hooks(git, os.path.join(place, hooks))
+                self._keep_hooks(git, _joined(place, hooks))
         for place in tops:
             self._watch(place, {**named.words, **self._of_user.words})
 
@@ -282,6 +282,13 @@ def guarded(sandbox: Sandbox) -> Guard:
     finally:
         for fd in roots.values():
             os.close(fd)
+
+
+def _joined(place: str, path: str) -> str:
+    """Return a path from a directory that no job replaces; a `..` further on is left in it."""
+    while path.startswith("../"):
+        place, path = os.path.dirname(place), path[3:]
+    return os.path.join(place, path)
 
 
 def changes(git: str) -> list[int]:
