@@ -8,6 +8,7 @@ from outlive.core.ids import short_id
 from outlive.render.decode import decode, hides_bytes, leading_cut
 from outlive.render.encoded.encodings import Encoding, of_head
 from outlive.render.encoded.text import UTF_8, Text
+from outlive.render.escapes import without_begun, without_rest
 from outlive.render.plain_text import readable
 from outlive.render.redraws import replayed
 from outlive.store.job_dir import JobDir
@@ -92,6 +93,9 @@ class Source:
             self.output.not_utf_8 |= hides_bytes(whole, pieces, cut_start=start > 0, cut_end=cut_end)
         if self.raw:
             return whole, held
+        whole = without_rest(whole, start, self.read)
+        if self._more or stop < self.end:
+            whole = without_begun(whole)
         return replayed(whole) if self.replay else readable(whole), held
 
     def _pieces(self, start: int, stop: int) -> list[tuple[int, bytes]]:

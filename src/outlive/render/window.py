@@ -14,6 +14,7 @@ from outlive.render.decode import hides_bytes, leading_cut, trailing_cut
 from outlive.render.encoded import not_text
 from outlive.render.encoded.encodings import Encoding
 from outlive.render.encoded.text import Text
+from outlive.render.escapes import without_rest
 from outlive.render.gaps import gaps_in
 from outlive.render.sources import Source, text_of
 from outlive.render.view import View
@@ -164,6 +165,9 @@ def _tail(
     if len(data) < size:
         # Drop the rest of a character whose beginning was cut off
         data = data[leading_cut(data) :]
+        whole = data.decode("utf-8", "surrogateescape")
+        kept = without_rest(whole, size - len(data), functools.partial(output.read_stream, stream))
+        data = kept.encode("utf-8", "surrogateescape")
     if more:
         data = data[: len(data) - trailing_cut(data)]
     shown = data.decode("utf-8", "replace")
