@@ -10,7 +10,7 @@ from outlive.render.encoded.encodings import Encoding, of_head
 from outlive.render.encoded.text import UTF_8, Text
 from outlive.render.escapes import without_begun, without_rest
 from outlive.render.plain_text import readable
-from outlive.render.redraws import replayed
+from outlive.render.redraws import replayed, without_frames
 from outlive.store.job_dir import JobDir
 from outlive.store.output.gap import Hole
 from outlive.store.output.line_index import Lines
@@ -96,7 +96,7 @@ class Source:
         whole = without_rest(whole, start, self.read)
         if self._more or stop < self.end:
             whole = without_begun(whole)
-        return replayed(whole) if self.replay else readable(whole), held
+        return without_frames(replayed(whole)) if self.replay else readable(whole), held
 
     def _pieces(self, start: int, stop: int) -> list[tuple[int, bytes]]:
         if self._stream is None:

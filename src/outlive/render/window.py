@@ -22,6 +22,7 @@ from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
 _RENDERED_BYTES = 512 * 1024  # of more output it is not tried whether what is shown of it fits
+_FRAME_BYTES = 40  # a line of a spinner has fewer
 _MOVES = re.compile(rb"[\x1b\r](?!\n)")
 
 
@@ -66,8 +67,11 @@ def _binary(source: Source, since: int, stop: int) -> Shown | None:
 
 
 def _whole(source: Source, since: int, stop: int, max_bytes: int) -> Shown | None:
-    """Return all of [since, stop), where escape sequences and what was overwritten take so much of it that the rest fits."""
-    if source.hole.crossed_by(since, stop) or not _MOVES.search(source.read(since, stop)):
+    """Return all of [since, stop), where escape sequences and what was drawn again take so much of it that the rest fits."""
+    if source.hole.crossed_by(since, stop):
+        return None
+    data = source.read(since, stop)
+    if not _MOVES.search(data) and data.count(b"\n") * _FRAME_BYTES < len(data):
         return None
     text, held = source.text(since, stop)
     if len(text.encode("utf-8", "replace")) > max_bytes:
