@@ -168,10 +168,10 @@ def test_a_secret_that_was_masked_in_bytes_is_named_and_counted_once(session: Mc
 
 @ONE_ERA
 def test_a_secret_at_the_edge_of_what_is_searched_and_shown_is_masked(session: McpSession) -> None:
-    script = "import os, sys; sys.stdout.write(('x' * 65_520 + os.environ['CI_JOB_TOKEN'] + '\\n') * 3)"
+    script = "import os, sys; sys.stdout.write(('x' * 262_128 + os.environ['CI_JOB_TOKEN'] + '\\n') * 3)"
     job = session.ok("exec", command=["python3", "-c", script], yield_ms=30_000)["job_id"]
     for encoding in ("utf-16-le", "cp037"):
-        for at in (65_520, 65_525, 65_536, 65_540):
+        for at in (262_128, 262_133, 262_144, 262_148):
             answer = session.call("process", action="log", job_id=job, since_seq=at, max_bytes=40, encoding=encoding)
             assert not maps_back(answer), (encoding, at)
             answer = session.call(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from outlive.store.output.merged import Output
 
-_BLOCK_BYTES = 65_536
+_BLOCK_BYTES = 262_144
 _AROUND_BYTES = 16_384  # searched before and behind: a secret may begin or end there
 
 
