@@ -7,7 +7,7 @@ import os
 import stat
 
 from outlive import limits
-from outlive.annotations import Callable, Iterator, Mapping
+from outlive.annotations import Any, Callable, Iterator, Mapping
 from outlive.core.base_directories import base_directory
 from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.core.labels import Origin
@@ -42,6 +42,9 @@ class Store:
         self.path = path
         self.fd = fd
         self.origins: dict[str, Origin] = {}  # of the jobs that jobs/lookup.py has read
+        # By a job's id: what finds the secrets in its output that are not shown (store/output/secret_spans.py).
+        # None: all is shown
+        self.secrets_of: Callable[[str], Any] | None = None
 
     @classmethod
     def open(cls, path: str | None, env: Mapping[str, str]) -> Store:
