@@ -125,6 +125,7 @@ readme_command() { in_tree "$python" .ci/readme_command.py README.md 2; }
 # that pip has downloaded before are the one thing that is kept.
 bare_machine() {
     PIP_CACHE_DIR=$("$python" -m pip cache dir) || return
+    chmod a+x "$scratch" # tests run programs as other users, too
     mkdir "$scratch/home" "$scratch/programs" && "$python" "$tree/.ci/programs.py" "$scratch/programs" || return
     export PIP_CACHE_DIR HOME=$scratch/home PATH=$scratch/programs
     unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
