@@ -53,6 +53,9 @@ class Sandbox(Record):
     cache: str | None = None  # what tools cache in the sandboxes of this workspace
     environment: list[str] = []  # names of more variables that it inherits
     bwrap: str = ""  # the path of bubblewrap; "": there is none on this machine
+    git_files: list[str] = []  # settings that git reads for the caller beside the usual ones (sandbox/gitconfig.py)
+    git_folders: list[str] = []  # with hooks or programs in them, which its variables name
+    git_words: list[str] = []  # of commands in these variables
 
     @property
     def shown(self) -> dict[str, str]:
@@ -329,11 +332,9 @@ class Definition(Record, omitted=("script",)):
     format: int = limits.JOB_FORMAT
     schema_version: str = limits.SCHEMA_VERSION
     job_id: str = ""
-    # As given: one element is a shell string, several are an argument vector
-    command: list[str] = []
+    command: list[str] = []  # as given: one element is a shell string, several are an argument vector
     script: Script | None = None  # what `command` is only the beginning of
-    # argv of the wrapper that runs a shell string; None: `command` is executed as it is
-    shell: list[str] | None = None
+    shell: list[str] | None = None  # argv that runs a shell string; None: `command` is executed as it is
     cwd: str = "/"
     env: dict[str, str] = {}  # literal, unmasked values
     env_files: list[str] = []  # absolute paths, read at each start
@@ -423,8 +424,7 @@ class State(Record):
     duration_ms: int | None = None
     dropped_bytes: int = 0
     file_limit: int | None = None  # bytes that a log may have (RLIMIT_FSIZE), once output was dropped for it
-    # Lengths of both logs at the end; what they are short of was cut away since
-    log_bytes: list[int] | None = None
+    log_bytes: list[int] | None = None  # of both at the end; what they are short of was cut away since
     stdin: str | None = None  # open | closed
     waiting: InputWait | None = None  # void once seq has grown
     terminal: Terminal | None = None

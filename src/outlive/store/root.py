@@ -7,6 +7,7 @@ import os
 import stat
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from outlive import limits
 from outlive.core.base_directories import base_directory
@@ -43,6 +44,9 @@ class Store:
         self.path = path
         self.fd = fd
         self.origins: dict[str, Origin] = {}  # of the jobs that jobs/lookup.py has read
+        # By a job's id: what finds the secrets in its output that are not shown (store/output/secret_spans.py).
+        # None: all is shown
+        self.secrets_of: Callable[[str], Any] | None = None
 
     @classmethod
     def open(cls, path: str | None, env: Mapping[str, str]) -> Store:

@@ -29,7 +29,7 @@ from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, 
 LATE = (
     *("outlive.core", "outlive.store", "outlive.supervisor"),
     *("outlive.system.hole_punch", "outlive.system.host_process", "outlive.system.mounts"),
-    *("outlive.system.paths", "outlive.system.systemd"),
+    *("outlive.system.own_programs", "outlive.system.paths", "outlive.system.systemd"),
 )
 _prepared = False
 
