@@ -125,7 +125,7 @@ class Pump:
     def _turn(self, stream: int) -> None:
         now = time.monotonic()
         self.files.look(now)
-        pause = self._batching.pause(stream, now, self._sizes[stream])
+        pause = self._batching.pause(stream, now)
         if pause:
             self._wait_for_more(stream, pause)
         self._enlarge_if_full(stream)
