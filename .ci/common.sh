@@ -121,6 +121,16 @@ smoke() {
 
 readme_command() { in_tree "$python" .ci/readme_command.py README.md 2; }
 
+# What a newcomer's machine has: a home without a file, and the programs of .ci/programs.txt that the tests need. Packages
+# that pip has downloaded before are the one thing that is kept.
+bare_machine() {
+    PIP_CACHE_DIR=$("$python" -m pip cache dir) || return
+    chmod a+x "$scratch" # tests run programs as other users, too
+    mkdir "$scratch/home" "$scratch/programs" && "$python" "$tree/.ci/programs.py" "$scratch/programs" || return
+    export PIP_CACHE_DIR HOME=$scratch/home PATH=$scratch/programs
+    unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
+}
+
 # All of README's command but its last part, the tests: it makes .venv.
 test_environment() { in_tree bash -c "${command% && *}"; }
 

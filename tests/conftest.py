@@ -106,6 +106,12 @@ def cli(root: Path) -> Cli:
 
 
 @pytest.fixture
+def system_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The PATH of a system: a policy knows shells by where they are, and a directory of links is no place for one."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+
+
+@pytest.fixture
 def jobs(request: pytest.FixtureRequest, cli: Cli) -> Jobs:
     """All jobs of this test: `jobs.end()` kills and deletes them."""
     return Jobs(cli, keeps_ended="shared_place" not in request.fixturenames)

@@ -54,6 +54,7 @@ def pending(cli: Cli, *words: str, **how: Any) -> str:
     return job
 
 
+@pytest.mark.usefixtures("system_path")
 def test_a_job_that_waits_says_so_everywhere_and_runs_when_it_is_approved(cli: Cli, config: Path, work: Path) -> None:
     found = cli.ok("run", "--snapshot-after", "0", "touch made")
     job, name = found["job_id"], found["short_id"]
@@ -283,6 +284,7 @@ def test_no_value_forges_another_fact_nor_hides_itself(cli: Cli, config: Path, w
     cli.ok("wait", job)
 
 
+@pytest.mark.usefixtures("system_path")
 def test_git_in_a_sandbox_is_asked_about_where_the_policy_says_so(cli: Cli, config: Path) -> None:
     rule = '[[policy.rule]]\ngit = "write"\nsandbox = "workspace-write"\ndecision = "ask"\n'
     config.write_text(RULES.format(timeout="1h") + rule)

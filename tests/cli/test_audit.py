@@ -137,6 +137,7 @@ def test_what_cannot_be_recorded_is_told_and_where_a_record_is_required_not_done
     assert cli.ok("token", "list")["tokens"] == []
 
 
+@pytest.mark.usefixtures("system_path")
 def test_the_decision_of_the_policy_is_recorded_with_its_rule(cli: Cli, on: dict[str, str], place: Path) -> None:
     config = place / "policy.toml"
     rules = '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["rm"]\ndecision = "deny"\n'

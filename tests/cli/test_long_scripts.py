@@ -342,6 +342,7 @@ decision = "deny"
 """
 
 
+@pytest.mark.usefixtures("system_path")
 def test_a_long_script_is_asked_about_and_an_approval_is_of_all_of_it(cli: Cli, work: Path, place: Path) -> None:
     configured(place, RULES)
     lines = "echo a\n" * 20_000

@@ -65,6 +65,7 @@ def test_a_server_keeps_no_input_open_of_what_is_denied(
     assert str(work / "input") not in processes.open_files(session.pid).values()
 
 
+@pytest.mark.usefixtures("system_path")
 def test_a_program_of_the_workspace_that_is_called_bash_is_no_shell(cli: Cli, config: Path, work: Path) -> None:
     config.write_text('[policy]\ndefault = "deny"\n[[policy.rule]]\nprefix = ["echo"]\ndecision = "allow"\n')
     (work / "bash").write_text("#!/bin/sh\ntouch made\n")
@@ -91,6 +92,7 @@ def test_start_and_restart_ask_the_policy_of_now(cli: Cli, config: Path, work: P
     assert not (work / "made").exists()
 
 
+@pytest.mark.usefixtures("system_path")
 def test_a_notification_command_that_is_added_later_is_decided_too(cli: Cli, config: Path) -> None:
     job = cli.ok("create", "echo x")["job_id"]
     for words in (("--command",), ("--watch", "x", "--watch-command"), ("--output-pattern", "x", "--output-command")):
@@ -103,6 +105,7 @@ def test_a_command_that_would_be_asked_about_is_denied_where_asking_is_off(cli: 
     assert "asking is off" in cli.error("run", "true", code="denied")["message"]
 
 
+@pytest.mark.usefixtures("system_path")
 def test_policy_check_tells_each_command_and_its_rule(cli: Cli, config: Path, work: Path) -> None:
     found = cli.ok("policy", "check", "--", "ls; touch made")
     assert (found["decision"], found["rule"], found["reason"]) == ("deny", "rule 1 (touch)", "files are made by hand")
@@ -137,6 +140,7 @@ def test_an_unknown_command_that_is_asked_about_says_which_rule_would_decide(cli
     assert cli.ok("policy", "check", "echo $HOME")["decision"] == "allow"
 
 
+@pytest.mark.usefixtures("system_path")
 def test_the_history_says_how_many_would_have_been_asked_about(cli: Cli, place: Path) -> None:
     for command in ("true", "echo $HOME", "A=1 true", "touch made", "touch made; touch more"):
         cli.ok("run", "--wait", command)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import stat
 import subprocess
 import sys
@@ -191,6 +192,7 @@ def test_the_skill_has_the_form_that_hosts_ask_for() -> None:
     assert len(text.splitlines()) < 100
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
 def test_the_calls_of_the_skill_do_what_it_says(cli: Cli, work: Path) -> None:
     (work / "Makefile").write_text("all:\n\t@echo an error here; echo listening on 80; sleep 60\ntest:\n\t@false\n")
     (work / "setup").write_text("#!/bin/sh\nprintf 'Go on? '; read a; echo got $a\n")

@@ -81,6 +81,7 @@ def test_a_created_job_and_a_repeated_one_get_scopes_too(cli: Cli, systemd: Stan
     assert f"--unit=outlive-{again['job_id']}.scope" in systemd.words
 
 
+@pytest.mark.usefixtures("system_path")  # what stands before the usual directories of a login shell stays first
 def test_a_server_starts_its_jobs_through_scopes_and_no_tool_call_changes_that(
     raw_mcp: Callable[..., RawMcp], systemd: Standin
 ) -> None:

@@ -37,6 +37,52 @@ def test_a_picture_takes_no_room(face: Face, around: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("begin", "end"), [(r"\x1b]1337;File=inline=1:", r"\x07"), (r"\x1bPq", r"\x1b\\"), (r"\x1b_G", r"\x1b\\")]
+)
+@pytest.mark.parametrize("before", ["", "line of text\\n"])
+def test_no_cut_shows_the_data_of_a_picture(face: Face, begin: str, end: str, before: str) -> None:
+    made, shown = job(face, f"out('{before}' * 50_000 + '{begin}' + 'QUJD' * 140_000 + '{end}accuracy 0.91\\n')")
+    assert shown.endswith("accuracy 0.91\n")
+    begin_at = len(before.replace("\\n", "\n")) * 50_000
+    parts = [
+        shown,
+        face.ok("poll", made, since_seq=begin_at + 200_000, max_bytes=500)["output"],
+        face.ok("log", made, since_seq=begin_at, max_bytes=500)["output"],
+        face.ok("tail", made, max_bytes=500)["stdout_tail"],
+        face.ok("list", all=True)["jobs"][0]["last_line"],
+    ]
+    assert [part for part in parts if "QUJD" in part] == []
+    assert parts[-1] == "accuracy 0.91"
+
+
+@pytest.mark.parametrize(
+    ("frames", "behind"), [("|/-+", ""), ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", ""), (".", ""), ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", " installing packages")]
+)
+def test_a_spinner_that_prints_a_line_for_each_frame_is_a_few_lines(face: Face, frames: str, behind: str) -> None:
+    lines = [frames[number % len(frames)] + behind for number in range(2_000)]
+    made, shown = job(
+        face,
+        f"out('start\\n' + ''.join({frames!r}[n % {len(frames)}] + {behind!r} + '\\n' for n in range(2_000)) + 'done\\n')",
+    )
+    kept = "".join(f"{line}\n" for line in lines[:3])
+    assert shown == f"start\n{kept}[... 1,997 more lines like these; log shows them ...]\ndone\n"
+    assert face.ok("log", made, offset=4, limit=2)["output"] == "".join(f"{line}\n" for line in lines[3:5])
+    assert face.ok("log", made, offset=0, limit=100)["output"].count("\n") == 100
+
+
+@pytest.mark.parametrize("line", ["str(n % 10)", "'abc'[n % 3]", "'same line'", "'.F'[n == 30]", "'-' * (n + 1)"])
+def test_lines_that_are_no_frames_are_all_shown(face: Face, line: str) -> None:
+    _, shown = job(face, f"for n in range(60): out({line} + '\\n')")
+    assert shown.count("\n") == 60
+
+
+def test_a_sequence_without_an_end_swallows_no_line(face: Face) -> None:
+    made, shown = job(face, "out('\\x1b]' + 'a' * 5_000 + '\\n' + 'b' * 5_000 + '\\n')")
+    assert "b" * 2_000 in shown
+    assert face.ok("log", made, since_seq=6_000)["output"] == "b" * (5_000 + 5_003 - 6_000) + "\n"
+
+
+@pytest.mark.parametrize(
     "made", ["random.Random(3).randbytes(3_000)", "zlib.compress(random.Random(3).randbytes(2_989))"]
 )
 def test_bytes_that_are_no_text_are_a_short_dump(face: Face, made: str) -> None:

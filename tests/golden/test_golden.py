@@ -32,6 +32,7 @@ def check(book: Book, story: stories.Story) -> None:
     assert book.text() == path.read_text(encoding="utf-8"), "make generated, or python -m tests.golden --write"
 
 
+@pytest.mark.usefixtures("system_path")  # a policy decides
 @pytest.mark.parametrize("story", stories.OF_CLI, ids=lambda story: story.__name__)
 def test_the_command_line_answers_as_before(cli: Cli, place: Path, story: stories.Story) -> None:
     check(Book(cli, place), story)

@@ -271,6 +271,7 @@ def test_a_file_of_this_machine_as_stdin_is_refused(cli: Cli, box: FakeSsh) -> N
     assert "box" in error["message"] and not box.calls
 
 
+@pytest.mark.usefixtures("system_path")  # what stands before the usual directories of a login shell stays first
 @pytest.mark.parametrize("era", ["modern"], indirect=True)
 def test_a_server_starts_and_follows_jobs_there(box: FakeSsh, mcp_connect: Callable[..., McpSession], cli: Cli) -> None:
     session = mcp_connect()

@@ -110,6 +110,93 @@ def test_the_end_of_a_value_at_the_cut_edge_of_an_excerpt_is_masked(session: Mcp
     assert answer["output"] == "[masked: CI_JOB_TOKEN]\n"
 
 
+# Encodings in which the bytes of a secret are other characters, alone or behind what a job printed before it
+WIDE, STATEFUL = ("utf-16", "utf-16-be", "utf-32", "cp037", "cp500"), ("gbk", "shift_jis", "hz", "iso2022_jp", "utf-7")
+FORMS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "cp037", "cp500", "gbk", "hz")
+
+
+def maps_back(answer: Any) -> bool:
+    """Return whether 6 characters of the secret can be had from what was shown, in any encoding of FORMS."""
+    parts = {INHERITED[at : at + 6] for at in range(len(INHERITED) - 5)}
+    text = everything(answer).replace("\\u0000", "").replace("\\x00", "")
+    shown = [text.encode(form, "replace").decode("latin-1").replace("\0", "") for form in FORMS]
+    return any(part in one for part in parts for one in shown)
+
+
+@ONE_ERA
+@pytest.mark.parametrize(
+    ("before", "encodings"),
+    [
+        ("", WIDE),
+        (r"\377\376", (None, *WIDE)),
+        (r"\376\377x", (None, "utf-16", "gbk")),
+        (r"\377\376\0\0", (None, "utf-16")),
+        (r"\201", STATEFUL),
+        (r"~{", STATEFUL),
+        (r"\033$B", STATEFUL),
+        ("+", STATEFUL),
+    ],
+)
+def test_no_encoding_shows_a_secret_as_other_characters(
+    session: McpSession, before: str, encodings: tuple[str | None, ...]
+) -> None:
+    printed = f"printf '{before}'; echo $CI_JOB_TOKEN"
+    ran = session.call("exec", command=f"{printed}; ({printed}) >&2", yield_ms=30_000)
+    job = ran["job_id"]
+    assert not maps_back(ran)
+    for encoding in encodings:
+        given = {"job_id": job} | ({"encoding": encoding} if encoding else {})
+        for action, more in (
+            *(("log", {}), ("log", {"raw": True}), ("log", {"search": "."}), ("log", {"stream": "stderr"})),
+            *(("tail", {}), ("poll", {"since_seq": 0}), ("poll", {"since_seq": 12})),
+        ):
+            answer = session.call("process", action=action, **given, **more)
+            assert not maps_back(answer), (encoding, action, more, answer.text)
+    for action in ("status", "list", "events"):
+        assert not maps_back(session.call("process", action=action, **({} if action == "list" else {"job_id": job})))
+
+
+@ONE_ERA
+def test_a_secret_that_was_masked_in_bytes_is_named_and_counted_once(session: McpSession) -> None:
+    job = session.ok("exec", command="echo a $CI_JOB_TOKEN", yield_ms=30_000)["job_id"]
+    answer = session.call("process", action="log", job_id=job, encoding="utf-16-le")
+    assert (answer["output"].count("[masked: CI_JOB_TOKEN]"), answer["masked_secrets"]) == (1, 1)
+    assert f"1 secret is {SAID}" in answer.text
+    latin = session.ok("process", action="log", job_id=job, encoding="latin-1")
+    assert (latin["output"], latin["masked_secrets"]) == ("a [masked: CI_JOB_TOKEN]\n", 1)
+
+
+@ONE_ERA
+def test_a_secret_at_the_edge_of_what_is_searched_and_shown_is_masked(session: McpSession) -> None:
+    script = "import os, sys; sys.stdout.write(('x' * 262_128 + os.environ['CI_JOB_TOKEN'] + '\\n') * 3)"
+    job = session.ok("exec", command=["python3", "-c", script], yield_ms=30_000)["job_id"]
+    for encoding in ("utf-16-le", "cp037"):
+        for at in (262_128, 262_133, 262_144, 262_148):
+            answer = session.call("process", action="log", job_id=job, since_seq=at, max_bytes=40, encoding=encoding)
+            assert not maps_back(answer), (encoding, at)
+            answer = session.call(
+                "process", action="log", job_id=job, since_seq=at - 40, max_bytes=60, encoding=encoding
+            )
+            assert not maps_back(answer), (encoding, at)
+
+
+@ONE_ERA
+@pytest.mark.parametrize("between", ["\0", "\1", "\33[0m"])
+def test_control_characters_in_a_secret_do_not_hide_it(session: McpSession, between: str) -> None:
+    script = f"import os; print({between!r}.join(os.environ['CI_JOB_TOKEN']))"
+    job = session.ok("exec", command=["python3", "-c", script], yield_ms=30_000)["job_id"]
+    for action, more in (("log", {}), ("tail", {}), ("log", {"raw": True})):
+        answer = session.call("process", action=action, job_id=job, **more)
+        assert "[masked: CI_JOB_TOKEN]" in everything(answer), (action, more)
+        assert not maps_back(answer)
+
+
+@ONE_ERA
+def test_a_secret_that_a_terminal_draws_as_lines_is_masked(session: McpSession) -> None:
+    job = session.ok("exec", command=r"printf '\033(0'; echo $CI_JOB_TOKEN", pty=True, yield_ms=30_000)["job_id"]
+    assert session.ok("process", action="screen", job_id=job)["lines"][0] == "[masked: CI_JOB_TOKEN]"
+
+
 @ONE_ERA
 def test_what_another_caller_gave_a_job_is_masked_too(session: McpSession, cli: Cli, work: Path) -> None:
     (work / "vars").write_text(f"FILE_SECRET={FILED}\n")
@@ -202,6 +289,9 @@ def test_resources_and_progress_show_none(session: McpSession, work: Path) -> No
     assert output.meta["masked_secrets"] == 1
     (status,) = session.ask(lambda client: client.read_resource(f"job://{job}")).contents
     assert INHERITED not in status.text
+    job = session.ok("exec", command=r"printf '\377\376'; echo $CI_JOB_TOKEN", yield_ms=30_000)["job_id"]
+    (output,) = session.ask(lambda client: client.read_resource(f"job://{job}/output")).contents
+    assert output.text.startswith("[masked: CI_JOB_TOKEN]")
 
 
 @ONE_ERA

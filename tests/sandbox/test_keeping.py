@@ -59,6 +59,7 @@ def supervised(root: Path, script: str, mode: str = "", bwrap: Path | None = Non
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.usefixtures("system_path")  # a sandbox has a /tmp of its own, without what PATH may name there
 def test_the_repository_at_the_top_is_kept_by_the_first_sandbox(workspace: Path) -> None:
     status, said, output = supervised(workspace, "touch ran; echo x >> .git/config")
     assert (status, said) == (0, "made 1\n"), output

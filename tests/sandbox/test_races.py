@@ -70,6 +70,22 @@ def test_a_repository_that_was_moved_while_it_was_written_is_reported(tmp_path: 
     assert after.check(sandbox_of(tmp_path), before) == [{"path": str(git), "kind": "changed"}]
 
 
+def test_a_repository_that_gets_the_inode_of_a_file_that_is_gone_is_disarmed(tmp_path: Path) -> None:
+    """The number of a file `.git` is free when it is replaced, and goes to the next that is made."""
+    git = tmp_path / "one/.git"
+    git.parent.mkdir()
+    git.write_text("gitdir: /nowhere\n")
+    before = after.Before.of(guarded(tmp_path))
+    git.unlink()
+    (git / "objects").mkdir(parents=True)
+    (git / "HEAD").touch()
+    (git / "config").write_text("[core]\n\tfsmonitor = x\n")
+    inode, known = git.stat().st_ino, before.repositories[str(git)]
+    before.repositories[str(git)] = [inode if value == known[1] else value for value in known]
+    moved = f"{git}.from-sandbox"
+    assert after.check(sandbox_of(tmp_path), before) == [{"path": str(git), "kind": "repository", "moved_to": moved}]
+
+
 def test_plain_settings_that_the_user_changes_meanwhile_are_not_reported(tmp_path: Path) -> None:
     git = tmp_path / "one/.git"
     (git / "hooks").mkdir(parents=True)

@@ -72,6 +72,30 @@ def test_a_name_that_a_job_kept_of_a_file_that_left_the_workspace(ground: Ground
     assert (place.parent / "bin/tool").read_text() == "old\n"
 
 
+@pytest.mark.parametrize("kept", [".git/objects/zz", ".git/objects/pack/pack-1.pack", ".git/objects/ab/" + 38 * "0"])
+def test_a_name_among_the_objects_of_git_is_kept_too(ground: Ground, kept: str) -> None:
+    place = ground.directory("work")
+    ground.shell("mkdir ../bin; echo old > tool; git init -q .", place)
+    _after(ground, f"mkdir -p $(dirname {kept}); chmod 444 tool; ln tool {kept}", "--git", "write", place=place)
+    ground.shell("mv tool ../bin/tool", place)
+    _after(ground, f"chmod 644 {kept}; echo evil >> {kept}", "--git", "write", place=place)
+    assert (place.parent / "bin/tool").read_text() == "old\n"
+
+
+def test_objects_that_clones_share_are_no_hindrance(ground: Ground) -> None:
+    place = ground.directory("work")
+    who = "export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@y GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@y"
+    ground.shell(
+        f"{who}; git init -q ../it; cd ../it; seq 99 > a; git add a; git commit -qm a; git gc -q; git clone -q . ../work/sub",
+        place,
+    )
+    shared = next((place / "sub/.git/objects/pack").glob("*.pack"))
+    assert shared.stat().st_nlink > 1
+    done = "git commit -q --allow-empty -m b && git gc -q && git fsck"
+    answer = ground.outlive("run", "--wait", *INSIDE, "--git", "write", f"{who}; cd sub; {done}", cwd=place)
+    assert answer["exit_code"] == 0, answer
+
+
 def test_settings_of_an_editor_are_not_changed_by_their_other_name(ground: Ground) -> None:
     place = ground.directory("work")
     ground.shell("mkdir .vscode mine; echo old > mine/tasks; ln mine/tasks .vscode/tasks.json", place)

@@ -13,6 +13,7 @@ from outlive.sandbox import gitconfig
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 FORMS = [
+    'bare = true\n[a\t"[core]"]\nhooksPath = /no\n[core]hooksPath = /b',
     "hooksPath = /a/b # c",
     "hooksPath = /a\\\n/b",
     "hooksPath = /a\\\\\n# \\\nhooksPath = /b",  # neither an escaped backslash nor one in a comment goes on
@@ -26,9 +27,14 @@ FORMS = [
 
 def test_hooks_are_where_git_looks_for_them(tmp_path: Path) -> None:
     for form in FORMS:
-        (tmp_path / "config").write_text(f"[core]\n\t{form}\n")
+        (tmp_path / "config").write_text(f"\ufeff[core]\n\t{form}\n", encoding="utf-8")
         words = ["git", "config", "--file", "config", "--type=path", "--get-all", "core.hooksPath"]
         told = subprocess.run(
             words, cwd=tmp_path, env={"HOME": "/h"}, capture_output=True, text=True, timeout=60, check=True
         )
-        assert gitconfig.Named([str(tmp_path / "config")], "/h").hooks == told.stdout.splitlines(), form
+        assert gitconfig.Named([str(tmp_path / "config")], "/h").folders == told.stdout.splitlines(), form
+
+
+def test_a_section_whose_name_a_tab_ends_includes_too(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text('[includeIf\t"onbranch:x"]\n\tpath = more\n')
+    assert gitconfig.Named([str(tmp_path / "config")], "/h").included == [str(tmp_path / "more")]

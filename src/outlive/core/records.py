@@ -1,7 +1,8 @@
 """Job records: what was asked for (`Definition`), what is so now (`State`), and what they hold. Pure."""
 
+from typing import Any
+
 from outlive import limits
-from outlive.annotations import Any
 from outlive.core.record import Record, are_sizes, is_passable, is_terminal_size
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
@@ -52,6 +53,9 @@ class Sandbox(Record):
     cache: str | None = None  # what tools cache in the sandboxes of this workspace
     environment: list[str] = []  # names of more variables that it inherits
     bwrap: str = ""  # the path of bubblewrap; "": there is none on this machine
+    git_files: list[str] = []  # settings that git reads for the caller beside the usual ones (sandbox/gitconfig.py)
+    git_folders: list[str] = []  # with hooks or programs in them, which its variables name
+    git_words: list[str] = []  # of commands in these variables
 
     @property
     def shown(self) -> dict[str, str]:
@@ -182,11 +186,11 @@ class Notification(Record, omitted=("notify_command", "notify_file", "watches", 
     on_output_match: OutputMatch | None = None
 
     @classmethod
-    def misfit(cls, content: "dict[str, Any]") -> str | None:
+    def misfit(cls, content: dict[str, Any]) -> str | None:
         return None  # the job may have spoilt it, and is looked after all the same: what makes no sense has no effect
 
     @classmethod
-    def of(cls, content: "dict[str, Any]") -> "Notification":
+    def of(cls, content: dict[str, Any]) -> "Notification":
         try:
             return super().of(content)
         except (TypeError, AttributeError):
@@ -233,7 +237,7 @@ class Ending(Record, omitted=("message",), required=("cause",)):
     kill_at_ns: int | None = None  # CLOCK_MONOTONIC: when KILL follows
     message: str | None = None
 
-    def to_dict(self) -> "dict[str, Any]":
+    def to_dict(self) -> dict[str, Any]:
         return {"cause": self.cause, "by": self.by} if self.at is None else super().to_dict()
 
 
@@ -306,7 +310,7 @@ class Queue(Record, omitted=("estimated_start",)):
     since: str = ""
     estimated_start: str | None = None
 
-    def to_dict(self) -> "dict[str, Any]":
+    def to_dict(self) -> dict[str, Any]:
         content = super().to_dict()
         return content if self.reason != "" else {name: content[name] for name in content if name != "reason"}
 
@@ -328,11 +332,9 @@ class Definition(Record, omitted=("script",)):
     format: int = limits.JOB_FORMAT
     schema_version: str = limits.SCHEMA_VERSION
     job_id: str = ""
-    # As given: one element is a shell string, several are an argument vector
-    command: list[str] = []
+    command: list[str] = []  # as given: one element is a shell string, several are an argument vector
     script: Script | None = None  # what `command` is only the beginning of
-    # argv of the wrapper that runs a shell string; None: `command` is executed as it is
-    shell: list[str] | None = None
+    shell: list[str] | None = None  # argv that runs a shell string; None: `command` is executed as it is
     cwd: str = "/"
     env: dict[str, str] = {}  # literal, unmasked values
     env_files: list[str] = []  # absolute paths, read at each start
@@ -369,9 +371,8 @@ class Definition(Record, omitted=("script",)):
     root: str = ""
 
     @classmethod
-    def misfit(cls, content: "dict[str, Any]") -> str | None:
-        name = super().misfit(content)
-        if name is not None:
+    def misfit(cls, content: dict[str, Any]) -> str | None:
+        if (name := super().misfit(content)) is not None:
             return name
         get, shell = content.get, content.get("shell")
         paths = {"cwd": get("cwd"), "stdin_path": get("stdin_path"), "env_files": "".join(get("env_files", ()))}
@@ -423,8 +424,7 @@ class State(Record):
     duration_ms: int | None = None
     dropped_bytes: int = 0
     file_limit: int | None = None  # bytes that a log may have (RLIMIT_FSIZE), once output was dropped for it
-    # Lengths of both logs at the end; what they are short of was cut away since
-    log_bytes: list[int] | None = None
+    log_bytes: list[int] | None = None  # of both at the end; what they are short of was cut away since
     stdin: str | None = None  # open | closed
     waiting: InputWait | None = None  # void once seq has grown
     terminal: Terminal | None = None
@@ -432,7 +432,7 @@ class State(Record):
     adopted: int = 0  # how often supervision was taken over
 
     @classmethod
-    def misfit(cls, content: "dict[str, Any]") -> str | None:
+    def misfit(cls, content: dict[str, Any]) -> str | None:
         name = super().misfit(content)
         if name is None and not are_sizes(content.get("log_bytes")):
             return "log_bytes"

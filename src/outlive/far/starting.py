@@ -10,8 +10,9 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
-from outlive.annotations import Any, Callable
 from outlive.config import Config
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
@@ -20,7 +21,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan, working_directory
 from outlive.jobs.starting import making
 from outlive.launch.from_cli import Launcher
-from outlive.sandbox import access, bubblewrap, modes
+from outlive.sandbox import access, bubblewrap, gitconfig, modes
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 
@@ -151,7 +152,7 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
         ours=access.Ours([store.path], [bubblewrap.PROGRAM], bubblewrap.find(None)),
     )
     access.require_visible(sandbox, cwd, "cwd")
-    return sandbox
+    return gitconfig.noted(sandbox, os.environ)
 
 
 def _shell(wrapper: list[str] | None, env: dict[str, str]) -> list[str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.render.decode import MAX_HELD_BYTES, decode
+from outlive.render.escapes import without_rest
 from outlive.render.plain_text import readable
 from outlive.render.sources import text_of
 from outlive.store.output.merged import Output
@@ -44,4 +45,4 @@ def _end(output: Output, start: int) -> str:
     if "\0" in text or "\N{REPLACEMENT CHARACTER}" in text:
         marked = text_of(output, None)
         text = text if marked is None else marked.of(start, output.end, final=True)
-    return text
+    return without_rest(text, start, output.read)

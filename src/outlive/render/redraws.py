@@ -10,6 +10,8 @@ from outlive.render.plain_text import REMOVED, SPARE_BLANKS, Line, number, reada
 # Up and down, both also to the first column, and what is below erased. Groups: parameter, final character
 _VERTICAL = rf"{CSI}([0-9]*+)([ABEFJ])|\x1bM"
 _UP = rf"{CSI}[0-9]*+[AF]|\x1bM"
+# Frames of a spinner: fewer lines may be anything, and no spinner has more kinds
+_LEAST_FRAMES, _SHOWN_FRAMES, _MOST_FRAMES = 32, 3, 16
 
 
 def replayed(text: str) -> str:
@@ -25,6 +27,50 @@ def replayed(text: str) -> str:
         at = move.end()
     rows.write(text[at:])
     return rows.shown()
+
+
+def without_frames(text: str) -> str:
+    """Return a text with few of the frames of a spinner that was printed line by line: lines that are alike but for one
+    character, which is no letter and no digit, or that are one such character."""
+    if text.count("\n") < _LEAST_FRAMES:
+        return text
+    lines, kept, at = text.split("\n"), [], 0
+    while at < len(lines):
+        count, turns = _frames(lines, at)
+        stop = at + count
+        if not turns or count < _LEAST_FRAMES:
+            kept += lines[at:stop]
+        else:
+            kept += [
+                *lines[at : at + _SHOWN_FRAMES],
+                f"[... {count - _SHOWN_FRAMES:,} more lines like these; log shows them ...]",
+            ]
+        at = stop
+    return "\n".join(kept)
+
+
+def _frames(lines: list[str], at: int) -> tuple[int, bool]:
+    """Return how many lines from `at` on are alike, and whether they are frames of a spinner."""
+    first, place, stop = lines[at], None, at + 1
+    seen = {first}
+    while stop < len(lines):
+        line = lines[stop]
+        if line not in seen:
+            if len(line) != len(first) or len(seen) == _MOST_FRAMES:
+                break
+            places = [index for index, char in enumerate(line) if char != first[index]]
+            if len(places) > 1 or (place is not None and places[0] != place):
+                break
+            place = places[0]
+            if not (_is_symbol(line[place]) and _is_symbol(first[place])):
+                break
+            seen.add(line)
+        stop += 1
+    return stop - at, len(seen) > 1 or (len(first) == 1 and _is_symbol(first))
+
+
+def _is_symbol(char: str) -> bool:
+    return not char.isalnum() and not char.isspace()
 
 
 class _Rows:

@@ -10,8 +10,9 @@ from outlive.core.ids import short_id
 from outlive.render.decode import decode, hides_bytes, leading_cut
 from outlive.render.encoded.encodings import Encoding, of_head
 from outlive.render.encoded.text import UTF_8, Text
+from outlive.render.escapes import without_begun, without_rest
 from outlive.render.plain_text import readable
-from outlive.render.redraws import replayed
+from outlive.render.redraws import replayed, without_frames
 from outlive.store.job_dir import JobDir
 from outlive.store.output.gap import Hole
 from outlive.store.output.line_index import Lines
@@ -107,7 +108,10 @@ class Source:
             self.output.not_utf_8 |= hides_bytes(whole, pieces, cut_start=start > 0, cut_end=cut_end)
         if self.raw:
             return whole, held
-        return replayed(whole) if self.replay else readable(whole), held
+        whole = without_rest(whole, start, self.read)
+        if self._more or stop < self.end:
+            whole = without_begun(whole)
+        return without_frames(replayed(whole)) if self.replay else readable(whole), held
 
     def _pieces(self, start: int, stop: int) -> list[tuple[int, bytes]]:
         if self._stream is None:

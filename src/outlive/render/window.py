@@ -15,6 +15,7 @@ from outlive.render.decode import hides_bytes, leading_cut, trailing_cut
 from outlive.render.encoded import not_text
 from outlive.render.encoded.encodings import Encoding
 from outlive.render.encoded.text import Text
+from outlive.render.escapes import without_rest
 from outlive.render.sources import Excerpted, Source, gaps_in, text_of
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
@@ -22,6 +23,7 @@ from outlive.store.output.gap import Hole
 from outlive.store.output.merged import Output
 
 _RENDERED_BYTES = 512 * 1024  # of more output it is not tried whether what is shown of it fits
+_FRAME_BYTES = 40  # a line of a spinner has fewer
 _MOVES = re.compile(rb"[\x1b\r](?!\n)")
 
 
@@ -72,8 +74,11 @@ def _binary(source: Source, since: int, stop: int) -> Shown | None:
 
 
 def _whole(source: Source, since: int, stop: int, max_bytes: int) -> Shown | None:
-    """Return all of [since, stop), where escape sequences and what was overwritten take so much of it that the rest fits."""
-    if source.hole.crossed_by(since, stop) or not _MOVES.search(source.read(since, stop)):
+    """Return all of [since, stop), where escape sequences and what was drawn again take so much of it that the rest fits."""
+    if source.hole.crossed_by(since, stop):
+        return None
+    data = source.read(since, stop)
+    if not _MOVES.search(data) and data.count(b"\n") * _FRAME_BYTES < len(data):
         return None
     text, held = source.text(since, stop)
     if len(text.encode("utf-8", "replace")) > max_bytes:
@@ -188,6 +193,9 @@ def _tail(
     if len(data) < size:
         # Drop the rest of a character whose beginning was cut off
         data = data[leading_cut(data) :]
+        whole = data.decode("utf-8", "surrogateescape")
+        kept = without_rest(whole, size - len(data), functools.partial(output.read_stream, stream))
+        data = kept.encode("utf-8", "surrogateescape")
     if more:
         data = data[: len(data) - trailing_cut(data)]
     shown = data.decode("utf-8", "replace")

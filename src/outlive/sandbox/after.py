@@ -9,21 +9,23 @@ directory, and no link is followed: processes of the job may still run, and chan
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import time
+from collections.abc import Callable, Mapping
 
-from outlive import fastjson
-from outlive.annotations import Callable, Mapping
+from outlive.core.members import parse_json
 from outlive.core.quoted import quoted
 from outlive.core.record import Declared
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
 from outlive.sandbox import gitconfig, search, visible_paths
-from outlive.sandbox.guard import CHANGES, Guard, changes, stamps
+from outlive.sandbox.guard import CHANGES, Guard, changes, stamp_of, stamps
 from outlive.sandbox.mounts import opened
 from outlive.sandbox.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
+from outlive.system.paths import followed
 
 NAME = "sandbox.json"  # in the directory of the job: what was there before
 _SUFFIX = ".from-sandbox"
@@ -45,6 +47,7 @@ _SAYS = {
     "hooks": "{path} was made since the job started, and git will run it or what is in it; it was not renamed: look at it before you use git there",
     "moved hooks": "{path} was made while the job ran, and git would run it or what is in it: it is now {moved_to}",
     "link": "{path} was a link into the cache of the sandbox, and is removed",
+    "program": "{path} is new or changed, and settings of git name it: look at it before you use git there",
     "settings": "{path} is new or changed, and editors or agents may run commands from it",
     "unchecked": "{path} could not be searched for repositories",
 }
@@ -58,23 +61,24 @@ class Before(Declared):
     settings: list[str]
     missing: list[str]  # directories of hooks that were not there
     shut: list[str]  # directories that could not be read: read-only for the job
+    programs: dict[str, list[int]]  # path of a file that settings of git name → its stamp, empty if it was not there
 
     @classmethod
     def of(cls, guard: Guard) -> Before:
-        return cls(guard.repositories, guard.files, guard.settings, guard.missing, guard.shut)
+        return cls(guard.repositories, guard.files, guard.settings, guard.missing, guard.shut, guard.programs)
 
     def write(self, folder: int) -> None:
         """Write it into the directory of a job. Errors: OSError."""
         fd = os.open(NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
         with open(fd, "wb") as file:
-            file.write(fastjson.dumps(vars(self)).encode())
+            file.write(json.dumps(vars(self)).encode())
 
     @classmethod
     def read(cls, folder: int) -> Before | None:
         """Return the record of a job, None if it has none that can be read."""
         try:
             with open(os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
-                content = fastjson.loads(file.read())
+                content = parse_json(file.read())
             return cls(*(content[name] for name in cls.__annotations__))
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -82,13 +86,14 @@ class Before(Declared):
 
 def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> list[dict[str, str]]:
     """Return what is new; without `renames` it stays as it is. Each is {path, kind, moved_to?}: kind `repository` (harmless, or moved to a
-    name that git does not know), `armed` (it could not be moved), `changed`, `hooks`, `settings`,
+    name that git does not know), `armed` (it could not be moved), `changed`, `hooks`, `program`, `settings`,
     `link` (into our cache, removed), `unchecked`."""
     if sandbox.mode != "workspace-write" or sandbox.git == "write":
         return []
     if before is None:
         return [{"path": path, "kind": "unchecked"} for path in sandbox.roots]
-    findings: list[dict[str, str]] = []
+    changed = (path for path, stamp in before.programs.items() if stamp_of(path) != stamp)
+    findings = [{"path": path, "kind": "program"} for path in changed]
     for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
         try:
             with Closing(opened(root, identity)) as fd:
@@ -115,7 +120,7 @@ class _Root:
         self._fd = fd
         self._cache = sandbox.cache
         self._before = before
-        self._hooks = gitconfig.Named(gitconfig.files_of_user(sandbox.home), sandbox.home).hooks
+        self._hooks = gitconfig.of_user(sandbox)[1].folders
 
     def new(self) -> list[dict[str, str]]:
         """Return what is new in it. Errors: OSError."""
@@ -169,7 +174,11 @@ class _Root:
         except OSError:  # a directory that may be listed and not entered
             return [{"path": path, "kind": "unchecked"}]
         known = self._before.repositories.get(git, [])
-        if known[:2] != [there.st_dev, there.st_ino]:
+        is_known = known[:2] == [there.st_dev, there.st_ino]
+        # A file that names the directory has its own inode in place of those in it: what follows it may get that too
+        if is_known and known[1] == known[2] and changes(git) != known[2:]:
+            return self._new_repository(kind, path, git)
+        if not is_known:
             return [] if self._is_in_known(git) else self._new_repository(kind, path, git)
         return [] if _is_as_before(git, known[2:]) else [{"path": git, "kind": "changed"}]
 
@@ -215,11 +224,15 @@ class _Root:
 
     def _named_hooks(self, top: str) -> list[dict[str, str]]:
         """Return the directories of hooks that the user's settings name in a new repository."""
-        paths = [os.path.normpath(os.path.join(top, hooks)) for hooks in self._hooks if not os.path.isabs(hooks)]
-        return [self._without_hooks(path) for path in paths if is_in(path, [top]) and os.path.lexists(path)]
+        relative = [hooks for hooks in self._hooks if not os.path.isabs(hooks)]
+        paths = [os.path.normpath(os.path.join(top, place, hooks)) for hooks in relative for place in ("", ".git")]
+        there = [path for path in dict.fromkeys(paths) if is_in(path, [top]) and os.path.lexists(path)]
+        return [self._without_hooks(path) for path in there]
 
     def _without_hooks(self, path: str) -> dict[str, str]:
-        """Give a directory of hooks a name from which nothing is run."""
+        """Give a directory of hooks, or the link that leads to it, a name from which nothing is run."""
+        _, links = followed(path)
+        path = next((link for link in links if is_in(link, [self._path])), path)
         if not self._renames:
             return {"path": path, "kind": "hooks"}
         try:

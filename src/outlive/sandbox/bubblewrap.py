@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from collections.abc import Mapping
 
-from outlive.annotations import Mapping
 from outlive.core.records import Sandbox, SandboxTrial
 from outlive.errors import OutliveError
-from outlive.system import fds
+from outlive.system import fds, own_programs
+from outlive.system.paths import is_in
 
 # Never along PATH: a directory of it may be one that a job can write
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
@@ -39,10 +41,18 @@ def find(configured: str | None) -> str:
     if machine not in MACHINES:
         raise unavailable(f"a sandbox needs a processor of the kind {' or '.join(MACHINES)}, and this is {machine}")
     for path in (configured,) if configured else (*PLACES, *_packaged()):
-        if os.access(path, os.X_OK):
+        if may_run(path):
             return path
-    missing = f"{configured}, the bwrap of the configuration, cannot be run" if configured else None
+    missing = (
+        f"{configured}, the bwrap of the configuration, cannot be run, or a job could write it" if configured else None
+    )
     raise unavailable(missing or "bubblewrap is not installed", INSTALL)
+
+
+def may_run(path: str) -> bool:
+    """Return whether this is a program that no job can have written: what is ours is read-only for them."""
+    ours = [*map(os.path.realpath, (sys.prefix, os.path.dirname(PROGRAM)))]
+    return os.access(path, os.X_OK) and (is_in(os.path.realpath(path), ours) or own_programs.is_safe(path, os.environ))
 
 
 def _packaged() -> list[str]:
@@ -87,8 +97,6 @@ def can_work(configured: str | None) -> bool:
 
 def tried(path: str) -> str | None:
     """Return what bwrap complains of, None if it works."""
-    import subprocess  # late: 2 ms, which every job in a sandbox would pay
-
     words = [path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     try:
         done = subprocess.run(

@@ -1,19 +1,27 @@
-"""Settings of git: the user's own without secrets, and whether those of a repository run anything."""
+"""Settings of git: which hold for a caller, what they name, the user's own without secrets, and whether
+those of a repository run anything."""
 
 from __future__ import annotations
 
 import os
 import re
+import select
+import signal
 import stat
+from collections.abc import Iterable, Iterator, Mapping
 
-from outlive.annotations import Iterable, Iterator
+from outlive.core.records import Sandbox
+from outlive.errors import OutliveError
 from outlive.sandbox.search import Unguarded
+from outlive.system import fds, own_programs
 from outlive.system.fds import Closing
+from outlive.system.paths import is_in
 
 OF_USER = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
 _CONTINUES = re.compile(r'(?:[^"\\#;]|\\.|"(?:[^"\\]|\\.)*+"?+)*+\\\Z')  # not in a comment
 _VALUE = re.compile(r'"((?:[^"\\]|\\.)*)"?|\\(.)|([#;]|[^"\\#;]+)')
 _MOST_BYTES = 65_536
+_MOST_SETTINGS = 1 << 24  # bytes: a repository with many branches has long ones
 _MOST_INCLUDED = 10  # as deep as git follows, MAX_INCLUDE_DEPTH in its config.c
 _MOST_FILES = 1_000
 # Sections of the user's settings that a job gets: those about people, form and behaviour
@@ -34,18 +42,44 @@ _HARMLESS = {
     "init": frozenset(("defaultbranch",)),
     "submodule": frozenset("active url".split()),
 }
+# Further settings that name no program, though their values may look like paths
+_DATA = {
+    **_HARMLESS,
+    "core": _HARMLESS["core"] | frozenset("worktree excludesfile attributesfile".split()),
+    "remote": _HARMLESS["remote"] | frozenset("pushurl push".split()),
+    "branch": _HARMLESS["branch"] | frozenset("pushremote description".split()),
+    "user": _HARMLESS["user"] | frozenset(("signingkey",)),
+    "url": frozenset("insteadof pushinsteadof".split()),
+    "commit": frozenset(("template",)),
+    "blame": frozenset(("ignorerevsfile",)),
+    "mailmap": frozenset(("file",)),
+    "safe": frozenset(("directory",)),
+    "http": frozenset("sslcainfo sslcapath sslcert sslkey cookiefile".split()),
+}
+_WORD = re.compile(r"[^\s\"'`;&|()<>=${}!]+")  # of a command for a shell
+
+# Variables of a caller that name files of settings, directories with programs or hooks, and commands
+_FILES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")
+_FOLDERS = ("GIT_TEMPLATE_DIR", "GIT_EXEC_PATH")
+_COMMANDS = tuple(
+    "GIT_SSH_COMMAND GIT_SSH GIT_PROXY_COMMAND GIT_EXTERNAL_DIFF GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_ASKPASS "
+    "SSH_ASKPASS VISUAL EDITOR PAGER".split()
+)
+_QUOTED = re.compile(r"(?:'[^']*'|\\.|[^'\\\s])+")  # a word of GIT_CONFIG_PARAMETERS
+_KEY = "GIT_CONFIG_KEY_"
+_ASKED_MS = 5000
 
 
 def settings(text: str) -> Iterator[tuple[str, str, str, str]]:
     """Yield (section, subsection, key, rest of the line) of a file of git's (git-config(1)), names in
     lower case. A line that continues is one."""
     section = subsection = ""
-    lines = iter(text.replace("\r\n", "\n").split("\n"))
+    lines = iter(text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"))
     for line in lines:
         line = line.strip()
         while line.startswith("["):
             head, _, line = line[1:].partition("]")
-            section, _, subsection = head.strip().partition(" ")
+            section, _, subsection = head.strip().replace("\t", " ", 1).partition(" ")
             section, _, dotted = section.lower().partition(".")
             subsection = subsection.strip().strip('"') or dotted
             line = line.strip()
@@ -127,17 +161,30 @@ def working_tree(git: str) -> str | None:
     return None
 
 
-def files_of_user(home: str) -> list[str]:
+def usual_files(home: str) -> list[str]:
     return ["/etc/gitconfig", *(os.path.join(home, name) for name in OF_USER if name.endswith("config"))]
 
 
+def of_user(sandbox: Sandbox) -> tuple[list[str], Named]:
+    """Return the files of settings that git reads for the user in every directory, and what these
+    and the variables of the caller name."""
+    files = [*dict.fromkeys((*usual_files(sandbox.home), *sandbox.git_files))]
+    named = Named(files, sandbox.home)
+    named.folders += sandbox.git_folders
+    named.words |= dict.fromkeys(sandbox.git_words)
+    return files, named
+
+
 class Named:
-    """What settings name: `hooks`, directories, a relative one below the top of its working tree; and
-    `included`, files of settings, which are read too."""
+    """What settings name: `folders` of hooks, and what they are copied from, a relative one below the top
+    of its working tree; `included`, files of settings, which are read too; and `words` that may name
+    programs, or files that those run."""
 
     def __init__(self, files: Iterable[str], home: str) -> None:
-        self.hooks: list[str] = []
+        self.folders: list[str] = []
         self.included: list[str] = []
+        self.as_written: list[str] = []  # the paths of these, with each `..`
+        self.words: dict[str, None] = {}
         self._home = home
         level = known = dict.fromkeys(files)
         for _ in range(_MOST_INCLUDED + 1):
@@ -152,24 +199,128 @@ class Named:
 
     def _taken(self, path: str) -> Iterator[str]:
         """Take in what one file names, and yield the files that it includes."""
-        for section, _, key, value in settings(read(os.path.realpath(path)) or ""):
-            # Hooks, and what they are copied from
-            if (section, key) in (("core", "hookspath"), ("init", "templatedir")):
-                self.hooks.append(self._path(value))
-            elif section in ("include", "includeif") and key == "path":
-                yield os.path.normpath(os.path.join(os.path.dirname(path), self._path(value)))
+        real = os.path.realpath(path)
+        for section, _, key, value in settings(read(real, most=_MOST_SETTINGS) or ""):
+            included = self.take(section, key, unquoted(value))
+            if included is not None:
+                self.as_written.append(os.path.join(os.path.dirname(path), included))
+                yield os.path.normpath(self.as_written[-1])
 
-    def _path(self, value: str) -> str:
-        """Return a path as git reads it: quotes and comments gone, the home in place of `~`."""
-        parts: list[str] = []
-        for quoted, escaped, plain in _VALUE.findall(value):
-            if plain[:1] in ("#", ";"):
-                break
-            parts.append(re.sub(r"\\(.)", r"\1", quoted) or escaped or plain)
-        path = "".join(parts).strip()
+    def take(self, section: str, key: str, value: str) -> str | None:
+        """Take in one setting, its value as git sees it; return the file that it includes."""
+        if (section, key) in (("core", "hookspath"), ("init", "templatedir")):
+            self.folders += [self._expanded(value)] if value else []  # no value: none are run
+        elif section in ("include", "includeif"):
+            return self._expanded(value) if key == "path" else None
+        elif key not in _DATA.get(section, ()) and (section != "alias" or value.startswith("!")):
+            self.take_command(value)
+        return None
+
+    def take_command(self, command: str) -> None:
+        """Take in the words of a command. One without a slash is a program of PATH, or a file that another
+        one is given."""
+        words = [word for word in _WORD.findall(command.replace("$HOME/", "~/")) if word not in (".", "..", "/")]
+        there = [word for word in words if "/" in word or word != command.strip()]
+        self.words |= dict.fromkeys(map(self._expanded, (*there, *([command] if "/" in command else []))))
+
+    def _expanded(self, path: str) -> str:
+        """Return a path with the home in place of `~`."""
         if path.startswith("~/"):
             return f"{self._home}{path[1:]}"
         return os.path.expanduser(path)  # another user's
+
+
+def unquoted(value: str) -> str:
+    """Return the rest of a line as git reads it: quotes and comments gone."""
+    parts: list[str] = []
+    for quoted, escaped, plain in _VALUE.findall(value):
+        if plain[:1] in ("#", ";"):
+            break
+        parts.append(re.sub(r"\\(.)", r"\1", quoted) or escaped or plain)
+    return "".join(parts).strip()
+
+
+def noted(sandbox: Sandbox, env: Mapping[str, str]) -> Sandbox:
+    """Return the sandbox with what git reads for a caller with these variables. Git is asked too: it knows
+    where the settings of the system lie."""
+    if sandbox.mode != "workspace-write" or sandbox.git == "write":
+        return sandbox
+    named = Named([], sandbox.home)
+    files = [env[name] for name in _FILES if env.get(name)]
+    files += [os.path.join(env[name], "config") for name in ("GIT_DIR", "GIT_COMMON_DIR") if env.get(name)]
+    if env.get("XDG_CONFIG_HOME"):
+        files.append(os.path.join(env["XDG_CONFIG_HOME"], "git/config"))
+    for file, name, value in (*_given(env), *_in_force(sandbox.home, env)):
+        section, _, rest = name.lower().partition(".")
+        included = named.take(section, rest.rpartition(".")[2], value)
+        if file:
+            files.append(file)
+        elif included is not None:
+            files.append(included)
+    for name in _COMMANDS:
+        named.take_command(env.get(name, ""))
+    usual = usual_files(sandbox.home)
+    everywhere = dict.fromkeys(os.path.join(root, path) for path in files for root in sandbox.roots)
+    return Sandbox.replace(
+        sandbox,
+        git_files=[path for path in everywhere if path not in usual],
+        git_folders=[*dict.fromkeys((*named.folders, *(env[name] for name in _FOLDERS if env.get(name))))],
+        git_words=[word for word in named.words if _is_place(word, sandbox.roots)],
+    )
+
+
+def _given(env: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield ("", name, value) of the single settings that variables hold (git-config(1), ENVIRONMENT)."""
+    for name in env:
+        if name.startswith(_KEY):
+            yield "", env[name], env.get(f"GIT_CONFIG_VALUE_{name.removeprefix(_KEY)}", "")
+    for word in _QUOTED.findall(env.get("GIT_CONFIG_PARAMETERS", "")):
+        name, _, value = re.sub(r"'|\\(.)", r"\1", word).partition("=")
+        yield "", name, value
+
+
+def _in_force(home: str, env: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return (file, name, value) of the settings that git itself reads outside of a repository; none if there is
+    no git that a job could not have written."""
+    known = {name: env[name] for name in (*_FILES, "XDG_CONFIG_HOME") if env.get(name)}
+    given = own_programs.environment({**known, "HOME": home, "PATH": os.defpath})
+    try:
+        git = own_programs.find("git", env)
+    except OutliveError:
+        return []
+    output = fds.memory_file("settings", b"")
+    with Closing(output):
+        words = [git, "-C", "/", "config", "--list", "--show-origin", "--null"]
+        actions = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, output, 1),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        ]
+        try:
+            pid = os.posix_spawn(git, words, given, file_actions=actions)
+        except OSError:
+            return []
+        with Closing(os.pidfd_open(pid)) as ended:
+            if not fds.poll(ended, select.POLLIN, _ASKED_MS):
+                os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        said = os.fsdecode(fds.read_all(output)).split("\0")
+    return [
+        (origin[5:], *one.partition("\n")[::2])
+        for origin, one in zip(said[::2], said[1::2], strict=False)
+        if origin.startswith("file:/")
+    ]
+
+
+def _is_place(word: str, roots: Iterable[str]) -> bool:
+    """Return whether a word of a command may name a file in a writable directory. Others are not stored:
+    they may be secret."""
+    for root in roots:
+        path = os.path.normpath(os.path.join(root, word))
+        near = path if "/" not in word else os.path.dirname(path)
+        if (is_in(path, roots) or is_in(os.path.realpath(path), roots)) and os.path.lexists(near):
+            return True
+    return False
 
 
 def linked(git: str, top: str, folder: int | None = None) -> str | None:
@@ -184,8 +335,8 @@ def path_in(path: str, folder: int | None = None) -> str:
     return (read(path, folder) or "").partition("\0")[0]
 
 
-def read(path: str, folder: int | None = None) -> str | None:
-    """Return a regular file that is no link as text; None if it is none or too long."""
+def read(path: str, folder: int | None = None, *, most: int = _MOST_BYTES) -> str | None:
+    """Return a regular file that is no link as text; None if it is none or longer than `most` bytes."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
@@ -193,5 +344,5 @@ def read(path: str, folder: int | None = None) -> str | None:
     with Closing(fd):
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
-        data = os.read(fd, _MOST_BYTES + 1)
-        return data.decode("utf-8", "surrogateescape") if len(data) <= _MOST_BYTES else None
+        data = os.read(fd, most + 1)
+        return data.decode("utf-8", "surrogateescape") if len(data) <= most else None

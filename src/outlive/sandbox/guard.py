@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable, Iterator
 
 from outlive.core.records import Sandbox
 from outlive.sandbox import gitconfig, search, second_names, visible_paths
@@ -18,6 +19,7 @@ from outlive.sandbox.visible_paths import is_in
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
+_DEEPEST, _MOST_ENTRIES = 3, 1000  # of directories of settings, for what links in them lead to
 _LONGEST = 4000  # bytes of a path that is mounted, of 4,096 (PATH_MAX)
 _WRITE = "or give git=write, which leaves git unprotected while the job runs"
 
@@ -39,7 +41,8 @@ class Guard:
         self.missing: list[str] = []  # directories of hooks that are not there
         self.shut = [path for kind, path in entries if kind == "u"]
         self._protected = [path for path in sandbox.protect if os.path.exists(path)]
-        self._of_user = gitconfig.Named(gitconfig.files_of_user(self._home), self._home)
+        self._files_of_user, self._of_user = gitconfig.of_user(sandbox)
+        self.programs: dict[str, list[int]] = {}  # what settings of git name here, and what a change of it changes
         if sandbox.git != "write":
             self._keep_outside()
         for kind, path in entries:
@@ -95,43 +98,73 @@ class Guard:
             self._keep_linked(folder)
             self._keep_linked(f"{folder}/hooks")
         named = gitconfig.Named(gitconfig.files_of(git), self._home)
-        self._require_elsewhere(named.included, f"{git}/config includes")
-        for hooks in (*named.hooks, *self._of_user.hooks):
-            self._keep_hooks(git, os.path.normpath(os.path.join(top, hooks)))
+        self._require_elsewhere(named, f"{git}/config includes")
+        # Hooks are run at the top of the working tree, which may be another one, and those of a push in `git`
+        tops = dict.fromkeys((top, gitconfig.working_tree(git) or top))
+        for hooks in (*named.folders, *self._of_user.folders):
+            for place in (*tops, git):
+                self._keep_hooks(git, _joined(place, hooks))
+        for place in tops:
+            self._watch(place, {**named.words, **self._of_user.words})
 
     def _keep_outside(self) -> None:
         """Keep what the settings of the user name, and those of a repository around the workspace."""
-        self._require_elsewhere(self._of_user.included, "your settings of git include")
-        for path in gitconfig.files_of_user(self._home):
+        self._require_elsewhere(self._of_user, "your settings of git include")
+        for path in self._files_of_user:
             self._keep_reached(path, path)
-        for hooks in filter(os.path.isabs, self._of_user.hooks):
-            self._keep_hooks("your git", hooks)
         for root in self._roots:
+            for hooks in self._of_user.folders:  # without a repository there you may make one
+                self._keep_hooks("your git", os.path.join(root, hooks))
+            self._watch(root, self._of_user.words)
             self._keep_named_around(root)
 
-    def _keep_named_around(self, root: str) -> None:
-        """Keep what the repository names that a writable directory is a part of."""
-        above = os.path.dirname(root)
-        while above != "/" and not os.path.lexists(f"{above}/.git"):
-            above = os.path.dirname(above)
-        git = f"{above}/.git"
-        if os.path.lexists(git):
-            self._keep_named(above, git if os.path.isdir(git) else self._linked(above, git))
+    def _watch(self, top: str, words: Iterable[str]) -> None:
+        """Note the files in writable directories that words of commands name, when they are run in `top`."""
+        for word in words:
+            path = os.path.normpath(os.path.join(top, word))
+            if is_in(path, self._roots) or is_in(os.path.realpath(path), self._roots):
+                if os.path.isfile(path) or ("/" in word and not os.path.isdir(path)):
+                    self.programs[path] = stamp_of(path)
 
-    def _require_elsewhere(self, included: list[str], what: str) -> None:
+    def _keep_named_around(self, root: str) -> None:
+        """Keep what the repositories name that a writable directory is a part of."""
+        above, nearest = os.path.dirname(root), True
+        while above != "/":
+            git = f"{above}/.git"
+            if os.path.lexists(git):
+                linked = self._linked if nearest else lambda top, git: gitconfig.linked(git, top)
+                self._keep_named(above, git if os.path.isdir(git) else linked(above, git))
+                nearest = False
+            above = os.path.dirname(above)
+
+    def _require_elsewhere(self, named: gitconfig.Named, what: str) -> None:
         """Errors: Unguarded if a job could change one of these files, which git includes."""
-        for path in included:
+        for path in (*named.included, *filter(self._winds, named.as_written)):
             reached = visible_paths.reached(path, self._roots)
-            if reached is None or (is_in(reached, self._roots) and not is_in(reached, self._kept)):
+            if reached is None or self._winds(path) or (is_in(reached, self._roots) and not is_in(reached, self._kept)):
                 raise Unguarded(f"{what} {path}, which a job could change: move it, {_WRITE}")
 
+    def _winds(self, path: str) -> bool:
+        """Return whether a path leads through `..` out of a directory that a job could make a link."""
+        steps = path.split("/")
+        before = [os.path.normpath("/".join(steps[:at])) for at, step in enumerate(steps) if step == ".."]
+        return any(
+            is_in(one, self._roots)
+            and one not in self._roots
+            and not any(is_in(one, [kept]) or is_in(kept, [one]) for kept in self._kept)
+            for one in before
+        )
+
     def _keep_hooks(self, git: str, path: str) -> None:
-        reached = visible_paths.reached(path, self._roots)
+        reached = None if self._winds(path) else visible_paths.reached(os.path.normpath(path), self._roots)
         if reached is None or reached in self._roots:
-            what = "is behind a link" if reached is None else "has more than hooks in it"
+            what = "is behind a link, or `..`" if reached is None else "has more than hooks in it"
             raise Unguarded(f"{path}, from which {git} runs hooks, {what}: set core.hooksPath to another, {_WRITE}")
-        if is_in(reached, self._roots) and not self._keep_folder(reached):
-            self.missing.append(reached)
+        if is_in(reached, self._roots):
+            if self._keep_folder(reached):  # a mount on it goes when you make it anew meanwhile
+                self.programs[reached] = stamp_of(reached)
+            else:
+                self.missing.append(reached)
         self._keep_linked(reached)
 
     def _keep_linked(self, folder: str) -> None:
@@ -163,10 +196,11 @@ class Guard:
             return
         is_folder = reached is not None and os.path.isdir(reached)
         if reached is None or not self._keep_folder(reached if is_folder else os.path.dirname(reached)):
-            raise Unguarded(
-                f"{link} is a link to {os.path.realpath(target)}, which a job could change: put what it leads to in its "
-                f"place, {_WRITE}"
+            real = os.path.realpath(target)
+            what = (
+                "lies where a job could change it" if real == link else f"is a link to {real}, which a job could change"
             )
+            raise Unguarded(f"{link} {what}, and git obeys it: put it elsewhere, {_WRITE}")
         if is_folder:
             self._keep_linked(reached)
         else:
@@ -250,6 +284,13 @@ def guarded(sandbox: Sandbox) -> Guard:
             os.close(fd)
 
 
+def _joined(place: str, path: str) -> str:
+    """Return a path from a directory that no job replaces; a `..` further on is left in it."""
+    while path.startswith("../"):
+        place, path = os.path.dirname(place), path[3:]
+    return os.path.join(place, path)
+
+
 def changes(git: str) -> list[int]:
     """Return inodes and times of what in a git directory decides what git runs."""
     stamp = []
@@ -266,9 +307,9 @@ def changes(git: str) -> list[int]:
 
 
 def stamps(top: str) -> list[tuple[str, list[int]]]:
-    """Return the files and links at the top of a directory that tools obey by themselves, and what
-    links in directories of settings lead to, each with what a change of it changes."""
-    files = []
+    """Return what is at the top of a directory that tools obey by themselves, and what links in directories of
+    settings lead to, each with what a change of it changes."""
+    files: list[tuple[str, list[int]]] = []
     for name in (*visible_paths.SETTING_FILES, *visible_paths.SETTINGS):
         path = os.path.join(top, name)
         try:
@@ -276,11 +317,29 @@ def stamps(top: str) -> list[tuple[str, list[int]]]:
         except OSError:
             continue
         if stat.S_ISDIR(there.st_mode):
-            links = (entry.path for entry in entries_of(path) if entry.is_symlink())
-            files += [(link, _stamp(os.stat(link))) for link in links if os.path.exists(link)]
+            files += _behind_links(path, _DEEPEST)
         elif name in visible_paths.SETTING_FILES or stat.S_ISLNK(there.st_mode):
             files.append((path, _stamp(there)))
     return files
+
+
+def _behind_links(folder: str, deep: int, *, is_behind: bool = False) -> Iterator[tuple[str, list[int]]]:
+    """Yield the files that links in a directory lead to, and those in directories that links lead to."""
+    for entry in entries_of(folder)[:_MOST_ENTRIES]:
+        behind = is_behind or entry.is_symlink()
+        if entry.is_dir():
+            if deep and not os.path.lexists(f"{entry.path}/.git"):  # a working tree is looked at by itself
+                yield from _behind_links(entry.path, deep - 1, is_behind=behind)
+        elif behind and (stamp := stamp_of(entry.path)):
+            yield entry.path, stamp
+
+
+def stamp_of(path: str) -> list[int]:
+    """Return what a change of what a path leads to changes; nothing if there is nothing."""
+    try:
+        return _stamp(os.stat(path))
+    except OSError:
+        return []
 
 
 def _stamp(status: os.stat_result) -> list[int]:

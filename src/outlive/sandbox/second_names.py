@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Iterable, Iterator
 
-from outlive.annotations import Callable, Iterable, Iterator
 from outlive.sandbox.mounts import pinned
 from outlive.sandbox.search import Unguarded
 from outlive.sandbox.visible_paths import is_in
+from outlive.system import fds
 
+# How git begins what it knows by its content alone: an object, a pack and what lies beside it
+_CONTENT = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"PACK", b"\xfftOc", b"RIDX", b"MIDX", b"MTME", b"BITM", b"CGPH")
 _MOST_MOUNTS = 100  # with more their directories are kept: each takes a quarter of a millisecond
 
 
@@ -34,7 +37,7 @@ def kept(roots: list[str], is_kept: Callable[[str], bool]) -> list[str]:
 
 def _linked(root: str, is_kept: Callable[[str], bool]) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the files below a directory that have several names. A directory that cannot be read is
-    read-only for a job (search.c). What git knows by its content alone is left out."""
+    read-only for a job (search.c). Objects of git are left out, which clones share."""
     folders = [root]
     while folders:
         folder = folders.pop()
@@ -42,15 +45,23 @@ def _linked(root: str, is_kept: Callable[[str], bool]) -> Iterator[tuple[str, os
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
-                        is_content = entry.name == "objects" and folder.endswith("/.git")
-                        if not is_content and not is_kept(entry.path):
+                        if not is_kept(entry.path):
                             folders.append(entry.path)
                     elif not entry.is_symlink():
                         status = entry.stat(follow_symlinks=False)
-                        if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
+                        is_file = status.st_nlink > 1 and stat.S_ISREG(status.st_mode)
+                        if is_file and not ("/.git/objects/" in entry.path and _is_content(entry.path)):
                             yield entry.path, status
         except OSError:  # gone meanwhile, or shut
             continue
+
+
+def _is_content(path: str) -> bool:
+    try:
+        with fds.Closing(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)) as fd:
+            return os.read(fd, 4).startswith(_CONTENT)
+    except OSError:
+        return False
 
 
 def _folded(paths: Iterable[str], roots: list[str]) -> list[str]:

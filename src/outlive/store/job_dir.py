@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import socket
 import stat
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from outlive import limits
-from outlive.annotations import Any, Callable, TypeVar
 from outlive.core.record import Record
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
@@ -17,7 +19,7 @@ from outlive.errors import OutliveError, from_os
 from outlive.store import atomic_file
 from outlive.store.root import LEFT, LIVE, Store
 from outlive.system import fault_points, fds, locks
-from outlive.system.fds import DIRECTORY, Closing, socket
+from outlive.system.fds import DIRECTORY, Closing
 
 _R = TypeVar("_R", bound=Record)
 
@@ -63,6 +65,7 @@ class JobDir:
         self.path = os.path.join(store_path, job_id)
         self.fd = fd
         self.live_name = f"../{LIVE}/{job_id}"
+        self.secrets_of: Callable[[str], Any] | None = None  # as of the Store
         self._log_bytes = [0, 0]  # least lengths of the logs, from the last state that was read
         self._has_outcome = False  # whether state.json was seen with a final state
 
@@ -76,7 +79,9 @@ class JobDir:
             raise OutliveError("job_not_found", f"no job {job_id!r}: it was removed") from error
         except OSError as error:
             raise from_os(f"opening the directory of job {job_id}", error, on="store") from error
-        return cls(store.path, job_id, fd)
+        job = cls(store.path, job_id, fd)
+        job.secrets_of = store.secrets_of
+        return job
 
     def close(self) -> None:
         if self.fd >= 0:

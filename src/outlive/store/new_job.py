@@ -25,6 +25,7 @@ class NewJob:
         try:
             fd = os.open(self.temporary, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=store.fd)
             self.dir = JobDir(store.path, job_id, fd)
+            self.dir.secrets_of = store.secrets_of
             self.dir.make_io()
             self.locks = Locks(self.dir, os.open(LOCK, NEW | os.O_RDWR, 0o600, dir_fd=fd))
             fault_points.at("make_files")

@@ -9,8 +9,9 @@ along the PATH of the job.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from outlive.annotations import Any, Iterable, Mapping, Sequence
 from outlive.errors import OutliveError
 from outlive.system.paths import followed, is_in
 
@@ -102,7 +103,7 @@ def find(name: str, env: Mapping[str, str], folder: str | None = None) -> str:
         path = named or os.path.join(place or ".", name)
         if not (os.path.isfile(path) and os.access(path, os.X_OK)):
             continue
-        if wall.is_safe(os.path.dirname(path)) and wall.is_safe(os.path.realpath(path)) and _is_safe(path, wall):
+        if _is_safe(path, wall):
             return path
         passed.append(path)
     where = "is not what [programs] names" if named else f"is not in {folder}" if folder else "is not on PATH"
@@ -116,6 +117,11 @@ def find(name: str, env: Mapping[str, str], folder: str | None = None) -> str:
     )
 
 
+def is_safe(path: str, env: Mapping[str, str]) -> bool:
+    """Return whether no job in a sandbox can have written the program at a path, or decided which one it is."""
+    return _is_safe(path, _Wall(env))
+
+
 def shell(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     """Return the words before a shell string, with the path of the shell; as they are if only a job
     could have written one of this name, which then was not there before."""
@@ -126,8 +132,8 @@ def shell(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
 
 
 def _is_safe(path: str, wall: _Wall) -> bool:
-    """Return whether every link to a file and the interpreter of a script are safe too."""
-    if not wall.lets_through(path):
+    """Return whether a file, every link to it and the interpreter of a script are safe."""
+    if not (wall.is_safe(os.path.dirname(path)) and wall.is_safe(os.path.realpath(path)) and wall.lets_through(path)):
         return False
     try:
         with open(path, "rb") as file:

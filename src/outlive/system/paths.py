@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-
-from outlive.annotations import Iterable
+from collections.abc import Iterable
 
 _MOST_STEPS = 1000  # names and links of one path: links may lead in a circle
 

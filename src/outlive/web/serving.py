@@ -24,6 +24,7 @@ from outlive.mcp.http import logging, runner
 from outlive.mcp.http.allowed_hosts import AllowedHosts
 from outlive.mcp.http.connections import Server
 from outlive.mcp.job_environment import JobEnvironment
+from outlive.mcp.masks.secrets import NONE, Secrets
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import TOOLS
 from outlive.store.root import Store
@@ -54,6 +55,7 @@ def serve(
     environment = JobEnvironment(os.environ)  # the person's own: no login shell is asked
     tools = Tools(TOOLS, configuration)
     calls = Calls(tools, configuration, environment, root=root, launcher=launcher)
+    calls.secrets = Secrets(NONE, environment.current, lambda: None)  # people see their own
     me = Caller(os.environ.get("OUTLIVE_OWNER") or "cli", "ui", "ui", program="ui")  # with all rights, as at a terminal
     job = me._replace(client="ui-job", program="ui-job")  # a link that a job made for itself
     name = f"{secrets.token_hex(8)}.localhost"

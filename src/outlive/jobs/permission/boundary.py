@@ -13,7 +13,7 @@ from outlive.errors import OutliveError
 from outlive.hosts import engines
 from outlive.hosts.engines import Host
 from outlive.jobs.context import Context
-from outlive.sandbox import access, bubblewrap, modes, visible_paths
+from outlive.sandbox import access, bubblewrap, gitconfig, modes, visible_paths
 from outlive.system import own_programs
 
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
@@ -30,9 +30,10 @@ def of_call(ctx: Context, host: Host | None, cwd: str, args: dict[str, Any]) -> 
     asked = granted(ctx, host, args.get("sandbox"), args.get("network"), args.get("git"), elevated=elevated)
     if asked.mode == modes.OFF:
         return None
-    if host is not None and host.engine.mirrors:
-        return resolved(ctx, asked, needed=False)
-    sandbox = resolved(ctx, asked)
+    is_apart = host is not None and host.engine.mirrors
+    sandbox = gitconfig.noted(resolved(ctx, asked, needed=not is_apart), ctx.env)
+    if is_apart:
+        return sandbox
     access.require_visible(sandbox, cwd, "cwd")
     return sandbox
 
@@ -147,8 +148,8 @@ def require_usable(ctx: Context, definition: Definition) -> None:
     sandbox = definition.sandbox
     if sandbox is None or _is_apart(ctx, definition):
         return
-    if not os.access(sandbox.bwrap, os.X_OK):
-        raise bubblewrap.unavailable(f"{sandbox.bwrap} is gone", bubblewrap.INSTALL)
+    if not bubblewrap.may_run(sandbox.bwrap):
+        raise bubblewrap.unavailable(f"{sandbox.bwrap} is gone, or a job could write it", bubblewrap.INSTALL)
     access.require_visible(sandbox, definition.cwd, "cwd")
 
 

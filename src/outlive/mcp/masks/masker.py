@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from outlive.mcp.masks import shapes
 from outlive.mcp.masks.values import LEAST_CHARS, Value
+from outlive.render.plain_text import readable
+from outlive.store.output.secret_spans import Span
 
 _AROUND = " \t\r\"'`…"  # what may stand between the edge of a line and the cut half of a secret
 _MORE = "[... "  # how render/ begins to say how much more there is
+_EDGE = _AROUND.encode() + b"\0"
+_EDGE_BYTES = 16
+# In which a secret may stand in a log, whatever that is decoded with
+_FORMS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+# The line drawing of a terminal, character by character
+_LETTERS = str.maketrans("→←↑↓█\xa0◆▒␉␌␍␊°±░␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·", "+,-.0_`abcdefghhijklmnopqrstuvwxyz{|}~")
 
 
 class Masker:
     """Masks the secrets of one answer. `met` are those that were found."""
 
-    def __init__(self, values: Iterable[Value], *, shapes: bool) -> None:
+    def __init__(self, values: Iterable[Value], *, shapes: bool, masked: Iterable[str] = ()) -> None:
+        """`masked`: the labels of those that were masked before, where the output was decoded."""
         # The longest first: one may be a part of another
         self._values = sorted(set(values), key=lambda value: (-len(value.text), value))
         self._shapes = shapes
+        self._masked = {label: label for label in masked}
+        self._masked |= {label: value.text for value in self._values if (label := _label(value.name)) in self._masked}
         self.met: set[str] = set()
 
     def value(self, value: object) -> object:
@@ -39,9 +51,37 @@ class Masker:
         """Return the text masked; `keep_lines`: with as many lines as before, since rows of a screen have numbers."""
         if len(text) < LEAST_CHARS:
             return text
+        self.met.update(secret for label, secret in self._masked.items() if label in text)
+        masked = self._without_all(text, keep_lines=keep_lines)
+        # Control characters in the middle of a secret, which a later reader drops; letters that were drawn as lines
+        for plain in (readable(masked), masked.translate(_LETTERS)):
+            if plain != masked and (found := self._without_all(plain, keep_lines=keep_lines)) != plain:
+                return found
+        return masked
+
+    def _without_all(self, text: str, *, keep_lines: bool) -> str:
         for value in self._values:
             text = self._without(value, text)
         return self._without_shapes(text, keep_lines=keep_lines) if self._shapes else text
+
+    def spans(self, data: bytes, encoding: str) -> list[Span]:
+        """Return where secrets stand in bytes that will be decoded with `encoding`, in order. Those that overlap are one."""
+        found = [
+            Span(start, stop, _label(value.name))
+            for value in self._values
+            for form in _forms(value.text, encoding)
+            for start, stop in _places(form, data, LEAST_CHARS * max(1, len(form) // len(value.text)))
+        ]
+        if self._shapes:
+            found += [Span(start, end, _label(label)) for start, end, label in shapes.secrets_in(data)]
+        spans: list[Span] = []
+        for span in sorted(found):
+            if spans and span.start < spans[-1].stop:
+                first = spans[-1]
+                spans[-1] = Span(first.start, max(span.stop, first.stop), first.label)
+            else:
+                spans.append(span)
+        return spans
 
     def _without(self, value: Value, text: str) -> str:
         begins, ends = value.text[:LEAST_CHARS] in text, value.text[-LEAST_CHARS:] in text
@@ -72,6 +112,32 @@ def _label(what: str) -> str:
     return f"[masked: {what}]"
 
 
+def _forms(secret: str, encoding: str) -> set[bytes]:
+    forms = set()
+    for name in (*_FORMS, encoding):
+        with suppress(UnicodeError):
+            forms.add(secret.encode(name, "surrogateescape"))
+    return forms
+
+
+def _places(secret: bytes, data: bytes, least: int) -> Iterator[tuple[int, int]]:
+    """Yield where a secret stands, or at least so many bytes of it that were cut off at the edge of a line."""
+    at = -1
+    while (at := data.find(secret[:least], at + 1)) >= 0:
+        stop = at + _shared(data[at : at + len(secret)], secret)
+        after = data[stop : stop + _EDGE_BYTES].split(b"\n", 1)[0]
+        if stop - at == len(secret) or not after.strip(_EDGE):
+            yield at, stop
+    at = -1
+    while (at := data.find(secret[-least:], at + 1)) >= 0:
+        stop = at + least
+        whole = data[max(0, stop - len(secret)) : stop]
+        start = stop - _shared(whole[::-1], secret[::-1])
+        before = data[max(0, start - _EDGE_BYTES) : start].rsplit(b"\n", 1)[-1]
+        if not before.strip(_EDGE):
+            yield start, stop
+
+
 def _without_beginnings(secret: str, text: str, label: str) -> str:
     """Mask the beginning of a secret at the end of a line, where the text was cut."""
     head, at = secret[:LEAST_CHARS], 0
@@ -97,6 +163,6 @@ def _without_ends(secret: str, text: str, label: str) -> str:
     return text
 
 
-def _shared(one: str, other: str) -> int:
-    """Return how many characters two texts begin with alike."""
+def _shared(one: str | bytes, other: str | bytes) -> int:
+    """Return how many characters, or bytes, two begin with alike."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -15,6 +15,7 @@ from outlive.jobs import lookup
 from outlive.mcp.masks import values
 from outlive.mcp.masks.masker import Masker
 from outlive.mcp.masks.values import Value
+from outlive.store.output.secret_spans import Find, Span
 from outlive.store.root import Store
 
 ALL, NAMED, NONE = "all", "named", "none"  # values of [mcp] mask
@@ -34,15 +35,34 @@ class Secrets:
         self._environment = environment
         self._store = store
         self._of_jobs: dict[str, frozenset[Value]] = {}
+        self._labels: dict[str, set[str]] = {}  # by job: of what was masked in the bytes of its output
 
     def masker(self, about: object) -> Masker | None:
         """Return what masks texts about these jobs: an answer that names them, or an id. None: nothing is masked."""
         if self._how == NONE:
             return None
         known = set(self._own)
+        masked: set[str] = set()
         for job_id in {about} if isinstance(about, str) else set(_jobs_in(about)):
             known |= self._of_job(job_id)
-        return Masker(known, shapes=self._how == ALL)
+            masked |= self._labels.get(job_id, set())
+        return Masker(known, shapes=self._how == ALL, masked=masked)
+
+    def find(self, job_id: str) -> Find | None:
+        """Return what finds the secrets in the bytes of a job's output, for what decodes them. None: nothing is masked."""
+        masker = self.masker(job_id)
+        if masker is None:
+            return None
+        if len(self._labels) >= _MOST_JOBS:
+            self._labels.clear()
+        labels = self._labels.setdefault(job_id, set())
+
+        def find(data: bytes, encoding: str) -> list[Span]:
+            spans = masker.spans(data, encoding)
+            labels.update(span.label for span in spans)
+            return spans
+
+        return find
 
     def masked(self, text: str, job_id: str) -> str:
         masker = self.masker(job_id)

@@ -367,6 +367,7 @@ class Calls:
                 self._store = Store.open(self._root, env)
             except OutliveError as error:
                 raise spelled(error, MCP, ()) from error.__cause__
+            self._store.secrets_of = self.secrets.find
         directory = rights.workdir or self._directory(env)
         return Context(
             self._store,

@@ -17,6 +17,7 @@ from outlive.render.escapes import MAX_SEQUENCE_BYTES, UNFINISHED
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
+from outlive.store.output.secret_spans import Find, SecretSpans, Span
 
 Placed = list[tuple[int, int, bytes]]  # stream, position in its log, bytes
 
@@ -28,10 +29,12 @@ class Text:
     """Both streams of an output as text; `encodings`: of stdout and of stderr."""
 
     def __init__(self, output: Output, encodings: tuple[Encoding, Encoding]) -> None:
+        secrets_of = output.job.secrets_of
+        find = None if secrets_of is None else secrets_of(output.job.job_id)
         self.encodings = encodings
         self.name = next((one.name for one in encodings if one.name != UTF_8), UTF_8)
         self._output = output
-        self._streams = [_Stream(output, stream, encoding) for stream, encoding in enumerate(encodings)]
+        self._streams = [_Stream(output, stream, encoding, find) for stream, encoding in enumerate(encodings)]
 
     def has_own_newline(self, stream: int | None) -> bool:
         """Return whether lines end elsewhere than at bytes 0x0A in a stream, or (None) in one of both."""
@@ -131,15 +134,32 @@ def _begun(text: str) -> int:
 class _Stream:
     """Decodes one stream. What comes next goes on where the last bytes ended; any other position is looked for."""
 
-    def __init__(self, output: Output, stream: int, encoding: Encoding) -> None:
+    def __init__(self, output: Output, stream: int, encoding: Encoding, find: Find | None) -> None:
+        """`find` finds what is not shown; None: all is."""
         self._output = output
         self._stream = stream
         self._encoding = encoding
+        self._secrets = None if find is None else SecretSpans(output, stream, encoding.name, find)
         self._decoder: codecs.IncrementalDecoder | None = None
         self._at = 0
 
     def feed(self, at: int, data: bytes) -> str:
         """Return the text that is complete with `data`, which stands at `at` of the log."""
+        text, end = [], at + len(data)
+        for secret in self._secrets_in(at, end):
+            text.append(self._feed(at, data[: max(0, secret.start - at)]))
+            if secret.start >= at or self._at != at:  # else its label stands in what was fed before
+                text += [self.end(), secret.label]
+            data = data[secret.stop - at :]
+            at = self._at = min(end, secret.stop)
+        return "".join(text) + self._feed(at, data)
+
+    def _secrets_in(self, start: int, stop: int) -> list[Span]:
+        return [] if self._secrets is None or start >= stop else self._secrets.between(start, stop)
+
+    def _feed(self, at: int, data: bytes) -> str:
+        if not data:
+            return ""
         if self._decoder is None or at != self._at:
             self._decoder = self._encoding.decoder()
             self._at = self._begin(at)
@@ -169,6 +189,8 @@ class _Stream:
         gone = [stop for _, stop in self._output.missing[self._stream] if stop <= at]
         least = max(hole.stop if hole.stop <= at else 0, *gone, 0)
         width = self._encoding.width
+        hidden = self._secrets_in(max(least, at - (_BACK_BYTES if width == 1 else 2 * width)), at)
+        least = max(least, *(min(at, secret.stop) for secret in hidden), 0)
         if width > 1:  # one unit more: the first half of a surrogate pair may be before it
             return max(at - at % width - width, least + -least % width)
         if self._encoding.alone:
