@@ -313,15 +313,16 @@ class _Lane:
         }
         words = [*self._request.sink_shell, command]
         definition, umask = self._request.definition, self._request.umask
-        cwd = definition.cwd if os.path.isdir(definition.cwd) else "/"
+        cwd, cwd_id = (definition.cwd, definition.cwd_id) if os.path.isdir(definition.cwd) else ("/", None)
         event_file = fds.memory_file("event", fastjson.dumps(event, ensure_ascii=True).encode() + b"\n")
         with Closing(event_file), Closing(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) as null:
             stdio = {0: event_file, 1: null, 2: null}
             if definition.sandbox is None:
-                return spawn.spawn(words, env, stdio, cwd=cwd, umask=umask)
-            from outlive.sandbox import session  # late: 0.5 MB of each supervisor, and few jobs have a sandbox
+                return spawn.spawn(words, env, stdio, cwd=spawn.directory(cwd, cwd_id), umask=umask)
+            from outlive.sandbox import inside, session  # late: 0.5 MB of each supervisor, and few jobs have a sandbox
 
-            return session.start_sink(definition.sandbox, words, env, stdio, cwd=cwd, umask=umask)
+            how = inside.How(cwd, umask, terminal=False, folder=-1, cwd_id=cwd_id)
+            return session.start_sink(definition.sandbox, words, env, stdio, how)
 
     def reaped(self, status: int) -> None:
         self._time_limit.cancel()
