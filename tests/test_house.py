@@ -34,13 +34,13 @@ NAMES = {
 MAX_LINES = 450
 MAX_SCRIPT_LINES = 500
 MAX_FILES = 16  # of a folder; the verbs and the facts of the kernel are lists, each entry a file
-MAX_BLOCKS = 18  # `if TYPE_CHECKING:`, for what a server would keep before its first call, or TAB would load
-MAX_LATE = 89  # imports inside functions, each with its reason behind it; this number only goes down
+MAX_BLOCKS = 14  # `if TYPE_CHECKING:`, for what a server would keep before its first call, or TAB would load
+MAX_LATE = 77  # imports inside functions, each with its reason behind it; this number only goes down
 LISTS = {"verbs", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
     ("",),  # outlive/__init__.py
-    ("annotations",), ("limits",), ("fastjson",), ("errors",), ("core",), ("answers",), ("policy", "matching"),
+    ("limits",), ("errors",), ("core",), ("answers",), ("policy", "matching"),
     ("config",), ("system",), ("sandbox",), ("store",), ("render",), ("reports",), ("supervisor",),
     ("launch", "hosts"), ("client_config",), ("jobs",), ("verbs",), ("cli", "mcp", "far"), ("web",),
     ("demo", "__main__"),
@@ -48,14 +48,12 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Guardian and supervisor are long-lived and many, and start within milliseconds: the ground floor only.
 LEAN_ROOMS = {
-    "supervisor": {"annotations", "limits", "fastjson", "errors", "core", "system", "sandbox", "store"},
-    "sandbox": {"annotations", "limits", "fastjson", "errors", "core", "system"},
-    "system": {"annotations", "limits", "fastjson", "errors", "core"},
+    "supervisor": {"limits", "errors", "core", "system", "sandbox", "store"},
+    "sandbox": {"limits", "errors", "core", "system"},
+    "system": {"limits", "errors", "core"},
 }
-# What guardian and supervisor keep for as long as a job runs has none of these: see outlive/annotations.py
-LARGE = {"typing", "collections", "json", "re", "enum", "socket", "selectors", "signal", "threading"}
 STDLIB_ONLY = (
-    "annotations", "limits", "fastjson", "errors", "core", "answers", "policy", "config", "system", "sandbox",
+    "limits", "errors", "core", "answers", "policy", "config", "system", "sandbox",
     "store", "supervisor", "launch", "hosts", "far",
 )  # fmt: skip
 # Never at the top of a module: RE2 is for a job that has a pattern to watch.
@@ -253,14 +251,13 @@ def loaded(*words: str) -> tuple[set[str], Text]:
     """What a fresh interpreter imports for these words, and what it answered. It tells of each import as it happens,
     so a process that ends itself at once hides nothing."""
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", *words],
+        [sys.executable, "-v", *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=60,
         check=False,
     )
-    lines = [line for line in done.stderr.decode().splitlines() if line.startswith("import time:")]
-    names = {line.rpartition("|")[2].strip() for line in lines[1:]}
+    names = set(re.findall(r"^import '?([\w.]+)'? #", done.stderr.decode(errors="replace"), re.MULTILINE))
     return names, Text(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -300,11 +297,6 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
         "outlive.supervisor.supervisor",
         under(*HEAVY),
     ),
-    "what every job keeps": (
-        ["-c", "import outlive.launch.from_cli, outlive.supervisor.guardian"],
-        "outlive.supervisor.supervisor",
-        under(*LARGE),
-    ),
     "a verb": (
         [*OUTLIVE[1:], "list"],
         "outlive.verbs.list",
@@ -340,7 +332,7 @@ def test_what_is_not_needed_is_not_loaded(what: str) -> None:
 
 
 def test_type_checkers_are_told_apart_in_few_places() -> None:
-    """An import for types alone is one more kind of import to know: see outlive/annotations.py for the lower rooms."""
+    """An import for types alone is one more kind of import to know: few are needed."""
     blocks = [
         f"{path.relative_to(SOURCE)}:{node.lineno}"
         for path in MODULES

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.launch.from_cli import Launcher  # late: few verbs start anything
 

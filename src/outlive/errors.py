@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
+from typing import Any, Literal
 
 from outlive import limits
-from outlive.annotations import Any, Literal
 
 Object = Literal["root", "store", "process", "file"]
 
@@ -126,8 +127,6 @@ def from_os(doing: str, error: OSError, *, code: str = "io_error", on: Object = 
 
 def limit_of(kind: str) -> int:
     """Return the limit of this process of a kind, as `NOFILE` (getrlimit(2)); -1 for none."""
-    import resource  # late: 0.1 ms of each call, and few calls meet a limit
-
     return int(resource.getrlimit(getattr(resource, f"RLIMIT_{kind}"))[0])
 
 

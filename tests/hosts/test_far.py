@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from outlive import fastjson
 from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
@@ -61,7 +61,7 @@ def test_a_job_that_was_told_to_be_absent_is_never_started(place: Path, there: S
     follow = words.Follow(job=job).packed()
     assert answers(place, follow) == [words.Gone()]
     # The start of a mirror that was killed, over a connection that was cut, comes only now
-    start = wire.message(wire.DATA, 0, fastjson.dumps(said).encode()) + words.Start().packed()
+    start = wire.message(wire.DATA, 0, json.dumps(said).encode()) + words.Start().packed()
     with pytest.raises(OutliveError) as error:
         starting.start(there, said, lambda: True)
     assert error.value.code == "launch_failed"

@@ -21,7 +21,7 @@ def test_a_caller_that_came_while_no_file_could_be_opened_is_heard_a_little_late
 ) -> None:
     accept, failures = fds.accept, [errno.EMFILE, errno.ENFILE]
 
-    def try_accept(listener: fds.socket.socket) -> fds.socket.socket:
+    def try_accept(listener: socket.socket) -> socket.socket:
         if failures:
             raise OSError(failures.pop(0), "no file can be opened")
         return accept(listener)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from outlive import fastjson, limits
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.store import history
 from outlive.store.history import History
 from outlive.store.job_dir import EVENTS, JobDir
@@ -53,7 +54,7 @@ def kinds(events: list[dict[str, Any]]) -> list[str]:
 def as_version_0_1_reads(job: JobDir) -> list[dict[str, Any]]:
     """What readers do that know of no bound: split the whole file, and pass over what does not begin as a line does."""
     lines = (Path(job.path) / EVENTS).read_bytes().splitlines()
-    return [fastjson.loads(line) for line in lines if line.startswith(b'{"n":')]
+    return [parse_json(line) for line in lines if line.startswith(b'{"n":')]
 
 
 def test_the_older_half_is_left_out_and_counted(job: JobDir) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import encodings
 import pkgutil
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -30,6 +31,7 @@ class Stored:
     """An output of runs (stream, bytes) as `Output` reads it."""
 
     def __init__(self, runs: list[tuple[int, bytes]]) -> None:
+        self.job = SimpleNamespace(job_id="", secrets_of=None)
         self._runs = runs
         self.missing: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
         self.gap = NO_GAP

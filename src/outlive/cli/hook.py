@@ -9,11 +9,11 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from outlive import config, fastjson
+from outlive import config
 from outlive.cli import stdio
 from outlive.cli.call import LateLauncher, shell_words
 from outlive.core.ids import short_id
-from outlive.core.members import text_of
+from outlive.core.members import parse_json, text_of
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context
@@ -46,7 +46,7 @@ _STOPS = ("Stop", "AfterAgent")
 def main(values: Mapping[str, object], options: GlobalOptions) -> int:
     """Return 0 whatever happens: a hook that fails would hold up the host."""
     try:
-        event = fastjson.loads(sys.stdin.buffer.read(_MOST_BYTES))
+        event = parse_json(sys.stdin.buffer.read(_MOST_BYTES))
         if isinstance(event, dict):
             _answer(_HOSTS[str(values["host"])], event, options)
     except (OSError, ValueError, OutliveError) as error:

@@ -9,6 +9,7 @@ import gc
 import os
 import time
 from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
@@ -16,7 +17,6 @@ from outlive.cli import exit_status, parse, person, stdio
 from outlive.cli.call import Call, shell_words
 from outlive.config import Config
 from outlive.core.ids import short_id
-from outlive.core.libraries import named
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
@@ -113,7 +113,7 @@ def _verb(words: list[str], call: Call) -> int:
     if call.values.get("propagate"):
         parse.check_propagate(call.values, follow=follow)
     if verb.name in PROGRAMS:
-        program: Callable[[dict[str, Any], GlobalOptions], int] = named(PROGRAMS[verb.name])
+        program: Callable[[dict[str, Any], GlobalOptions], int] = resolve_name(PROGRAMS[verb.name])
         _collect_again()
         return program(call.values, call.options)
     if follow or verb.program:
@@ -152,7 +152,7 @@ def _follow(verb: Verb, call: Call) -> int:
     """Show what comes until nothing can come any more: one JSON object a line, or for a person."""
     values = {name: value for name, value in call.values.items() if name not in ("follow", "detail")}
     call.values["wait"] = True  # a job that has to be approved is waited for
-    follow = named(FOLLOWERS[verb.name])
+    follow = resolve_name(FOLLOWERS[verb.name])
     return int(_run(verb, call, lambda ctx: follow(ctx, verb, call.options, **values)))
 
 

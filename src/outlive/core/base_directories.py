@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
-
-from outlive.annotations import Mapping
+from collections.abc import Mapping
 
 
 def home(env: Mapping[str, str]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 
 from outlive import limits
-from outlive.annotations import Callable
 from outlive.errors import from_os, invalid
 
 

@@ -1,4 +1,5 @@
-"""Read members of a JSON object, each as what its reader needs.
+"""Read JSON that another program, a person or a full disk may have written, and members of it, each as what its reader
+needs.
 
 An object of another program, of a file, or of any answer may hold anything. What is not there, or is of another type, reads
 as nothing: no text, 0, no members, no entries.
@@ -6,9 +7,19 @@ as nothing: no text, 0, no members, no entries.
 
 from __future__ import annotations
 
-from outlive.annotations import Mapping
+import json
+from collections.abc import Mapping
+from typing import Any
 
 Members = dict[str, object]
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return what json.loads returns. Errors: ValueError, also for what is nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def text_of(members: Mapping[str, object], name: str) -> str:

@@ -8,7 +8,9 @@ too, so no two texts look the same, but for the selector that makes a picture of
 
 from __future__ import annotations
 
-from outlive.annotations import Callable, Iterator
+import shlex
+import unicodedata
+from collections.abc import Callable, Iterator
 
 _ANSI_C = "$'"
 _QUOTED = "\\'"  # are escaped within quotes alone
@@ -71,8 +73,6 @@ def cut(text: str, most: int) -> str:
 
 def word(text: str) -> str:
     """Return a word as a shell would have to be given it."""
-    import shlex  # late: 0.3 ms of each call, and little is shown like this
-
     return quoted(text) if _hides(text) else shlex.quote(text)
 
 
@@ -95,8 +95,6 @@ def _hides(text: str) -> bool:
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
     """Yield each character, and whether it is a shape on the screen, or the space. (`isprintable`
     is false for controls, format characters, surrogates and every other space.)"""
-    import unicodedata  # late: 0.1 ms of each call, and most text is ASCII, which never comes as far as its use
-
     picture = False  # whether a selector would make a picture of what stands before it
     for char in text:
         if char.isascii():

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar, dataclass_transform
+
 from outlive import limits
-from outlive.annotations import Any, Callable, ClassVar, ParamSpec, Self, TypeVar, dataclass_transform
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -1,7 +1,8 @@
 """Job records: what was asked for (`Definition`), what is so now (`State`), and what they hold. Pure."""
 
+from typing import Any
+
 from outlive import limits
-from outlive.annotations import Any
 from outlive.core.record import Record, are_sizes, is_passable, is_terminal_size
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
@@ -185,11 +186,11 @@ class Notification(Record, omitted=("notify_command", "notify_file", "watches", 
     on_output_match: OutputMatch | None = None
 
     @classmethod
-    def misfit(cls, content: "dict[str, Any]") -> str | None:
+    def misfit(cls, content: dict[str, Any]) -> str | None:
         return None  # the job may have spoilt it, and is looked after all the same: what makes no sense has no effect
 
     @classmethod
-    def of(cls, content: "dict[str, Any]") -> "Notification":
+    def of(cls, content: dict[str, Any]) -> "Notification":
         try:
             return super().of(content)
         except (TypeError, AttributeError):
@@ -236,7 +237,7 @@ class Ending(Record, omitted=("message",), required=("cause",)):
     kill_at_ns: int | None = None  # CLOCK_MONOTONIC: when KILL follows
     message: str | None = None
 
-    def to_dict(self) -> "dict[str, Any]":
+    def to_dict(self) -> dict[str, Any]:
         return {"cause": self.cause, "by": self.by} if self.at is None else super().to_dict()
 
 
@@ -309,7 +310,7 @@ class Queue(Record, omitted=("estimated_start",)):
     since: str = ""
     estimated_start: str | None = None
 
-    def to_dict(self) -> "dict[str, Any]":
+    def to_dict(self) -> dict[str, Any]:
         content = super().to_dict()
         return content if self.reason != "" else {name: content[name] for name in content if name != "reason"}
 
@@ -370,9 +371,8 @@ class Definition(Record, omitted=("script", "cwd_id")):
     root: str = ""
 
     @classmethod
-    def misfit(cls, content: "dict[str, Any]") -> str | None:
-        name = super().misfit(content)
-        if name is not None:
+    def misfit(cls, content: dict[str, Any]) -> str | None:
+        if (name := super().misfit(content)) is not None:
             return name
         get, shell = content.get, content.get("shell")
         paths = {"cwd": get("cwd"), "stdin_path": get("stdin_path"), "env_files": "".join(get("env_files", ()))}
@@ -432,7 +432,7 @@ class State(Record):
     adopted: int = 0  # how often supervision was taken over
 
     @classmethod
-    def misfit(cls, content: "dict[str, Any]") -> str | None:
+    def misfit(cls, content: dict[str, Any]) -> str | None:
         name = super().misfit(content)
         if name is None and not are_sizes(content.get("log_bytes")):
             return "log_bytes"

@@ -7,8 +7,9 @@ stored, shown, and sent to another machine as it stands.
 
 from __future__ import annotations
 
+from typing import Any
+
 from outlive import limits
-from outlive.annotations import Any
 from outlive.core.nearest import nearest
 from outlive.core.records import Resources
 from outlive.core.units import byte_count, duration_ms

@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import signal
+import socket
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from outlive import __version__
-from outlive.annotations import Any, Callable
 from outlive.errors import OutliveError, from_os
 from outlive.far import orphans
 from outlive.far.source import Source
@@ -33,8 +36,6 @@ from outlive.store.root import Store
 from outlive.supervisor.control_requests import GetUsage, Write
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fds, machine, systemd
-from outlive.system.fds import socket
-from outlive.system.signals import signal
 
 DEFAULT_ROOT = "~/.local/share/outlive/remote-jobs"
 _LOOK_S = 1.0  # without a supervisor that tells; with one it is only a precaution

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable, Iterator
 
-from outlive.annotations import Iterable, Iterator
 from outlive.core.ids import is_id
 from outlive.core.units import seconds_or
 from outlive.errors import OutliveError

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 
-from outlive.annotations import Iterator
 from outlive.core.records import State
 from outlive.errors import OutliveError
 from outlive.hosts.ssh.connecting import wire

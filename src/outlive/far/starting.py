@@ -10,8 +10,9 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
-from outlive.annotations import Any, Callable
 from outlive.config import Config
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError

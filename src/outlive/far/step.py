@@ -6,9 +6,10 @@ socket (hosts/control_stream.py). What only a process on this node can see is an
 
 from __future__ import annotations
 
+import json
 import sys
 
-from outlive import fastjson
+from outlive.core.members import parse_json
 from outlive.errors import OutliveError
 from outlive.hosts import control_stream
 from outlive.jobs import job_answer
@@ -29,7 +30,7 @@ def main(root: str, job_id: str) -> int:
 
 def _answered(message: bytes, job: JobDir) -> bytes | None:
     """Return the answer to a request that is none of the supervisor's; None to all others."""
-    if fastjson.loads(message).get("op") != "usage":
+    if parse_json(message).get("op") != "usage":
         return None
     try:
         inspection = inspect_job(job)
@@ -37,7 +38,7 @@ def _answered(message: bytes, job: JobDir) -> bytes | None:
         answer = {"ok": True, **used(inspection, job)}
     except (OSError, OutliveError) as error:
         answer = {"ok": False, "code": "io_error", "message": str(error), "retryable": True}
-    return fastjson.dumps(answer).encode()
+    return json.dumps(answer).encode()
 
 
 def used(inspection: Inspection, job: JobDir) -> dict[str, object]:

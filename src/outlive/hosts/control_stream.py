@@ -7,14 +7,17 @@ sizes of the message and of its files, then their bytes.
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from typing import IO
 
-from outlive import fastjson, limits
-from outlive.annotations import IO, Callable
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.system import fds
-from outlive.system.fds import socket
 
 _LINE_BYTES = 4096
 _MOST_BYTES = limits.MAX_STDIN_WRITE_BYTES + limits.CONTROL_BYTES
@@ -24,7 +27,7 @@ _SHUT_RD = 0  # sys/socket.h
 def write_frame(out: IO[bytes], message: bytes, files: list[bytes]) -> None:
     """Errors: OSError."""
     sizes = [len(message), *map(len, files)]
-    out.write(b"".join((fastjson.dumps(sizes).encode(), b"\n", message, *files)))
+    out.write(b"".join((json.dumps(sizes).encode(), b"\n", message, *files)))
     out.flush()
 
 
@@ -32,7 +35,7 @@ def read_frame(source: IO[bytes]) -> tuple[bytes, list[bytes]] | None:
     """Return a message and the contents of its files; None at the end of the stream, or if what
     comes is no frame."""
     try:
-        sizes = fastjson.loads(source.readline(_LINE_BYTES))
+        sizes = parse_json(source.readline(_LINE_BYTES))
         if not all(type(size) is int and size >= 0 for size in sizes) or sum(sizes) > _MOST_BYTES:
             return None
         parts = [source.read(size) for size in sizes]

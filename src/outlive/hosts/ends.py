@@ -6,7 +6,8 @@ be `created` for ever; it is ended where it is certain that the host was not ask
 
 from __future__ import annotations
 
-from outlive.annotations import Callable
+from collections.abc import Callable
+
 from outlive.core.records import Definition, Ending, State
 from outlive.core.units import timestamp
 from outlive.store.inspection import engine_record

@@ -5,9 +5,11 @@ An engine knows a job by its directory. Nothing here is loaded for a job of this
 
 from __future__ import annotations
 
+import socket
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Protocol
 
-from outlive.annotations import Mapping, Protocol
 from outlive.config import Config
 from outlive.core.host_settings import HostSettings
 from outlive.core.records import Definition
@@ -15,7 +17,6 @@ from outlive.hosts.findings import Finding
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.root import Store
-from outlive.system.fds import socket
 
 
 class Caller(Protocol):

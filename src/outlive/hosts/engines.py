@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
+
 from outlive.config import Config
 from outlive.core.host_settings import HostSettings
-from outlive.core.libraries import named
 from outlive.core.nearest import nearest
 from outlive.core.record import Declared
 from outlive.core.records import LOCAL, Definition
@@ -13,7 +15,6 @@ from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.hosts.engine import Caller, Engine
 
@@ -35,7 +36,7 @@ class Host(Declared):
 def of_kind(kind: str) -> Engine:
     """Return the engine for hosts of this kind. Errors: not_supported."""
     try:
-        engine: Engine = named(_ENGINES[kind])
+        engine: Engine = resolve_name(_ENGINES[kind])
         return engine
     except (KeyError, ModuleNotFoundError):
         raise OutliveError("not_supported", f"this version of outlive reaches no hosts of kind {kind}") from None

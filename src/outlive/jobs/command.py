@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from typing import Any
 
-from outlive import fastjson, limits
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.core.record import is_passable
 from outlive.errors import argument, from_os, invalid
 from outlive.jobs.context import Context
@@ -72,7 +74,7 @@ def _is_array(text: str) -> bool:
     if text.startswith('["') or not text.startswith("["):
         return text.startswith("[")
     try:
-        words = fastjson.loads(text)
+        words = parse_json(text)
     except ValueError:
         return False
     return isinstance(words, list) and (len(words) > 1 or not text.startswith("[ "))
@@ -82,7 +84,7 @@ def _array_in(text: str) -> list[str]:
     """Return the array that some clients send as its text. A shell would take it for a pattern of file
     names. Errors: invalid_argument."""
     try:
-        words = fastjson.loads(text)
+        words = parse_json(text)
     except ValueError as error:
         seen = f"is no JSON: {error}"
     else:
@@ -134,8 +136,6 @@ def _require_readable(script: bytes, wrapper: list[str]) -> None:
 def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
     if given is None:
         return ctx.shell
-    import shutil  # late: 1.3 ms of a start, and few calls name a shell
-
     if len(given) > limits.MAX_SHELL_CHARS:  # shlex takes quadratic time, in which a server answers no call
         raise invalid("shell", f"the shell wrapper is longer than {limits.MAX_SHELL_CHARS:,} characters")
     try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import time
 from contextlib import closing
 from typing import Any
 
-from outlive import fastjson, limits
-from outlive.core.members import object_of, text_of
+from outlive import limits
+from outlive.core.members import object_of, parse_json, text_of
 from outlive.core.record import Declared
 from outlive.errors import OutliveError
 from outlive.hosts import engines
@@ -16,7 +18,6 @@ from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.job_dir import JobDir
 from outlive.system import fds, machine, process, tree
-from outlive.system.fds import socket
 from outlive.system.waiting import pause
 
 _RETRY_S = 0.25  # at the longest, between two looks for a supervisor
@@ -99,7 +100,7 @@ class ControlClient:
         try:
             if is_new and self._output:  # else its caller would look twice a second
                 fds.send(self._sock, _watch(output=True))
-            fds.send(self._sock, fastjson.dumps(content).encode(), files)
+            fds.send(self._sock, json.dumps(content).encode(), files)
         except OSError:
             self.close()
             return False
@@ -217,7 +218,7 @@ def _stopped(job: JobDir) -> int | None:
 def _read(message: bytes) -> dict[str, object] | None:
     """Return an answer; None for what no supervisor says."""
     try:
-        answer: dict[str, object] = fastjson.loads(message)
+        answer: dict[str, object] = parse_json(message)
     except ValueError:
         return None
     is_error = answer.get("ok") is False and all(type(answer.get(name)) is str for name in ("code", "message"))
@@ -225,7 +226,7 @@ def _read(message: bytes) -> dict[str, object] | None:
 
 
 def _watch(*, output: bool) -> bytes:
-    return fastjson.dumps({"op": "watch", "output": output}).encode()
+    return json.dumps({"op": "watch", "output": output}).encode()
 
 
 def _is_elsewhere(job: JobDir) -> bool:

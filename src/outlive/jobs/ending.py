@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -20,7 +21,6 @@ from outlive.store.cleanup.deletions import REMOVED, Deletions
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import process, signals
-from outlive.system.signals import signal
 from outlive.system.waiting import pause
 
 _CLEAN_LOOKS = 2  # in a row that found nothing: a fork can slip past one

@@ -5,14 +5,16 @@ Every other module goes through here, so the wall between callers holds.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from sys import intern
 
-from outlive import fastjson, limits
+from outlive import limits
 from outlive.core.ids import is_id, short_id
 from outlive.core.labels import Origin
+from outlive.core.members import parse_json
 from outlive.core.quoted import one_line
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, argument, from_os, invalid
@@ -194,7 +196,7 @@ def outcome(ctx: Context, job_id: str) -> State | None:
         return None
     with Closing(fd):
         try:
-            known = fastjson.loads(os.read(fd, limits.RECORD_BYTES))
+            known = parse_json(os.read(fd, limits.RECORD_BYTES))
             state = State(state=known["state"], exit_code=known.get("exit_code"))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
@@ -286,7 +288,7 @@ def _as_title(text: str) -> str:
 
 
 def _titled_jobs(ctx: Context, title: str) -> Iterator[tuple[str, Definition]]:
-    part = fastjson.dumps(title, ensure_ascii=True).encode()  # as atomic_file.dump writes it
+    part = json.dumps(title, ensure_ascii=True).encode()  # as atomic_file.dump writes it
     for job_id in islice(job_ids(ctx) if title else (), limits.TITLED_JOBS):
         known = definition(ctx.store, job_id) if _holds(ctx, job_id, (part,)) else None
         if known is not None and known.name == title:

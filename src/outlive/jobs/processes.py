@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from outlive import limits
 from outlive.core.records import OwnGroup, State
@@ -10,7 +11,6 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 from outlive.system import process, tree
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.system.job_group import JobGroup
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from outlive import fastjson, limits
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.core.nearest import nearest
 from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX, Watch
 from outlive.errors import OutliveError, argument, invalid
@@ -65,7 +66,7 @@ def _asked(item: Any) -> dict[str, object]:
     of an object."""
     if isinstance(item, str) and item.lstrip()[:1] == "{":
         try:
-            members = fastjson.loads(item)
+            members = parse_json(item)
         except ValueError:
             members = None  # a pattern that begins with a brace
         if isinstance(members, dict) and "pattern" in members:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import select
+import signal
+import socket
 
 from outlive.supervisor.fork_protocol import LEND, MESSAGE_BYTES, NOT_LENT, Pair, read, refuse
 from outlive.supervisor.guardian import fork_pair, prepare
 from outlive.supervisor.request import Request, report_fault
 from outlive.system import cgroup, daemonize, fault_points, fds, machine, signals, tree
-from outlive.system.fds import socket
-from outlive.system.signals import signal
 
 _SPARE_PAIR_S = 0.012  # after a start, before the next pair is forked: the one that starts needs the cores
 _SPARE_RETRY_S = 1.0  # where a fork failed, again at growing intervals up to this one

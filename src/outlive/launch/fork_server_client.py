@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import sys
 import threading
 import time
@@ -18,7 +19,7 @@ from importlib.machinery import PathFinder
 from outlive import limits
 from outlive.supervisor.fork_protocol import LEND, Pair
 from outlive.system import fault_points, fds, held_code
-from outlive.system.fds import Closing, socket
+from outlive.system.fds import Closing
 
 LENT_PAIRS = 16  # idle pairs of a server that wait for another job
 
@@ -27,7 +28,7 @@ _SOCKET_FD = 3
 _CODE = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
 # What a fork server and its pairs may import. It is read at once: an update may replace the files
 # before they need them
-_ROOMS = tuple("errors limits fastjson core system sandbox store render supervisor launch".split())
+_ROOMS = tuple("errors limits core system sandbox store render supervisor launch".split())
 _code = -1
 _PADDING = " " * 64  # argv is where the name in the process table is written
 

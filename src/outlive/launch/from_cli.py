@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import socket
 
 # Loaded before the fork, into pages that pair and caller share
 from outlive.store.inspection import inspect  # noqa: F401
@@ -11,7 +12,6 @@ from outlive.store.output import merged  # noqa: F401
 from outlive.supervisor import request  # noqa: F401
 from outlive.supervisor.fork_protocol import Pair
 from outlive.system import fault_points, fds
-from outlive.system.fds import socket
 
 
 class Launcher:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Mapping
 
-from outlive.annotations import Mapping
 from outlive.errors import OutliveError
 from outlive.launch import fork_server_client
 from outlive.system import fault_points, fds, own_programs, systemd

@@ -16,7 +16,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from outlive.core.libraries import line_options, re2
+from outlive.core.linear_regex import line_options, re2
 from outlive.errors import invalid
 from outlive.matching.built_in import MATCHERS
 

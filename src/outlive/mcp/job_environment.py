@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import select
+import signal
 import threading
 import time
 from collections.abc import Mapping
@@ -12,7 +13,6 @@ from contextlib import suppress
 
 from outlive.mcp import introduction
 from outlive.system import fds, own_programs
-from outlive.system.signals import signal
 
 PROFILE_S = 3.0  # a login shell that takes longer is killed
 FIRST_JOB_S = 1.0  # the first job waits this long for the login shell

@@ -17,7 +17,7 @@ import anyio.to_thread
 from mcp.server.context import CallNext, HandlerResult
 
 import outlive
-from outlive.core.libraries import re2
+from outlive.core.linear_regex import re2
 from outlive.mcp.caller import Request
 from outlive.system import held_code
 

@@ -13,8 +13,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from outlive import fastjson
 from outlive.core.ids import sha256
+from outlive.core.members import parse_json
 from outlive.core.records import Definition
 
 Approvals = dict[str, dict[str, object]]  # by key
@@ -126,14 +126,14 @@ def add(directory: str, entry: Mapping[str, object]) -> None:
     os.makedirs(directory, mode=0o700, exist_ok=True)
     fd = os.open(path(directory), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        os.write(fd, fastjson.dumps({**entry}).encode() + b"\n")
+        os.write(fd, json.dumps({**entry}).encode() + b"\n")
     finally:
         os.close(fd)
 
 
 def _entry_in(line: str) -> dict[str, Any]:
     try:
-        entry = fastjson.loads(line)
+        entry = parse_json(line)
     except ValueError:
         return {}
     return entry if isinstance(entry, dict) else {}

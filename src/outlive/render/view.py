@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from outlive.core.records import PLAIN
 from outlive.render.encoded.encodings import Encoding, asked
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.config import Config
     from outlive.matching.problem_matchers import Matcher

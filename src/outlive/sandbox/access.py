@@ -7,8 +7,9 @@ makes it true right before the start.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from outlive.annotations import Any, Iterable, Mapping
 from outlive.core.ids import sha256
 from outlive.core.record import Declared
 from outlive.core.records import Sandbox

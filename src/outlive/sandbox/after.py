@@ -9,12 +9,13 @@ directory, and no link is followed: processes of the job may still run, and chan
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import time
+from collections.abc import Callable, Mapping
 
-from outlive import fastjson
-from outlive.annotations import Callable, Mapping
+from outlive.core.members import parse_json
 from outlive.core.quoted import quoted
 from outlive.core.record import Declared
 from outlive.core.records import Sandbox, State
@@ -69,14 +70,14 @@ class Before(Declared):
         """Write it into the directory of a job. Errors: OSError."""
         fd = os.open(NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
         with open(fd, "wb") as file:
-            file.write(fastjson.dumps(vars(self)).encode())
+            file.write(json.dumps(vars(self)).encode())
 
     @classmethod
     def read(cls, folder: int) -> Before | None:
         """Return the record of a job, None if it has none that can be read."""
         try:
             with open(os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
-                content = fastjson.loads(file.read())
+                content = parse_json(file.read())
             return cls(*(content[name] for name in cls.__annotations__))
         except (OSError, ValueError, KeyError, TypeError):
             return None

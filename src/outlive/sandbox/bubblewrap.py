@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from collections.abc import Mapping
 
-from outlive.annotations import Mapping
 from outlive.core.records import Sandbox, SandboxTrial
 from outlive.errors import OutliveError
 from outlive.system import fds, own_programs
@@ -96,8 +97,6 @@ def can_work(configured: str | None) -> bool:
 
 def tried(path: str) -> str | None:
     """Return what bwrap complains of, None if it works."""
-    import subprocess  # late: 2 ms, which every job in a sandbox would pay
-
     words = [path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     try:
         done = subprocess.run(

@@ -6,16 +6,16 @@ from __future__ import annotations
 import os
 import re
 import select
+import signal
 import stat
+from collections.abc import Iterable, Iterator, Mapping
 
-from outlive.annotations import Iterable, Iterator, Mapping
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
 from outlive.sandbox.search import Unguarded
 from outlive.system import fds, own_programs
 from outlive.system.fds import Closing
 from outlive.system.paths import is_in
-from outlive.system.signals import signal
 
 OF_USER = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
 _CONTINUES = re.compile(r'(?:[^"\\#;]|\\.|"(?:[^"\\]|\\.)*+"?+)*+\\\Z')  # not in a comment

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable, Iterator
 
-from outlive.annotations import Iterable, Iterator
 from outlive.core.records import Sandbox
 from outlive.sandbox import gitconfig, search, second_names, visible_paths
 from outlive.sandbox.mounts import Mounts, pinned

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 import select
+import signal
+import socket
 import struct
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.core.record import Declared
 from outlive.system import fds, process, spawn, tree
-from outlive.system.fds import socket
-from outlive.system.signals import signal
 
 READY, STARTED, _ENDED = 1, 2, 3
 _MESSAGE = struct.Struct("=ii")

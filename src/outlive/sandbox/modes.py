@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from outlive.annotations import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
+
 from outlive.core.record import Declared
 from outlive.core.records import GIT, NETWORKS, Sandbox
 from outlive.core.records import SANDBOXES as MODES

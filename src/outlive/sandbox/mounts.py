@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
-from outlive.annotations import Callable, Iterable, Protocol
 from outlive.core.records import Sandbox
 from outlive.core.rights import identity_of
 from outlive.sandbox import gitconfig, visible_paths

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import binascii
 import os
+from collections.abc import Iterable, Mapping
 
-from outlive.annotations import Iterable, Mapping
 from outlive.sandbox.programs import SEARCH
 from outlive.system import fds, spawn
 from outlive.system.fds import Closing

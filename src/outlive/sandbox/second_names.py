@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Iterable, Iterator
 
-from outlive.annotations import Callable, Iterable, Iterator
 from outlive.sandbox.mounts import pinned
 from outlive.sandbox.search import Unguarded
 from outlive.sandbox.visible_paths import is_in

@@ -13,9 +13,11 @@ import binascii
 import errno
 import fcntl
 import os
+import signal
+import socket
 import stat
+from collections.abc import Callable, Mapping, Sequence
 
-from outlive.annotations import Callable, Mapping, Sequence
 from outlive.core.records import Sandbox
 from outlive.sandbox import bubblewrap, syscalls
 from outlive.sandbox.guard import Guard
@@ -25,8 +27,6 @@ from outlive.sandbox.mounts import Mounts
 from outlive.sandbox.mounts import add as add_mounts
 from outlive.sandbox.programs import INIT
 from outlive.system import fds, process, spawn, tree
-from outlive.system.fds import socket
-from outlive.system.signals import signal
 
 # init.c expects these; the others are for bwrap, which closes them
 _REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _WRITABLE, _ARGS, _COPIES = 3, 4, (5, 6), 7, 8, 10, 11, 12

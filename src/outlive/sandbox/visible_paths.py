@@ -7,8 +7,8 @@ Nothing else of the machine is there: not the rest of the home directory, not th
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 
-from outlive.annotations import Iterable, Mapping
 from outlive.core.records import Sandbox
 from outlive.system import paths
 from outlive.system.fds import listed

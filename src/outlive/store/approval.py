@@ -7,10 +7,11 @@ because it alone knows the environment that the job is to have.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
-from outlive import fastjson
+from outlive.core.members import parse_json
 from outlive.core.records import APPROVALS, Approval, Decision, Definition
 from outlive.core.units import seconds_or, timestamp
 from outlive.store import atomic_file, history
@@ -31,7 +32,7 @@ def record_asked(job: JobDir, asked: Approval) -> None:
 def read(job: JobDir) -> Decision | None:
     """Return the answer; None while there is none."""
     try:
-        content = fastjson.loads(atomic_file.read(job.fd, FILE))
+        content = parse_json(atomic_file.read(job.fd, FILE))
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
@@ -60,7 +61,7 @@ def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None
     mine = f".{FILE}.{os.getpid()}.{time.monotonic_ns()}"
     fd = job.open_file(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        fds.write_all(fd, fastjson.dumps(given.to_dict()).encode())
+        fds.write_all(fd, json.dumps(given.to_dict()).encode())
         os.fsync(fd)
         # Unlike rename(2), link(2) fails if another process was faster
         os.link(mine, FILE, src_dir_fd=job.fd, dst_dir_fd=job.fd, follow_symlinks=False)

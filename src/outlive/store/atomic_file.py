@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import zlib
+from collections.abc import Sequence
+from typing import Any
 
-from outlive import fastjson, limits
-from outlive.annotations import Any, Sequence
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.errors import OutliveError
 from outlive.system import fault_points, fds
 from outlive.system.fds import Closing
@@ -194,14 +197,14 @@ def sync_files(opened: Sequence[int]) -> None:
 def dump(content: dict[str, object]) -> bytes:
     """Return one line of JSON with a CRC-32 of the other members in `checksum`: a power cut may
     leave zeros or half a file."""
-    body = fastjson.dumps(content, separators=(",", ":"), ensure_ascii=True)
+    body = json.dumps(content, separators=(",", ":"), ensure_ascii=True)
     return f'{body[:-1]},"checksum":"{zlib.crc32(body.encode()):08x}"}}\n'.encode()
 
 
 def load(data: bytes) -> dict[str, Any]:
     """Return what `dump` was given. Errors: Damaged."""
     try:
-        content = fastjson.loads(data)
+        content = parse_json(data)
     except ValueError as error:
         raise Damaged(_damage(data)) from error
     if not isinstance(content, dict):
@@ -223,7 +226,7 @@ def _fits(data: bytes, content: dict[str, object], checksum: object) -> bool:
         raw = zlib.crc32(b"}", zlib.crc32(memoryview(data)[:-_SEAL_BYTES]))
         if checksum == f"{raw:08x}":
             return True
-    body = fastjson.dumps(content, separators=(",", ":"), ensure_ascii=True)
+    body = json.dumps(content, separators=(",", ":"), ensure_ascii=True)
     return checksum == f"{zlib.crc32(body.encode()):08x}"
 
 

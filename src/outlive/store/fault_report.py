@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
+from typing import Any
 
 from outlive import __version__
-from outlive.annotations import Any
 from outlive.core.units import timestamp
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import FAULT, JobDir
@@ -92,8 +93,6 @@ def unrecorded(job: JobDir) -> list[dict[str, Any]]:
 
 
 def _trace(error: BaseException) -> bytes:
-    import traceback  # late: 1.4 MB of each supervisor, for a fault of ours alone
-
     text = "".join(traceback.format_exception(error)).encode("utf-8", "replace")
     half = _TRACE_BYTES // 2
     return text if len(text) <= 2 * half else text[:half] + b"\n...\n" + text[-half:]

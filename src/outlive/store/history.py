@@ -14,10 +14,13 @@ still means the same place, and the file is whole at every moment.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+from collections.abc import Container
+from typing import Any
 
-from outlive import fastjson, limits
-from outlive.annotations import Any, Container
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.core.records import State
 from outlive.core.units import timestamp
 from outlive.store.job_dir import EVENTS, JobDir
@@ -107,7 +110,7 @@ class History:
         ready = self._open()
         self._count += 1
         event = {"n": self._count, "seq": seq, "at": timestamp(), "type": kind, **content}
-        self._held = (self._held + fastjson.dumps(event, separators=(",", ":")).encode() + b"\n")[-_HELD_BYTES:]
+        self._held = (self._held + json.dumps(event, separators=(",", ":")).encode() + b"\n")[-_HELD_BYTES:]
         if not ready:
             return
         try:
@@ -179,7 +182,7 @@ def _leave_out(job: JobDir, fd: int, size: int, gone: int) -> tuple[int, int]:
         last = first[0] - 1, first[1]
     note = {"n": last[0], "seq": last[1], "at": timestamp(), "type": LEFT_OUT, "file": EVENTS}
     note |= {"count": first[0] - 1 - len(kept), "to_byte": at}
-    head = b"".join(line + b"\n" for line in (fastjson.dumps(note, separators=(",", ":")).encode(), *kept))
+    head = b"".join(line + b"\n" for line in (json.dumps(note, separators=(",", ":")).encode(), *kept))
     copy = job.open_file(_COPY, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     try:
         fds.write_all(copy, head)
@@ -232,7 +235,7 @@ def _note(fd: int) -> Event | None:
     if _kind(line) != LEFT_OUT or _place(line) is None:
         return None
     try:
-        note: Event = fastjson.loads(line)
+        note: Event = parse_json(line)
     except ValueError:
         return None
     behind = note.get("to_byte")
@@ -292,7 +295,7 @@ def read(
         if place is None or place[0] <= after or place[1] < since_seq or (kinds and _kind(line) not in kinds):
             continue
         try:
-            event: Event = {**fastjson.loads(line), "n": place[0], "seq": place[1]}
+            event: Event = {**parse_json(line), "n": place[0], "seq": place[1]}
         except ValueError:  # cut off by a kill, or nothing of ours
             continue
         if type(event.get("type")) is type(event.get("at")) is str:  # else the job itself wrote it

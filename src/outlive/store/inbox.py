@@ -15,10 +15,10 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from outlive import limits
-from outlive.annotations import Callable, Iterator, Mapping
 from outlive.core.ids import is_id, sha256
 from outlive.core.labels import SESSION_VARIABLE
 from outlive.store import atomic_file

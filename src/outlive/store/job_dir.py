@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import socket
 import stat
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from outlive import limits
-from outlive.annotations import Any, Callable, TypeVar
 from outlive.core.record import Record
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
@@ -17,7 +19,7 @@ from outlive.errors import OutliveError, from_os
 from outlive.store import atomic_file
 from outlive.store.root import LEFT, LIVE, Store
 from outlive.system import fault_points, fds, locks
-from outlive.system.fds import DIRECTORY, Closing, socket
+from outlive.system.fds import DIRECTORY, Closing
 
 _R = TypeVar("_R", bound=Record)
 

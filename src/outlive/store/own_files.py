@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-
-from outlive.annotations import Iterable
+from collections.abc import Iterable
 
 
 def owner_of(path: str, own: Iterable[str]) -> str | None:

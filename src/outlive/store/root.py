@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from outlive import limits
-from outlive.annotations import Any, Callable, Iterator, Mapping
 from outlive.core.base_directories import base_directory
 from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.core.labels import Origin
@@ -90,8 +92,6 @@ class Store:
         For a server whose root was replaced: other calls may still be at work in the old directory,
         and closing its fd now would make them fail, or use whatever file gets the same number next.
         """
-        import weakref  # late: 0.3 ms of each call, for servers alone
-
         weakref.finalize(self, os.close, self.fd).atexit = False
 
     def is_in_place(self) -> bool:

@@ -14,10 +14,11 @@ import re
 import secrets
 import stat
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from outlive import limits
-from outlive.annotations import Any, Callable, Iterator
 from outlive.core.record import Record
 from outlive.core.records import EXEC, GIT, NETWORKS, RIGHTS, SANDBOXES
 from outlive.core.rights import Rights, identity_of

@@ -11,8 +11,8 @@ import grp
 import os
 import pwd
 import stat
+from typing import NoReturn
 
-from outlive.annotations import NoReturn
 from outlive.errors import OTHER_ROOT, OutliveError
 
 _OVERFLOW = "/proc/sys/kernel/overflowuid"

@@ -6,7 +6,7 @@ its memory in bytes, and where its output ended.
 
 from __future__ import annotations
 
-from outlive import fastjson
+from outlive.core.members import parse_json
 from outlive.store import atomic_file
 from outlive.store.job_dir import USAGE, JobDir
 
@@ -23,7 +23,7 @@ def read(job: JobDir) -> list[list[int]]:
     samples = []
     for line in data.splitlines():
         try:
-            sample = fastjson.loads(line)
+            sample = parse_json(line)
         except ValueError:
             continue
         if isinstance(sample, list) and len(sample) == 4 and all(type(value) is int for value in sample):

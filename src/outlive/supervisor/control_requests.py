@@ -2,8 +2,10 @@
 done for it: every process of the same user can connect, another version of outlive among them.
 """
 
-from outlive import fastjson, limits
-from outlive.annotations import Callable
+from collections.abc import Callable
+
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.core.record import Record
 from outlive.system import signals
 
@@ -113,7 +115,7 @@ _CHECKS: "dict[str, Check]" = {
 def checked(message: bytes) -> ControlRequest:
     """Return the request in a message. What its op does not know is passed over. Errors: BadRequest."""
     try:
-        content = fastjson.loads(message)
+        content = parse_json(message)
     except ValueError as error:
         raise BadRequest(f"not a request: {error}") from None
     op = content.get("op") if isinstance(content, dict) else None

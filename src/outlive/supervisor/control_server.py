@@ -9,16 +9,18 @@ again".
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import time
+from collections.abc import Callable
+from typing import Any
 
-from outlive import __version__, fastjson, limits
-from outlive.annotations import Any, Callable
+from outlive import __version__, limits
 from outlive.store.job_dir import CONTROL, JobDir
 from outlive.supervisor.control_requests import BadRequest, ControlRequest, Ping, Watch, checked
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fds
-from outlive.system.fds import socket
 
 OUTPUT, STATE = b"o", b"s"
 _ACCEPT_AGAIN_S = 0.2
@@ -62,7 +64,7 @@ class Connection:
             return
 
     def answer(self, /, **content: Any) -> None:
-        self.tell(fastjson.dumps(content).encode())
+        self.tell(json.dumps(content).encode())
 
 
 class ControlServer:

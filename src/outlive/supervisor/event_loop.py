@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import select
 import time
-
-from outlive.annotations import Callable
+from collections.abc import Callable
 
 _LONGEST_S = 86_400.0
 

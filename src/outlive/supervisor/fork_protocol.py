@@ -6,11 +6,11 @@ A command line loads this module, and not `guardian`, which it does not need.
 
 from __future__ import annotations
 
+import json
 import select
+import socket
 
-from outlive import fastjson
 from outlive.system import fault_points, fds
-from outlive.system.fds import socket
 
 # A message between launcher, guardian and supervisor: names, and their open files beside them
 MESSAGE_BYTES = 400
@@ -111,7 +111,7 @@ def refuse(waiter: socket.socket, error: OSError, **more: object) -> None:
     """Tell a launcher why nothing runs, unless it has ended."""
     refusal = {"failed": error.strerror or str(error), "errno": error.errno or 0, **more}
     try:
-        fds.send(waiter, fastjson.dumps(refusal).encode())
+        fds.send(waiter, json.dumps(refusal).encode())
     except OSError:
         return
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.store.job_dir import SUPERVISOR_BYTE, JobDir
 from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow
@@ -22,14 +23,13 @@ from outlive.supervisor.pair_supervisor import PairSupervisor, collect_if_due, l
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.supervisor import SURVIVED
 from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, prctl, signals, tree
-from outlive.system.fds import socket
 
 # What guardian and supervisor import late, because few jobs need it or no caller waits for it any
 # more. By then an update may have replaced the files
 LATE = (
     *("outlive.core", "outlive.store", "outlive.supervisor"),
     *("outlive.system.hole_punch", "outlive.system.host_process", "outlive.system.mounts"),
-    *("outlive.system.paths", "outlive.system.systemd"),
+    *("outlive.system.own_programs", "outlive.system.paths", "outlive.system.systemd"),
 )
 _prepared = False
 

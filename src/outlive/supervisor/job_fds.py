@@ -7,6 +7,7 @@ supervisor is killed.
 from __future__ import annotations
 
 import os
+import socket
 
 from outlive import limits
 from outlive.core.records import Identity
@@ -16,7 +17,6 @@ from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import HELD
 from outlive.system import fds, process, splice
 from outlive.system import pty as pty_module
-from outlive.system.fds import socket
 
 _DROPPED = "dropped"  # in escrow
 _TERMINAL_HELD_BYTES = 131_072  # more than a terminal can hold: 64 KiB of buffers and 4 KiB in the line discipline

@@ -11,8 +11,9 @@ first (JobDir.write_state).
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
-from outlive.annotations import Any, Callable
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError
 from outlive.store import atomic_file

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import gc
 import os
+import socket
+from collections.abc import Callable
 
-from outlive.annotations import Callable
-from outlive.core.libraries import re2
+from outlive.core.linear_regex import re2
 from outlive.errors import OutliveError
 from outlive.store.cleanup import when_to_collect
 from outlive.store.root import Store
@@ -21,7 +22,6 @@ from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read,
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import start
 from outlive.system import closing, fault_points, fds, held_code, prctl, signals, tree
-from outlive.system.fds import socket
 
 PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job
 PAIR_JOBS = 500  # a pair ends after this many jobs: no leak of a library may grow for weeks

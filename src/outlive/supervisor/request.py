@@ -4,10 +4,11 @@ It travels in a memfd: an environment does not fit into a socket message, and mu
 disk.
 """
 
+import json
 import os
 
-from outlive import fastjson
 from outlive.core.bounds import Bounds
+from outlive.core.members import parse_json
 from outlive.core.record import Record
 from outlive.core.records import AuditTarget, Definition, Identity
 from outlive.store import fault_report
@@ -44,11 +45,11 @@ class Request(Record):
         """Return an fd that holds this request."""
         # ASCII with escapes: names and values that are not UTF-8 are lone surrogates here and come
         # back as they were
-        return fds.memory_file("request", fastjson.dumps(self.to_dict(), ensure_ascii=True).encode())
+        return fds.memory_file("request", json.dumps(self.to_dict(), ensure_ascii=True).encode())
 
     @classmethod
     def from_file(cls, fd: int) -> "Request":
-        return cls.of(fastjson.loads(fds.read_all(fd)))
+        return cls.of(parse_json(fds.read_all(fd)))
 
     def inherited(self) -> dict[str, str]:
         """Return what the job inherits, with PWD as the directory that it runs in and without OLDPWD: programs believe

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import time
+from typing import TYPE_CHECKING
 
 from outlive.core.records import Definition, Identity, State, SupervisorId
 from outlive.core.units import timestamp
@@ -19,9 +21,7 @@ from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import cgroup, fault_points, fds, machine, prctl, process, spawn, tree
-from outlive.system.fds import socket
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.supervisor.resources.apply import Limits
 

@@ -4,10 +4,12 @@ over from a killed one runs this too, and an adopter started by a reader."""
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import time
+from collections.abc import Callable
 
 from outlive import limits
-from outlive.annotations import Callable
 from outlive.core.records import State
 from outlive.store import history
 from outlive.store.job_dir import JobDir
@@ -28,8 +30,6 @@ from outlive.supervisor.output.quota import Quota
 from outlive.supervisor.request import Request
 from outlive.supervisor.resources.sampling import Sampling
 from outlive.system import fault_points, signals
-from outlive.system.fds import socket
-from outlive.system.signals import signal
 
 Action = Callable[[], None] | None
 

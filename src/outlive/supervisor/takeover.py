@@ -6,6 +6,8 @@ Its guardian takes it over; if that is dead too, a reader adopts it.
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import time
 
 from outlive.core.records import Identity, State
@@ -23,8 +25,6 @@ from outlive.supervisor.request import Request
 from outlive.supervisor.start import own_identity, reserve, start, write_down
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import fault_points, prctl, process, tree
-from outlive.system.fds import socket
-from outlive.system.signals import signal
 
 
 def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow) -> None:

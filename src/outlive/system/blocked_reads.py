@@ -21,8 +21,8 @@ import socket
 import stat
 import struct
 import time
+from collections.abc import Iterable
 
-from outlive.annotations import Iterable
 from outlive.core.record import Declared
 from outlive.system.fds import Closing
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import traceback
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.system import closing, fds, prctl, signals
 
 
@@ -74,7 +75,5 @@ def _last_words(error: BaseException) -> None:
     path = os.environ.get("OUTLIVE_DEBUG_FILE")
     if not path:
         return
-    import traceback  # late: 1.4 MB of each supervisor, for a mistake of ours alone
-
     with open(path, "a", encoding="utf-8") as file:
         traceback.print_exception(error, file=file)

@@ -11,8 +11,7 @@ environment, is given it (`carried`).
 from __future__ import annotations
 
 import os
-
-from outlive.system.signals import signal
+import signal
 
 VARIABLE, REPORT = "OUTLIVE_CRASH_AT", "OUTLIVE_DEBUG_FILE"
 SUCCESSOR = "guardian:"

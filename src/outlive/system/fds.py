@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import _thread
 import errno
 import fcntl
 import os
+import resource
 import select
+import socket
 import struct
 import sys
-
-from outlive.annotations import Callable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import socket as socket  # noqa: PLC0414 - others take it from here
-else:
-    try:
-        # The C half: what `socket` adds to it loads `selectors` and `enum`, 3 ms of every start,
-        # and wrapping the four sockets of a pair costs each guardian 60 pages
-        import _socket as socket
-    except ImportError:
-        import socket
+import threading
+from collections.abc import Callable
 
 SCRIPT = 9  # of a command whose script is a file (scripts.py): the highest that sh can name
 _INT_BYTES = struct.calcsize("i")
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 PEEK = int(socket.MSG_PEEK)
 _DONTWAIT = int(socket.MSG_DONTWAIT)
-_raised = _thread.allocate_lock()  # the limit of open files is the whole process's: one thread at a time raises it
+_raised = threading.Lock()  # the limit of open files is the whole process's: one thread at a time raises it
 
 
 def open_fds() -> list[int]:
@@ -222,8 +212,7 @@ def socket_of(fd: int) -> socket.socket:
 
 def accept(listener: socket.socket) -> socket.socket:
     """Return the next connection. Errors: BlockingIOError, OSError."""
-    fd, _ = listener._accept()  # type: ignore[attr-defined]  # all that accept() of socket.socket adds is a class
-    return socket_of(fd)
+    return listener.accept()[0]
 
 
 def socket_path(dir_fd: int, name: str) -> str:
@@ -249,8 +238,6 @@ def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait
 def _send_beyond_limit(send: Callable[[], object]) -> None:
     """Send under the hard limit of open files: so many a user may have in flight in all processes, compared with the
     limit of the sender (unix(7), ETOOMANYREFS). Errors: OSError."""
-    import resource  # late: 0.1 ms of each call, and it takes hundreds of jobs at once
-
     with _raised:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -8,7 +8,8 @@ A reader may be no ancestor of the job, so nothing here needs what ptrace(2) nee
 
 from __future__ import annotations
 
-from outlive.annotations import Iterable
+from collections.abc import Iterable
+
 from outlive.core.record import Declared
 from outlive.system import process
 from outlive.system.fds import content, listed

@@ -7,8 +7,8 @@ supervisor stays outside: what a limit ends is the job alone.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
-from outlive.annotations import Iterable
 from outlive.core.records import Group, OwnGroup
 from outlive.system import cgroup, systemd
 from outlive.system.fds import Closing

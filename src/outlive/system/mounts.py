@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from outlive.annotations import Iterator
+from collections.abc import Iterator
+
 from outlive.core.record import Declared
 from outlive.system.fds import content
 

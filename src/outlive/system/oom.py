@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
-from outlive.annotations import Iterator
 from outlive.system import fds
 
 _FILE = "oom_score_adj"

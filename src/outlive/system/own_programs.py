@@ -9,8 +9,9 @@ along the PATH of the job.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from outlive.annotations import Any, Iterable, Mapping, Sequence
 from outlive.errors import OutliveError
 from outlive.system.paths import followed, is_in
 

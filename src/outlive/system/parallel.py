@@ -7,9 +7,9 @@ kept busy: a single unlink(2) mostly waits for the journal.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Generator, Iterable
 from threading import Condition, Thread
-
-from outlive.annotations import Callable, Generator, Iterable, TypeVar
+from typing import TypeVar
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-
-from outlive.annotations import Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 _PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_STEPS = 1000  # names and links of one path: links may lead in a circle

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from outlive.annotations import Any, Iterable, Iterator
 from outlive.core.record import Declared
 from outlive.system import process
 

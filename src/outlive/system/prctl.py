@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.core.record import Declared
 from outlive.system.fds import Closing
 from outlive.system.process import stat_fields

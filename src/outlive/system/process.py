@@ -6,12 +6,13 @@ import errno
 import fcntl
 import os
 import select
+import signal
+import socket
 import struct
+from collections.abc import Iterator
 
-from outlive.annotations import Iterator
 from outlive.core.records import Identity
 from outlive.system import fds
-from outlive.system.signals import signal
 
 # pidfd.h, Linux 6.13 (EXIT: 6.15): _IOWR(0xFF, 11, struct pidfd_info), 64 bytes in its first
 # version
@@ -135,13 +136,13 @@ def open_pidfd(pid: int) -> int | None:
         raise
 
 
-def open_peer(sock: fds.socket.socket, pid: int) -> int | None:
+def open_peer(sock: socket.socket, pid: int) -> int | None:
     """Return a handle on the process at the other end of a socket, whose pid is `pid`; None if it is gone, in another pid
     namespace, or cannot be held. Before Linux 6.5 the pid may be another process's by now."""
     if pid <= 0:
         return None
     try:
-        return sock.getsockopt(fds.socket.SOL_SOCKET, _SO_PEERPIDFD)
+        return sock.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)
     except OSError as error:
         return open_pidfd(pid) if error.errno == errno.ENOPROTOOPT else None
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
-from outlive.annotations import Iterable
 from outlive.core.record import Declared
 from outlive.system.fds import content
 from outlive.system.process import stat_fields

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-
-from outlive.annotations import Mapping
+from collections.abc import Mapping
 
 _USUAL = ("/bin", "/usr/bin", "/usr/local/bin")
 

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
-
-from outlive.annotations import Iterable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import signal as signal  # noqa: PLC0414 - others take it from here
-else:
-    try:
-        import _signal as signal  # the module `signal` loads `enum`, `functools` and `collections`
-    except ImportError:
-        import signal
+from collections.abc import Iterable
 
 _UNCATCHABLE = {signal.SIGKILL, signal.SIGSTOP}
 _LETS_LIVE = ("SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGCHLD", "SIGURG", "SIGWINCH")

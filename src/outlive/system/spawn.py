@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from outlive.annotations import Any, Callable, Mapping, Sequence
 from outlive.system import closing, oom, paths, signals, spawn_limited
 
 Action = tuple[Any, ...]  # as posix_spawn(3) of the os module takes them

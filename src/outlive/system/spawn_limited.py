@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import struct
-
-from outlive.annotations import Any, Callable, Iterable, Mapping, Sequence
-from outlive.system.signals import signal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 _ERROR = struct.Struct("=i")
 

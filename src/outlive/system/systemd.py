@@ -5,8 +5,8 @@ the path of its control group, and what systemd-logind does at a logout (logind.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
-from outlive.annotations import Iterator
 from outlive.core.record import Declared
 from outlive.system.fds import content, listed
 

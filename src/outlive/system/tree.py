@@ -8,8 +8,8 @@ not the parent of the command.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
-from outlive.annotations import Iterable
 from outlive.core.record import Declared
 from outlive.core.records import Identity
 from outlive.system import process

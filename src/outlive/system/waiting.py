@@ -13,9 +13,10 @@ from __future__ import annotations
 import os
 import select
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
-
-from outlive.annotations import Callable, Lock, Self, Semaphore, TypeVar
+from threading import Lock, Semaphore
+from typing import Self, TypeVar
 
 _T = TypeVar("_T")
 

@@ -5,9 +5,10 @@ apart from its function (`declarations`)."""
 
 from __future__ import annotations
 
-from outlive.annotations import Mapping
+from collections.abc import Mapping
+from pkgutil import resolve_name
+
 from outlive.answers import Field
-from outlive.core.libraries import named
 from outlive.verbs.spec import Verb
 
 # Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`.
@@ -84,7 +85,7 @@ def canonical(name: str) -> str | None:
 
 def load(name: str) -> Verb:
     """Return the declaration of a verb, by its canonical name."""
-    verb: Verb = named(f"outlive.verbs.{VERBS[name]}:{name.upper().replace(' ', '_').replace('-', '_')}")
+    verb: Verb = resolve_name(f"outlive.verbs.{VERBS[name]}:{name.upper().replace(' ', '_').replace('-', '_')}")
     return verb
 
 

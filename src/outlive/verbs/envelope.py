@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from outlive import fastjson, verbs
+from outlive import verbs
 from outlive.answers import FIRST, LAST
 from outlive.errors import OutliveError
 from outlive.limits import SCHEMA_VERSION
@@ -52,8 +53,8 @@ def encoded(envelope: dict[str, object]) -> bytes:
     """Return the envelope as one line of UTF-8 JSON, without the newline."""
     how: Any = {"allow_nan": False, "separators": (",", ":")}
     try:
-        return fastjson.dumps(envelope, ensure_ascii=False, **how).encode("utf-8")
+        return json.dumps(envelope, ensure_ascii=False, **how).encode("utf-8")
     except UnicodeEncodeError:
         # A path or argument that is no UTF-8 holds lone surrogates here; as \udcXX they are valid
         # JSON.
-        return fastjson.dumps(envelope, ensure_ascii=True, **how).encode("ascii")
+        return json.dumps(envelope, ensure_ascii=True, **how).encode("ascii")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
-from outlive import fastjson, limits
+from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Events
@@ -64,7 +65,7 @@ def _read(job: JobDir, **which: Any) -> tuple[list[log.Event], str | None]:
 def _fitting(entries: list[log.Event], limit: int, max_bytes: int | None) -> list[log.Event]:
     """Return the first events that fit into the answer."""
     some = entries[:limit] if limit else entries
-    return some[: head_and_tail.fitting((len(fastjson.dumps(event)) for event in some), max_bytes)]
+    return some[: head_and_tail.fitting((len(json.dumps(event)) for event in some), max_bytes)]
 
 
 def _end_recorded(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from outlive import fastjson, limits
+from outlive import limits
 from outlive.answers import ABSENT, sentences
 from outlive.answers.job import HowEnded
 from outlive.answers.listing import Counts, List, Listed
@@ -148,7 +149,7 @@ class _Tally:
 
 def _shown_bytes(ctx: Context, entry: Listed) -> int:
     full = entry.to_dict()
-    return len(fastjson.dumps(full if ctx.detail == FULL else brief.of_entry(full, Listed)))
+    return len(json.dumps(full if ctx.detail == FULL else brief.of_entry(full, Listed)))
 
 
 def _of_pending(entries: list[Listed]) -> str | None:

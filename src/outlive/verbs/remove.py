@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 
 from outlive import limits
@@ -10,7 +11,6 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, ending, lookup, several
 from outlive.jobs.context import Context
 from outlive.store.job_dir import JobDir
-from outlive.system.signals import signal
 
 
 def remove(

@@ -5,15 +5,15 @@ The parser of the command line, the tool schemas of MCP, the docs and `schema/` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pkgutil import resolve_name
 from typing import Any
 
 from outlive import limits
 from outlive.answers import Answer
-from outlive.core.libraries import named
+from outlive.core.members import parse_json
 from outlive.core.record import Declared
 from outlive.core.records import SHOWS
 from outlive.errors import argument, invalid
-from outlive.fastjson import loads
 
 # What a value may be. CLI words are converted by `cli/parse.py`, MCP values are checked by
 # `mcp/tools/arguments.py`.
@@ -112,7 +112,7 @@ def _check_text(arg: Arg, text: str, escaped: bool) -> None:
         raise invalid(arg.name, message, hint="Send the whole character, or leave it out.") from None
     if arg.kind == ITEMS and text.lstrip()[:1] == "{":  # an object as JSON text, where \u0000 hides
         try:
-            value = loads(text)
+            value = parse_json(text)
         except ValueError:
             return
         for inner in _texts_in(value):
@@ -172,7 +172,7 @@ class Verb(Declared):
 
     @property
     def run(self) -> Callable[..., Any]:
-        return named(self.function) if isinstance(self.function, str) else self.function
+        return resolve_name(self.function) if isinstance(self.function, str) else self.function
 
 
 def _job(help: str) -> Arg:

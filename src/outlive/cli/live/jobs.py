@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
 import termios
 import time
@@ -14,7 +15,6 @@ from outlive.cli.text import Style, cut
 from outlive.core.members import entries_of
 from outlive.jobs.context import Context
 from outlive.system import signals, waiting
-from outlive.system.signals import signal
 from outlive.verbs import envelope
 from outlive.verbs.spec import GlobalOptions, Verb
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable
 
 from outlive.cli import stdio
 from outlive.cli.text import cut, duration, size
 from outlive.jobs.context import Context
-from outlive.system.signals import signal
 
 FIRST_S, AGAIN_S = 1.0, 0.25
 _CLEAR = "\r\x1b[K"

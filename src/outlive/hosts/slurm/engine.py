@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -30,7 +31,6 @@ from outlive.store.inspection.unseen_end import record_end
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, own_programs, tree
-from outlive.system.fds import socket
 from outlive.system.interpreter import isolated
 
 LOG = "engine.log"  # what the batch script says before the supervisor has started

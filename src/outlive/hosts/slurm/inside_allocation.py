@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 from outlive import limits
-from outlive.annotations import Callable
 from outlive.core.env_files import read_env_files
 from outlive.core.records import Definition, EngineState, Sandbox
 from outlive.errors import OutliveError, from_os, invalid
@@ -29,7 +30,6 @@ from outlive.supervisor.fork_protocol import Pair
 from outlive.supervisor.guardian import fork_guardian
 from outlive.supervisor.request import Request
 from outlive.system import closing, fds, machine, own_programs, prctl, signals
-from outlive.system.signals import signal
 
 _LOCK_S = 60.0  # the process that submitted the job holds its locks until sbatch has answered
 _LOCK_AGAIN_S = 0.05

@@ -4,10 +4,11 @@ FILE is in the job root and locked by the process that asks. With BWRAP, a path 
 sandbox is tried.
 """
 
+import json
 import os
 import sys
 
-from outlive import __version__, fastjson
+from outlive import __version__
 from outlive.core.record import Record
 from outlive.core.records import SandboxTrial
 from outlive.sandbox import bubblewrap
@@ -45,7 +46,7 @@ def main(root: str, name: str, bwrap: str | None = None) -> int:
         locked=bool(is_locked),
         sandbox=None if bwrap is None else bubblewrap.trial(None if bwrap == ANY else bwrap),
     )
-    sys.stdout.write(fastjson.dumps(look.to_dict()) + "\n")
+    sys.stdout.write(json.dumps(look.to_dict()) + "\n")
     return 0
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from outlive.annotations import Mapping, Sequence
 from outlive.errors import OutliveError, from_os
 from outlive.hosts.findings import visible
 from outlive.system import own_programs
-from outlive.system.signals import signal
 
 NEEDED = ("sbatch", "squeue", "scancel", "srun", "sinfo", "scontrol")
 _MOST_BYTES = 4 << 20  # of what a program prints

@@ -6,16 +6,16 @@ FD to a step of the job's allocation, and back, until one side ends.
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 
-from outlive import fastjson
 from outlive.hosts import control_stream
 from outlive.hosts.slurm import programs
 from outlive.system import fds
-from outlive.system.fds import socket
 
 _END_S = 5.0
 
@@ -55,7 +55,7 @@ def _tell(sock: socket.socket, error: str, status: int) -> None:
     hint = "Try again; if Slurm's controller is down, the job itself goes on."
     answer = {"ok": False, "code": "io_error", "message": message, "retryable": True, "hint": hint}
     try:
-        fds.send(sock, fastjson.dumps(answer).encode(), wait=False)
+        fds.send(sock, json.dumps(answer).encode(), wait=False)
     except OSError:
         return
 

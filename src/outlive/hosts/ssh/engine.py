@@ -6,12 +6,14 @@ import contextlib
 import json
 import os
 import select
+import signal
+import socket
 import subprocess
 import threading
 import time
+from typing import Any
 
 from outlive import limits
-from outlive.annotations import Any
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError, argument, invalid
 from outlive.hosts import ends, findings
@@ -27,9 +29,7 @@ from outlive.store.job_dir import MASKS, SUPERVISOR_BYTE, JobDir, Locks
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, own_programs, tree
 from outlive.system import locks as record_locks
-from outlive.system.fds import socket
 from outlive.system.interpreter import isolated
-from outlive.system.signals import signal
 
 _CHECK_S = 60.0
 _LISTENS_S = _ANSWERS_S = 5.0

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
-from outlive.annotations import Any, Iterator
 from outlive.hosts.ssh.connecting import wire
 from outlive.hosts.ssh.connecting.words import Follow
 from outlive.store import atomic_file, history

@@ -8,11 +8,15 @@ again by the next reader.
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import socket
 import time
+from collections.abc import Callable
+from typing import Any
 
-from outlive import fastjson, limits
-from outlive.annotations import Any, Callable
+from outlive import limits
 from outlive.core.records import Definition, Ending, Queue, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
@@ -35,8 +39,6 @@ from outlive.supervisor.events.recorder import EventRecorder
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervisor import SURVIVED
 from outlive.system import fault_points, fds, signals
-from outlive.system.fds import socket
-from outlive.system.signals import signal
 
 _UNREACHABLE_S = 3.0  # a connection that is back within this was never away
 _SUBMIT_S = limits.LAUNCH_S - 5  # a start that is not known to have happened by then is reported all the same
@@ -154,7 +156,7 @@ class Mirror:
             if not self._note_asked():
                 return
             self._sent_start = True
-            self._link.send(wire.message(wire.DATA, 0, fastjson.dumps(self._start).encode()) + words.Start().packed())
+            self._link.send(wire.message(wire.DATA, 0, json.dumps(self._start).encode()) + words.Start().packed())
             fault_points.at("mirror_sent")
         else:
             self._follow()
@@ -354,7 +356,7 @@ class Mirror:
         if self._waiter is not None:
             engine_record.delete(self._job)
             try:
-                fds.send(self._waiter, fastjson.dumps({"error": error.to_dict()}).encode())
+                fds.send(self._waiter, json.dumps({"error": error.to_dict()}).encode())
                 os._exit(0)
             except OSError:  # it was killed
                 self._waiter.close()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from outlive import fastjson
+from outlive.core.members import parse_json
 from outlive.hosts.ssh.mirror import Mirror
 from outlive.supervisor.request import Request, report_fault
 from outlive.system import daemonize, fault_points, fds, own_programs, prctl, tree
@@ -25,7 +25,7 @@ def main() -> int:
 
 
 def _run(request_fd: int, waiter_fd: int) -> int:
-    content = fastjson.loads(fds.read_all(request_fd))
+    content = parse_json(fds.read_all(request_fd))
     os.close(request_fd)
     request = Request.of(content["request"])
     own_programs.know(**content["own_programs"])

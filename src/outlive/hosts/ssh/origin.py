@@ -7,8 +7,8 @@ where a disk is not mounted, an empty root stands in its place, which has none o
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
-from outlive.annotations import Iterable
 from outlive.core.ids import is_id, new_id
 from outlive.system import fds
 

@@ -7,12 +7,14 @@ command line, and sometimes what a model sends. `port=8080 any` is {"port": 8080
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
-from outlive import fastjson, limits
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.core.nearest import nearest
 from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid
@@ -56,7 +58,7 @@ class Condition:
 
 
 def mark_of(name: str, value: object) -> str:
-    return name if value is None else f"{name} {fastjson.dumps(value)}"
+    return name if value is None else f"{name} {json.dumps(value)}"
 
 
 def parsed(until: str | dict[str, object] | Iterable[object]) -> list[Condition]:
@@ -80,7 +82,7 @@ def _condition(given: object) -> Condition:
         return Condition(text)
     if text[:1] == "{":
         try:
-            members = fastjson.loads(text)
+            members = parse_json(text)
         except ValueError:
             raise invalid("until", f"not JSON: {text[:60]}") from None
         return _from_object(members)
@@ -161,7 +163,7 @@ _EXAMPLES = {
 def _object_of(name: str) -> str:
     """Return the example as an object."""
     value = _EXAMPLES[name].partition("=")[2]
-    return fastjson.dumps({name: int(value) if value.isdigit() else 5000 if name == "idle_ms" else value})
+    return json.dumps({name: int(value) if value.isdigit() else 5000 if name == "idle_ms" else value})
 
 
 # --- the check of each ----------------------------------------------------------------------------

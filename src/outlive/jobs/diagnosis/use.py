@@ -3,7 +3,8 @@
 A reader adds up what lives when it is asked. The supervisor has written down what ended below it.
 """
 
-from outlive.annotations import Any
+from typing import Any
+
 from outlive.core.record import Record
 from outlive.jobs import processes
 from outlive.store.inspection.inspect import Inspection

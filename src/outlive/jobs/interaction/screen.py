@@ -8,6 +8,7 @@ alternate screen; some, like `top`, paint the main screen again and again.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from outlive import limits
 from outlive.answers.output import Shown
@@ -20,7 +21,6 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.render.screen import Screen
 

@@ -8,6 +8,7 @@ answer leads to is in pending.py. Imported only for jobs that have an approval.
 from __future__ import annotations
 
 import os
+import socket
 import time
 from functools import partial
 
@@ -26,7 +27,6 @@ from outlive.store import approval
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import fault_points
-from outlive.system.fds import socket
 from outlive.system.waiting import Looks, pause
 
 Given = tuple[str, bool, str | None]  # state, whether for always, reason

@@ -7,11 +7,12 @@ cannot forge another fact.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from outlive import fastjson, limits
+from outlive import limits
 from outlive.core import quoted
 from outlive.core.ids import sha256
 from outlive.core.records import Approval, Definition, Notification, Resources
@@ -75,7 +76,7 @@ def fits_a_form(definition: Definition) -> bool:
 
 def digest(variables: Mapping[str, str]) -> str:
     """Return a digest of variables, by which a process that starts the job later finds them changed."""
-    return sha256(fastjson.dumps(sorted(variables.items())).encode())
+    return sha256(json.dumps(sorted(variables.items())).encode())
 
 
 def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ line. Imported only for jobs that have an approval.
 
 from __future__ import annotations
 
+import socket
 from contextlib import closing
 
 from outlive.core.ids import short_id
@@ -23,7 +24,6 @@ from outlive.store import approval, history
 from outlive.store.inspection.inspect import Inspection, inspect_job
 from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points, paths
-from outlive.system.fds import socket
 
 
 def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket | None:

@@ -6,11 +6,13 @@ The order that must hold: directory and locks, definition, rename, start.
 from __future__ import annotations
 
 import os
+import socket
 import time
 from contextlib import suppress
 
-from outlive import fastjson, limits
+from outlive import limits
 from outlive.core.env_files import read_env_files
+from outlive.core.members import parse_json
 from outlive.core.records import LOCAL, Definition, State
 from outlive.errors import OutliveError, from_os
 from outlive.hosts import engines
@@ -26,7 +28,7 @@ from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, own_programs, process
-from outlive.system.fds import Closing, socket
+from outlive.system.fds import Closing
 from outlive.system.waiting import pause
 
 AGAIN = "Look at what stands there now, and run the command anew."
@@ -180,7 +182,7 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
                 pause((sock.fileno(),), deadline)
                 continue
             if message[:1] == b"{":
-                failed = fastjson.loads(message)
+                failed = parse_json(message)
                 if "error" in failed:  # on another host
                     raise refused(failed["error"])
                 if failed.get("sandbox"):

@@ -5,6 +5,7 @@ run, start and restart.
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -28,7 +29,6 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
 from outlive.store.output.merged import Output
-from outlive.system.fds import socket
 from outlive.system.waiting import Cancelled
 
 _LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a job without a terminal

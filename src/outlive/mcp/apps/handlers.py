@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import base64
 from functools import cached_property
+from pkgutil import resolve_name
 from typing import Any
 
 from mcp import types
 
-from outlive.core.libraries import named
 from outlive.mcp.apps.declaration import MIME_TYPE, VIEW, VIEW_URI
 from outlive.mcp.caller import Caller
 from outlive.mcp.introduction import DAY_MS
@@ -31,7 +31,7 @@ class ViewRequests:
 
     @cached_property
     def _questions(self) -> Any:
-        return named(_QUESTIONS)(self._calls)
+        return resolve_name(_QUESTIONS)(self._calls)
 
     async def call(self, params: types.CallToolRequestParams, caller: Caller) -> types.CallToolResult:
         reads = params.name == VIEW
@@ -47,5 +47,7 @@ class ViewRequests:
 
     def document(self) -> types.ReadResourceResult:
         about = {"ui": {"prefersBorder": True}}  # and the policy that hosts have for documents by default
-        text = types.TextResourceContents(uri=VIEW_URI, mime_type=MIME_TYPE, text=named(_DOCUMENT)(), _meta=about)
+        text = types.TextResourceContents(
+            uri=VIEW_URI, mime_type=MIME_TYPE, text=resolve_name(_DOCUMENT)(), _meta=about
+        )
         return types.ReadResourceResult(contents=[text], ttl_ms=DAY_MS, cache_scope="public")

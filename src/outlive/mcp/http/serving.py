@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 import socket
+from pkgutil import resolve_name
 
 import anyio
 import uvicorn
 from starlette.types import ASGIApp
 
 from outlive.config import Config
-from outlive.core.libraries import named
 from outlive.errors import invalid
 from outlive.launch.fork_server_client import Launcher
 from outlive.mcp import server
@@ -56,7 +56,7 @@ def run(
         log=greeting.log,
         verbose=bool(settings.options.verbose),
     )
-    application: ASGIApp = named(_WITH_PAGE)(mcp, calls, tokens, hosts)
+    application: ASGIApp = resolve_name(_WITH_PAGE)(mcp, calls, tokens, hosts)
     certfile = settings.address.certfile
     serving = runner.server(
         application, lifespan=True, prefix=settings.prefix, certfile=certfile, keyfile=settings.keyfile

@@ -77,7 +77,8 @@ class Masker:
         spans: list[Span] = []
         for span in sorted(found):
             if spans and span.start < spans[-1].stop:
-                spans[-1] = spans[-1]._replace(stop=max(span.stop, spans[-1].stop))
+                first = spans[-1]
+                spans[-1] = Span(first.start, max(span.stop, first.stop), first.label)
             else:
                 spans.append(span)
         return spans

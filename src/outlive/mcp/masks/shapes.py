@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from outlive.core.libraries import re2
+from outlive.core.linear_regex import re2
 from outlive.mcp.masks.values import is_reference, is_secret
 
 # Where a word begins: also behind an escape sequence, and behind a line break in JSON

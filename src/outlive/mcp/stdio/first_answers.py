@@ -8,13 +8,14 @@ clients do not send exactly so, is left to the SDK.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from outlive import fastjson, limits
-from outlive.core.members import object_of, text_of
+from outlive import limits
+from outlive.core.members import object_of, parse_json, text_of
 from outlive.mcp import introduction
 from outlive.mcp.apps import declaration
 from outlive.mcp.stdio import malformed
@@ -100,7 +101,7 @@ class FirstAnswers:
         result = (self._modern_result if modern else self._legacy_result)(method, params)
         if result is None:
             return None
-        answer = fastjson.dumps(
+        answer = json.dumps(
             {"jsonrpc": "2.0", "id": number, "result": result}, ensure_ascii=False, separators=(",", ":")
         ).encode()
         if self._modern is None or method == "initialize":  # the first request decides the era
@@ -209,15 +210,15 @@ def _is_capabilities(capabilities: object) -> bool:
 def decoded(line: bytes) -> Any:
     """Return the content of a line. What is no UTF-8 in it is replaced. Errors: ValueError."""
     try:
-        return fastjson.loads(line)
+        return parse_json(line)
     except ValueError:
-        return fastjson.loads(line.decode("utf-8", "replace"))
+        return parse_json(line.decode("utf-8", "replace"))
 
 
 def refusal(line: bytes, message: str) -> bytes:
     """Return an error as the answer to a request, b"" to anything else."""
     try:
-        request = fastjson.loads(line)
+        request = parse_json(line)
     except ValueError:
         return b""
     if not isinstance(request, dict) or "method" not in request or type(request.get("id")) not in (int, str):
@@ -234,10 +235,10 @@ def id_in(line: TooLong) -> int | str | None:
     match = re.match(rf"\s*\{{\s*{others}{number}\s*,", text)
     match = match or re.search(rf',\s*{number}\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}}\s*\Z', text)
     with suppress(ValueError):  # a text with a tab in it, a number of other digits
-        return fastjson.loads(match[1]) if match else None
+        return parse_json(match[1]) if match else None
     return None
 
 
 def _error(number: int | str | None, code: int, message: str) -> bytes:
     error = {"code": code, "message": message}
-    return fastjson.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode() + b"\n"
+    return json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode() + b"\n"

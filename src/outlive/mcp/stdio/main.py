@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from typing import Any
 
@@ -15,7 +16,6 @@ from outlive.mcp.stdio.session import Session, Settings, log
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
 from outlive.system import pid1
-from outlive.system.signals import signal
 from outlive.verbs.spec import GlobalOptions
 
 _GONE = (

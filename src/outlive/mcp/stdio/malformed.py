@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import NamedTuple
-
-from outlive import fastjson
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602  # of JSON-RPC
 NOTIFICATIONS = "notifications/"  # how the method of every notification of MCP begins
@@ -61,7 +60,7 @@ def has_half(line: bytes, content: object) -> bool:
     if not _ESCAPED.search(line):
         return False
     try:
-        fastjson.dumps(content, ensure_ascii=False).encode()
+        json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return True
     return False

@@ -8,6 +8,7 @@ server and the login shell start. The SDK is imported at the first request that 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import closing
 from functools import partial
@@ -31,7 +32,6 @@ from outlive.mcp.tools import listing
 from outlive.mcp.tools.offer import shell_of
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
-from outlive.system.signals import signal
 
 _TOGETHER_MS = 20  # a client that asks for tools soon after something else does so within this time
 _MANY = 100  # requests that wait for the SDK; a client that sends so many has asked for the tools or never will

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from outlive import fastjson, limits
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.core.nearest import nearest
 from outlive.core.quoted import cut
 from outlive.core.units import byte_count, duration_ms
@@ -190,7 +191,7 @@ def _decoded(value: object, kind: type) -> object:
     """Return the array or object in a string of JSON, as some clients send it; else the value itself."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
-            decoded = fastjson.loads(value)
+            decoded = parse_json(value)
         except ValueError:
             return value
         if isinstance(decoded, kind):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
-from outlive import fastjson
-from outlive.annotations import Iterator
+from outlive.core.members import parse_json
 from outlive.store.audit.record import BEGINNING, END, NAME, old_files
 from outlive.system.fds import Closing
 
@@ -41,7 +41,7 @@ class Reader:
             return None
         cut = line.rfind(BEGINNING)  # behind the rest of a line that met a full disk
         try:
-            entry = fastjson.loads(line[max(0, cut) :])
+            entry = parse_json(line[max(0, cut) :])
         except ValueError:
             entry = None
         whole = isinstance(entry, dict) and isinstance(entry.get("id"), str) and isinstance(entry.get("verb"), str)

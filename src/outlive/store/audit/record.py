@@ -7,17 +7,18 @@ renamed ones the oldest go.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import socket
 import stat
 import time
 from contextlib import suppress
+from typing import Any
 
-from outlive import fastjson
-from outlive.annotations import Any
 from outlive.core.ids import new_id
 from outlive.core.records import AuditTarget
 from outlive.core.units import timestamp
-from outlive.system.fds import Closing, socket
+from outlive.system.fds import Closing
 
 FILE, SYSLOG, OFF = PLACES = ("file", "syslog", "off")
 NAME = "audit.ndjson"
@@ -35,7 +36,7 @@ def append(target: AuditTarget, verb: str, **facts: Any) -> None:
     entry = {"id": new_id(), "at": timestamp(), "verb": verb, "uid": os.geteuid(), **facts}
     if isinstance(entry.get("command"), list):
         _cut(entry, _COMMAND_CHARS[target.to])
-    line = fastjson.dumps(entry, separators=(",", ":")).encode("ascii")
+    line = json.dumps(entry, separators=(",", ":")).encode("ascii")
     if target.to == SYSLOG:
         _send(target.socket or _LOG_SOCKET, line)
     else:

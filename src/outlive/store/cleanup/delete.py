@@ -7,9 +7,9 @@ import contextlib
 import errno
 import os
 import time
+from collections.abc import Callable
 
 from outlive import limits
-from outlive.annotations import Callable
 from outlive.store.atomic_file import NotOurs
 from outlive.store.cleanup import disk_use
 from outlive.store.inbox import forget_removed

@@ -8,13 +8,15 @@ bound, or by whom, and `doctor` says what was deleted of late. A file that is fu
 
 from __future__ import annotations
 
-import _thread
+import json
 import os
+import threading
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
-from outlive import fastjson
-from outlive.annotations import Any, Iterator
 from outlive.core.ids import is_id_part
+from outlive.core.members import parse_json
 from outlive.core.records import AuditTarget
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
@@ -38,7 +40,7 @@ class Deletions:
         self._audit = audit
         self._fd = -1
         self._held = b""  # what did not fit on a full disk, where a deletion makes room
-        self._appending = _thread.allocate_lock()  # `threading` would cost each supervisor that deletes 1 ms
+        self._appending = threading.Lock()
 
     def __enter__(self) -> Deletions:
         return self
@@ -55,7 +57,7 @@ class Deletions:
         entry = {"job_id": job_id, "at": timestamp(), "by": self._by, "bound": bound, "bytes": freed, "scope": scope}
         entry |= more
         with self._appending, suppress(OSError):  # full, or another kind of file in its place
-            self._append(fastjson.dumps(entry).encode() + b"\n")
+            self._append(json.dumps(entry).encode() + b"\n")
         if self._audit is not None:
             with suppress(OSError):
                 record.append(self._audit, "gc", job_id=job_id, root=self._store.path, rule=f"[gc] {bound}")
@@ -102,7 +104,7 @@ def entries(store: Store) -> Iterator[dict[str, Any]]:
             continue
         for line in reversed(lines):
             try:
-                entry = fastjson.loads(line)
+                entry = parse_json(line)
             except ValueError:  # cut by a full disk
                 continue
             if isinstance(entry, dict) and {"job_id", "at", "by", "bound", "bytes"} <= entry.keys():

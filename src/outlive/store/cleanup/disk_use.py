@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
-from outlive.annotations import Iterable
 from outlive.errors import OutliveError
 from outlive.store.job_dir import IO, SEEN, JobDir
 from outlive.system.fds import DIRECTORY, Closing

@@ -3,7 +3,8 @@ share of the file system. Decides; deletes nothing."""
 
 from __future__ import annotations
 
-from outlive.annotations import Iterable
+from collections.abc import Iterable
+
 from outlive.core.bounds import Bounds
 
 # Seconds since the end of a job: automatic gc, and any gc for the share of the file system, deletes no younger one

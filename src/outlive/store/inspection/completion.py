@@ -3,7 +3,9 @@ and the mark of live jobs."""
 
 from __future__ import annotations
 
-from outlive import fastjson
+import json
+
+from outlive.core.members import parse_json
 from outlive.core.records import Definition
 from outlive.store import atomic_file
 from outlive.store.job_dir import COMPLETION, JobDir
@@ -20,7 +22,7 @@ def is_end_unreported(job: JobDir, definition: Definition) -> bool:
     if not is_reported(definition):
         return False
     try:
-        return bool(fastjson.loads(atomic_file.read(job.fd, COMPLETION)).get("pending"))
+        return bool(parse_json(atomic_file.read(job.fd, COMPLETION)).get("pending"))
     # No delivery has begun. A sink that was added after the end is not for this end
     except FileNotFoundError:
         return job.is_marked_live()
@@ -31,14 +33,14 @@ def is_end_unreported(job: JobDir, definition: Definition) -> bool:
 def give_up(job: JobDir, definition: Definition, why: str) -> None:
     """Record that the end of the job is delivered no more."""
     try:
-        known = fastjson.loads(atomic_file.read(job.fd, COMPLETION))
+        known = parse_json(atomic_file.read(job.fd, COMPLETION))
         event = known if isinstance(known, dict) else {}
     except (OSError, ValueError):
         event = {"job_id": job.job_id}
     event |= {"delivered": False, "pending": False, "given_up": why}
     try:
         if definition.notification.targets:
-            content = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
+            content = json.dumps(event, ensure_ascii=True).encode() + b"\n"
             atomic_file.write_atomic(job.fd, COMPLETION, content)
         job.unmark_live()
     except OSError:  # full, or read-only: the next look tries again

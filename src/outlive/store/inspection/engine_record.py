@@ -8,8 +8,8 @@ because the configuration may have changed since.
 from __future__ import annotations
 
 import os
+from typing import TypeVar
 
-from outlive.annotations import TypeVar
 from outlive.core.record import Record
 from outlive.core.records import EngineRecord
 from outlive.store import atomic_file

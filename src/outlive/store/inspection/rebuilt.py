@@ -3,7 +3,8 @@ its supervisor has in memory, and what its history and the mark of live jobs say
 
 from __future__ import annotations
 
-from outlive import fastjson, limits
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.core.records import State
 from outlive.core.units import timestamp
 from outlive.store import history
@@ -70,7 +71,7 @@ def in_memory(job: JobDir) -> tuple[State, str | None] | None:
         fds.send(sock, b'{"op":"state"}')
         while message := sock.recv(limits.CONTROL_BYTES):
             if message[:1] == b"{":  # else a hint
-                return _answered(job, fastjson.loads(message))
+                return _answered(job, parse_json(message))
     except (OSError, ValueError):
         pass
     finally:

@@ -4,8 +4,9 @@ down: a reader finds out what can be known of it, and writes it."""
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
+from typing import Any
 
-from outlive.annotations import Any, Mapping
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError
 from outlive.sandbox import after

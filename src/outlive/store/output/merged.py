@@ -11,8 +11,9 @@ from __future__ import annotations
 import errno
 import os
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from outlive.annotations import Any, Callable, TypeVar
 from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output import damage, order

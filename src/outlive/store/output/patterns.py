@@ -10,10 +10,11 @@ and each state of a progress line is a line of its own.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from outlive import limits
-from outlive.annotations import Any, Iterator
-from outlive.core.libraries import line_options, re2
+from outlive.core.linear_regex import line_options, re2
 from outlive.core.records import CONTAINS, REGEX
 from outlive.errors import invalid
 

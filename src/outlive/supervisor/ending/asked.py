@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from outlive.annotations import Callable
+import signal
+from collections.abc import Callable
+
 from outlive.store import history
 from outlive.supervisor.control_requests import Kill
 from outlive.supervisor.ending import outcome
@@ -11,7 +13,6 @@ from outlive.supervisor.ending.members import Members
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.job_record import JobRecord
 from outlive.system import fault_points, signals
-from outlive.system.signals import signal
 
 
 class AskedEnd:

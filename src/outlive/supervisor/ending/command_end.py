@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.core.records import State
 from outlive.sandbox import inside
 from outlive.supervisor.ending import oom_verdict, outcome

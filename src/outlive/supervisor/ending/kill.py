@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
+from collections.abc import Callable
 
 from outlive import limits
-from outlive.annotations import Callable
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fault_points, process
-from outlive.system.signals import signal
 from outlive.system.tree import Member
 
 _GRACE_CHECK_S = 0.1  # during a grace, where no SIGCHLD tells of deaths

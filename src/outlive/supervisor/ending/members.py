@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from outlive.core.records import Applied, Sources, State, Usage
 from outlive.supervisor.events.sinks import Sinks
@@ -12,7 +13,6 @@ from outlive.system.prctl import Used
 from outlive.system.process_use import Use
 from outlive.system.tree import Member
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.system.job_group import JobGroup
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from outlive.annotations import Callable
+from collections.abc import Callable
+
 from outlive.core.records import Ending, State
 from outlive.system import cgroup, oom, process
 

@@ -6,8 +6,9 @@ the search waits for them: the log on disk is the queue.
 
 from __future__ import annotations
 
+from typing import Any
+
 from outlive import limits
-from outlive.annotations import Any
 from outlive.core import records
 from outlive.core.records import Definition
 from outlive.store import history

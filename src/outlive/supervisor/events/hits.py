@@ -4,8 +4,9 @@ many a minute, and beyond that their number.
 
 from __future__ import annotations
 
+from typing import Any
+
 from outlive import limits
-from outlive.annotations import Any
 from outlive.core import records
 from outlive.store import history
 from outlive.store.output.merged import Output

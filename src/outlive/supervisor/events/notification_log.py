@@ -8,12 +8,14 @@ finds its event in the file.
 
 from __future__ import annotations
 
+import json
 import os
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from outlive import fastjson, limits
-from outlive.annotations import Callable, Sequence
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import NOTIFICATIONS, JobDir
 from outlive.supervisor.events.sinks import Delivery, Event, Result
@@ -41,7 +43,7 @@ class NotificationLog:
         """Add a hit before its delivery to `targets`, and return that delivery."""
         longest = [{"sink_type": kind, "target": target, **_LONGEST} for kind, target in targets.items()]
         width = len(_rest(longest, delivered=False))
-        head = fastjson.dumps(event, ensure_ascii=True).encode()[:-1] + b", "
+        head = json.dumps(event, ensure_ascii=True).encode()[:-1] + b", "
         at = self._append(head + _rest([], delivered=False).ljust(width) + b"\n")
         if at is not None and targets:
             self._places[_key(event)] = (at + len(head), width)
@@ -60,7 +62,7 @@ class NotificationLog:
         rest = _rest(short, delivered=delivery.is_delivered)
         if len(rest) > width:  # the watch has got more sinks since
             content = {**event, "delivery_results": short, "delivered": delivery.is_delivered}
-            self._append(fastjson.dumps(content, ensure_ascii=True).encode() + b"\n")
+            self._append(json.dumps(content, ensure_ascii=True).encode() + b"\n")
             return
         try:
             with Closing(self._job.open_file(NOTIFICATIONS, os.O_WRONLY)) as fd:
@@ -145,7 +147,7 @@ class NotificationLog:
         ]
         before = _left_out(older[0])
         count = len(older) - len(kept) + (before - 1 if before else 0)
-        content = fastjson.dumps({"event_type": history.LEFT_OUT, "count": count}).encode() + b"\n"
+        content = json.dumps({"event_type": history.LEFT_OUT, "count": count}).encode() + b"\n"
         places: dict[Key, Place] = {}
         for key, line in kept:
             places[key] = (len(content) + line.find(_RESULTS), self._places[key][1])
@@ -165,7 +167,7 @@ def _key(event: Event) -> Key:
 
 def _rest(results: Sequence[object], *, delivered: bool) -> bytes:
     """Return the rest of a line, from the results on."""
-    return fastjson.dumps({"delivery_results": results, "delivered": delivered}, ensure_ascii=True).encode()[1:]
+    return json.dumps({"delivery_results": results, "delivered": delivered}, ensure_ascii=True).encode()[1:]
 
 
 def _shortened(result: Result) -> Result:
@@ -175,7 +177,7 @@ def _shortened(result: Result) -> Result:
 def _event(line: bytes) -> Event | None:
     """Return the event of a line; None if it was cut off by a kill, or is no hit."""
     try:
-        event: Event = fastjson.loads(line)
+        event: Event = parse_json(line)
         return event if isinstance(event["watch"], str) and isinstance(event["seq"], int) else None
     except (ValueError, KeyError, TypeError):
         return None
@@ -184,7 +186,7 @@ def _event(line: bytes) -> Event | None:
 def _left_out(line: bytes) -> int:
     """Return how many lines were left out before, if this line says so; else 0."""
     try:
-        event = fastjson.loads(line)
+        event = parse_json(line)
         return int(event["count"]) if event["event_type"] == history.LEFT_OUT else 0
     except (ValueError, KeyError, TypeError):
         return 0

@@ -7,8 +7,9 @@ The supervisor decides what is done; this module records it.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from outlive.annotations import Any, Callable
 from outlive.core.records import Definition, State
 from outlive.store import fault_report, history
 from outlive.store.inspection import adoptions
@@ -18,7 +19,6 @@ from outlive.supervisor.events.sinks import Sinks
 from outlive.supervisor.request import Request
 from outlive.system import fault_points
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.supervisor.events.watcher import Watcher
 

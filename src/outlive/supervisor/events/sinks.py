@@ -11,12 +11,16 @@ that have no result: delivery is at least once.
 from __future__ import annotations
 
 import errno
+import json
 import os
+import signal
 import stat
 import time
+from collections.abc import Callable
+from typing import Any, NotRequired, TypedDict
 
-from outlive import fastjson, limits
-from outlive.annotations import Any, Callable, NotRequired, TypedDict
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.core.records import Definition, Sandbox, State
 from outlive.core.units import timestamp
 from outlive.store import atomic_file, history, own_files
@@ -25,7 +29,6 @@ from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, process, spawn, tree
 from outlive.system.fds import Closing
-from outlive.system.signals import signal
 
 Event = dict[str, Any]  # as it is sent
 
@@ -216,7 +219,7 @@ class Sinks:
     def _begun(self) -> tuple[bool, list[Result], int]:
         """Return whether no sink is left, what became of each so far, and how often the delivery was begun."""
         try:
-            record = fastjson.loads(atomic_file.read(self._job.fd, COMPLETION))
+            record = parse_json(atomic_file.read(self._job.fd, COMPLETION))
             results: list[Any] = [result for result in record.get("delivery_results", []) if isinstance(result, dict)]
             return not record.get("pending"), results, int(record.get("tries", 1))
         except (OSError, ValueError, AttributeError, TypeError):  # missing, cut off, or edited
@@ -234,9 +237,7 @@ class Sinks:
         if not pending:
             fault_points.at("end_told")
         try:
-            atomic_file.write_atomic(
-                self._job.fd, COMPLETION, fastjson.dumps(content, ensure_ascii=True).encode() + b"\n"
-            )
+            atomic_file.write_atomic(self._job.fd, COMPLETION, json.dumps(content, ensure_ascii=True).encode() + b"\n")
         except OSError:
             return  # full or removed: the deliveries themselves still count
         if not pending:
@@ -314,7 +315,7 @@ class _Lane:
         words = [*self._request.sink_shell, command]
         definition, umask = self._request.definition, self._request.umask
         cwd, cwd_id = (definition.cwd, definition.cwd_id) if os.path.isdir(definition.cwd) else ("/", None)
-        event_file = fds.memory_file("event", fastjson.dumps(event, ensure_ascii=True).encode() + b"\n")
+        event_file = fds.memory_file("event", json.dumps(event, ensure_ascii=True).encode() + b"\n")
         with Closing(event_file), Closing(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) as null:
             stdio = {0: event_file, 1: null, 2: null}
             if definition.sandbox is None:
@@ -358,7 +359,7 @@ def append(event: Event, path: str, own: list[str], sandbox: Sandbox | None = No
     """Add one line by one write to a file opened for appending, so that lines of several jobs do
     not mix. A file that is `own` of outlive, or in such a directory, is refused."""
     result = _result(FILE, path)
-    line = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
+    line = json.dumps(event, ensure_ascii=True).encode() + b"\n"
     try:
         owner = own_files.owner_of(path, own)
         if owner is not None:

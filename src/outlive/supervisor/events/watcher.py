@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 
 from outlive import limits
-from outlive.annotations import Callable, Iterator
 from outlive.core import records
 from outlive.errors import OutliveError
 from outlive.store import history

@@ -6,8 +6,8 @@ import os
 import re
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.supervisor.control_server import Connection
 from outlive.supervisor.escrow import Queue
 from outlive.supervisor.event_loop import EventLoop

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Iterable
 
 from outlive import limits
-from outlive.annotations import Callable, Iterable
 from outlive.core.records import InputWait
 from outlive.core.units import timestamp
 from outlive.store.output.patterns import seen

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import termios
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.core.records import InputWait
 from outlive.store import history
 from outlive.store.job_dir import JobDir

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.core import records
 from outlive.store import fault_report
 from outlive.store.job_dir import LOGS, JobDir

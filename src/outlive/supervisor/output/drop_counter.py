@@ -8,8 +8,8 @@ the open file is in escrow: the process that goes on with the job goes on with t
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.supervisor.job_fds import JobFds
 from outlive.system import splice
 from outlive.system.hole_punch import punch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.store import history
 from outlive.store.atomic_file import open_to_write
 from outlive.store.job_dir import LOGS, JobDir

@@ -6,9 +6,9 @@ import errno
 import os
 import select
 import time
+from collections.abc import Callable
 
 from outlive import limits
-from outlive.annotations import Callable
 from outlive.core.records import State
 from outlive.errors import limit_of
 from outlive.store.job_dir import LOGS
@@ -125,7 +125,7 @@ class Pump:
     def _turn(self, stream: int) -> None:
         now = time.monotonic()
         self.files.look(now)
-        pause = self._batching.pause(stream, now, self._sizes[stream])
+        pause = self._batching.pause(stream, now)
         if pause:
             self._wait_for_more(stream, pause)
         self._enlarge_if_full(stream)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.store import history
 from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output.gap import NO_GAP, Gap, GapFile, GapWriter, Hole

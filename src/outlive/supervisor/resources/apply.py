@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import resource
+from typing import Any
 
-from outlive.annotations import Any
 from outlive.core import resources
 from outlive.core.records import Applied, OwnGroup, Resources
 from outlive.core.resources import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.core.records import State
 from outlive.store.job_dir import USAGE, JobDir
 from outlive.supervisor.ending.members import Reaper

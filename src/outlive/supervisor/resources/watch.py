@@ -8,8 +8,8 @@ is looked at in 20 s. Memory can grow at any moment, and is looked at five times
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
-from outlive.annotations import Callable
 from outlive.core import resources
 from outlive.core.records import Resources, State
 from outlive.core.resources import CPU_TIME, MEMORY, SAMPLED

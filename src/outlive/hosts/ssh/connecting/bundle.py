@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import zipfile
+from collections.abc import Iterator
 
 import outlive
-from outlive import fastjson
-from outlive.annotations import Iterator
+from outlive.core.members import parse_json
 from outlive.hosts.findings import visible
 from outlive.hosts.ssh.connecting.wire import NEED, REFUSE
 
@@ -45,8 +46,6 @@ class Bundle:
 
     def zipped(self) -> bytes:
         """Return the zipapp (PEP 441)."""
-        import zipfile  # late: 14 ms, for a host that has not this version yet
-
         assert self.name
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
@@ -170,7 +169,7 @@ def first_line(name: str) -> bytes:
 def refusal(said: bytes) -> str:
     """Return the sentence for what an old interpreter said."""
     try:
-        facts: dict[str, object] = fastjson.loads(said[len(REFUSE) :])
+        facts: dict[str, object] = parse_json(said[len(REFUSE) :])
         python = visible(f"Python {facts['python']} ({facts['path']})")
     except (ValueError, KeyError, TypeError):
         python = "an unknown Python"

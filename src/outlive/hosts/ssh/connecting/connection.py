@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import time
+from collections.abc import Iterator, Mapping
 
-from outlive.annotations import Iterator, Mapping
 from outlive.core.host_settings import HostSettings
 from outlive.errors import OutliveError
 from outlive.hosts.findings import visible
@@ -14,7 +15,6 @@ from outlive.hosts.ssh.connecting import wire
 from outlive.hosts.ssh.connecting.bundle import ARGUMENTS, Bundle, first_line, refusal
 from outlive.hosts.ssh.connecting.words import greeting
 from outlive.system import fds, own_programs, process, spawn, splice
-from outlive.system.signals import signal
 
 PROGRAM = "ssh"
 DEFAULT_PYTHON = "python3"

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import time
 import zlib
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
-from outlive.annotations import Callable, Mapping, Protocol
 from outlive.core.host_settings import HostSettings
 from outlive.hosts.ssh.connecting import wire, words
 from outlive.hosts.ssh.connecting.bundle import Bundle

@@ -7,8 +7,9 @@ at all times, because the mirror carries the other end there (bundle.py).
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from typing import TypeAlias
 
-from outlive.annotations import Iterator, TypeAlias
 from outlive.system import splice
 
 Message = tuple[int, int, bytes | memoryview]

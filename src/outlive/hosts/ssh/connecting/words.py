@@ -5,7 +5,9 @@ What our end says is checked before it is believed. Its machine may be broken, o
 owner by now: a login shell, another program or a person may answer in the place of our end.
 """
 
-from outlive import fastjson
+import json
+
+from outlive.core.members import parse_json
 from outlive.core.record import Record
 from outlive.core.records import SandboxTrial, State
 from outlive.errors import OutliveError
@@ -25,7 +27,7 @@ class Word(Record):
     def packed(self) -> bytes:
         """Return the message."""
         content = {"word": type(self).__name__, **self.to_dict()}
-        return wire.message(wire.WORD, 0, fastjson.dumps(content, separators=(",", ":")).encode())
+        return wire.message(wire.WORD, 0, json.dumps(content, separators=(",", ":")).encode())
 
 
 class Beat(Word):
@@ -214,7 +216,7 @@ def greeting(data: bytes) -> dict[str, object]:
 
 def _object(data: bytes) -> dict[str, object]:
     try:
-        content: object = fastjson.loads(data)
+        content: object = parse_json(data)
     except ValueError:
         raise Nonsense("what is no JSON") from None
     if not isinstance(content, dict):
