@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Sandbox
-from outlive.sandbox import access, bubblewrap, modes, mounts, session, syscalls
+from outlive.sandbox import access, bubblewrap, inside, modes, mounts, session, syscalls
 from outlive.system import fds
 
 ARGUMENTS, FILTER, INIT, COPIES = 9, 8, 7, 11
@@ -98,6 +98,7 @@ def test_a_notification_that_cannot_be_started_leaves_no_file_open(
 ) -> None:
     """A supervisor lives on, and tries again with the next notification."""
     spec, null = _spec(tmp_path), os.open(os.devnull, os.O_RDWR)
+    sink = inside.How("/", None, terminal=False, folder=-1)
     before = fds.open_fds()
 
     def refused(*_: object, **_named: object) -> int:
@@ -106,7 +107,7 @@ def test_a_notification_that_cannot_be_started_leaves_no_file_open(
     for step in ("_init", "_filter", "_spawn"):
         monkeypatch.setattr(session, step, refused)
         with pytest.raises(OSError, match="Too many open files"):
-            session.start_sink(spec, ["true"], {}, dict.fromkeys((0, 1, 2), null), cwd="/", umask=None)
+            session.start_sink(spec, ["true"], {}, dict.fromkeys((0, 1, 2), null), sink)
         monkeypatch.undo()
         assert fds.open_fds() == before
     os.close(null)

@@ -326,7 +326,7 @@ class EngineRecord(Record):
     machine: Machine | None = None  # of its supervisor, where no socket of this machine leads to that
 
 
-class Definition(Record, omitted=("script",)):
+class Definition(Record, omitted=("script", "cwd_id")):
     """What was asked for: the content of `meta.json`. Never holds the value of a masked variable."""
 
     format: int = limits.JOB_FORMAT
@@ -336,6 +336,7 @@ class Definition(Record, omitted=("script",)):
     script: Script | None = None  # what `command` is only the beginning of
     shell: list[str] | None = None  # argv that runs a shell string; None: `command` is executed as it is
     cwd: str = "/"
+    cwd_id: list[int] | None = None  # its device and inode, if a policy decided: the job starts in no other
     env: dict[str, str] = {}  # literal, unmasked values
     env_files: list[str] = []  # absolute paths, read at each start
     mask: list[str] = []  # names whose values are shown as ***
@@ -351,8 +352,7 @@ class Definition(Record, omitted=("script",)):
     title: str | None = None
     name: str = ""
     owner: str = "cli"
-    # Whose job it is: set by the server that let the caller in, never a name of the caller's
-    scope: str | None = None
+    scope: str | None = None  # whose job it is: set by the server that let the caller in, never by the caller
     # Of the agent that started it: the name of its inbox (store/inbox.py); None: a person did
     session: str | None = None
     quota_bytes: int = limits.QUOTA_BYTES

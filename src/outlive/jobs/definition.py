@@ -171,6 +171,8 @@ def working_directory(ctx: Context, given: str | None) -> str:
     if ctx.cwd is None and not os.path.isabs(given):
         raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint=_WHERE)
     path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
+    if ctx.config.has("policy"):  # it decides about what is there, which no link may change
+        path = os.path.realpath(path)
     try:
         is_directory = stat.S_ISDIR(os.stat(path).st_mode)
     except PermissionError:

@@ -45,7 +45,7 @@ def key_of(
         return None
     whole = definition.command if definition.script is None else definition.script.sha256
     bound: list[object] = [whole, definition.shell, definition.cwd, sorted(overrides.items())]
-    bound += [definition.stdin, definition.stdin_path, sha256(stdin_data or b""), definition.pty]
+    bound += [definition.cwd_id, definition.stdin, definition.stdin_path, sha256(stdin_data or b""), definition.pty]
     stored = definition.to_dict()
     bound += [stored[name] for name in ("host", "resources", "systemd_scope", "notification", "sandbox", "elevated")]
     text = json.dumps(bound, sort_keys=True)

@@ -23,7 +23,7 @@ _SHOWN_CHARS = 60
 class Place(Declared):
     """Where a command is to run: what of a job rules look at besides its words.
 
-    `path`: the PATH that finds its programs. `sandbox` and `git`: the mode of its sandbox, and what
+    `cwd` is without links. `path`: the PATH that finds its programs. `sandbox` and `git`: the mode of its sandbox, and what
     it may do to repositories there; without a sandbox "write". `variables`: the names of those that
     the call sets.
     """
@@ -96,8 +96,7 @@ class Rule:
     def _is_inside(self, command: commands_in.Command, place: Place) -> bool:
         if command.moved:  # it may run anywhere
             return self.decision != ALLOW
-        cwd = os.path.realpath(place.cwd)
-        return any(one in (cwd, "/") or cwd.startswith(one + os.sep) for one in self.directory)
+        return any(one in (place.cwd, "/") or place.cwd.startswith(one + os.sep) for one in self.directory)
 
     def _has_prefix(self, command: commands_in.Command) -> bool:
         if not self.prefix:

@@ -22,10 +22,9 @@ from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
 from outlive.sandbox import gitconfig, search, visible_paths
 from outlive.sandbox.guard import CHANGES, Guard, changes, stamp_of, stamps
-from outlive.sandbox.mounts import opened
 from outlive.sandbox.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
-from outlive.system.paths import followed
+from outlive.system.paths import followed, opened
 
 NAME = "sandbox.json"  # in the directory of the job: what was there before
 _SUFFIX = ".from-sandbox"

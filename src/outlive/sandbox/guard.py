@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 
 from outlive.core.records import Sandbox
 from outlive.sandbox import gitconfig, search, second_names, visible_paths
-from outlive.sandbox.mounts import Mounts, opened, pinned
+from outlive.sandbox.mounts import Mounts, pinned
 from outlive.sandbox.search import Unguarded
 from outlive.sandbox.visible_paths import is_in
+from outlive.system.paths import opened
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs

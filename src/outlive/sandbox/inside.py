@@ -33,13 +33,15 @@ class Inside(Declared):
 class How(Declared):
     """In which directory a command starts, with which umask (None: ours), and whether its stdin is a
     terminal. `folder`: an fd of the directory of its job, for the record of what is there before
-    it. `prepare`: see spawn.spawn."""
+    it. `prepare`: see spawn.spawn. `cwd_id`: device and inode of the directory, if it has to
+    be exactly this one."""
 
     cwd: str
     umask: int | None
     terminal: bool
     folder: int
     prepare: Callable[[], None] | None = None
+    cwd_id: list[int] | None = None
 
 
 def report_pair() -> tuple[socket.socket, socket.socket]:

@@ -19,6 +19,7 @@ from outlive.core.rights import identity_of
 from outlive.sandbox import gitconfig, visible_paths
 from outlive.sandbox.visible_paths import is_in
 from outlive.system import fds
+from outlive.system.paths import opened
 
 
 class Guard(Protocol):
@@ -27,9 +28,6 @@ class Guard(Protocol):
     @property
     def kept(self) -> list[str]: ...
     def mount(self, mounts: Mounts) -> None: ...
-
-
-_PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Mounts:
@@ -123,19 +121,6 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard 
     mounts.writable = ["/tmp", "/var/tmp", "/run", "/dev", sandbox.home]  # noqa: S108 - its own
     if writable:
         mounts.writable += [*sandbox.roots, *([sandbox.cache] if sandbox.cache else [])]
-
-
-def opened(path: str, identity: list[int] | None = None) -> int:
-    """Return an fd of what stands at a path without links. Errors: OSError if a link, or something
-    that is not this device and inode, stands in its place."""
-    fd = os.open(path, _PATH_ONLY)
-    status = os.fstat(fd)
-    other = identity is not None and [status.st_dev, status.st_ino] != list(identity)
-    if other or stat.S_ISLNK(status.st_mode) or os.readlink(f"/proc/self/fd/{fd}") != path:
-        os.close(fd)
-        what = "it is a link" if stat.S_ISLNK(status.st_mode) else "another directory stands in its place"
-        raise OSError(0, what, path)
-    return fd
 
 
 def _system(mounts: Mounts, home: str) -> None:

@@ -55,7 +55,7 @@ def start(
     Errors: Unavailable and spawn.BeforeExec if nothing ran; OSError of execve(2).
     """
     here, there = report
-    path = _found(argv[0], env, how.cwd)
+    path = _found(argv[0], env, how)
     files = {
         **{fd: stdio[fd] for fd in (0, 1)},
         _STDERR: stdio[2],
@@ -77,14 +77,12 @@ def start(
     return run([flag, _SHELL, "sh", path, *argv[1:]])  # a script without #! is run by sh, as shells do
 
 
-def _found(program: str, env: Mapping[str, str], cwd: str) -> str:
-    """Return the path that execvpe(3) would run in `cwd`."""
+def _found(program: str, env: Mapping[str, str], how: How) -> str:
+    """Return the path that execvpe(3) would run. Errors: those of spawn.enter."""
     with fds.Closing(os.open(".", fds.DIRECTORY)) as back:
         try:
-            os.chdir(cwd)
+            spawn.enter(spawn.directory(how.cwd, how.cwd_id))
             return spawn.find(program, env)
-        except OSError as error:
-            raise spawn.BeforeExec(error.errno, error.strerror, cwd) from error
         finally:
             os.fchdir(back)
 
@@ -252,19 +250,18 @@ def _complaint(told: int) -> str:
     return " ".join(text.split()) or "bwrap ended without a word"
 
 
-def start_sink(
-    sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], *, cwd: str, umask: int | None
-) -> int:
+def start_sink(sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How) -> int:
     """Start a notification command in a sandbox like that of its job; return its pid. Errors: OSError."""
-    mounts = _mounts(sandbox, cwd, Keeping(sandbox, None).found)
+    _found(words[0], env, how)
+    mounts = _mounts(sandbox, how.cwd, Keeping(sandbox, None).found)
     made: dict[int, int] = {}
     try:
-        arguments = bubblewrap.arguments(sandbox, env, cwd, mounts.words, filter_fd=_FILTER, last=_COPIED)
+        arguments = bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, filter_fd=_FILTER, last=_COPIED)
         made[_INIT] = _init()
         made[_FILTER] = _filter(sandbox)
         made[_ARGS] = fds.memory_file("args", arguments)
         files = {**stdio, **made, **mounts.files}
-        return _spawn([*_bwrap(sandbox), *words], files, umask=umask)
+        return _spawn([*_bwrap(sandbox), *words], files, umask=how.umask)
     finally:
         mounts.close()
         for fd in made.values():

@@ -12,9 +12,9 @@ import os
 from outlive.core.records import Sandbox
 from outlive.sandbox import access
 from outlive.sandbox.guard import guarded
-from outlive.sandbox.mounts import opened
 from outlive.sandbox.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing
+from outlive.system.paths import opened
 
 
 def open_writable(sandbox: Sandbox, path: str, flags: int, mode: int) -> int:

@@ -53,13 +53,19 @@ class Request(Record):
 
     def inherited(self) -> dict[str, str]:
         """Return what the job inherits, with PWD as the directory that it runs in and without OLDPWD: programs believe
-        both. Another name of the same directory stays: a person came there by it."""
+        both. Another name of the same directory stays: a person came there by it. Not where a policy decided about the
+        directory: shells go by PWD, and links in it may lead elsewhere by then."""
         environment = dict(self.environment)
         environment.pop("OLDPWD", None)
         directory, known = self.definition.cwd, environment.get("PWD")
         if self.definition.sandbox is not None:  # which may not show the link that was given
             directory = os.path.realpath(directory)
-        if known is None or not os.path.isabs(known) or os.path.realpath(known) != directory:
+        if (
+            self.definition.cwd_id is not None
+            or known is None
+            or not os.path.isabs(known)
+            or os.path.realpath(known) != directory
+        ):
             environment["PWD"] = directory
         return environment
 

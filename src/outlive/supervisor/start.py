@@ -130,15 +130,17 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
     path = error.filename if isinstance(error.filename, str) else None
     reason = error.strerror or str(error)
     message = f"{reason} {path}" if path else reason
+    is_moved = isinstance(error, spawn.Moved)
     try:
         # A job that `create` made can be started again; the launcher takes a new one back
         created: State = State(job_id=job.job_id, state="created", phase="created")
         never: State = State.replace(state, started_at=request.definition.created_at)  # as of every job that never ran
-        job.write_state(created if request.created else outcome.never_ran(never, message, name))
+        ended = outcome.never_ran(never, message, name, reason="denied" if is_moved else "launch")
+        job.write_state(created if request.created else ended)
     except OSError:  # a full disk: the launcher's answer is what counts
         pass
     if waiter is not None:
-        refuse(waiter, error, path=path, sandbox=isinstance(error, inside.Unavailable))
+        refuse(waiter, error, path=path, sandbox=isinstance(error, inside.Unavailable), moved=is_moved)
 
 
 def write_down(job: JobDir, state: State) -> State:
@@ -216,9 +218,24 @@ def _spawn(
     try:
         if job_fds.inside is None:
             found = spawn.Found(request.shell_path, argv) if request.shell_path else argv
-            pid = spawn.spawn(found, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty, prepare=prepare)
+            pid = spawn.spawn(
+                found,
+                env,
+                stdio,
+                cwd=spawn.directory(definition.cwd, definition.cwd_id),
+                umask=request.umask,
+                terminal=tty,
+                prepare=prepare,
+            )
         else:
-            how = inside.How(definition.cwd, request.umask, terminal=tty is not None, folder=job.fd, prepare=prepare)
+            how = inside.How(
+                definition.cwd,
+                request.umask,
+                terminal=tty is not None,
+                folder=job.fd,
+                prepare=prepare,
+                cwd_id=definition.cwd_id,
+            )
             pid, init = _spawn_inside(definition, argv, env, stdio, how, job_fds)
     except OSError as error:
         if isinstance(error, spawn.BeforeExec):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Sequence
 
+_PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_STEPS = 1000  # names and links of one path: links may lead in a circle
 
 
@@ -36,3 +38,40 @@ def followed(path: str) -> tuple[str | None, list[str]]:
         done = "/" if target.startswith("/") else done
         left = [*filter(None, target.split("/")), *left]
     return None, links
+
+
+def opened(path: str, identity: Sequence[int] | None = None) -> int:
+    """Return an fd of what stands at a path without links. Errors: OSError if a link, or something
+    that is not this device and inode, stands in its place."""
+    fd = os.open(path, _PATH_ONLY)
+    status = os.fstat(fd)
+    other = identity is not None and [status.st_dev, status.st_ino] != list(identity)
+    if other or stat.S_ISLNK(status.st_mode) or os.readlink(f"/proc/self/fd/{fd}") != path:
+        os.close(fd)
+        what = "it is a link" if stat.S_ISLNK(status.st_mode) else "another directory stands in its place"
+        raise OSError(0, what, path)
+    return fd
+
+
+def identity(path: str) -> list[int]:
+    """Return device and inode of what stands at a path without links. Errors: those of `opened`."""
+    fd = opened(path)
+    try:
+        status = os.fstat(fd)
+    finally:
+        os.close(fd)
+    return [status.st_dev, status.st_ino]
+
+
+def change(path: str, known: Sequence[int]) -> str | None:
+    """Return a sentence about what stands at a path and has not this identity; None if it has."""
+    try:
+        os.close(opened(path, known))
+    except OSError as error:
+        return moved(path, error)
+    return None
+
+
+def moved(path: str, error: OSError) -> str:
+    """Return the sentence about a directory that `opened` refused."""
+    return f"the directory {path} is not the one that was decided about: {(error.strerror or str(error)).lower()}"

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from outlive.system import closing, oom, signals, spawn_limited
+from outlive.system import closing, oom, paths, signals, spawn_limited
 
 Action = tuple[Any, ...]  # as posix_spawn(3) of the os module takes them
 
@@ -18,6 +18,25 @@ NO_PROCESS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 
 class BeforeExec(OSError):
     """A failure before exec(2): nothing ran, and the same may succeed later or elsewhere."""
+
+
+class Moved(BeforeExec):
+    """Another directory stands where a program was to start."""
+
+
+class Exactly:
+    """The directory at `path`, which has this device and inode."""
+
+    __slots__ = ("identity", "path")
+
+    def __init__(self, path: str, identity: Sequence[int]) -> None:
+        self.path = path
+        self.identity = identity
+
+
+def directory(path: str, identity: Sequence[int] | None) -> str | Exactly:
+    """Return what `spawn` takes for a directory that may have to be exactly this one."""
+    return path if identity is None else Exactly(path, identity)
 
 
 class Found:
@@ -35,7 +54,7 @@ def spawn(
     env: Mapping[str, str],
     stdio: Mapping[int, int],
     *,
-    cwd: str,
+    cwd: str | Exactly,
     umask: int | None = None,
     terminal: str | None = None,
     prepare: Callable[[], None] | None = None,
@@ -50,10 +69,7 @@ def spawn(
     back = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     old_umask = None
     try:
-        try:
-            os.chdir(cwd)
-        except OSError as error:
-            raise BeforeExec(error.errno, error.strerror, cwd) from error
+        enter(cwd)
         if umask is not None:
             old_umask = os.umask(umask)
         with oom.AsCaller():
@@ -66,6 +82,28 @@ def spawn(
             os.umask(old_umask)
         os.fchdir(back)
         os.close(back)
+
+
+def enter(cwd: str | Exactly) -> None:
+    """Make `cwd` the current directory of this process. Errors: BeforeExec, of which Moved says that it is another one."""
+    if isinstance(cwd, Exactly):
+        _enter_exactly(cwd)
+        return
+    try:
+        os.chdir(cwd)
+    except OSError as error:
+        raise BeforeExec(error.errno, error.strerror, cwd) from error
+
+
+def _enter_exactly(cwd: Exactly) -> None:
+    try:
+        fd = paths.opened(cwd.path, cwd.identity)
+        try:
+            os.chdir(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise Moved(0, paths.moved(cwd.path, error)) from error
 
 
 def _opens(terminal: str | None, stdio: Mapping[int, int]) -> list[Action]:

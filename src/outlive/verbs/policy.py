@@ -71,7 +71,7 @@ def policy_check(
         return answer
     path = variables.get("PATH") or ctx.env.get("PATH") or os.defpath
     may = granted.git if mode != OFF else "write"
-    place = Place(directory, path=path, sandbox=mode, git=may, variables=[*variables])
+    place = Place(os.path.realpath(directory), path=path, sandbox=mode, git=may, variables=[*variables])
     decided = decide.decided(policy, words, wrapper, place, whole=script is None)
     deciding = decide.strictest(decided)
     answer.decision, answer.rule, answer.reason = deciding.decision, deciding.rule, deciding.reason

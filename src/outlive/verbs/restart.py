@@ -63,6 +63,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         root=ctx.store.path,
         restarted_from=old.job_id,
         cwd=cwd,
+        cwd_id=None,
         host=None if host is None else host.name,
         machine=machine.here(),
         dedupe_key=None,

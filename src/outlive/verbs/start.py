@@ -87,9 +87,9 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
 
 def _asked(ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks, call: StartCall) -> Started:
     """Ask for the approval of a job that create made, start it, and answer."""
-    request = plan.definition.approval
+    asked, request = plan.definition, plan.definition.approval
     assert request is not None
-    lookup.change_meta(job, lambda old: Definition.replace(old, approval=request))
+    lookup.change_meta(job, lambda old: Definition.replace(old, approval=request, cwd=asked.cwd, cwd_id=asked.cwd_id))
     approval.record_asked(job, request)
     ctx.store.mark_live(job.job_id)
     ctx.job_id = job.job_id

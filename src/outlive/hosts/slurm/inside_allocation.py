@@ -114,7 +114,7 @@ def _request(definition: Definition, record: SlurmRecord, root: str, umask: int)
         Request.of(record.request),
         root=root,
         job_id=definition.job_id,
-        definition=definition,
+        definition=Definition.replace(definition, cwd_id=None),  # devices have other numbers here
         environment=environment if sandbox is None else visible_paths.filtered(environment, sandbox.environment),
         overrides={**read_env_files(definition.env_files), **definition.env},
         umask=umask,

@@ -125,7 +125,7 @@ def require(ctx: Context, definition: Definition, doing: str) -> None:
         )
     assert sandbox is not None
     same = modes.Granted(sandbox.mode, sandbox.network, sandbox.git)
-    own = resolved(ctx, same, needed=not _is_apart(ctx, definition))
+    own = resolved(ctx, same, needed=not is_apart(ctx, definition))
     foreign = [path for path in sandbox.roots if not visible_paths.is_in(path, own.roots)]
     if foreign and sandbox.mode == "workspace-write":
         raise OutliveError(
@@ -135,7 +135,7 @@ def require(ctx: Context, definition: Definition, doing: str) -> None:
         )
 
 
-def _is_apart(ctx: Context, definition: Definition) -> bool:
+def is_apart(ctx: Context, definition: Definition) -> bool:
     """Return whether a job runs on a host that does not share our files."""
     if definition.host is None:
         return False
@@ -146,7 +146,7 @@ def require_usable(ctx: Context, definition: Definition) -> None:
     """Errors: sandbox_unavailable if the job's bwrap is gone, invalid_argument if its directory is
     not visible to it."""
     sandbox = definition.sandbox
-    if sandbox is None or _is_apart(ctx, definition):
+    if sandbox is None or is_apart(ctx, definition):
         return
     if not bubblewrap.may_run(sandbox.bwrap):
         raise bubblewrap.unavailable(f"{sandbox.bwrap} is gone, or a job could write it", bubblewrap.INSTALL)

@@ -22,11 +22,13 @@ from outlive.errors import OutliveError
 from outlive.jobs import auditing
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
+from outlive.jobs.permission import boundary
 from outlive.jobs.permission.facts import decides, digest
 from outlive.jobs.permission.person import namespaces
 from outlive.policy import always, decide
 from outlive.policy.decide import Decision, Policy
 from outlive.policy.rules import ASK, DENY, Place
+from outlive.system import paths
 
 MOST_HELD = 100  # jobs for whose approval one server waits: each takes open files
 _SHOWN_CHARS = 200
@@ -62,6 +64,8 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     try:
         policy = policy_of(ctx.config)
         assert policy is not None
+        if ask:
+            plan.definition = _bound(ctx, plan.definition)
         decision = strictest_of(ctx, policy, plan.definition, plan.overrides)
         ctx.decision = {"decision": decision.decision, "rule": decision.rule}
         _unless_denied(policy, [decision])
@@ -77,6 +81,17 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
         request = _asked(decision, key, policy.ask_timeout_ms, plan)
         auditing.note_start(ctx, "ask", plan)
         plan.definition = Definition.replace(plan.definition, approval=request)
+
+
+def _bound(ctx: Context, definition: Definition) -> Definition:
+    """Return the definition of a job that starts in exactly the directory that its `cwd` leads to now. Errors: denied."""
+    if boundary.is_apart(ctx, definition):
+        return Definition.replace(definition, cwd_id=None)
+    cwd = os.path.realpath(definition.cwd)
+    try:
+        return Definition.replace(definition, cwd=cwd, cwd_id=paths.identity(cwd))
+    except OSError as error:
+        raise OutliveError("denied", f"{paths.moved(cwd, error)}; nothing was run", retryable=True) from error
 
 
 def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan) -> Approval:
@@ -148,7 +163,7 @@ def _place(ctx: Context, definition: Definition, overrides: Mapping[str, str]) -
     """Return where the commands of a job run. `overrides`: the variables that its call sets."""
     sandbox = definition.sandbox
     return Place(
-        definition.cwd,
+        os.path.realpath(definition.cwd) if definition.cwd_id is None else definition.cwd,
         path=overrides.get("PATH") or ctx.env.get("PATH") or os.defpath,
         sandbox=sandbox.mode if sandbox else "off",
         git=sandbox.git if sandbox else "write",

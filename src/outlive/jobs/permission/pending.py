@@ -23,7 +23,7 @@ from outlive.jobs.starting import making
 from outlive.store import approval, history
 from outlive.store.inspection.inspect import Inspection, inspect_job
 from outlive.store.job_dir import JobDir, Locks
-from outlive.system import fault_points
+from outlive.system import fault_points, paths
 
 
 def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket | None:
@@ -46,11 +46,13 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             locks.close()
             _end(job, Decision(state=approval.DENIED, reason=FORGOTTEN))
             return None
-        plan = plan or making.plan_of_created(ctx, job)
-        asked = plan.definition.approval  # the env files may hold other variables than a person was shown
-        if asked is not None and asked.env_sha256 is not None and asked.env_sha256 != facts.digest(plan.overrides):
+        changed = _moved(job.read_meta())
+        if changed is None:
+            plan = plan or making.plan_of_created(ctx, job)
+            changed = _changed(plan)
+        if plan is None or changed is not None:
             locks.close()
-            _end(job, Decision(state=approval.DENIED, reason=_CHANGED))
+            _end(job, Decision(state=approval.DENIED, reason=changed))
             return None
         if not history.told(job, history.APPROVED):
             given = approval.read(job) or Decision()
@@ -67,6 +69,19 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         locks.close()
         if plan is not None:
             plan.close()
+
+
+def _moved(definition: Definition) -> str | None:
+    """Return a sentence if another directory stands where the job was to run, or none does."""
+    return None if definition.cwd_id is None else paths.change(definition.cwd, definition.cwd_id)
+
+
+def _changed(plan: Plan) -> str | None:
+    """Return a sentence if the job would have other variables than a person was shown."""
+    asked = plan.definition.approval
+    if asked is not None and asked.env_sha256 is not None and asked.env_sha256 != facts.digest(plan.overrides):
+        return _CHANGED
+    return None
 
 
 def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:

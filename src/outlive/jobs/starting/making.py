@@ -32,6 +32,7 @@ from outlive.system import fault_points, fds, own_programs, process
 from outlive.system.fds import Closing
 from outlive.system.waiting import pause
 
+AGAIN = "Look at what stands there now, and run the command anew."
 _ANEW_S = 0.005  # between two looks at a start that a guardian makes again
 
 
@@ -183,6 +184,8 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
                     raise refused(failed["error"])
                 if failed.get("sandbox"):
                     raise boundary.not_set_up(failed["failed"])
+                if failed.get("moved"):
+                    raise OutliveError("denied", f"{failed['failed']}; nothing was run", hint=AGAIN)
                 error = OSError(failed["errno"], failed["failed"], failed.get("path"))
                 raise from_os("starting the command", error, code="launch_failed", on="process")
             locks.close()

@@ -23,7 +23,7 @@ from outlive import limits
 from outlive.core.members import parse_json
 from outlive.core.records import Definition, Sandbox, State
 from outlive.core.units import timestamp
-from outlive.sandbox import session, sink_file
+from outlive.sandbox import inside, session, sink_file
 from outlive.store import atomic_file, history, own_files
 from outlive.store.job_dir import COMPLETION, NOTIFICATIONS, JobDir
 from outlive.supervisor.event_loop import EventLoop
@@ -315,13 +315,15 @@ class _Lane:
         }
         words = [*self._request.sink_shell, command]
         definition, umask = self._request.definition, self._request.umask
-        cwd = definition.cwd if os.path.isdir(definition.cwd) else "/"
+        cwd, cwd_id = (definition.cwd, definition.cwd_id) if os.path.isdir(definition.cwd) else ("/", None)
         event_file = fds.memory_file("event", json.dumps(event, ensure_ascii=True).encode() + b"\n")
         with Closing(event_file), Closing(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) as null:
             stdio = {0: event_file, 1: null, 2: null}
             if definition.sandbox is None:
-                return spawn.spawn(words, env, stdio, cwd=cwd, umask=umask)
-            return session.start_sink(definition.sandbox, words, env, stdio, cwd=cwd, umask=umask)
+                return spawn.spawn(words, env, stdio, cwd=spawn.directory(cwd, cwd_id), umask=umask)
+
+            how = inside.How(cwd, umask, terminal=False, folder=-1, cwd_id=cwd_id)
+            return session.start_sink(definition.sandbox, words, env, stdio, how)
 
     def reaped(self, status: int) -> None:
         self._time_limit.cancel()
