@@ -40,8 +40,8 @@ LISTS = {"verbs", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
     ("",),  # outlive/__init__.py
-    ("limits",), ("errors",), ("core",), ("answers",), ("policy", "matching"),
-    ("config",), ("system",), ("sandbox",), ("store",), ("render",), ("reports",), ("supervisor",),
+    ("limits",), ("errors",), ("core",), ("answers",), ("system",), ("policy", "matching"),
+    ("config",), ("sandbox",), ("store",), ("render",), ("reports",), ("supervisor",),
     ("launch", "hosts"), ("client_config",), ("jobs",), ("verbs",), ("cli", "mcp", "far"), ("web",),
     ("demo", "__main__"),
 )  # fmt: skip

@@ -80,6 +80,17 @@ def test_a_program_of_the_workspace_that_is_called_bash_is_no_shell(cli: Cli, co
     assert not (work / "made").exists()
 
 
+def test_a_link_that_a_job_can_change_leads_to_no_program_that_is_allowed(cli: Cli, config: Path, work: Path) -> None:
+    rule = '[[policy.rule]]\nprogram = "/usr/bin/true"\ndecision = "allow"\n'
+    config.write_text(f'[policy]\ndefault = "deny"\n{rule}', encoding="utf-8")
+    (work / "link").symlink_to("/usr/bin/true")
+    assert cli.ok("run", "--wait", "--", "/bin/true")["exit_code"] == 0
+    for words in (("--", "./link"), ("--", f"{work}/link"), (f"{work}/link; ./link",)):
+        assert f"{work}/link is a link, which a job can change" in cli.error("run", *words, code="denied")["message"]
+    (checked,) = cli.ok("policy", "check", "--", "./link")["commands"]
+    assert f"{work}/link is a link, which a job can change" in checked["reason"]
+
+
 def test_start_and_restart_ask_the_policy_of_now(cli: Cli, config: Path, work: Path) -> None:
     config.rename(work / "away")
     created = cli.ok("create", "touch made")["job_id"]

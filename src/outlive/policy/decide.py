@@ -11,6 +11,7 @@ from outlive.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_safe
 
 DEFAULT = "default"
 _UNKNOWN = "it is not known what it runs"
+_CHANGED = "a job can change before the program is started, so no rule allows it by its program"
 _NOT_BY_DEFAULT = 'a rule with unknown = true decides such commands, default = "allow" does not'
 
 
@@ -61,6 +62,9 @@ def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
     unsafe = next((name for name in place.variables if not is_safe(name)), None)
     # It might run what a rule asks about or denies
     restricts = policy.default == ALLOW and any(rule.decision != ALLOW for rule in policy.rules)
+    link = next(filter(None, (rule.link_before(command, place) for rule in policy.rules)), None)
+    if link is not None:
+        return by(ASK if restricts else policy.default, DEFAULT, f"{_UNKNOWN}: {link} is a link, which {_CHANGED}")
     if command.unread is None and not (unsafe and restricts):
         return by(policy.default, DEFAULT, None)
     reason = f"{_UNKNOWN}: {command.unread or f'the call sets {unsafe}'}"

@@ -11,7 +11,8 @@ from outlive.core.nearest import meant
 from outlive.core.record import Declared
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import misconfigured
-from outlive.policy import commands_in, runners
+from outlive.policy import commands_in, links, runners
+from outlive.system.paths import followed
 
 ALLOW, ASK, DENY = DECISIONS = ("allow", "ask", "deny")  # the later, the stricter
 _CONDITIONS = ("prefix", "program", "directory", "sandbox", "git", "unknown")
@@ -63,6 +64,17 @@ class Rule:
     def matches(self, command: commands_in.Command, place: Place) -> bool:
         """Return whether this rule decides the command. A rule that allows takes no command that
         may be another one; a rule that asks or denies does."""
+        return self._holds(command, place) and self.link_before(command, place) is None
+
+    def link_before(self, command: commands_in.Command, place: Place) -> str | None:
+        """Return the link on the way to the program for which this rule does not allow the command, though all else holds:
+        a job can change it. None if there is none."""
+        if not self.program or self.decision != ALLOW or not self._holds(command, place):
+            return None
+        way = program_way(command, place)
+        return None if way is None else links.changeable(way.links, place.cwd)
+
+    def _holds(self, command: commands_in.Command, place: Place) -> bool:
         if self.decision == ALLOW and not self._may_allow(command, place):
             return False
         if self.unknown and command.unread is None:
@@ -127,10 +139,10 @@ class Rule:
             return True
         if command.unread is not None and len(command.argv) == 1:
             return False
-        paths = program_paths(command, place)
-        if paths is None:  # it may be any program
+        way = program_way(command, place)
+        if way is None:  # it may be any program
             return self.decision != ALLOW
-        return any(fnmatchcase(path, pattern) for path in paths for pattern in self.program)
+        return any(fnmatchcase(path, pattern) for path in way.paths for pattern in self.program)
 
 
 # They change how a program talks, not which one runs
@@ -143,20 +155,38 @@ def is_safe(name: str, also: Sequence[str] = ()) -> bool:
     return any(fnmatchcase(name, known) for known in (*SAFE_VARIABLES, *also))
 
 
-def program_paths(command: commands_in.Command, place: Place) -> list[str] | None:
-    """Return the path of a command's program, as given or as PATH finds it, and without links: no path
-    if there is none, None if an earlier command decides which program it is."""
+class Way(Declared):
+    """The way to a program: its paths, as given, without links in its directory and without any, and the links on it."""
+
+    paths: list[str]
+    links: list[str]
+
+
+def program_way(command: commands_in.Command, place: Place) -> Way | None:
+    """Return the way to a command's program, as given or as PATH finds it: without a path if there is
+    none, None if an earlier command decides which program it is."""
     name = command.argv[0]
-    directories = [""] if os.sep in name else place.path.split(os.pathsep)
-    for directory in directories:
+    for directory in [""] if os.sep in name else place.path.split(os.pathsep):
         path = os.path.join(directory, name)
         if command.moved and not os.path.isabs(path):
             return None
-        program = os.path.normpath(os.path.join(place.cwd, path))
+        program = os.path.join(place.cwd, path)
         if os.sep in name or (os.path.isfile(program) and os.access(program, os.X_OK)):
-            directory, name = os.path.split(program)
-            return [program, os.path.join(os.path.realpath(directory), name), os.path.realpath(program)]
-    return []
+            return _way(program)
+    return Way([], [])
+
+
+def _way(program: str) -> Way:
+    """Follow each link once: a job may change it between two looks, so that none would see all of it."""
+    directory, name = os.path.split(program)
+    folder, before = followed(directory)
+    if folder is None:
+        return Way([], before)
+    there = os.path.join(folder, name)
+    real, behind = followed(there)
+    # `..` behind a link leads elsewhere than the words say
+    named = [] if os.pardir in program.split(os.sep) else [os.path.normpath(program)]
+    return Way([*named, there, *([] if real is None else [real])], before + behind)
 
 
 def _several(given: Any) -> list[str]:

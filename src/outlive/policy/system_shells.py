@@ -17,7 +17,7 @@ def is_of_the_system(program: str, path: str) -> bool:
         return False
     place, real = os.path.normpath(file), os.path.realpath(file)
     known = os.path.dirname(place) in _PLACES or real.startswith(_STORE) or place in _listed()
-    return known and all(map(_is_kept, (real, os.path.dirname(real), os.path.dirname(place))))
+    return known and all(map(is_kept, (real, os.path.dirname(real), os.path.dirname(place))))
 
 
 def _first(name: str, path: str) -> str | None:
@@ -39,7 +39,7 @@ def _listed() -> list[str]:
         return []
 
 
-def _is_kept(path: str) -> bool:
+def is_kept(path: str) -> bool:
     """Return whether only the administrator can change a file or directory; if that is us, whether no one else can."""
     try:
         status = os.stat(path)
