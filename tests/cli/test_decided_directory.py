@@ -139,6 +139,7 @@ def test_a_created_job_is_bound_when_it_is_asked_about(cli: Cli, ways: Path) -> 
     assert made(ways) == []
 
 
+@pytest.mark.usefixtures("system_path")
 def test_a_job_that_is_restarted_is_decided_about_anew(cli: Cli, ways: Path, config: Path) -> None:
     job = cli.ok("run", "--wait", "--cwd", "link", "--", "ls")["job_id"]
     replaced(ways)

@@ -80,6 +80,7 @@ def test_a_program_of_the_workspace_that_is_called_bash_is_no_shell(cli: Cli, co
     assert not (work / "made").exists()
 
 
+@pytest.mark.usefixtures("system_path")
 def test_a_link_that_a_job_can_change_leads_to_no_program_that_is_allowed(cli: Cli, config: Path, work: Path) -> None:
     rule = '[[policy.rule]]\nprogram = "/usr/bin/true"\ndecision = "allow"\n'
     config.write_text(f'[policy]\ndefault = "deny"\n{rule}', encoding="utf-8")
