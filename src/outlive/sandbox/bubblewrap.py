@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 
@@ -98,6 +97,8 @@ def can_work(configured: str | None) -> bool:
 def tried(path: str) -> str | None:
     """Return what bwrap complains of, None if it works."""
     words = [path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    import subprocess  # late: 0.3 MB of a server that waits for its first call
+
     try:
         done = subprocess.run(
             [*words, "--", "/bin/true"],

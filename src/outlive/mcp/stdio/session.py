@@ -20,7 +20,7 @@ from outlive.answers.listing import List
 from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.errors import OutliveError
-from outlive.jobs import context, lookup
+from outlive.jobs import context
 from outlive.launch.fork_server_client import Launcher, start
 from outlive.mcp import shown
 from outlive.mcp.caller import on_stdio
@@ -140,6 +140,7 @@ class Session:
 
     def _has_jobs(self, client: str | None) -> bool:
         """Return whether this client may have a job to list. It has one if that is not quickly found out."""
+        from outlive.jobs import lookup  # late: 2 MB of a server that waits for its first call
 
         caller = on_stdio(client, os.environ, isolate=self.settings.isolate)
         try:
