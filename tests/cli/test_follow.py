@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,20 @@ def test_a_followed_restart_and_start_show_the_output_too(cli: Cli) -> None:
     job = cli.ok("create", "--", "echo", "hi")["job_id"]
     assert cli.text("start", "-f", job).stdout == "hi\n"
     assert cli.text("restart", "-f", job).stdout == "hi\n"
+
+
+def test_a_log_that_is_followed_has_times_of_day(cli: Cli, work: Path) -> None:
+    job = begun(cli, f"echo one; {GATE}; printf 'tw'; sleep 0.2; echo o >&2; echo o")
+    cli.ok("wait", job, "--until", "regex=one")
+    with cli.spawn("log", "-f", "--times", job) as call:
+        assert call.stdout
+        first = call.stdout.readline()
+        (work / "go").touch()
+        lines = [line.decode().split(" ", 1) for line in (first, *call.stdout.read().splitlines(keepends=True))]
+        call.wait()
+    assert [line for _, line in lines] == ["one\n", "o\n", "two\n"]
+    times = [at for at, _ in lines]
+    assert all(re.fullmatch(r"\d\d:\d\d:\d\d\.\d\d\d", at) for at in times)
+    every = cli.ok("log", "--times", "--stream", "stdout", job)["times"]
+    assert [times[0][-6:], times[2][-6:]] == [at[-7:-1] for at in every], "the time at which a line begins"
+    assert cli.text("log", "--human", "--times", job, "--offset", "0", "--limit", "1").stdout == f"{times[0]} one\n"

@@ -15,9 +15,9 @@ from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.far.starting import context
 from outlive.jobs.definition import Plan
+from outlive.jobs.starting import scope
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
-from outlive.launch import systemd_scope
 from outlive.store.root import Store
 from support import pair, processes
 from support.cli import Cli, Jobs, environment
@@ -166,7 +166,7 @@ def test_an_interrupt_before_the_pid_of_its_scope_is_known_leaves_nothing(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(systemd_scope, "Launcher", interrupted)
+    monkeypatch.setattr(scope, "Launcher", interrupted)
     with contextlib.closing(Store.open(str(root), os.environ)) as store:
         ctx = context(store, dict(os.environ))
         definition: Definition = Definition(

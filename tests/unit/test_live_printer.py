@@ -114,3 +114,18 @@ def test_no_query_reaches_the_terminal(name: str, colour: bool) -> None:
 )
 def test_nothing_but_colours_and_our_own_sequences_reaches_the_terminal(pieces: list[tuple[int, bytes]]) -> None:
     assert not CONTROL.search(OURS.sub("", printed(*pieces, terminal=True, colour=True)))
+
+
+def test_each_line_begins_with_the_time_of_its_first_piece() -> None:
+    printer = Printer(timed=True)
+    for stream, data, at in ((0, b"a\nbe", "1 "), (1, b"err\n", "2 "), (0, b"gun\nc\nd", "3 "), (0, b"\xc3", "4 ")):
+        printer.feed(stream, data, at)
+    assert (printer.take() + printer.finish()).decode() == "1 a\n2 err\n1 begun\n3 c\n3 d\ufffd"
+    row = Printer(timed=True, terminal=True)
+    row.feed(0, b"half", "1 ")
+    assert row.take() == b"1 half"
+    row.feed(0, b" whole\n", "2 ")
+    assert row.take() == b"\r\x1b[K1 half whole\n"
+    raw = Printer(timed=True, raw=True)
+    raw.feed(0, b"\x1b[1mx\n", "1 ")
+    assert raw.take() == b"1 \x1b[1mx\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -366,3 +367,17 @@ def test_no_type_needs_more_than_the_least() -> None:
     for type_ in (name.replace(" ", "_") for name in VERBS):
         assert said(type_)
         assert said(type_, state="running", **absent)
+
+
+def test_the_text_of_a_log_has_the_local_times_of_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        at = "2026-11-29T05:05:52.006Z"
+        found = said("log", state="running", output="a\n[... 3 bytes ...]\nb\n", times=[at, None, at])
+        assert found == "running; local times (JST)\n\n14:05:52.006 a\n[... 3 bytes ...]\n14:05:52.006 b"
+        masked = said("log", state="running", output="a\n", times=[at, at])
+        assert masked == "running\n\na", "which of the lines a mask took away is not known"
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.answers import ALWAYS, BELOW, FIRST, FULL_ONLY, LAST, Answer, Part, field, maybe, optional, part
+from outlive.answers import ALWAYS, BELOW, FIRST, FULL_ONLY, HIDDEN, LAST, Answer, Part, field, maybe, optional, part
 from outlive.answers import job as known
 from outlive.answers.job import HowEnded, Job, Losses, OtherRun, Outcome, Place, PortHolder, Prompt, Stopped
 from outlive.answers.named import Approval, Event, Fired, Notice, Resources, Usage
@@ -47,10 +47,17 @@ class Polled(Answer):  # of poll
     effective_ms: int | None = known.EFFECTIVE
 
 
+TIMES = (
+    "With times: when each line of output was printed, RFC 3339 in UTC; null: a line of ours, or not known. Lines that came "
+    "within a tenth of a second share a time."
+)
+
+
 class LogLines(Part):
     """Lines of a log that are shown."""
 
     shown: Excerpt = part(Excerpt)
+    times: list[str | None] | None = optional(TIMES, place=LAST, human=HIDDEN)
     first_line: int | None = field("Number of the first line shown, from 1.")
     last_line: int | None = field("Number of the last line shown.")
     total_lines: int = field("Lines there are; an unterminated last one counts.")

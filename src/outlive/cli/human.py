@@ -19,7 +19,7 @@ from outlive.core import quoted
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.units import seconds_of
-from outlive.render import events
+from outlive.render import events, times
 from outlive.render.plain_text import readable
 
 _STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
@@ -311,7 +311,8 @@ def _texts(answer: dict[str, object]) -> list[str]:
         return ["".join(f"{row}\n" for row in rows) or "(the screen is empty)\n"]
     texts = {**object_of(answer, "snapshot"), **answer}
     if texts.get("output") or texts.get("snippet"):
-        return [_ended(readable(text_of(texts, "output") or text_of(texts, "snippet")))]
+        shown = readable(text_of(texts, "output") or text_of(texts, "snippet"))
+        return [_ended(times.in_front(shown, answer.get("times")))]
     out, err = text_of(texts, "stdout_tail"), text_of(texts, "stderr_tail")
     parts = [_ended(readable(out))] if out else []
     return parts + (["--- stderr ---\n" + _ended(readable(err))] if err else [])

@@ -125,7 +125,7 @@ class Source:
         if at >= stop:
             return at, records, messages
         starts = self._starts(output.record_at(at), output.record_at(stop - 1), gap)
-        for stream, place, data in output.placed(at, stop):
+        for stream, place, data in output.placed(at, stop, by_record=True):
             while starts and starts[0][1] <= at:
                 number, _, record = starts.pop(0)
                 if number >= records:

@@ -6,8 +6,11 @@ import time
 
 from outlive.hosts import engines
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import deleted
+from outlive.jobs.permission import pending
 from outlive.jobs.processes import survivors
-from outlive.store.inspection import completion, engine_record, inspect
+from outlive.jobs.starting import adopting
+from outlive.store.inspection import completion, engine_record, inspect, unseen_end
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 
@@ -26,8 +29,6 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
         and inspection.state.state == "created"
         and (definition.host is None or engine_record.read(job) is None)  # else an engine has it
     ):
-        from outlive.jobs.permission import pending  # late: 4 ms of a `status`, and few jobs are asked about
-
         inspection = pending.settle(ctx, job)
     if inspection.elsewhere:
         return _elsewhere(ctx, job, inspection)
@@ -45,12 +46,8 @@ def _look_after(ctx: Context, job: JobDir, inspection: Inspection, *, by_supervi
     if not by_supervisor and (not inspection.state.finished or inspection.supervised or not job.is_marked_live()):
         return
     if by_supervisor:
-        from outlive.jobs.starting import adopting  # late: 6 ms, and few supervisors are killed with their guardian
-
         adopting.adopt(ctx, job, inspection, asked=asked)
     else:
-        from outlive.store.inspection import unseen_end  # late: 2 ms, and few jobs end so
-
         unseen_end.complete_end(job, inspection.state)
 
 
@@ -72,8 +69,6 @@ def require_in_place(job: JobDir) -> None:
     the lock may be gone before the directory is."""
     for _ in range(_DELETED_TRIES):
         if not job.is_in_place():
-            from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, and few jobs are removed meanwhile
-
             raise deleted.meanwhile(job)
         if job.has(LOCK):  # which is there before a job is seen, and goes only with its directory
             return

@@ -16,10 +16,12 @@ from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import elsewhere, use
+from outlive.jobs.diagnosis import earlier_runs, elsewhere, findings, use
 from outlive.jobs.diagnosis.advice import Advice, looks_for_processes
 from outlive.jobs.diagnosis.use import Figures
-from outlive.jobs.interaction import keyboard
+from outlive.jobs.interaction import keyboard, prompt
+from outlive.jobs.permission import facts
+from outlive.jobs.pipelines import stages
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import KEYBOARD, LOGS, JobDir
@@ -71,8 +73,6 @@ def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None
     pending; None if none was asked for."""
     if inspection.definition.approval is None:
         return None
-    from outlive.jobs.permission import facts  # late: 0.4 ms of a `status`, and few jobs are asked about
-
     return facts.of_approval(job, inspection.definition)
 
 
@@ -90,8 +90,6 @@ def waiting(inspection: Inspection, output: Output) -> Prompt:
         or output.end != record.seq
     ):
         return Prompt(waiting_for_input=False, keyboard=held)
-    from outlive.jobs.interaction import prompt  # late: 1.6 ms of a `status`, and few jobs ask
-
     # A program that reads key by key shows what is typed itself (an editor, a shell)
     echo = None if record.echo is None else record.echo or not record.canonical
     return Prompt(waiting_for_input=True, keyboard=held, prompt=prompt.text(inspection, output) or None, echo=echo)
@@ -122,8 +120,6 @@ def advice(
     looks = looks_for_processes(definition.command)
     if not (told or special or quiet or looks or (state.finished and (state.exit_code or state.errno or shell))):
         return []
-    from outlive.jobs.diagnosis import findings  # late: 10 ms, and most jobs are well
-
     return findings.of(ctx, inspection, job, output, asks, supervisor, silent_ms)
 
 
@@ -170,8 +166,6 @@ def stages_of(inspection: Inspection, job: JobDir) -> list[int] | None:
     definition = inspection.definition
     if definition.shell is None or "|" not in definition.command[0]:
         return None
-    from outlive.jobs.pipelines import stages  # late: 0.4 ms of each `status`, and most commands are no pipelines
-
     return stages.codes(inspection, job)
 
 
@@ -180,8 +174,6 @@ def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun |
     state = inspection.state
     if not (state.finished and state.ended_badly) or state.started_at is None or state.reason == "kill":
         return None
-    from outlive.jobs.diagnosis import earlier_runs  # late: 5 ms, for failures alone
-
     return earlier_runs.previous(ctx, inspection, output)
 
 

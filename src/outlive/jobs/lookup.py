@@ -18,8 +18,9 @@ from outlive.core.members import parse_json
 from outlive.core.quoted import one_line
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, argument, from_os, invalid
-from outlive.jobs import ownership
+from outlive.jobs import known_to_session, ownership
 from outlive.jobs.context import Context
+from outlive.jobs.diagnosis import deleted
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import Store, not_found
@@ -60,8 +61,6 @@ def open_by_id(ctx: Context, text: str) -> JobDir:
     except OutliveError as error:
         if error.code != "job_not_found":
             raise
-        from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, for a mistake alone
-
         raise deleted.explained(ctx, text, error) from error
     _note_owner(ctx, job_id)
     return job
@@ -232,8 +231,6 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
 
 
 def _is_news(ctx: Context, job: JobDir, what: str) -> bool:
-    from outlive.jobs import known_to_session  # late: few jobs share a title
-
     return known_to_session.tell_once(ctx, job, what)
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from outlive import limits
 from outlive.core.records import OwnGroup, State
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 from outlive.system import process, tree
-
-if TYPE_CHECKING:
-    from outlive.system.job_group import JobGroup
+from outlive.system.job_group import JobGroup
 
 
 def stopped_supervisor(inspection: Inspection) -> int | None:
@@ -68,8 +65,6 @@ def known_to_kernel(inspection: Inspection, job: JobDir) -> list[tree.Member]:
 
 
 def group_of(recorded: OwnGroup) -> JobGroup | None:
-    from outlive.system.job_group import JobGroup  # late: 0.5 ms of a `status`, and few jobs have one
-
     return JobGroup.of(recorded)
 
 

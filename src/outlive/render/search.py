@@ -10,8 +10,8 @@ from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.render import head_and_tail
 from outlive.render.decode import hides_bytes
-from outlive.render.gaps import gaps_in
 from outlive.render.plain_text import readable
+from outlive.render.sources import gaps_in
 from outlive.store.output.line_index import Lines
 from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint
@@ -114,6 +114,7 @@ class Matched:
         self._passed: str | None = None
         self.not_utf_8 = False  # whether a line is none
         self.rows: list[str] = []
+        self.numbers: list[int | None] = []  # of these, from 0; None: a line of ours
         self.matches = 0
         self.first: int | None = None
         self.last: int | None = None
@@ -164,13 +165,16 @@ class Matched:
         size = sum(len(text.encode("utf-8", "replace")) + 1 for text in texts)
         if size > self._left and self.rows:
             return False
-        if self.rows and self._passed:
-            self.rows.append(self._passed)
-        elif self.last is not None and rows[0][0] > self.last and self._context:
-            self.rows.append("--")
+        between = self._passed if self.rows else None
+        if not between and self.last is not None and rows[0][0] > self.last and self._context:
+            between = "--"
+        if between:
+            self.rows.append(between)
+            self.numbers.append(None)
         self._passed = None
         self._left -= size
         self.rows += texts
+        self.numbers += [n for n, _ in rows]
         self._before.clear()
         self._after = self._context if hit else self._after - 1
         self.matches += hit

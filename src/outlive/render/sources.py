@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
+from typing import NamedTuple
 
+from outlive.answers.spans import Gap
 from outlive.core.ids import short_id
 from outlive.render.decode import decode, hides_bytes, leading_cut
 from outlive.render.encoded.encodings import Encoding, of_head
@@ -35,6 +37,14 @@ def lines_of(job: JobDir, output: Output, stream: int | None, text: Text | None)
     return Lines(job, output, stream) if text is None else text.lines_of(job, stream)
 
 
+class Excerpted(NamedTuple):
+    """A part of an excerpt: its text, where its bytes begin, and these with 0x0A where a line ends; None: a line of ours."""
+
+    text: str
+    start: int = 0
+    data: bytes | None = None
+
+
 class Source:
     """Output as a source of what is shown: the merged output, or with `lines` the log of one stream, which has positions of
     its own."""
@@ -53,6 +63,7 @@ class Source:
         self.output = output
         self.name = short_id(job.job_id) + ("" if stream is None else f" stream={('stdout', 'stderr')[stream]}")
         self.raw = raw
+        self.parts: list[Excerpted] | None = None  # if a list: those of the excerpt that was made last
         self.replay = False  # whether lines that were drawn again are shown as they were last drawn
         self._job = job
         self._more = more
@@ -80,6 +91,10 @@ class Source:
         if self._text is not None and self.has_own_newline:
             return self._text.lines(None, start, stop)
         return self.output.read(start, stop)
+
+    def part(self, start: int, stop: int, text: str) -> Excerpted:
+        """Return the text of [start, stop) as a part of an excerpt."""
+        return Excerpted(text, start, self.read(start, stop) if self.parts is not None else b"")
 
     def text(self, start: int, stop: int) -> tuple[str, int]:
         """Return the text of [start, stop), and how many bytes at its end are held back until more
@@ -115,6 +130,13 @@ class Source:
             if self.hole.kept(max(start, lines.known_to()), stop) > _COUNTED_GAP_BYTES:
                 return None
             return lines_kept(lines, start, stop)
+
+
+def gaps_in(hole: Hole, start: int, stop: int) -> list[Gap]:
+    """Return the gap as answers have it, if any of it lies in [start, stop): always the whole gap."""
+    if not hole.crossed_by(start, stop):
+        return []
+    return [Gap(from_seq=hole.start, to_seq=hole.stop, bytes=hole.stop - hole.start, lines=hole.lines)]
 
 
 def lines_kept(lines: Lines, start: int, stop: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
+from typing import Literal
 
 from outlive.answers.output import Shown, Tails
 from outlive.answers.spans import Cut
@@ -15,10 +16,10 @@ from outlive.render.encoded import not_text
 from outlive.render.encoded.encodings import Encoding
 from outlive.render.encoded.text import Text
 from outlive.render.escapes import without_rest
-from outlive.render.gaps import gaps_in
-from outlive.render.sources import Source, text_of
+from outlive.render.sources import Excerpted, Source, gaps_in, text_of
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
+from outlive.store.output.gap import Hole
 from outlive.store.output.merged import Output
 
 _RENDERED_BYTES = 512 * 1024  # of more output it is not tried whether what is shown of it fits
@@ -37,6 +38,12 @@ def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more
         binary = output.steady(_binary, source, since, min(stop, source.end))
         if binary is not None:
             return binary
+    return shown(source, since, stop, view, failed=failed)
+
+
+def shown(source: Source, since: int, stop: int, view: View, *, failed: bool = False) -> Shown:
+    """Return what `show` returns of text. Positions are those of the source."""
+    output = source.output
     if not view.raw and view.max_bytes < source.hole.kept(since, min(stop, source.end)) <= _RENDERED_BYTES:
         whole = output.steady(_whole, source, since, min(stop, source.end), view.max_bytes)
         if whole is not None:
@@ -76,7 +83,16 @@ def _whole(source: Source, since: int, stop: int, max_bytes: int) -> Shown | Non
     text, held = source.text(since, stop)
     if len(text.encode("utf-8", "replace")) > max_bytes:
         return None
-    return Shown(output=text, since_seq=since, next_seq=stop - held, truncated=False)
+    return _excerpt(source, [source.part(since, stop, text)], since, stop - held)
+
+
+def _excerpt(source: Source, parts: list[Excerpted], since: int, stop: int, cut: Cut | Literal[False] = False) -> Shown:
+    """Return [since, stop) as these parts, one below the other."""
+    if source.parts is not None:
+        source.parts = parts
+    text = head_and_tail.joined(*(part.text for part in parts))
+    gaps = gaps_in(source.hole, since, stop) or None
+    return Shown(output=text, since_seq=since, next_seq=stop, truncated=cut, gaps=gaps)
 
 
 def shortened(source: Source, since: int, stop: int, max_bytes: int) -> Shown:
@@ -97,34 +113,42 @@ def _fitted(source: Source, since: int, stop: int, room: int) -> Shown:
     stop = min(max(stop, since), source.end)
     if since < stop and hole.start < stop < hole.stop:
         stop = hole.stop
-    gaps = gaps_in(hole, since, stop) or None
     if hole.kept(since, stop) <= room:
-        text, held = _text(source, since, stop)
-        return Shown(output=text, since_seq=since, next_seq=stop - held, truncated=False, gaps=gaps)
+        parts, held = _parts(source, since, stop)
+        return _excerpt(source, parts, since, stop - held)
     head_bytes = room // 3  # the tail gets two thirds, because errors and results stand at the end
     from_seq = hole.plus(since, head_and_tail.cut_head(source.read(since, hole.plus(since, head_bytes))))
     tail_start = hole.minus(stop, room - head_bytes)
     to_seq = hole.plus(tail_start, head_and_tail.cut_tail(source.read(tail_start, stop)))
     count, lines = hole.kept(from_seq, to_seq), source.lines_between(from_seq, to_seq)
     cut = Cut(from_seq=from_seq, to_seq=to_seq, bytes=count, lines=lines)
-    marks = [head_and_tail.omitted(from_seq, count, lines, source.name)]
+    marks = [Excerpted(f"{head_and_tail.omitted(from_seq, count, lines, source.name)}\n")]
     if hole.crossed_by(from_seq, to_seq):
-        marks.append(head_and_tail.gone(hole.stop - hole.start, hole.lines))
-    head, _ = _text(source, since, from_seq)
-    tail, held = _text(source, to_seq, stop)
-    text = head_and_tail.joined(head, *(f"{mark}\n" for mark in marks), tail)
-    return Shown(output=text, since_seq=since, next_seq=stop - held, truncated=cut, gaps=gaps)
+        marks.append(_gone(hole))
+    head, _ = _parts(source, since, from_seq)
+    tail, held = _parts(source, to_seq, stop)
+    return _excerpt(source, [*head, *marks, *tail], since, stop - held, cut)
 
 
-def _text(source: Source, start: int, stop: int) -> tuple[str, int]:
+def _parts(source: Source, start: int, stop: int) -> tuple[list[Excerpted], int]:
     """Return the text of [start, stop) with a line in the place of a gap, and how many bytes at its
     end are held back."""
-    hole = source.hole
-    if not hole.crossed_by(start, stop):
-        return source.text(start, stop)
-    before, _ = source.text(start, hole.start) if start < hole.start else ("", 0)
-    behind, held = source.text(hole.stop, stop) if stop > hole.stop else ("", 0)
-    return head_and_tail.joined(before, f"{head_and_tail.gone(hole.stop - hole.start, hole.lines)}\n", behind), held
+    hole, held = source.hole, 0
+    parts: list[Excerpted] = []
+    crossed = hole.crossed_by(start, stop)
+    if crossed and start < hole.start:
+        parts.append(source.part(start, hole.start, source.text(start, hole.start)[0]))
+    if crossed:
+        parts.append(_gone(hole))
+        start = hole.stop
+    if not crossed or stop > start:
+        text, held = source.text(start, stop)
+        parts.append(source.part(start, stop, text))
+    return parts, held
+
+
+def _gone(hole: Hole) -> Excerpted:
+    return Excerpted(f"{head_and_tail.gone(hole.stop - hole.start, hole.lines)}\n")
 
 
 def tails(

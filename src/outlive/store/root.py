@@ -14,6 +14,7 @@ from outlive.core.base_directories import base_directory
 from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.core.labels import Origin
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
+from outlive.store import unsafe_way
 from outlive.system import fds, process
 
 # One file for each job that has not ended: so `list` finds the running ones among 10,000
@@ -230,8 +231,6 @@ def _check_way(path: str, status: os.stat_result) -> None:
     trusted = status.st_uid in (0, os.geteuid())
     closed = not status.st_mode & 0o022 or status.st_mode & stat.S_ISVTX or stat.S_ISLNK(status.st_mode)
     if not (trusted and closed):
-        from outlive.store import unsafe_way  # late: 0.2 ms of each call, and hardly any way is suspicious
-
         unsafe_way.check(path, status)
 
 

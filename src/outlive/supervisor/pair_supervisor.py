@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from outlive.core.linear_regex import re2
 from outlive.errors import OutliveError
-from outlive.store.cleanup import when_to_collect
+from outlive.store.cleanup import automatic, when_to_collect
 from outlive.store.root import Store
 from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow
@@ -156,8 +156,6 @@ def collect_if_due(request: Request, before: Callable[[], None] = lambda: None) 
         is_due = when_to_collect.look(request.root)
         if is_due:
             before()
-            from outlive.store.cleanup import automatic  # late: 1 MB of each supervisor, and no caller waits for this
-
             os.nice(_GC_NICE)  # for good: only root may go back
             automatic.collect(Store.existing(request.root), request.bounds, request.audit)
     except (OSError, OutliveError):

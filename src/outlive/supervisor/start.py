@@ -6,25 +6,22 @@ import errno
 import os
 import socket
 import time
-from typing import TYPE_CHECKING
 
 from outlive.core.records import Definition, Identity, State, SupervisorId
 from outlive.core.units import timestamp
-from outlive.sandbox import inside
+from outlive.sandbox import inside, session
 from outlive.store.job_dir import FIFOS, FULL, SCRIPT, STDIN_DATA, JobDir
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import ready, refuse
+from outlive.supervisor.input.terminal import new_record
 from outlive.supervisor.job_fds import JobFds, open_readers
 from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.request import Request
+from outlive.supervisor.resources.apply import Limits
 from outlive.supervisor.supervisor import Supervisor
-from outlive.system import cgroup, fault_points, fds, machine, prctl, process, spawn, tree
-
-if TYPE_CHECKING:
-    from outlive.supervisor.resources.apply import Limits
-
+from outlive.system import cgroup, fault_points, fds, machine, prctl, process, scripts, spawn, tree
 
 _KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, below bash's 255
 _ANSWER_S = 0.003  # the cores are left to a caller that answers at once, until it hangs up and at most so long
@@ -66,8 +63,6 @@ def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, 
         stdin = _stdin(definition, job, stdin_fd, job_fds)
         fault_points.at("start_ends")
         if definition.resources is not None:
-            from outlive.supervisor.resources.apply import Limits  # late: 0.2 MB a job, and few jobs have limits
-
             elsewhere, sandboxed = definition.host is not None, definition.sandbox is not None
             limited = Limits(definition.resources, job.job_id, sandboxed=sandboxed, engine=elsewhere)
             state = State.replace(state, resources=limited.told, job_group=limited.record())
@@ -216,8 +211,6 @@ def _spawn(
         prepare = limited.prepare
     terminal = None
     if job_fds.master is not None:
-        from outlive.supervisor.input.terminal import new_record  # late: 1.1 MB a job, and few have a terminal
-
         # The first reader finds its size: a person who takes the keyboard gives the terminal this size back
         terminal = new_record(job_fds.master)
     state = State.replace(state, started_at=timestamp(), started_ns=time.monotonic_ns())
@@ -271,8 +264,6 @@ def _spawn(
 def _add_script(job: JobDir, definition: Definition, argv: list[str], stdio: dict[int, int]) -> None:
     """Add the fd of a script that is too long for `argv`, whose last word becomes one that has the
     shell read it. Errors: OSError."""
-    from outlive.system import scripts  # late: 0.6 MB of each supervisor, and few jobs have such a script
-
     assert definition.script is not None
     argv[-1], end = scripts.reading(argv)
     with fds.Closing(job.open_file(SCRIPT)) as source:
@@ -289,8 +280,6 @@ def _spawn_inside(
     job_fds: JobFds,
 ) -> tuple[int, Identity]:
     """Start the command in its sandbox. Return its pid, and the identity of the sandbox's process 1."""
-    from outlive.sandbox import session  # late: 0.5 MB of each supervisor, and few jobs have a sandbox
-
     assert definition.sandbox is not None
     assert job_fds.report is not None
     assert job_fds.inside is not None

@@ -21,6 +21,7 @@ from outlive.supervisor.ending.members import Members, Reaper
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.recorder import EventRecorder
 from outlive.supervisor.input.none import NoInput
+from outlive.supervisor.input.stdin import Input
 from outlive.supervisor.job_fds import JobFds
 from outlive.supervisor.job_record import JobRecord
 from outlive.supervisor.output.drop_counter import DropCounter
@@ -29,6 +30,7 @@ from outlive.supervisor.output.pump import Pump
 from outlive.supervisor.output.quota import Quota
 from outlive.supervisor.request import Request
 from outlive.supervisor.resources.sampling import Sampling
+from outlive.supervisor.resources.watch import LimitWatch
 from outlive.system import fault_points, signals
 
 Action = Callable[[], None] | None
@@ -124,8 +126,6 @@ class Supervisor:
         self._is_left = False  # whether the root says that the job left processes
         self._input = NoInput()
         if job_fds.master is not None or job_fds.stdin is not None:
-            from outlive.supervisor.input.stdin import Input  # late: 1.5 MB a job, and few take input
-
             self._input = Input(job, loop, job_fds, self._pump, self._members, record, self._recorder.tell)
         self._set_table()
 
@@ -194,8 +194,6 @@ class Supervisor:
         if definition.progress_every_ms:
             self._timers[Event.PROGRESS].after(definition.progress_every_ms / 1000)
         if state.resources is not None:
-            from outlive.supervisor.resources.watch import LimitWatch  # late: 0.1 MB a job, and few have limits
-
             LimitWatch(self._loop, state, self._members.pids, self._reaper, self._asked.over_limit)
         self._asked.resume()
         self._sampling.begin(state)

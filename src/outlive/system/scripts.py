@@ -7,7 +7,6 @@ and stdin are then as with `-c`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 
 from outlive.system import fds, spawn
@@ -57,6 +56,8 @@ def copied(source: int, size: int, sha256: str, end: str) -> int:
     spawn.BeforeExec if it is not the script with this size and digest; OSError."""
     if os.fstat(source).st_size != size:
         raise spawn.BeforeExec(0, CHANGED)
+    import hashlib  # late: it loads OpenSSL, 4 MB of each supervisor
+
     digest = hashlib.sha256()
     copy = fds.memory_file("script", b"")
     try:

@@ -23,7 +23,8 @@ from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import asked
 from outlive.render.failures import changes
 from outlive.render.search import Matched, search
-from outlive.render.sources import Source, lines_of, text_of
+from outlive.render.sources import Excerpted, Source, lines_of, text_of
+from outlive.render.times import Clock
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
@@ -32,6 +33,7 @@ from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint
 
 _ANY_CASE_S = 2.0  # for which a pattern without a match is looked for in any case
+_TIMELESS = "When these lines were printed is not known: the job has no usable file `order`."
 _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
 
@@ -49,13 +51,17 @@ def log(
     max_bytes: int,
     raw: bool = False,
     encoding: str | None = None,
+    times: bool = False,
     follow: bool = False,
     propagate: bool = False,
 ) -> Log:
     """Return lines [offset, offset + limit), the output after `since_seq`, the lines that match
-    `search`, or those that the run `compare` did not print. A negative offset counts from the end."""
+    `search`, or those that the run `compare` did not print. A negative offset counts from the end. With `times`, say
+    when each line was printed."""
     if compare is not None:
-        _refuse_beside_compare(search=search, offset=offset, since_seq=since_seq, encoding=encoding)
+        _refuse_beside_compare(
+            search=search, offset=offset, since_seq=since_seq, encoding=encoding, times=times or None
+        )
     if since_seq is not None and offset is not None:
         message = f"give {argument('offset')} (lines) or {argument('since_seq')} (position), not both"
         raise invalid("offset", message)
@@ -63,7 +69,7 @@ def log(
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         with Output(job_dir) as output:
-            reader = _Reader(job_dir, output, _STREAMS[stream], view, more=not inspection.state.finished)
+            reader = _Reader(job_dir, output, _STREAMS[stream], view, more=not inspection.state.finished, times=times)
             lines = reader.lines
             ctx.progress = lambda: (lines.searched_to or lines.known_to(), lines.end, "bytes")
             beyond = None if since_seq is None else known_to_session.beyond(since_seq, reader.lines.end)
@@ -82,6 +88,7 @@ def log(
             finally:
                 reader.lines.close()
             losses = job_answer.losses(inspection, output)
+            timeless = _TIMELESS if shown.times and not any(shown.times) else None
             unread = shown_output.not_utf_8(ctx, output)
         if stream == "both" and search is None and compare is None:
             known_to_session.mark_seen(ctx, job_dir, shown.shown.next_seq)
@@ -91,7 +98,9 @@ def log(
             timeout_ms=inspection.definition.timeout_ms,
             lines=shown,
             losses=losses,
-            hint=sentences(beyond, shown.hint, losses.hint, unread),  # how to read on goes before what is lost
+            hint=sentences(
+                beyond, shown.hint, timeless, losses.hint, unread
+            ),  # how to read on goes before what is lost
         )
 
 
@@ -107,6 +116,7 @@ def _search(
     most_s = limits.MCP_SEARCH_S if ctx.face == "mcp" else None  # a person can interrupt it
     matched = Matched(context=around, **how)
     shown = search(lines, wanted, position, matched, most_s, reader.text)
+    shown.times = reader.times_of(matched)
     reader.output.not_utf_8 |= matched.not_utf_8
     if not shown.matches and shown.shown.next_seq >= lines.end:
         shown.hint = sentences(shown.hint, _in_any_case(reader, pattern, position))
@@ -171,12 +181,16 @@ def _nothing_to_compare(ctx: Context, definition: Definition, text: str) -> str:
 class _Reader:
     """Reads the merged stream, or one stream's log. Positions and line numbers are those of what is read."""
 
-    def __init__(self, job: JobDir, output: Output, stream: int | None, view: View, *, more: bool) -> None:
+    def __init__(
+        self, job: JobDir, output: Output, stream: int | None, view: View, *, more: bool, times: bool = False
+    ) -> None:
         self._job = job
         self.output = output
         self.stream = stream
         self._view = view
         self._more = more
+        self._clock = Clock(output, stream) if times else None
+        self._parts: list[Excerpted] | None = None
         self._text = text_of(output, view.encoding)
         self.lines = lines_of(job, output, stream, self._text)
 
@@ -187,6 +201,13 @@ class _Reader:
             return None
         of = self._text.of
         return lambda start, stop: of(start, stop, self.stream, final=not self._more and stop >= self.lines.end)
+
+    def times_of(self, matched: Matched) -> list[str | None] | None:
+        """Return when the lines that a search shows were printed."""
+        clock, start_of = self._clock, self.lines.start_of
+        if clock is None:
+            return None
+        return [None if number is None else clock.at(start_of(number)) for number in matched.numbers]
 
     def read(self, offset: int | None, limit: int | None, since_seq: int | None) -> LogLines:
         return self.output.steady(self._read, offset, limit, since_seq)
@@ -204,7 +225,8 @@ class _Reader:
         first, last = self._numbers(start, max(start, shown.next_seq if forward else stop), shown.next_seq)
         if not hint and first is None and total and not shown.gaps:
             hint = f"No line is here: there are {total:,} lines, and offset counts from 0."
-        return LogLines(shown=shown, first_line=first, last_line=last, total_lines=total, hint=hint)
+        times = None if self._clock is None else self._clock.of_parts(self._parts or [])
+        return LogLines(shown=shown, times=times, first_line=first, last_line=last, total_lines=total, hint=hint)
 
     def _numbers(self, start: int, stop: int, shown_to: int) -> tuple[int | None, int | None]:
         """Return the numbers of the first and the last line shown, from 1."""
@@ -273,11 +295,11 @@ class _Reader:
         return f"More of this line follows: since_seq={stop} shows it."
 
     def _show(self, start: int, stop: int, max_bytes: int) -> Excerpt:
-        raw = self._view.raw
-        if self.stream is None:
-            view = View(max_bytes, raw, encoding=self._view.encoding)
-            return window.show(self._job, self.output, start, stop, view, more=self._more)
+        raw, lines = self._view.raw, None if self.stream is None else self.lines
         source = Source(
-            self._job, self.output, raw=raw, more=self._more, text=self._text, stream=self.stream, lines=self.lines
+            self._job, self.output, raw=raw, more=self._more, text=self._text, stream=self.stream, lines=lines
         )
-        return window.shortened(source, start, stop, max_bytes)
+        source.parts = None if self._clock is None else []
+        shown = window.shown(source, start, stop, View(max_bytes, raw))
+        self._parts = source.parts
+        return shown

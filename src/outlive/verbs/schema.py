@@ -105,8 +105,14 @@ def _of_type(hint: Any) -> dict[str, Any]:
     if origin is int:
         made["minimum"] = 0
     elif origin is list:
-        made["items"] = _of_type(typing.get_args(hint)[0])
+        made["items"] = _of_items(typing.get_args(hint)[0])
     return made
+
+
+def _of_items(hint: Any) -> dict[str, Any]:
+    of = [one for one in typing.get_args(hint) if one is not _NULL] if isinstance(hint, types.UnionType) else [hint]
+    made = _of_type(of[0])
+    return made | {"type": [made["type"], "null"]} if of != [hint] else made
 
 
 def _envelope(ok: bool, type_: str) -> dict[str, Any]:

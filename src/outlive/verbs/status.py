@@ -6,7 +6,7 @@ from outlive.answers.job import Job, Status
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import advice, elsewhere
-from outlive.render.gaps import gaps_in
+from outlive.render.sources import gaps_in
 from outlive.store import fault_report
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint

@@ -23,6 +23,7 @@ from outlive.jobs.interaction import screen
 from outlive.render.encoded.encodings import Encoding, asked
 from outlive.render.encoded.text import Text
 from outlive.render.sources import lines_of, text_of
+from outlive.render.times import Clock, local
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
@@ -44,9 +45,10 @@ def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
     if args["compare"] is not None:
         raise invalid("compare", "--follow goes without --compare: it shows what is printed from now on", usage=True)
     stream, wanted = _STREAMS[args["stream"]], asked(args["encoding"])
+    printer = _printer(ctx, raw=args["raw"], search=args.get("search"), timed=args["times"])
     with (
         lookup.open_job(ctx, args["job"]) as job,
-        _Follower(ctx, job, _printer(ctx, raw=args["raw"], search=args.get("search")), stream, wanted) as follower,
+        _Follower(ctx, job, printer, stream, wanted, timed=args["times"]) as follower,
     ):
         for warning in [*ctx.named_by_title(), *ctx.warnings]:
             _note(warning)
@@ -130,7 +132,7 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
     return exit_status.of_job(state.to_dict())
 
 
-def _printer(ctx: Context, *, raw: bool, search: str | None = None) -> Printer:
+def _printer(ctx: Context, *, raw: bool, search: str | None = None, timed: bool = False) -> Printer:
     style = text.Style.of_stdout(ctx.env)
     return Printer(
         terminal=os.isatty(1),
@@ -138,6 +140,7 @@ def _printer(ctx: Context, *, raw: bool, search: str | None = None) -> Printer:
         raw=raw,
         width=lambda: text.Style.of_stdout(ctx.env).width or 80,
         wanted=_wanted(search),
+        timed=timed,
     )
 
 
@@ -206,7 +209,14 @@ class _Follower:
     """Writes a job's output to stdout from a position on."""
 
     def __init__(
-        self, ctx: Context, job: JobDir, printer: Printer, stream: int | None, encoding: Encoding | None = None
+        self,
+        ctx: Context,
+        job: JobDir,
+        printer: Printer,
+        stream: int | None,
+        encoding: Encoding | None = None,
+        *,
+        timed: bool = False,
     ) -> None:
         self.at = 0
         self._ctx = ctx
@@ -214,6 +224,8 @@ class _Follower:
         self._printer = printer
         self._stream = stream
         self._encoding = encoding
+        self._timed = timed
+        self._stamp = ""  # the time in front of what is printed next
         self._control = ControlClient(job, output=True)
         # A reader that goes away is noticed at once: `log -f JOB | head -3` ends while the job is silent
         self._watched = stat.S_ISFIFO(os.fstat(1).st_mode) or stat.S_ISSOCK(os.fstat(1).st_mode)
@@ -248,19 +260,23 @@ class _Follower:
         """Write what is new. Return False if nothing reads it."""
         with Output(self._job) as output:
             stop, text = output.end_of(self._stream), text_of(output, self._encoding) if self.at < output.end else None
+            clock = Clock(output, self._stream) if self._timed else None
             while self.at < stop:
-                for stream, data in self._next(output, stop, text):
-                    self._printer.feed(stream, data)
+                for stream, data in self._next(output, stop, text, clock):
+                    self._printer.feed(stream, data, self._stamp)
                 if not self._write(self._printer.take()):
                     return False
         return True
 
-    def _next(self, output: Output, stop: int, text: Text | None) -> list[tuple[int, bytes]]:
-        """Return the next pieces as (stream, bytes), and go on behind them."""
+    def _next(self, output: Output, stop: int, text: Text | None, clock: Clock | None) -> list[tuple[int, bytes]]:
+        """Return the next pieces as (stream, bytes), and go on behind them. With a clock they were printed together."""
         while True:
             hole = output.gap.of(self._stream)
             at = hole.stop if hole.holds(self.at) else self.at
             upto = min(at + _BLOCK, stop, hole.start if at < hole.start else stop)
+            if clock is not None and at < upto:
+                upto = min(upto, clock.run_of(at))
+                self._stamp = f"{local(when)} " if (when := clock.at(at)) else ""
             if text is not None:
                 pieces = text.pieces(at, upto, self._stream)
             elif self._stream is None:

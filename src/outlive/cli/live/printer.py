@@ -23,7 +23,7 @@ class Printer:
     """Turns pieces of both streams into what is written to stdout. Each line is printed whole when it is complete, so
     the streams never mix within one. On a terminal the line that is being written is shown meanwhile on a row of its
     own: a prompt, or progress that overwrites itself. `wanted` tells which lines are printed, by their bytes as
-    text."""
+    text. `timed`: the pieces come with their times, and each line begins with that of its first piece."""
 
     def __init__(
         self,
@@ -33,27 +33,34 @@ class Printer:
         raw: bool = False,
         width: Callable[[], int] = lambda: 80,
         wanted: Callable[[str], bool] | None = None,
+        timed: bool = False,
     ) -> None:
         self._terminal = terminal
         self._colour = colour
         self._raw = raw
         self._width = width
         self._wanted = wanted
+        self._timed = timed
+        self._begun_at = ["", ""]  # the time in front of the begun line of each stream
         self._decoders = [codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2)]
         self._open = ["", ""]  # the begun line of each stream
         self._last = 0  # the stream that was written last
         self._row = ""  # what of a begun line stands on the last row
         self._out: list[bytes] = []
 
-    def feed(self, stream: int, data: bytes) -> None:
+    def feed(self, stream: int, data: bytes, at: str = "") -> None:
+        """Take a piece of a stream, which was printed `at`."""
         self._last = stream
-        if self._raw and self._wanted is None:
+        if self._raw and self._wanted is None and not self._timed:
             self._out.append(data)
             return
+        if not self._open[stream]:
+            self._begun_at[stream] = at
         text = self._open[stream] + self._decoders[stream].decode(data)
         whole, newline, rest = text.rpartition("\n")
         if newline:
-            self._lines(stream, whole)
+            self._lines(stream, whole, at=at)
+            self._begun_at[stream] = at
         if len(rest) > _LONG:
             self._lines(stream, rest)
             rest = ""
@@ -81,17 +88,22 @@ class Printer:
                 self._lines(stream, rest, end="" if is_last else "\n")
         return self.take()
 
-    def _lines(self, stream: int, text: str, end: str = "\n") -> None:
+    def _lines(self, stream: int, text: str, end: str = "\n", at: str = "") -> None:
+        """Print whole lines, of which all but the first began `at`."""
         lines = text.split("\n")
+        stamps = [self._begun_at[stream], *[at] * (len(lines) - 1)]
         if self._wanted is not None:
-            lines = [line for line in lines if self._wanted(line)]
-            if not lines:
+            wanted = [number for number, line in enumerate(lines) if self._wanted(line)]
+            if not wanted:
                 return
+            lines, stamps = [lines[one] for one in wanted], [stamps[one] for one in wanted]
         if not self._raw and not text.replace("\n", "").isprintable():
             show = _coloured if self._colour else readable
             lines = [show(line) for line in lines]
         if stream == STDERR and self._colour:
             lines = [f"{_RED}{line.replace(_RESET, _RESET + _RED)}{_RESET}" if line else "" for line in lines]
+        if self._timed:
+            lines = [stamp + line for stamp, line in zip(stamps, lines, strict=True)]
         self._write("\n".join(lines) + end)
 
     def _write(self, text: str) -> None:
@@ -104,6 +116,7 @@ class Printer:
         """Show the line that was written to last, as much of it as fits on one row: more could not be taken back."""
         stream = self._last if self._open[self._last] else 1 - self._last
         text = _begun(self._open[stream]) if self._wanted is None else ""
+        text = self._begun_at[stream] + text if self._timed and text else text
         row = cut(text.expandtabs(), max(1, self._width() - 1))
         if row == self._row:
             return

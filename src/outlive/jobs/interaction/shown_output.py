@@ -9,6 +9,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.interaction import screen
 from outlive.render import ends, window
 from outlive.render.encoded import not_text
+from outlive.render.failures import telling
 from outlive.render.view import View
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -57,8 +58,6 @@ def telling_line(ctx: Context, inspection: Inspection, output: Output) -> str | 
     """Return the line that says why, of a command that exited with another code than 0; of others the last line that is
     not blank. None if there is none."""
     if inspection.state.exit_code:
-        from outlive.render.failures import telling  # late: 3 ms of each answer with output, for failures alone
-
         return telling.line(output, ctx.config.get("output", "problem_matcher") or ())
     return ends.last_line(output)
 

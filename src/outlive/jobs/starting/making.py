@@ -21,8 +21,9 @@ from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import received, refused
 from outlive.jobs.definition import Plan, masked_lines
-from outlive.jobs.permission import boundary
+from outlive.jobs.permission import boundary, commands
 from outlive.jobs.pipelines import stages
+from outlive.jobs.starting import scope as scope_module
 from outlive.store import approval, atomic_file
 from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob
@@ -38,8 +39,6 @@ _ANEW_S = 0.005  # between two looks at a start that a guardian makes again
 def require_allowed(ctx: Context, plan: Plan, *, ask: bool) -> None:
     """Ask the policy, if there is one, about the commands of a job (permission/commands.require). Errors: denied."""
     if ctx.config.has("policy"):
-        from outlive.jobs.permission import commands  # late: 6 ms of a start, and most people have no policy
-
         commands.require(ctx, plan, ask=ask)
 
 
@@ -126,8 +125,6 @@ def begin(
     memory = -1
     try:
         if definition.systemd_scope or definition.resources is not None:
-            from outlive.jobs.starting import scope as scope_module  # late: 2 ms of a start, and few jobs get a scope
-
             scope = scope_module.entered(ctx, definition)
         here, there = fds.pair()
         memory = request.to_file()

@@ -16,9 +16,8 @@ from outlive.matching.problem_matchers import Matcher, Matchers
 from outlive.render import head_and_tail
 from outlive.render.failures import middle
 from outlive.render.failures.chosen_lines import MAX_LINE_CHARS, Choice, Lines, Made, Run
-from outlive.render.gaps import gaps_in
 from outlive.render.plain_text import readable
-from outlive.render.sources import Source
+from outlive.render.sources import Source, gaps_in
 from outlive.render.view import View
 
 # With more, an answer takes longer and no more of the causes in benchmarks/causes is found

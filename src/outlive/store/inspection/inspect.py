@@ -12,7 +12,7 @@ from outlive.core.ids import id_time_ms
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
-from outlive.store.inspection import rebuilt
+from outlive.store.inspection import rebuilt, unseen_end
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.system import machine
 
@@ -149,8 +149,6 @@ def _rebuilt(job: JobDir, definition: Definition, damage: str) -> Inspection:
 def _dead(job: JobDir, definition: Definition, state: State, damage: str | None) -> Inspection:
     """Inspect a job without outcome whose locks are free: its supervisors were killed, or the
     machine went down."""
-    from outlive.store.inspection import unseen_end  # late: 2 ms of a `status`, and few jobs end so
-
     ended = unseen_end.of(job, definition, state, damage)
     if ended is None:
         return Inspection(definition, state, orphaned=True, damage=damage)

@@ -2,8 +2,9 @@
 
 `order` holds one 32-byte record for each run of bytes of one stream: merged start, stream, offset
 in its log, time in Unix ns. A record is written *before* the run's first byte and never changed. A
-run ends where the next one starts; the last one ends where its log ends. `seq` is a position in the
-merged stream.
+run ends where the next one starts; the last one ends where its log ends. What comes later than
+_RUN_NS begins another run, also of the same stream, so the file says when lines were printed. `seq`
+is a position in the merged stream.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -26,6 +28,7 @@ _R = TypeVar("_R")
 STDOUT, STDERR = 0, 1
 _RECORD = order.RECORD
 _BLOCK = 1 << 20  # read in one go
+_RUN_NS = 100_000_000
 # What is read besides the two logs: records of `order`, positions of the merged stream
 _ORDER, _MERGED = 2, 3
 _NOWHERE = (1 << 63, -1)
@@ -42,20 +45,27 @@ class OrderWriter:
         self._fd = order.writable(job, sizes)
         self._count = os.fstat(self._fd).st_size // _RECORD.size
         self.stream = -1  # that was written last; -1: none was
-        self._start = self._offset = 0
+        self._start = self._offset = self._began = 0
         if self._count:
-            self._start, self.stream, self._offset, _ = order.record_of(self._fd, self._count - 1)
+            self._start, self.stream, self._offset, self._began = order.record_of(self._fd, self._count - 1)
 
     def before(self, stream: int, sizes: list[int]) -> None:
         """Record that bytes of `stream` come next. Call it before they are appended; `sizes` are
         the lengths of both logs now. Errors: OSError."""
-        if stream == self.stream:
+        now = time.time_ns()
+        if stream == self.stream and 0 <= now - self._began < _RUN_NS:
             return
         end = self.end(sizes)
-        record = _RECORD.pack(end, stream, sizes[stream], time.time_ns())
-        os.pwrite(self._fd, record, self._count * _RECORD.size)
+        record = _RECORD.pack(end, stream, sizes[stream], now)
+        try:
+            os.pwrite(self._fd, record, self._count * _RECORD.size)
+        except OSError:
+            if stream != self.stream:
+                raise
+            self._began = now  # a full disk: what still fits into the log needs no time
+            return
         self._count += 1
-        self._start, self.stream, self._offset = end, stream, sizes[stream]
+        self._start, self.stream, self._offset, self._began = end, stream, sizes[stream], now
 
     def end(self, sizes: list[int]) -> int:
         return self._start + max(0, sizes[self.stream] - self._offset) if self.stream >= 0 else 0
@@ -156,10 +166,10 @@ class Output:
         pieces = self._sure(lambda: self._pieces(start, min(stop, self.end), only))
         return [(stream, damage.without(data, at, self.missing[stream])) for stream, at, data in pieces]
 
-    def placed(self, start: int, stop: int) -> list[tuple[int, int, bytes]]:
-        """Return the runs of [start, stop) in order, as (stream, position in its log, bytes).
-        Missing bytes are zeros."""
-        return self._sure(lambda: self._pieces(start, min(stop, self.end), None))
+    def placed(self, start: int, stop: int, *, by_record: bool = False) -> list[tuple[int, int, bytes]]:
+        """Return [start, stop) in order, as (stream, position in its log, bytes). Missing bytes are
+        zeros. A piece ends where the other stream goes on, `by_record` at each record of `order`."""
+        return self._sure(lambda: self._pieces(start, min(stop, self.end), None, by_record=by_record))
 
     def read(self, start: int, stop: int) -> bytes:
         """Return the merged bytes of [start, stop), each in its place: missing bytes are zeros."""
@@ -221,12 +231,14 @@ class Output:
         """Return the number of the record of `order` whose run holds the byte at `seq`."""
         return self._physical(self._run_at(seq))
 
-    def run_at(self, seq: int) -> tuple[int, int]:
-        """Return where the run that holds `seq` starts, and when it began, in Unix ns."""
+    def run_at(self, seq: int) -> tuple[int, int, int | None]:
+        """Return where the run that holds `seq` starts and ends, and when it began, in Unix ns; None: not known."""
 
-        def read() -> tuple[int, int]:
-            start, _, _, when = self._record(self._run_at(seq))
-            return start, when
+        def read() -> tuple[int, int, int | None]:
+            index = self._run_at(seq)
+            start, _, _, when = self._record(index)
+            stop = self._record(index + 1)[0] if index + 1 < self._count else self.end
+            return start, stop, None if when == order.NO_TIME else when
 
         return self._sure(read)
 
@@ -290,71 +302,68 @@ class Output:
 
     # --- reading ---
 
-    def _pieces(self, start: int, stop: int, only: int | None) -> list[tuple[int, int, bytes]]:
+    def _pieces(
+        self, start: int, stop: int, only: int | None, *, by_record: bool = False
+    ) -> list[tuple[int, int, bytes]]:
         """Return the runs as (stream, where in its log, bytes)."""
         pieces: list[tuple[int, int, bytes]] = []
         for low, high in _around(self.gap.merged, start, stop):
-            pieces += self._runs(low, high, only)
+            pieces += self._runs(low, high, only, by_record=by_record)
         return pieces
 
-    def _runs(self, start: int, stop: int, only: int | None) -> list[tuple[int, int, bytes]]:
+    def _runs(self, start: int, stop: int, only: int | None, *, by_record: bool) -> list[tuple[int, int, bytes]]:
         pieces: list[tuple[int, int, bytes]] = []
         index = self._run_at(start)
         while start < stop and index < self._count:
             run_start, stream, offset, _ = self._record(index)
-            run_end = self._record(index + 1)[0] if index + 1 < self._count else self.end
+            index, run_end = self._end_of_run(index, stop, by_record=by_record)
             take = min(stop, run_end) - start
             if take > 0:
                 if only is None or only == stream:
                     at = offset + start - run_start
                     pieces.append((stream, at, self._read_log(stream, at, take)))
                 start += take
-            index += 1
         return pieces
+
+    def _end_of_run(self, index: int, stop: int, *, by_record: bool) -> tuple[int, int]:
+        """Return the record behind this one that is of the other stream or begins at `stop` or later, and
+        where it begins; `by_record`: the next one."""
+        stream = self._record(index)[1]
+        while (index := index + 1) < self._count:
+            start, other, _, _ = self._record(index)
+            if by_record or other != stream or start >= stop:
+                return index, start
+        return index, self.end
 
     def _offsets_at(self, seq: int) -> list[int]:
         if self.gap.merged.holds(seq):
             return [hole.start if seq == self.gap.merged.start else hole.stop for hole in self.gap.streams]
         if seq >= self.end:
             return list(self.sizes)
-        offsets = [-1, -1]
-        index = self._run_at(seq)
-        if self._count:
-            start, stream, offset, _ = self._record(index)
-            offsets[stream] = offset + max(0, seq - start)
-        while min(offsets) < 0 and index + 1 < self._count:
-            index += 1
-            start, stream, offset, _ = self._record(index)
-            if seq < self.gap.merged.start <= start:
-                break
-            if offsets[stream] < 0:
-                offsets[stream] = offset
-        # A stream that was not found has its next byte in the gap or behind it, or has none
-        rest = [hole.start for hole in self.gap.streams] if seq < self.gap.merged.start else self.sizes
-        return [other if own < 0 else own for own, other in zip(offsets, rest, strict=True)]
+        start, stream, offset, _ = self._record(self._run_at(seq))
+        offsets = [start - offset] * 2  # what is not of this stream before its run is of the other one
+        offsets[stream] = offset + max(0, seq - start)
+        return offsets
 
     def _seq_of(self, stream: int, offset: int) -> int:
         hole = self.gap.streams[stream]
         if hole.holds(offset):
             return self.gap.merged.stop
-        low, high = 0, self._count  # the last run of this stream that starts at or before it
-        best = 0
-        while low < high:
-            middle = (low + high) // 2
-            index = middle
-            while index >= low and self._record(index)[1] != stream:
-                index -= 1
-            if index < low:  # only the other stream's runs in here
-                low = middle + 1
-                continue
-            start, _, run_offset, _ = self._record(index)
-            if run_offset <= offset:
-                best = start + offset - run_offset
-                low = middle + 1
-            else:
-                high = index
+        if not self._count:
+            return self.gap.merged.stop
+        runs = range(self._count)
+        index = bisect_right(runs, offset, key=lambda run: self._before(run, stream)) - 1
+        start, own, run_offset, _ = self._record(index)
+        if own != stream:  # its end: behind its last byte
+            after = bisect_left(runs, offset, key=lambda run: self._before(run, stream))
+            start, run_offset = (self._record(after)[0] if after < self._count else self.end), offset
         behind = self.gap.merged.stop if offset >= hole.stop else 0
-        return max(best, behind)
+        return max(start + offset - run_offset, behind)
+
+    def _before(self, index: int, stream: int) -> int:
+        """Return how many bytes of a stream stand before a run."""
+        start, own, offset, _ = self._record(index)
+        return offset if own == stream else start - offset
 
     def _run_at(self, seq: int) -> int:
         """Return the index of the run that holds `seq` (binary search: records are sorted by

@@ -12,6 +12,7 @@ from outlive.store.job_dir import ORDER, JobDir
 
 RECORD = struct.Struct("<QQQQ")  # merged start, stream, offset in its log, Unix ns
 STREAMS = 2
+NO_TIME = 1  # in place of a time: records that were made up know none
 _MOST_ZEROS = 4_096  # records
 
 
@@ -127,6 +128,6 @@ def _stand_in(sizes: list[int]) -> int:
     start = 0
     for stream, size in enumerate(sizes):
         if size:
-            os.write(made, RECORD.pack(start, stream, 0, 1))
+            os.write(made, RECORD.pack(start, stream, 0, NO_TIME))
             start += size
     return made

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from outlive.core.records import Applied, Sources, State, Usage
 from outlive.supervisor.events.sinks import Sinks
 from outlive.supervisor.job_record import JobRecord
 from outlive.system import prctl, tree
+from outlive.system.job_group import JobGroup
 from outlive.system.prctl import Used
 from outlive.system.process_use import Use
 from outlive.system.tree import Member
-
-if TYPE_CHECKING:
-    from outlive.system.job_group import JobGroup
-
 
 # Of our own peak, which a child counts as its own: the kernel's counters are not exact to the page
 _SLACK = 16
@@ -84,8 +80,6 @@ class Reaper:
     def __init__(self, state: State, *, parent: bool) -> None:
         self.group: JobGroup | None = None
         if state.job_group is not None:
-            from outlive.system.job_group import JobGroup  # late: 0.1 MB of each supervisor, and few jobs have one
-
             self.group = JobGroup.of(state.job_group)
         self._parent = parent
         self._known = state.usage

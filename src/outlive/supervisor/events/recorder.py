@@ -11,10 +11,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from outlive.core.records import Definition, State
+from outlive.sandbox import after
 from outlive.store import fault_report, history
+from outlive.store.audit import record
 from outlive.store.inspection import adoptions
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.events import delivery, hits
 from outlive.supervisor.events.sinks import Sinks
 from outlive.supervisor.request import Request
 from outlive.system import fault_points
@@ -92,8 +95,6 @@ class EventRecorder:
         """Return the state with a message about what a sandboxed job made in its workspace."""
         if definition.sandbox is None:
             return state
-        from outlive.sandbox import after  # late: 0.4 MB of each supervisor, and few jobs have a sandbox
-
         return after.looked_at(self._job.fd, definition.sandbox, state, self.tell)
 
     def left_behind(self, count: int) -> None:
@@ -109,11 +110,6 @@ class EventRecorder:
         if self._silent or not (self._watchers or wanted):
             return
         if not self._watchers:
-            try:
-                from outlive.supervisor.events import delivery, hits  # late: 1.1 MB a job, and few have a watch
-            except ImportError as error:
-                self.tell(history.WATCH_FAILED, message=str(error))
-                return
             how = {"tell": self.tell, "on_done": self._on_idle}
             self._watchers = [
                 delivery.HitDelivery(self._job, self._loop, sinks=self.sinks, definition=definition, **how),
@@ -154,8 +150,6 @@ class EventRecorder:
         """Add the end to the audit record. If that fails, its readers find the outcome in the job."""
         if self._target is None:
             return
-        from outlive.store.audit import record  # late: 0.6 MB of each supervisor, and few people have it
-
         facts = {"state": state.state, "exit_code": state.exit_code, "signal": state.signal, "reason": state.reason}
         facts |= {"finished_at": state.finished_at, "duration_ms": state.duration_ms}
         if state.ending and state.reason == state.ending.cause:

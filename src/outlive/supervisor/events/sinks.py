@@ -23,6 +23,7 @@ from outlive import limits
 from outlive.core.members import parse_json
 from outlive.core.records import Definition, Sandbox, State
 from outlive.core.units import timestamp
+from outlive.sandbox import inside, session, sink_file
 from outlive.store import atomic_file, history, own_files
 from outlive.store.job_dir import COMPLETION, NOTIFICATIONS, JobDir
 from outlive.supervisor.event_loop import EventLoop
@@ -320,7 +321,6 @@ class _Lane:
             stdio = {0: event_file, 1: null, 2: null}
             if definition.sandbox is None:
                 return spawn.spawn(words, env, stdio, cwd=spawn.directory(cwd, cwd_id), umask=umask)
-            from outlive.sandbox import inside, session  # late: 0.5 MB of each supervisor, and few jobs have a sandbox
 
             how = inside.How(cwd, umask, terminal=False, folder=-1, cwd_id=cwd_id)
             return session.start_sink(definition.sandbox, words, env, stdio, how)
@@ -397,8 +397,6 @@ def _has_end(fd: int) -> bool:
 
 def _opened(path: str, sandbox: Sandbox | None) -> int:
     if sandbox is not None:
-        from outlive.sandbox import sink_file  # late: 0.3 MB of each supervisor, and few jobs have a sandbox
-
         return sink_file.open_writable(sandbox, path, _APPEND, 0o600)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     return os.open(path, _APPEND, 0o600)

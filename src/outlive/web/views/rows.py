@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
-from outlive.render.gaps import gaps_in
-from outlive.render.sources import lines_of, text_of
+from outlive.render.sources import gaps_in, lines_of, text_of
 from outlive.store import history
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -138,10 +137,10 @@ class Page:
         """Return a row with the time in ms from which on it was printed, and whether that is when. Only the beginning of
         a run has a time; what comes later came after the last sample that did not have it."""
         line, seq, runs, *length = row
-        start, when_ns = self._output.run_at(seq)
+        start, _, when_ns = self._output.run_at(seq)
         at = bisect_right(self.samples, (seq, sys.maxsize))
         sampled_ms = self.samples[at - 1][1] if at and start != seq else 0
-        return [line, seq, runs, length[0] if length else 0, max(when_ns // 1_000_000, sampled_ms), start == seq]
+        return [line, seq, runs, length[0] if length else 0, max((when_ns or 0) // 1_000_000, sampled_ms), start == seq]
 
     def _uncounted(self, seq: int | None, count: int) -> dict[str, object]:
         """Return rows without their numbers, for the time until all lines are counted."""

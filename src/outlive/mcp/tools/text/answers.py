@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
 from outlive.mcp.tools.text import sentences
-from outlive.render import events
+from outlive.render import events, times
 from outlive.render.rows import folded
 from outlive.reports import wording
 
@@ -178,7 +179,10 @@ def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
     if answer.get("matches") is not None:
         told.append(f"{sentences.counted(number_of(answer, 'matches'), 'line')} matched")
     told += sentences.compared(answer)
-    output = sentences.output(answer)
+    output = str(answer.get("output") or "")
+    timed = times.in_front(output, answer.get("times"))
+    told += [f"local times ({time.strftime('%Z')})"] if timed != output else []
+    output = timed.rstrip("\r\n")
     nothing = [] if output else [_nothing_of(answer)]
     return output, ["; ".join(told), *sentences.hint(answer), *sentences.gap(answer, process), *nothing]
 
