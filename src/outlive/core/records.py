@@ -114,7 +114,7 @@ class Script(Record):
     sha256: str = ""
 
 
-class Approval(Record, omitted=("input", "file_env", "env_sha256")):
+class Approval(Record, omitted=("input", "file_env", "env_sha256", "files")):
     """What a person is asked before a job starts, and what of it is not in the definition."""
 
     rule: str | None = None
@@ -127,6 +127,7 @@ class Approval(Record, omitted=("input", "file_env", "env_sha256")):
     input: GivenInput | None = None
     file_env: dict[str, str | None] | None = None  # variables of its files; null: the value is not shown
     env_sha256: str | None = None
+    files: dict[str, list[int]] | None = None  # that the command runs: what a change of each changes
 
 
 class Decision(Record):
@@ -353,8 +354,7 @@ class Definition(Record, omitted=("script", "cwd_id")):
     name: str = ""
     owner: str = "cli"
     scope: str | None = None  # whose job it is: set by the server that let the caller in, never by the caller
-    # Of the agent that started it: the name of its inbox (store/inbox.py); None: a person did
-    session: str | None = None
+    session: str | None = None  # of the agent that started it: the name of its inbox; None: a person did
     quota_bytes: int = limits.QUOTA_BYTES
     notification: Notification = Notification()
     report: str | None = None  # path or glob of the test report that the command writes; relative to cwd

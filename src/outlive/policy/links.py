@@ -15,10 +15,11 @@ _OF_SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr", "/etc", "/nix
 def changeable(links: Iterable[str], cwd: str) -> str | None:
     """Return the first of these links that a job of this user can change, None if there is none. `cwd`: where the job
     runs, which is its own, for root too."""
-    return next((link for link in links if not _is_fixed(link, cwd)), None)
+    return next((link for link in links if not is_fixed(link, cwd)), None)
 
 
-def _is_fixed(link: str, cwd: str) -> bool:
+def is_fixed(link: str, cwd: str) -> bool:
+    """Return whether no job of this user can put something else in the place of a link, or of a file."""
     folder = os.path.dirname(link)
     if os.geteuid() == 0:
         if folder != "/" and not is_in(folder, _OF_SYSTEM):

@@ -88,7 +88,7 @@ class _Words(NamedTuple):
 def runs_another(argv: Sequence[str]) -> str | None:
     """Return why it cannot be known from its words what a command runs; None if it can."""
     name = os.path.basename(argv[0])
-    if name in _ALWAYS or _is_loader(name) or (use_of(name) is None and _plain(name) in _ALWAYS):
+    if name in _ALWAYS or _is_loader(name) or (use_of(name) is None and plain(name) in _ALWAYS):
         return f"`{name}` runs another command"
     word = _unknown_word(*_known(name, list(argv[1:])))
     if word is None:
@@ -110,7 +110,7 @@ def _is_loader(name: str) -> bool:
     return (name.startswith("ld") and ".so" in name) or name.startswith(("qemu-", "box64", "box86", "wine", "s6-"))
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """Return a name without a version, variant or target: python3.11, vim.basic, aarch64-linux-gnu-gcc-12."""
     return re.sub(_VARIANT, "", re.sub(_TARGET, "", name)) if any(char in "-._0123456789" for char in name) else name
 
@@ -121,7 +121,7 @@ def _known(name: str, words: list[str]) -> tuple[str, list[str]]:
         return "git", [name[len("git-") :], *words]
     use = use_of(name)
     if use is None:
-        name = _plain(name)
+        name = plain(name)
     elif use.check == "archive" and words and words[0][:1] != "-":  # letters, whose values follow later
         words = [f"-{letter}" + "." * bool(use.letters.get(letter)) for letter in words[0]] + words[1:]
     return name, words

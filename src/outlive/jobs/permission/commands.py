@@ -22,7 +22,7 @@ from outlive.errors import OutliveError
 from outlive.jobs import auditing
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
-from outlive.jobs.permission import boundary
+from outlive.jobs.permission import boundary, files
 from outlive.jobs.permission.facts import decides, digest
 from outlive.jobs.permission.person import namespaces
 from outlive.policy import always, decide
@@ -78,7 +78,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     key = always.key_of(directory, plan.definition, plan.overrides, plan.stdin_data)
     if not always.has(directory, key):
         _take_room(plan)
-        request = _asked(decision, key, policy.ask_timeout_ms, plan)
+        request = _asked(decision, key, policy.ask_timeout_ms, plan, _files(ctx, plan))
         auditing.note_start(ctx, "ask", plan)
         plan.definition = Definition.replace(plan.definition, approval=request)
 
@@ -94,7 +94,9 @@ def _bound(ctx: Context, definition: Definition) -> Definition:
         raise OutliveError("denied", f"{paths.moved(cwd, error)}; nothing was run", retryable=True) from error
 
 
-def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan) -> Approval:
+def _asked(
+    decision: Decision, key: str | None, timeout_ms: int, plan: Plan, of_command: dict[str, list[int]] | None
+) -> Approval:
     """Return what is asked, until when, and what a person is shown of the job that its definition
     does not hold: its input, and the variables of its files."""
     now, definition = time.time(), plan.definition
@@ -121,6 +123,19 @@ def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan) -> 
         input=given,
         file_env=of_files if definition.env_files else None,
         env_sha256=digest(plan.overrides) if is_checked else None,
+        files=of_command,
+    )
+
+
+def _files(ctx: Context, plan: Plan) -> dict[str, list[int]] | None:
+    """Return the files that the command of a job runs; None if there are none, or the job runs where they cannot be seen."""
+    definition = plan.definition
+    if definition.cwd_id is None:
+        return None
+    command = definition.command if plan.script is None else [os.fsdecode(plan.script)]
+    return (
+        files.stamps(command, definition.shell or (), definition.cwd, _place(ctx, definition, plan.overrides).path)
+        or None
     )
 
 

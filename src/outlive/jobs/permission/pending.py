@@ -17,7 +17,7 @@ from outlive.hosts import ends
 from outlive.jobs import auditing
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
-from outlive.jobs.permission import facts
+from outlive.jobs.permission import facts, files
 from outlive.jobs.permission.person import is_person
 from outlive.jobs.starting import making
 from outlive.store import approval, history
@@ -77,11 +77,11 @@ def _moved(definition: Definition) -> str | None:
 
 
 def _changed(plan: Plan) -> str | None:
-    """Return a sentence if the job would have other variables than a person was shown."""
+    """Return a sentence if the job would have other variables than a person was shown, or run other files."""
     asked = plan.definition.approval
     if asked is not None and asked.env_sha256 is not None and asked.env_sha256 != facts.digest(plan.overrides):
         return _CHANGED
-    return None
+    return None if asked is None or asked.files is None else files.changed(asked.files)
 
 
 def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:

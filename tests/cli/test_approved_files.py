@@ -1,0 +1,96 @@
+"""A person approves a command with the programs and scripts that it names, as they are when the question is asked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support.cli import Cli, configured
+
+TOUCH = "#!/bin/sh\ntouch {}\n"
+ASKS = '[policy]\ndefault = "ask"\n'
+
+pytestmark = pytest.mark.usefixtures("system_path")
+
+
+@pytest.fixture(autouse=True)
+def script(place: Path, work: Path) -> Path:
+    """An executable file `x` that makes `good`, in the work directory."""
+    configured(place, ASKS)
+    return written(work / "x", "good")
+
+
+def written(path: Path, makes: str) -> Path:
+    path.write_text(TOUCH.format(makes), encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def asked(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
+    return job
+
+
+COMMANDS = [
+    ("--", "./x"), ("./x",), ("true && ./x",), ("for i in 1; do ./x; done",), ("A=1 ./x > log",), ("--", "sh", "x"), ("sh x",),
+    ("sh < x",), ("cd below && ./x",), ("cd below; sh x",), ("--", "env", "sh", "x"), ("--env", "PATH=.:/usr/bin:/bin", "--", "x"),
+    ("--env", "PATH=.:/usr/bin:/bin", "x",), ("--", "./link"), ("--", "./second"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("how", ["replaced", "rewritten", "link"])
+def test_a_file_that_is_replaced_after_the_question_is_not_run(
+    cli: Cli, work: Path, words: tuple[str, ...], how: str, script: Path
+) -> None:
+    (work / "below").mkdir()
+    written(work / "below/x", "good")
+    (work / "link").symlink_to("x")
+    (work / "second").symlink_to("link")
+    other = written(work / "other", "evil")
+    job = asked(cli, *words)
+    for path in (script, work / "below/x"):
+        if how == "rewritten":
+            path.write_text(TOUCH.format("evil"))
+        elif how == "replaced":
+            written(work / "new", "evil").rename(path)
+        else:
+            path.unlink()
+            path.symlink_to(other)
+    cli.ok("approve", job)
+    ended = cli.ok("wait", job)
+    assert (ended["state"], ended["reason"]) == ("failed", "denied")
+    assert "x, which the command runs, has changed since it was asked about" in ended["message"] or any(
+        f"{name}, which the command runs, has changed" in ended["message"] for name in ("link", "second")
+    )
+    assert not [*work.rglob("evil")]
+
+
+def test_what_is_as_it_was_runs_and_data_may_change(cli: Cli, work: Path) -> None:
+    (work / "data").write_text("one")
+    os.utime(work / "x", (1, 1))
+    for words in (("./x data",), ("cat data && ./x",), ("--", "cat", "data")):
+        job = asked(cli, *words)
+        (work / "data").write_text("two")
+        cli.ok("approve", job)
+        assert cli.ok("wait", job)["exit_code"] == 0, words
+
+
+def test_a_link_that_leads_elsewhere_after_the_question_is_not_run(cli: Cli, work: Path) -> None:
+    written(work / "other", "evil")
+    (work / "link").symlink_to("x")
+    job = asked(cli, "--", "./link")
+    (work / "new").symlink_to("other")
+    (work / "new").rename(work / "link")
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["reason"] == "denied"
+    assert not (work / "evil").exists()
+
+
+def test_a_file_that_is_removed_is_not_run(cli: Cli, work: Path, script: Path) -> None:
+    job = asked(cli, "--", "./x")
+    script.unlink()
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["reason"] == "denied"
