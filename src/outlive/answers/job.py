@@ -3,7 +3,10 @@ which says all of it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from outlive.answers import EVEN_FALSE, FIRST, FULL_ONLY, HIDDEN, TIME, Answer, Part, field, maybe, optional, part
+from outlive.answers.advice import Advised
 from outlive.answers.named import Approval, Engine, Fault, Keyboard, Notification, Queue, Resources, Usage
 from outlive.answers.spans import Gap
 from outlive.answers.testing import Reported
@@ -32,7 +35,7 @@ WAITED = field("How long this call waited.", brief=FULL_ONLY)
 ENV_VARS = field("NAME=VALUE as given; masked values are ***.", brief=FULL_ONLY)
 STDOUT_LOG = field("The file with all of stdout.", brief=FULL_ONLY, verbatim=True)
 STDERR_LOG = field("The file with all of stderr.", brief=FULL_ONLY, verbatim=True)
-HINT = optional("What to do next.", human=HIDDEN)
+HINT: Any = Advised.FIELDS["hint"]
 DAMAGE = optional("What of its directory cannot be read, or not be written.")
 MISSING = optional(
     "Bytes of output that were cut out of the logs or deleted with them; positions count them.", brief=FULL_ONLY
@@ -220,7 +223,7 @@ class Status(Answer):  # of status
     env_vars: list[str] = ENV_VARS
     notification: Notification | None = optional(NOTIFICATION)
     previous: OtherRun | None = PREVIOUS
-    hint: str | None = HINT
+    advised: Advised = part(Advised)
 
 
 class PortHolder(Part):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlive.answers import ALWAYS, BELOW, FIRST, FULL_ONLY, HIDDEN, LAST, Answer, Part, field, maybe, optional, part
 from outlive.answers import job as known
+from outlive.answers.advice import Advised
 from outlive.answers.job import HowEnded, Job, Losses, OtherRun, Outcome, Place, PortHolder, Prompt, Stopped
 from outlive.answers.named import Approval, Event, Fired, Notice, Resources, Usage
 from outlive.answers.output import ALTERNATE, SEEN, SNIPPET, Excerpt, Shown, Tails
@@ -33,7 +34,7 @@ class Since(Part):
     message: str | None = known.MESSAGE
     approval: Approval | None = known.APPROVAL
     previous: OtherRun | None = known.PREVIOUS
-    hint: str | None = known.HINT
+    advised: Advised = part(Advised)
     losses: Losses = part(Losses)
 
 
@@ -120,7 +121,7 @@ class Wait(Answer):  # of wait
     reported: Reported = part(Reported)
     descendants: int | None = known.DESCENDANTS
     previous: OtherRun | None = known.PREVIOUS
-    hint: str | None = known.HINT
+    advised: Advised = part(Advised)
     losses: Losses = part(Losses)
     message: str | None = known.MESSAGE
     approval: Approval | None = known.APPROVAL

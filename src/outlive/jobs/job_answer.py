@@ -10,6 +10,7 @@ import time
 
 from outlive import limits
 from outlive.answers import ABSENT, sentences
+from outlive.answers.advice import Advice
 from outlive.answers.job import Described, HowEnded, Losses, OtherRun, Outcome, Place, Prompt, Stopped
 from outlive.answers.testing import Reported
 from outlive.core.ids import short_id
@@ -17,7 +18,7 @@ from outlive.core.records import Sources
 from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere, use
-from outlive.jobs.diagnosis.advice import Advice, looks_for_processes
+from outlive.jobs.diagnosis.causes.own_words import looks_for_processes
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
