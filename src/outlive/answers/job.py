@@ -29,7 +29,9 @@ FINISHED_AT = field("When it ended.", brief=FULL_ONLY, human=16, format=TIME)
 ENDED_BY = optional("Who asked for the end, if it was asked for.")
 WAITING = field("Is it blocked reading its input?")
 TIMEOUT = field("The job is ended so long after its start; 0: never.", brief=FULL_ONLY)
-ELAPSED = field("How long ago the job started; once it ended, how long it ran.", brief=FULL_ONLY, human=18)
+ELAPSED = optional(
+    "How long ago the job started; once it ended, how long it ran; absent if it never ran.", brief=FULL_ONLY, human=18
+)
 IDLE = "How long ago it last put something out (or started); null once it ended."
 WAITED = field("How long this call waited.", brief=FULL_ONLY)
 ENV_VARS = field("NAME=VALUE as given; masked values are ***.", brief=FULL_ONLY)
@@ -204,7 +206,7 @@ class Status(Answer):  # of status
     exit_code: int | None = field(EXIT_CODE, place=FIRST, human=3, minimum=None)
     finished_at: str | None = FINISHED_AT
     updated_at: str | None = field("When its state was last written.", brief=FULL_ONLY, format=TIME)
-    elapsed_ms: int = ELAPSED.kept()
+    elapsed_ms: int | None = ELAPSED.kept()
     idle_ms: int | None = field(IDLE)
     next_seq: int = NEXT_SEQ
     stdout_bytes: int = field("Bytes of stdout there are, or were.")

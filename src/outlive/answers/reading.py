@@ -109,7 +109,7 @@ class Wait(Answer):  # of wait
     job: Job = part(Job)
     fired: Fired | None = field(known.FIRED, human=7)
     held_by: PortHolder | None = known.HELD_BY
-    elapsed_ms: int = known.ELAPSED
+    elapsed_ms: int | None = known.ELAPSED
     exit_code: int | None = field(known.EXIT_CODE, place=FIRST, human=3, minimum=None)
     shown: Shown = part(Shown)
     idle_ms: int | None = field(known.IDLE, brief=FULL_ONLY)

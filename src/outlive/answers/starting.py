@@ -21,7 +21,9 @@ class Started(Answer):  # of run, start and restart
     stdout_log_path: str = known.STDOUT_LOG
     stderr_log_path: str = known.STDERR_LOG
     waited_ms: int = known.WAITED
-    elapsed_ms: int = known.ELAPSED
+    elapsed_ms: int = field(
+        "How long ago the job started; once it ended, how long it ran; 0 if it never did.", brief=FULL_ONLY, human=18
+    )
     env_vars: list[str] = known.ENV_VARS
     descendants: int | None = known.DESCENDANTS
     previous: OtherRun | None = known.PREVIOUS

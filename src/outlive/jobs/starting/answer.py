@@ -12,6 +12,7 @@ from outlive.answers.advice import Advice, Advised
 from outlive.answers.job import Job
 from outlive.answers.output import Tails
 from outlive.answers.starting import Started
+from outlive.core.started import started_at
 from outlive.core.units import timestamp
 from outlive.jobs import job_answer, known_to_session
 from outlive.jobs.context import Context
@@ -89,12 +90,14 @@ def made(
         shown=shown,
         described=described,
         reported=reported,
-        started_at=inspection.state.started_at or inspection.definition.created_at or timestamp(),
+        started_at=started_at(inspection.state, inspection.definition.created_at)
+        or inspection.definition.created_at
+        or timestamp(),
         snapshot=snapshot,
         stdout_log_path=job.log_path(0),
         stderr_log_path=job.log_path(1),
         waited_ms=round((time.monotonic() - began) * 1000),
-        elapsed_ms=job_answer.elapsed_ms(inspection),
+        elapsed_ms=job_answer.elapsed_ms(inspection) or 0,  # seed 001 wants the member
         env_vars=job_answer.env_vars(inspection),
         descendants=others,
         previous=previous,

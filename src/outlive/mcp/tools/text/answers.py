@@ -17,6 +17,7 @@ from outlive.answers import advice
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
+from outlive.core.started import never_ran
 from outlive.mcp.tools.text import sentences
 from outlive.render import events, times
 from outlive.render.rows import folded
@@ -152,7 +153,8 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = [sentences.state_line(answer, process), *sentences.sandbox(answer), *wording.lines(answer)]
     if answer.get("command"):
         lines.append(f"command: {sentences.command_line(answer['command'])}")
-    shown = ("name", "cwd", "owner", "started_at", "finished_at", "damage")
+    has_run = not never_ran(text_of(answer, "state"), text_of(answer, "reason"))
+    shown = ("name", "cwd", "owner", *(["started_at"] if has_run else []), "finished_at", "damage")
     lines += [f"{key}: {visible(str(answer[key]))}" for key in shown if answer.get(key)]
     if answer.get("tags"):
         lines.append(f"tags: {', '.join(texts_of(answer, 'tags'))}")
