@@ -13,6 +13,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
+from outlive.answers import advice
 from outlive.cli import exit_status, parse, person, stdio
 from outlive.cli.call import Call, shell_words
 from outlive.config import Config
@@ -123,8 +124,7 @@ def _verb(words: list[str], call: Call) -> int:
     assert call.context is not None
     # A person is shown the job's name and id in any case
     result = call.context.warned(result, titles=not call.options.human or verb.name == "log")
-    if call.options.notes:
-        result["hint"] = " ".join([*call.options.notes, *map(str, filter(None, [result.get("hint")]))])
+    result = advice.noted(result, call.options.notes)
     # A person is shown what there is; the size is that of the object
     _tell(call, call.context, result, envelope.answer(verb.type, result, FULL if call.options.human else detail))
     if not call.values.get("propagate"):

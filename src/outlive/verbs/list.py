@@ -15,6 +15,7 @@ from outlive.answers.listing import Counts, List, Listed
 from outlive.core.ids import short_id
 from outlive.core.labels import Origin, check_tag_pattern, tag_matches
 from outlive.core.records import LOCAL, Definition
+from outlive.core.started import started_at
 from outlive.core.units import moment, seconds_or
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, ownership
@@ -373,7 +374,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
         place=job_answer.place(inspection, job),
         approval=job_answer.approval_of(inspection, job) or None,
         usage=used or None,
-        started_at=ABSENT if state.started_at is None else state.started_at,
+        started_at=ABSENT if state.started_at is None else started_at(state, definition.created_at),
         damage=inspection.damage or None,
     )
 

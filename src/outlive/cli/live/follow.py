@@ -122,7 +122,7 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
         why = state.reason if state.reason != "signal" else None
         how = f"{state.state}: {' '.join(filter(None, [why, state.signal]))}"
     took = (
-        f" after {text.duration(job_answer.elapsed_ms(inspection))}"
+        f" after {text.duration(job_answer.elapsed_ms(inspection) or 0)}"
         if state.started_at and state.finished and not never_ran(state.state, state.reason)
         else ""
     )

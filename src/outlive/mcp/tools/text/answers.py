@@ -13,9 +13,11 @@ import re
 import time
 from collections.abc import Callable
 
+from outlive.answers import advice
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
+from outlive.core.started import never_ran
 from outlive.mcp.tools.text import sentences
 from outlive.render import events, times
 from outlive.render.rows import folded
@@ -91,7 +93,7 @@ def _with_output(answer: Members, process: bool, lines: list[str], nothing: str)
 
 def _poll(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = []
-    is_server = "a server does not end by itself" in text_of(answer, "hint")  # to wait for it is of no use either
+    is_server = "listens_on" in advice.of_kind(answer, advice.SILENCE)  # to wait for it is of no use either
     if answer.get("retry_after_ms") and not answer.get("output") and not is_server:
         again = sentences.duration_of(answer, "retry_after_ms")
         lines.append(f"Use process wait instead of polling; polling again is of use after {again}.")
@@ -101,8 +103,8 @@ def _poll(answer: Members, process: bool) -> tuple[str, list[str]]:
 def _wait(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = sentences.came_true(answer)
     if answer.get("timed_out"):
-        advice = "." if answer.get("state") == "created" else "; the job goes on."
-        lines.append(f"Not yet, after {sentences.duration_of(answer, 'waited_ms')}{advice}")
+        rest = "." if answer.get("state") == "created" else "; the job goes on."
+        lines.append(f"Not yet, after {sentences.duration_of(answer, 'waited_ms')}{rest}")
     others = [one for one in entries_of(answer, "jobs") if one.get("job_id") != answer["job_id"]]
     lines += [line for other in others for line in _other(other)]
     output, words = _with_output(answer, process, lines, "")
@@ -151,7 +153,8 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = [sentences.state_line(answer, process), *sentences.sandbox(answer), *wording.lines(answer)]
     if answer.get("command"):
         lines.append(f"command: {sentences.command_line(answer['command'])}")
-    shown = ("name", "cwd", "owner", "started_at", "finished_at", "damage")
+    has_run = not never_ran(text_of(answer, "state"), text_of(answer, "reason"))
+    shown = ("name", "cwd", "owner", *(["started_at"] if has_run else []), "finished_at", "damage")
     lines += [f"{key}: {visible(str(answer[key]))}" for key in shown if answer.get(key)]
     if answer.get("tags"):
         lines.append(f"tags: {', '.join(texts_of(answer, 'tags'))}")
@@ -174,8 +177,8 @@ def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
     if first and last and total:
         # The numbers shown count from 1, as grep's do
         known = answer.get("hint") or answer.get("compared") or (first == 1 and last == total)
-        advice = "" if known else " (line N is offset N-1)"
-        told.append(f"lines {first}-{last} of {total}{advice}")
+        counted = "" if known else " (line N is offset N-1)"
+        told.append(f"lines {first}-{last} of {total}{counted}")
     if answer.get("matches") is not None:
         told.append(f"{sentences.counted(number_of(answer, 'matches'), 'line')} matched")
     told += sentences.compared(answer)

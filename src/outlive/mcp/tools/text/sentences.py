@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from outlive.answers import advice
 from outlive.answers.permission import is_pending
 from outlive.core.ids import short_id
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
@@ -67,31 +68,33 @@ def _running(answer: Members, process: bool) -> str:
 
 
 def ending(answer: Members) -> str:
-    reason, signal, message = text_of(answer, "reason"), answer.get("signal"), answer.get("message")
+    reason, signal, message = text_of(answer, "reason"), answer.get("signal"), text_of(answer, "message")
+    clause = message.removesuffix(".")  # where the sentence has its own
     how = signal or (None if answer.get("exit_code") is None else f"exit code {answer['exit_code']}")
     with_signal = f" ({how})" if how else ""
     by = f" of {answer['ended_by']}" if answer.get("ended_by") else ""
     limit = f" after {number_of(answer, 'timeout_ms') / 1000:g} s" if answer.get("timeout_ms") else ""
+    said = f": {clause}" if clause else ""
     sentences = {
         "timeout": f"Command timed out{limit} and was ended{with_signal}. What it did until then may have taken effect.",
         "idle_timeout": f"Command was ended{with_signal} because it printed nothing for longer than idle_timeout_ms.",
-        "kill": f"Command was killed on request{by}{with_signal}{f': {message}' if message else ''}.",
-        "oom": f"Command was killed because memory ran out{with_signal}{f': {message}' if message else ''}.",
-        "limit": f"Command reached a limit of its resources and was ended{with_signal}{f': {message}' if message else ''}.",
-        "launch": f"Command could not be started: {message or answer.get('errno') or 'exec failed'}.",
-        "lost": f"The outcome is lost: {message or 'nothing was left to read it from'}. It may have run to its end.",
-        "denied": f"Command was not run: {message or 'it was denied'}.",
-        "reboot": f"The machine was restarted while it ran; the outcome is lost{f': {message}' if message else ''}.",
+        "kill": f"Command was killed on request{by}{with_signal}{said}.",
+        "oom": f"Command was killed because memory ran out{with_signal}{said}.",
+        "limit": f"Command reached a limit of its resources and was ended{with_signal}{said}.",
+        "launch": f"Command could not be started: {clause or answer.get('errno') or 'exec failed'}.",
+        "lost": f"The outcome is lost: {clause or 'nothing was left to read it from'}. It may have run to its end.",
+        "denied": f"Command was not run: {clause or 'it was denied'}.",
+        "reboot": f"The machine was restarted while it ran; the outcome is lost{said}.",
     }
     if answer.get("exit_code") is not None and reason in ("", "exit", "kill", "signal"):
         asked = " after a kill request" if reason == "kill" else ""
         return f"Command exited with code {answer['exit_code']}{asked}" + (f"; {message}" if message else "")
     if reason == "kill" and answer.get("state") == "failed":  # before it started
-        return f"Command was not run: {message or 'its start was cancelled'}."
+        return f"Command was not run: {clause or 'its start was cancelled'}."
     if reason in sentences:
-        return sentences[reason].replace("..", ".")
+        return sentences[reason]
     if signal:
-        return f"Command was ended by signal {signal}{f'; {message}' if message else ''}."
+        return f"Command was ended by signal {signal}{f'; {clause}' if clause else ''}."
     return f"Command ended ({answer.get('state')})."
 
 
@@ -242,19 +245,13 @@ def _notice(notice: Members, process: bool) -> str:
 
 
 def hint(answer: Members) -> list[str]:
-    # The line about a running job already names the calls, which stand last in a hint
-    hint = str(answer.get("hint") or "").partition("It still runs.")[0].rstrip()
-    return [hint] if hint else []
+    said = advice.for_model(answer)
+    return [said] if said else []
 
 
 def tells_silence(answer: Members) -> bool:
     """Return whether the hint says how long the job has been silent."""
-    return "Silent for " in text_of(answer, "hint")  # of another session's job something stands before it
-
-
-def without_process(hint: str) -> str:
-    """Return a hint for a client that is not offered the process tool, and with it no `kill`."""
-    return hint.replace("; kill ends it,", ",").replace("; kill ends them,", ",")
+    return "silent_ms" in advice.of_kind(answer, advice.SILENCE)
 
 
 def came_true(answer: Members) -> list[str]:
