@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import json
-import os
 import py_compile
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import outlive
-from outlive.supervisor.guardian import LATE
 from outlive.system import held_code
 
 SOURCE = Path(outlive.__file__).parent
@@ -100,47 +95,6 @@ def test_the_code_of_another_interpreter_comes_through_an_open_file(package: Pat
     words = [sys.executable, "-I", "-S", "-c", HOLD + starter, str(SOURCE.parent), str(package.parent)]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr == "old []\n"
-
-
-def test_a_pair_holds_everything_that_it_may_import_late() -> None:
-    """Follow every import of what a pair has loaded when it gets its job."""
-    code = "import json, outlive.supervisor.guardian; print(json.dumps([name for name in sys.modules if name[:7] == 'outlive']))"
-    loaded: set[str] = set(json.loads(run(code, SOURCE)))
-    seen, todo = set(loaded), sorted(loaded)
-    while todo:
-        for name in imported(todo.pop()):
-            if name not in seen:
-                seen.add(name)
-                todo.append(name)
-    # `preload` imports these, or holds their room, before the command of a job that needs them is spawned
-    ready = (
-        *("outlive.supervisor.input", "outlive.sandbox", "outlive.system.blocked_reads", "outlive.render"),
-        *("outlive.supervisor.output.masking", "outlive.store.audit"),
-        *("outlive.supervisor.resources", "outlive.system.spawn_limited", "outlive.system.job_group"),
-        *("outlive.system.process_use", "outlive.core.resources", "outlive.core.nearest", "outlive.core.quoted"),
-        "outlive.system.scripts",
-    )
-    missing = [name for name in seen - loaded if not any(f"{name}.".startswith(f"{one}.") for one in (*LATE, *ready))]
-    assert not missing
-
-
-def imported(module: str) -> Iterator[str]:
-    """The modules of ours that a module imports at any time, other than for a type checker."""
-    tree = ast.parse(file_of(module).read_bytes())
-    tests = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    typing = {id(node) for test in tests for branch in test.body for node in ast.walk(branch)}
-    for node in ast.walk(tree):
-        if id(node) in typing:
-            continue
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
-        yield from (name for name in names if name.startswith("outlive") and file_of(name).exists())
-
-
-def file_of(module: str) -> Path:
-    place = SOURCE.parent / module.replace(".", os.sep)
-    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
 
 
 def test_source_without_bytecode_is_compiled_as_by_an_import() -> None:

@@ -8,10 +8,11 @@ import select
 import signal
 import socket
 
+from outlive.supervisor import large_code
 from outlive.supervisor.fork_protocol import LEND, MESSAGE_BYTES, NOT_LENT, Pair, read, refuse
-from outlive.supervisor.guardian import fork_pair, prepare
+from outlive.supervisor.guardian import fork_pair
 from outlive.supervisor.request import Request, report_fault
-from outlive.system import cgroup, daemonize, fault_points, fds, machine, signals, tree
+from outlive.system import cgroup, daemonize, fault_points, fds, machine, oom, signals, tree
 
 _SPARE_PAIR_S = 0.012  # after a start, before the next pair is forked: the one that starts needs the cores
 _SPARE_RETRY_S = 1.0  # where a fork failed, again at growing intervals up to this one
@@ -22,8 +23,9 @@ _SOCKET_FD = 3
 def main() -> None:
     """Serve the server at the other end of the socket until it closes its end."""
     daemonize.leave({_SOCKET_FD}, tree.FORK_SERVER)
+    large_code.load()
     # What every pair would do again, and write to its own copy of a page for it
-    prepare()
+    oom.spare()
     machine.here()
     cgroup.record()
     gc.collect()
