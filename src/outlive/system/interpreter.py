@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+import outlive
 from outlive.system.paths import is_in
 
-_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_OURS = os.path.dirname(outlive.DIRECTORY)
 _FROM = "import runpy, sys; sys.path.append(sys.argv.pop(1)); runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 
 
