@@ -14,7 +14,7 @@ from outlive.client_config.registry import Client, Machine
 from outlive.client_config.safe_file import ConfigFile
 from outlive.core.base_directories import home
 from outlive.errors import OutliveError, invalid
-from outlive.system.interpreter import isolated
+from outlive.system.interpreter import by_name
 
 
 def this_machine(env: Mapping[str, str], cwd: str | None) -> Machine:
@@ -123,4 +123,4 @@ def own_words(argv: list[str]) -> list[str]:
     for path in (called, beside):
         if os.path.basename(path) == "outlive" and os.path.isfile(path) and os.access(path, os.X_OK):
             return [path]
-    return isolated("outlive")
+    return by_name()
