@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from outlive.errors import OutliveError
+from outlive.system import mounts
 from outlive.system.paths import followed, is_in
 
 _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
@@ -60,6 +61,7 @@ class _Wall:
         roots = [place for path in _workspaces for place in (path, os.path.realpath(path))]
         self._roots = [path for path in dict.fromkeys(roots) if not self._is_above(path)]
         self._roots += [os.path.join(home, _CACHE) for home in self._homes]
+        self._roots += mounts.other_names(self._roots)
 
     def _is_above(self, path: str) -> bool:
         """Return whether no sandbox takes this directory for a workspace: a home, or one above it."""
