@@ -27,7 +27,8 @@ def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | N
     if path is None:
         why = "the current directory does not exist" if client.project else f"{client.title} has no project file"
         raise invalid("level", f"{why}; leave --for out", usage=True)
-    return ConfigFile(present(path), shared=level == registry.PROJECT)
+    is_shared = level == registry.PROJECT
+    return ConfigFile(present(path), shared=is_shared, project=cwd if is_shared else None)
 
 
 def present(path: str) -> str:
