@@ -184,11 +184,11 @@ def _job(help: str) -> Arg:
         cli="JOB",
         mcp="job_id",
         aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
-        mcp_help="id, its last 6 characters, or title",
+        mcp_help="id, its last 4 characters, or title",
     )
 
 
-_ID = "The job: its id, or any unique beginning or end of it (at least 6 characters)"
+_ID = f"The job: its id, or any unique beginning or end of it (at least {limits.ID_PART_CHARS} characters)"
 JOB = _job(f"{_ID}, or its name as `list` shows it: the newest job that has it.")
 JOB_ID = _job(f"{_ID}. A name is refused.")
 MAX_BYTES = Arg(
