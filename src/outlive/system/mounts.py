@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from outlive.core.record import Declared
 from outlive.system.fds import content
 
 _MOUNTS = "/proc/self/mountinfo"
 
 
-class Mount(Declared):
+class Mount(NamedTuple):
     """One mount. `root` is the directory of the file system that is seen at `point`; `type` is
     `ext4`, `nfs4`, …; `options` are those of the file system."""
 
