@@ -127,7 +127,7 @@ def trial(configured: str | None = None) -> SandboxTrial:
     try:
         path = find(configured if configured and os.access(configured, os.X_OK) else None)
     except OutliveError as error:
-        return SandboxTrial(problem=error.message.removesuffix("; nothing was run"), advice=error.hint)
+        return SandboxTrial(bwrap=None, problem=error.message.removesuffix("; nothing was run"), advice=error.hint)
     problem = tried(path)
     return SandboxTrial(bwrap=path, problem=problem, advice=mend() if problem else None)
 
