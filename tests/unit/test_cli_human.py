@@ -273,7 +273,14 @@ def test_a_person_sees_first_what_it_is_how_it_does_and_the_last_lines() -> None
         hint="Do this.",
     )
     assert lines == [
-        *("dev  job 00ABCDEF", "$ npm run dev", "running for 3 s", "pid 7, CPU 1 s, memory 2 KiB, tags web", ""),
+        *(
+            "dev  job 00ABCDEF",
+            "$ npm run dev",
+            "running for 3 s",
+            "pid 7, CPU 1 s, memory 2 KiB, tags web",
+            "cwd: /x",
+            "",
+        ),
         *("ready", "", "(Do this.)"),
     ]
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from outlive import verbs
+from outlive.answers.listing import Listed
 from outlive.answers.permission import is_pending
 from outlive.cli import stdio, summary, usage
 from outlive.cli.live import questions
@@ -21,6 +22,7 @@ from outlive.core.members import entries_of, number_of, object_of, text_of, text
 from outlive.core.units import duration, seconds_of, size
 from outlive.render import events, times
 from outlive.render.plain_text import readable
+from outlive.verbs import brief
 
 _STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
 HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
@@ -119,6 +121,11 @@ def _jobs(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
         more["COMMAND"] = [quoted.command(texts_of(job, "command")) for job in jobs]
     if all(map(summary.ended_badly, jobs)):
         more["LAST LINE"] = [text_of(job, "last_line") or text_of(job, "message") for job in jobs]
+    besides = [brief.besides(brief.of_entry(job, Listed), Listed.flat(), brief.OF_A_ROW) for job in jobs]
+    more |= {
+        name.upper(): [one.get(name, "") for one in besides]
+        for name in dict.fromkeys(name for one in besides for name in one)
+    }
     rows = [[*row(job, style.now), *cells] for job, *cells in zip(jobs, *more.values(), strict=True)]
     text = table((*HEAD, *more), rows, style, colours=[summary.colour(job) for job in jobs])
     footer = [f"There are more than these {len(jobs)}: --limit 0 shows all."] if answer.get("truncated") else []

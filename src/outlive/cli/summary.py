@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive import limits
+from outlive import limits, verbs
 from outlive.answers.permission import is_pending
 from outlive.cli.text import Style, line
 from outlive.core import quoted
@@ -16,6 +16,7 @@ from outlive.jobs.interaction import shown_output
 from outlive.render.failures import other_run
 from outlive.reports import wording
 from outlive.store.output.merged import Output
+from outlive.verbs import brief
 
 # Answers about one job of which a person wants to know these things, and the rest with -v
 TYPES = frozenset({"run", "start", "restart", "create", "status", "poll", "wait", "kill", "approve", "deny"})
@@ -63,9 +64,16 @@ def of(answer: dict[str, object], style: Style) -> str:
     lines += filter(None, (_place(answer), _fired(answer), _survivors(answer), previous))
     if answer.get("tests") or answer.get("report_problem"):
         lines += map(line, wording.lines(answer))
+    if answer.get("type") == "status":
+        fields = verbs.fields_of("status")
+        rest = brief.besides(brief.of(answer, fields), fields, brief.OF_STATUS | _TOLD)
+        lines += [f"{name.replace('_', ' ')}: {line(value)}" for name, value in rest.items()]
     # What a person approves, or just did
     lines += [f"  {fact['label']}: {fact['value']}" for fact in entries_of(object_of(answer, "approval"), "facts")]
     return "\n".join(lines) + "\n"
+
+
+_TOLD = frozenset({"host", "elapsed_ms", "timeout_ms", "next_seq"})  # by the lines above, or of use to a program alone
 
 
 def state_of(answer: dict[str, object]) -> str:

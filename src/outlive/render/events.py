@@ -15,12 +15,13 @@ def about(event: dict[str, object]) -> str:
         return _HITS[str(event["type"])].format(**rest)
     except KeyError:  # another type, or a line that the job itself wrote
         pass
-    return ", ".join(f"{name} {_word(value)}" for name, value in rest.items() if value is not None)
+    return ", ".join(f"{name} {word(value)}" for name, value in rest.items() if value is not None)
 
 
-def _word(value: object) -> str:
+def word(value: object) -> str:
+    """Return a value of a member on one line."""
     if isinstance(value, dict):
-        return f"({', '.join(f'{name} {_word(one)}' for name, one in value.items() if one is not None)})"
+        return f"({', '.join(f'{name} {word(one)}' for name, one in value.items() if one is not None)})"
     if isinstance(value, list):
-        return f"({', '.join(map(_word, value))})"
+        return f"({', '.join(map(word, value))})"
     return str(value).lower() if isinstance(value, bool) else str(value)

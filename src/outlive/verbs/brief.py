@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from outlive.answers import ALWAYS, EVEN_FALSE, FULL_ONLY, READABLE, Field, Part
 from outlive.core.members import text_of
 from outlive.core.started import never_ran
+from outlive.core.units import duration, size
+from outlive.render.events import word
 from outlive.render.plain_text import readable
 
+# What every face says of a job by sentences and columns of its own: of an answer of status, and in a row of a list.
+# descendants, errno and keyboard are in a hint
+OF_STATUS = frozenset(
+    "job_id state exit_code signal reason message ended_by errno pid name command tags owner waiting_for_input prompt echo keyboard "
+    "approval tests report_problem idle_ms stdout_bytes stderr_bytes descendants notification previous".split()
+)
+OF_A_ROW = frozenset(
+    "job_id state exit_code signal reason name descendants waiting_for_input started_at last_line message approval supervisor_pid "
+    "others owner session cwd".split()
+)
 _ADDED = Field("", {})  # what a face adds to any answer: notices, how long a call was allowed to wait
 
 
@@ -41,6 +53,22 @@ def of_entry(entry: dict[str, object], record: type[Part]) -> dict[str, object]:
         for name in record.BRIEF + (record.BRIEF_OF_OTHERS if entry.get("others") else ())
         if _says_something(entry.get(name)) or (fields[name].brief == EVEN_FALSE and entry.get(name) is False)
     }
+
+
+def besides(answer: Mapping[str, object], fields: Mapping[str, Field], told: Collection[str]) -> dict[str, str]:
+    """Return in words, by their names without a unit, what no sentence of a face says of a brief answer: so a field that
+    is new shows in every face. `told`: what sentences say."""
+    shown = fields.keys() - {*told, "hint"}
+    return dict(_in_words(name, value) for name, value in answer.items() if name in shown)
+
+
+def _in_words(name: str, value: object) -> tuple[str, str]:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if name.endswith("_ms"):
+            return name.removesuffix("_ms"), duration(value)
+        if name.endswith("_bytes"):
+            return name.removesuffix("_bytes"), size(value)
+    return name, word(value)
 
 
 def _shortened(value: Any, field: Field) -> object:

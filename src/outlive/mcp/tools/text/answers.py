@@ -13,7 +13,9 @@ import re
 import time
 from collections.abc import Callable
 
+from outlive import verbs
 from outlive.answers import advice
+from outlive.answers.listing import Listed
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
@@ -23,6 +25,7 @@ from outlive.mcp.tools.text import sentences
 from outlive.render import events, times
 from outlive.render.rows import folded
 from outlive.reports import wording
+from outlive.verbs import brief
 
 _OUTPUT = frozenset({"output", "snapshot", "snippet", "stdout_tail", "stderr_tail", "lines", "notices", "hint"})
 
@@ -168,6 +171,9 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
         lines += sentences.removed_by_quota(answer)
     if answer.get("state") == "running" and answer.get("idle_ms") is not None and not sentences.tells_silence(answer):
         lines.append(f"idle: {sentences.duration_of(answer, 'idle_ms')}")
+    fields = verbs.fields_of("status")
+    rest = brief.besides(brief.of(dict(answer), fields), fields, brief.OF_STATUS | {"cwd", "damage", "sandbox"})
+    lines += [f"{name}: {visible(value)}" for name, value in rest.items()]
     lines += sentences.previous(answer, process)
     return "", [*lines, *sentences.hint(answer)]
 
@@ -297,6 +303,7 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
 def _list_line(job: Members, owners: bool, places: bool) -> str:
     """`owners`, `places`: the jobs of the list are not all of one owner, or of one directory."""
     since = text_of(job, "started_at") or text_of(job, "created_at")
+    rest = brief.besides(brief.of_entry(dict(job), Listed), Listed.flat(), brief.OF_A_ROW)
     parts = [
         str(job.get("short_id") or job.get("job_id")),
         sentences.short_state(job) + _left(job),
@@ -304,6 +311,7 @@ def _list_line(job: Members, owners: bool, places: bool) -> str:
         f"at {text_of(job, 'finished_at')[:19]}Z" if job.get("finished_at") else "",
         f"[its supervisor is stopped: kill -CONT {job['supervisor_pid']}]" if job.get("supervisor") else "",
         "[waiting for input]" if job.get("waiting_for_input") else "",
+        *(f"[{name}: {visible(value)}]" for name, value in rest.items()),
         sentences.command_line(job.get("name") or job.get("command") or ""),
         _whose(job, owners, places),
     ]
