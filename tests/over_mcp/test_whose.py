@@ -88,10 +88,14 @@ def test_a_title_names_no_job_of_another_window_and_its_id_does(windows: Windows
     job = background(one, HELD, title="dev")
     refused = other.error("process", action="kill", job_id="dev", code="job_not_found")
     assert refused.result["error"]["details"]["candidates"] == [job]
-    assert f"Job {job[-8:]} has this title, but belongs to tests (session {session_of(one, job)})" in refused.text
+    whose = f"Job {job[-8:]} has this title, but belongs to tests (session {session_of(one, job)})"
+    assert whose in refused.text
+    assert refused.result["error"]["message"] == "'dev' is the title of a job that is not of this session"
+    assert whose in other.error("process", action="kill", title="dev", code="job_not_found").text
     for action in ("remove", "log"):
         other.error("process", action=action, job_id="dev", code="job_not_found")
-    assert one.ok("process", action="status", job_id="dev")["state"] == "running"
+    for named in ({"job_id": "dev"}, {"title": "dev"}):
+        assert one.ok("process", action="status", **named)["state"] == "running"
 
     answer = other.call("process", action="kill", job_id=job)
     assert answer.result["state"] == "killed"
