@@ -4,6 +4,7 @@ to the next in its directory."""
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,25 @@ def test_it_is_said_of_the_job_that_is_named_beside_the_one_of_the_answer(window
     assert "This job" not in compared["hint"] + restarted["hint"]
     for job in (own, restarted["job_id"]):
         other.ok("process", action="kill", job_id=job)
+
+
+@MODERN_FIRST
+def test_who_holds_a_taken_port_is_said_once_also_of_a_job_of_another_window(windows: Windows) -> None:
+    one, other = windows
+    serves = (
+        "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); s.accept()"
+    )
+    server = one.ok("exec", command=[sys.executable, "-c", serves], until=["regex=[0-9]"], title="web", detail="full")
+    port, whose = server["output"].strip(), session_of(one, server["job_id"])
+    said = f"of job {server['job_id']} (web), which belongs to tests (session {whose}). Give the job another port"
+    fails = [sys.executable, "-c", f"import socket; socket.create_server(('127.0.0.1', {port}))"]
+    for more in ({}, {"until": [f"port={port}"]}):
+        hint = other.ok("exec", command=fails, **more)["hint"]
+        assert (hint.count(said), hint.count("is held by")) == (1, 1)
+    assert said in other.ok("exec", command="exec sleep 60", until=[f"port={port}"], yield_ms=2_000)["hint"]
+    for job in listed(other, state="running"):
+        other.ok("process", action="kill", job_id=job)
+    one.ok("process", action="kill", job_id=server["job_id"])
 
 
 @MODERN_FIRST
