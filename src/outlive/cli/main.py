@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
 from outlive.answers import advice
-from outlive.cli import exit_status, parse, person, stdio
+from outlive.cli import exit_status, long_call, parse, person, stdio
 from outlive.cli.call import Call, shell_words
 from outlive.config import Config
 from outlive.core.ids import short_id
@@ -22,7 +22,7 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.jobs.context import Context
-from outlive.system import fds
+from outlive.system import fds, waiting
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions, Verb
 
@@ -160,6 +160,7 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
     configuration = _configuration(verb, call)
     call.log(stdio.DEBUG, f"config={configuration.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
     store = _open_store(verb, call)
+    waiting.load_before_long_waits(long_call.load)
     call.context = context.Context(
         store,
         configuration,

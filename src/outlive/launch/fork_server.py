@@ -22,8 +22,8 @@ _SOCKET_FD = 3
 
 def main() -> None:
     """Serve the server at the other end of the socket until it closes its end."""
+    large_code.load()  # the archive with the code of ours is open until the next line
     daemonize.leave({_SOCKET_FD}, tree.FORK_SERVER)
-    large_code.load()
     # What every pair would do again, and write to its own copy of a page for it
     oom.spare()
     machine.here()
@@ -63,6 +63,7 @@ def main() -> None:
 
 def once() -> None:
     """Start one job in the scope that this process was put into (launch/systemd_scope.py), and end."""
+    large_code.load()
     sock = fds.socket_of(os.dup(0))
     daemonize.leave({sock.fileno()}, tree.FORK_SERVER)
     fds.send(sock, b"there")

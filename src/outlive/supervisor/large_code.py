@@ -12,14 +12,13 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 
-from outlive.supervisor.request import Request
+from outlive.core.records import Definition
 
 _EMULATOR, _RE2 = "outlive.render.screen", "re2"
 
 
-def missing(request: Request) -> list[str]:
-    """Return the modules that the job of this request needs, and that are not loaded."""
-    definition = request.definition
+def missing(definition: Definition) -> list[str]:
+    """Return the modules that this job needs, and that are not loaded."""
     needed = {_EMULATOR: definition.pty, _RE2: bool(definition.notification.every_watch)}
     return [name for name, is_needed in needed.items() if is_needed and name not in sys.modules]
 

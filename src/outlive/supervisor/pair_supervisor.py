@@ -100,7 +100,7 @@ class PairSupervisor:
         files, _ = read(message, numbers)
         self._request = request = Request.from_file(files["request"])
         waiter = fds.socket_of(files["waiter"])
-        missing = large_code.missing(request)
+        missing = large_code.missing(request.definition)
         if missing:
             self._tell_guardian(files["request"])  # first: both import at the same time
             large_code.load(missing)

@@ -240,7 +240,6 @@ class _Follower:
     def run(self, until: float | None = None) -> Inspection | None:
         """Show output until the job has ended, and return how; None at `until` (time.monotonic seconds), and when
         stdout has no reader any more."""
-        waiting.hold_code()
         while True:
             # First: what was printed before the end is then shown below
             inspection: Inspection = adoption.inspect_and_adopt(self._ctx, self._job)
@@ -301,7 +300,7 @@ class _Follower:
         if self._watched:
             poller.register(1, 0)  # POLLERR alone
         left_s = awaited.left_s()
-        ready = poller.poll(None if left_s is None else int(left_s * 1000) + 1)
+        ready = waiting.poll(poller, None if left_s is None else int(left_s * 1000) + 1)
         self._control.drain()
         return not any(fd == 1 for fd, _ in ready)
 

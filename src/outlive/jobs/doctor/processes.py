@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+import outlive
 from outlive import __version__
 from outlive.core.units import counted, timestamp
 from outlive.jobs.doctor.finding import Finding, Place, ok, unopened, warn
 from outlive.store.tokens import Tokens
 from outlive.system import fds, process, tree
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _SERVERS = (b"mcp", b"serve")
 _GLOBALS_WITH_VALUE = (b"--root", b"--config")
 _LISTED = 10
@@ -46,7 +46,7 @@ def version(place: Place) -> Finding:
     A server runs the code that it loaded at its start: it is older than the files if it started
     before they changed. A supervisor says its version itself; `supervision` has asked for it.
     """
-    changed = code_changed_at(_PACKAGE)
+    changed = code_changed_at(outlive.DIRECTORY)
     old = [server for server in servers() if server.since < changed and _is_of_this_installation(server.words)]
     others = {job: told for job, told in place.versions.items() if told != __version__}
     facts: dict[str, object] = {"version": __version__, "changed_at": timestamp(changed)}

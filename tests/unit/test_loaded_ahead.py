@@ -1,4 +1,6 @@
-"""An update of outlive may replace its files at any time: what guardian and supervisor may import is loaded before."""
+"""An update of outlive may replace its files at any time: what a long-lived process may import later is loaded ahead.
+
+A server has its code in memory besides (tests/durability/test_updates.py)."""
 
 from __future__ import annotations
 
@@ -9,6 +11,8 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import pytest
 
 import outlive
 
@@ -24,6 +28,26 @@ def test_guardian_and_supervisor_import_nothing_of_ours_later_but_large_code() -
 def test_a_fork_server_has_loaded_large_code_too() -> None:
     loaded = _loaded("from outlive.launch import fork_server; fork_server.large_code.load()")
     assert _reachable(loaded) == loaded
+
+
+# Loaded before the wait: a look at a condition, or the program, comes first
+EARLY = ("outlive.jobs.conditions.http_get",)
+
+
+@pytest.mark.parametrize(
+    "verb", ["wait", "run", "start", "restart", "kill", "poll", "log", "list", "events", "notify set"]
+)
+def test_a_command_line_has_loaded_what_its_answer_may_need_when_it_waits_long(verb: str) -> None:
+    code = f"from outlive import verbs; from outlive.cli import long_call, main; verbs.load({verb!r}); "
+    code += "import outlive.cli.live.follow, outlive.cli.live.jobs; long_call.load()"
+    loaded = _loaded(code)
+    assert _reachable(loaded) - loaded - set(EARLY) == set()
+
+
+@pytest.mark.parametrize("library", ["re2", "pyte"])
+def test_a_call_that_waits_long_does_not_fail_for_a_library_that_is_missing(library: str) -> None:
+    loaded = _loaded(f"sys.modules[{library!r}] = None; from outlive.cli import long_call; long_call.load()")
+    assert "outlive.supervisor.guardian" in loaded
 
 
 def _loaded(code: str) -> set[str]:
