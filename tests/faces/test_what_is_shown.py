@@ -106,3 +106,9 @@ def test_a_tail_begins_with_a_line_where_one_has_room_and_says_where_none_has(fa
     assert "hint" not in whole
     assert "hint" not in face.ok("tail", job, max_bytes=7, stream="stdout"), "one line, which is whole"
     assert "of stdout the" in face.ok("tail", job, max_bytes=6, stream="stdout")["hint"]
+
+
+def test_what_a_full_screen_program_drew_is_not_mixed_into_a_line_when_it_has_ended(face: Face) -> None:
+    drawn = r"\033[?1049h\033[24;1H'f' 2 lines\033[1;1Halpha\r\nbeta\r\n\033[3;1H~  \033[4;1H~  \033[24;1Hwritten\r\r\n\033[?1049l"
+    found = face.ok("run", command=f'printf "{drawn}after\\n"', pty=True, until=["exit"])["output"]
+    assert [line.strip() for line in found.splitlines()] == ["'f' 2 lines", "alpha", "beta", "~", "written", "after"]
