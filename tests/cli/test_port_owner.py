@@ -127,6 +127,7 @@ def test_a_job_that_ends_because_the_port_is_taken_is_told_with_who_has_it(
     assert answer["held_by"]["pid"] == other.pid
     who = f"The job ended before port came true. Port {other.port} is held by pid {other.pid}"
     assert answer["hint"].startswith(who)
+    assert answer["hint"].count(f"Port {other.port} is held") == 1
     goes_on = cli.ok("run", "--until", f"port={other.port}", "--snapshot-after", "60s", "exec sleep 60")
     assert (goes_on["fired"], goes_on["timed_out"], goes_on["held_by"]["pid"]) == (None, False, other.pid)
     jobs.end()

@@ -96,3 +96,13 @@ def test_without_the_file_of_the_order_that_is_said(face: Face, root: Path) -> N
 def test_output_that_is_compared_has_no_times(face: Face) -> None:
     job = ran(face, (1, "a\n"))
     face.error("log", job, times=True, compare="previous", code="invalid_argument")
+
+
+def test_each_line_has_its_time_where_a_secret_of_several_lines_is_masked(face: Face) -> None:
+    key = (
+        "-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\nS3cretS3cret==\\n-----END PRIVATE KEY-----\\n"
+    )
+    job = face.ok("run", command=f"echo before; printf -- '{key}'; echo behind")["job_id"]
+    found = lines(face, job)
+    assert (len(found), found[0][0], found[5][0]) == (6, "before", "behind")
+    assert all(at for _, at in found)

@@ -93,3 +93,22 @@ def test_bytes_that_are_no_text_are_a_short_dump(face: Face, made: str) -> None:
     assert rows[0].startswith("00000000  ")
     assert "encoding" not in ran.get("hint", "")
     assert face.ok("log", ran["job_id"], limit=1)["output"] != ran["output"], "the log shows them"
+
+
+def test_a_tail_begins_with_a_line_where_one_has_room_and_says_where_none_has(face: Face) -> None:
+    job = face.ok("run", command="seq 100000 100400; seq -s x 100000 100400 >&2")["job_id"]
+    found = face.ok("tail", job, max_bytes=40, detail="full")
+    assert found["stdout_tail"] == "".join(f"{number}\n" for number in range(100396, 100401))
+    assert (found["stdout_included_bytes"], found["stderr_included_bytes"]) == (35, 40)
+    assert found["hint"] == "Of the only line of stderr the beginning has no room here."
+    whole = face.ok("tail", job, max_bytes=42, stream="stdout")
+    assert whole["stdout_tail"] == "".join(f"{number}\n" for number in range(100395, 100401))
+    assert "hint" not in whole
+    assert "hint" not in face.ok("tail", job, max_bytes=7, stream="stdout"), "one line, which is whole"
+    assert "of stdout the" in face.ok("tail", job, max_bytes=6, stream="stdout")["hint"]
+
+
+def test_what_a_full_screen_program_drew_is_not_mixed_into_a_line_when_it_has_ended(face: Face) -> None:
+    drawn = r"\033[?1049h\033[24;1H'f' 2 lines\033[1;1Halpha\r\nbeta\r\n\033[3;1H~  \033[4;1H~  \033[24;1Hwritten\r\r\n\033[?1049l"
+    found = face.ok("run", command=f'printf "{drawn}after\\n"', pty=True, until=["exit"])["output"]
+    assert [line.strip() for line in found.splitlines()] == ["'f' 2 lines", "alpha", "beta", "~", "written", "after"]

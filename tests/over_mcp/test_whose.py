@@ -4,6 +4,7 @@ to the next in its directory."""
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -88,10 +89,14 @@ def test_a_title_names_no_job_of_another_window_and_its_id_does(windows: Windows
     job = background(one, HELD, title="dev")
     refused = other.error("process", action="kill", job_id="dev", code="job_not_found")
     assert refused.result["error"]["details"]["candidates"] == [job]
-    assert f"Job {job[-8:]} has this title, but belongs to tests (session {session_of(one, job)})" in refused.text
+    whose = f"Job {job[-8:]} has this title, but belongs to tests (session {session_of(one, job)})"
+    assert whose in refused.text
+    assert refused.result["error"]["message"] == "'dev' is the title of a job that is not of this session"
+    assert whose in other.error("process", action="kill", title="dev", code="job_not_found").text
     for action in ("remove", "log"):
         other.error("process", action=action, job_id="dev", code="job_not_found")
-    assert one.ok("process", action="status", job_id="dev")["state"] == "running"
+    for named in ({"job_id": "dev"}, {"title": "dev"}):
+        assert one.ok("process", action="status", **named)["state"] == "running"
 
     answer = other.call("process", action="kill", job_id=job)
     assert answer.result["state"] == "killed"
@@ -143,6 +148,25 @@ def test_it_is_said_of_the_job_that_is_named_beside_the_one_of_the_answer(window
     assert "This job" not in compared["hint"] + restarted["hint"]
     for job in (own, restarted["job_id"]):
         other.ok("process", action="kill", job_id=job)
+
+
+@MODERN_FIRST
+def test_who_holds_a_taken_port_is_said_once_also_of_a_job_of_another_window(windows: Windows) -> None:
+    one, other = windows
+    serves = (
+        "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); s.accept()"
+    )
+    server = one.ok("exec", command=[sys.executable, "-c", serves], until=["regex=[0-9]"], title="web", detail="full")
+    port, whose = server["output"].strip(), session_of(one, server["job_id"])
+    said = f"of job {server['job_id']} (web), which belongs to tests (session {whose}). Give the job another port"
+    fails = [sys.executable, "-c", f"import socket; socket.create_server(('127.0.0.1', {port}))"]
+    for more in ({}, {"until": [f"port={port}"]}):
+        hint = other.ok("exec", command=fails, **more)["hint"]
+        assert (hint.count(said), hint.count("is held by")) == (1, 1)
+    assert said in other.ok("exec", command="exec sleep 60", until=[f"port={port}"], yield_ms=2_000)["hint"]
+    for job in listed(other, state="running"):
+        other.ok("process", action="kill", job_id=job)
+    one.ok("process", action="kill", job_id=server["job_id"])
 
 
 @MODERN_FIRST

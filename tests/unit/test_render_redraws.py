@@ -50,3 +50,22 @@ def test_no_more_lines_are_shown_than_were_printed(text: str) -> None:
     shown = replayed(text)
     assert shown.count("\n") <= text.count("\n")
     assert readable(shown) == shown
+
+
+def test_what_stands_at_a_place_of_the_screen_is_not_part_of_the_line_before() -> None:
+    for text, shown in (
+        # As vim draws: the last row first, then the file, empty rows, the screen again, and its end
+        (
+            (
+                'a\r\n\x1b[30;1H"f" 2 lines\x1b[1;1Halpha\r\nbeta\r\n\x1b[3;1H~   \x1b[4;1H~   \x1b[1;1H\x1b[?25hhello\rhe'
+                '\x1b[30;1H\x1b[K\x1b[30;1H:wq\r"f" written\r\x1b[23;2t\r\r\n\x1b[?1049lb\r\n'
+            ),
+            'a\n"f" 2 lines\nalpha\nbeta\n~   \nhello\n"f" written\nb\n',
+        ),
+        ("one\x1b[5dtwo\x1b[6;1fthree", "one\ntwo\nthree"),
+        ("\x1b[1;1Hone", "one"),
+        ("\x1b[H\x1b[2Jone\r\n", "one\n"),
+        ("one\r\n\x1b[Htwo", "one\ntwo"),
+        ("Password: \x1b[1;11H", "Password: "),
+    ):
+        assert replayed(text) == shown

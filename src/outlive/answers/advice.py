@@ -65,7 +65,10 @@ class Advised(Part):
 
     @classmethod
     def of(cls, found: Iterable[Advice]) -> Self:
-        known = sorted(found, key=lambda one: ORDER.index(one.kind))
+        known: list[Advice] = []
+        for one in sorted(found, key=lambda one: ORDER.index(one.kind)):
+            if not any(one.text in other.text for other in known):  # a condition and a cause may name the same port
+                known.append(one)
         return cls(hint=sentences(*(one.text for one in known)), advice=known or None)
 
     def with_more(self, kind: str, text: str | None) -> Self:

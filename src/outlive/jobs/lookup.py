@@ -281,7 +281,7 @@ def _refuse_title(ctx: Context, text: str, verb: str, why: str) -> None:
 def _not_own(ctx: Context, text: str, job_id: str, definition: Definition) -> OutliveError:
     return OutliveError(
         "job_not_found",
-        f"no job {text!r} of this session",
+        f"{text!r} is the {_kind(definition)} of a job that is not of this session",
         hint=f"Job {short_id(job_id)} has this {_kind(definition)}, but belongs to {ownership.whose(ctx, definition)}; if you mean it, "
         f"pass its id as {argument('job')}.",
         details={"candidates": [job_id]},

@@ -10,6 +10,8 @@ from outlive.render.plain_text import REMOVED, SPARE_BLANKS, Line, number, reada
 # Up and down, both also to the first column, and what is below erased. Groups: parameter, final character
 _VERTICAL = rf"{CSI}([0-9]*+)([ABEFJ])|\x1bM"
 _UP = rf"{CSI}[0-9]*+[AF]|\x1bM"
+# The cursor to a row of the screen
+_PLACED = rf"{CSI}[0-9;]*+[Hfd]"
 # Frames of a spinner: fewer lines may be anything, and no spinner has more kinds
 _LEAST_FRAMES, _SHOWN_FRAMES, _MOST_FRAMES = 32, 3, 16
 
@@ -17,7 +19,10 @@ _LEAST_FRAMES, _SHOWN_FRAMES, _MOST_FRAMES = 32, 3, 16
 def replayed(text: str) -> str:
     """Return what `readable` returns of a text without moves up; else the rows as they were last drawn. A move beyond the
     first row stops there."""
-    if ("\x1b" not in text and "\x9b" not in text) or not re.search(_UP, text):
+    if "\x1b" not in text and "\x9b" not in text:
+        return readable(text)
+    text = _rows_apart(text)
+    if not re.search(_UP, text):
         return readable(text)
     rows = _Rows(SPARE_BLANKS + len(text))
     at = 0
@@ -27,6 +32,24 @@ def replayed(text: str) -> str:
         at = move.end()
     rows.write(text[at:])
     return rows.shown()
+
+
+def _rows_apart(text: str) -> str:
+    """Return a text in which what a program wrote at a place of its screen is a line of its own, and no part of the line
+    before. Of rows that are alike, one after the other, one is kept."""
+    parts = re.split(_PLACED, text)
+    if len(parts) == 1:
+        return text
+    kept, before = [parts[0]], ""
+    for part in parts[1:]:
+        shown = readable(part).strip()
+        if not shown:  # nothing but what would erase something in the line before
+            kept += ["\n" * part.count("\n")] if "\n" in part else []
+        elif shown != before:
+            is_begun = readable(kept[-1].rpartition("\n")[2]).strip() != ""
+            kept.append(f"\n{part}" if is_begun else part)
+            before = shown
+    return "".join(kept)
 
 
 def without_frames(text: str) -> str:

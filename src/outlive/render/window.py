@@ -203,6 +203,28 @@ def _tail(
     return shown, len(data), crossed
 
 
+def _ends_line(output: Output, stream: int, position: int, text: Text | None) -> bool:
+    read = functools.partial(output.read_stream, stream) if text is None else functools.partial(text.lines, stream)
+    return read(position - 1, position) == b"\n"
+
+
+_CHAR_BYTES = 4  # at most
+
+
+def cut_tails(tails: Tails, output: Output, *, more: bool) -> str | None:
+    """Return which tails begin within a line, for which there was no room; None if none does. `more`: as of `tails`."""
+    cut = []
+    # With `more`, a character at the end that is not complete is not included
+    width = _CHAR_BYTES if more or tails.encoding != "utf-8" else 1
+    shown = (tails.stdout_tail, tails.stdout_included_bytes), (tails.stderr_tail, tails.stderr_included_bytes)
+    for stream, (text, included) in enumerate(shown):
+        begins = output.sizes[stream] - included
+        near = output.read_stream(stream, max(0, begins - width), begins)
+        if included and begins >= width and "\n" not in text[:-1] and b"\n" not in near:
+            cut.append(("stdout", "stderr")[stream])
+    return f"Of the only line of {' and of '.join(cut)} the beginning has no room here." if cut else None
+
+
 def _tail_bytes(output: Output, stream: int, lines: int, max_bytes: int, text: Text | None) -> tuple[bytes, bool]:
     """Return the bytes, of which those are 0x0A that end a line, and whether there would be more of
     them without a gap."""
@@ -219,5 +241,8 @@ def _tail_bytes(output: Output, stream: int, lines: int, max_bytes: int, text: T
     for _ in range(lines):
         at = data.rfind(b"\n", 0, at)
         if at < 0:
-            return data, crossed
+            # Of a line whose beginning has no room nothing is shown if another one begins behind it
+            is_within = start > cut and not crossed and not _ends_line(output, stream, start, text)
+            begins = data.find(b"\n", 0, len(data) - 1) + 1 if is_within else 0
+            return data[begins:], crossed
     return (data[at + 1 :] if lines else b""), False

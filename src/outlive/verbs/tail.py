@@ -27,6 +27,7 @@ def tail(
                 output, tail_lines, max_bytes, _STREAMS[stream], wanted, more=not inspection.state.finished
             )
             lost = job_answer.losses(inspection, output)
+            cut = window.cut_tails(tails, output, more=not inspection.state.finished)
             unread = shown_output.not_utf_8(ctx, output)
         return Tail(
             job=Job(job_id=job_dir.job_id, state=inspection.state.state),
@@ -36,5 +37,5 @@ def tail(
             stdout_log_path=job_dir.log_path(0),
             stderr_log_path=job_dir.log_path(1),
             losses=lost,
-            hint=sentences(lost.hint, unread),
+            hint=sentences(cut, lost.hint, unread),
         )

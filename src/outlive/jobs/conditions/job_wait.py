@@ -139,7 +139,7 @@ class JobWait:
             wanted = ", ".join(sorted(self._names - {"fail_regex", "input"})) or "what was waited for"
             ended = f"The job ended before {wanted} came true."
         if self.held_by is not None:
-            return sentences(ended, port_owner.sentence(self.held_by))
+            return sentences(ended, port_owner.sentence(self.held_by, is_condition=ended is None))
         return sentences(ended, self._note)
 
     def close(self) -> None:

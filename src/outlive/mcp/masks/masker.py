@@ -48,7 +48,7 @@ class Masker:
         return {name: self.value(one) for name, one in members.items()}
 
     def text(self, text: str, *, keep_lines: bool = False) -> str:
-        """Return the text masked; `keep_lines`: with as many lines as before, since rows of a screen have numbers."""
+        """Return the text masked; `keep_lines`: with as many lines as before, since rows of a screen have numbers, and lines of a log times."""
         if len(text) < LEAST_CHARS:
             return text
         self.met.update(secret for label, secret in self._masked.items() if label in text)

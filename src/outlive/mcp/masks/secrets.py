@@ -101,6 +101,7 @@ def masked_answer(answer: Mapping[str, object], masker: Masker | None) -> dict[s
     if masker is None:
         return dict(answer)
     fields = verbs.fields_of(str(answer["type"])) if answer["ok"] else {}
+    has_times = isinstance(answer.get("times"), list)  # one a line of the output
     shown = {}
     for name, value in answer.items():
         field = fields.get(name)
@@ -111,6 +112,8 @@ def masked_answer(answer: Mapping[str, object], masker: Masker | None) -> dict[s
             shown[name] = [
                 {inner: part if inner in exact else masker.value(part) for inner, part in one.items()} for one in value
             ]
+        elif has_times and name == "output":
+            shown[name] = masker.text(str(value), keep_lines=True)
         else:
             shown[name] = masker.value(value)
     return {**shown, COUNT: len(masker.met)} if masker.met else shown
