@@ -65,7 +65,12 @@ def test_a_silent_job_is_told_what_it_does_and_what_to_do() -> None:
 
 
 def test_the_silence_is_told_in_units_that_people_use() -> None:
-    rows: list[tuple[int, str]] = [(5_000, "5 s"), (119_999, "119 s"), (600_000, "10 min"), (9_000_000, "2 h")]
+    rows: list[tuple[int, str]] = [
+        (5_000, "5 s"),
+        (119_999, "1 min 59 s"),
+        (600_000, "10 min"),
+        (9_000_000, "2 h 30 min"),
+    ]
     for ms, shown in rows:
         assert silence.sentence(Silence(["x"], foreground.TIMER, silent_ms=ms)).startswith(f"Silent for {shown};")
 

@@ -15,6 +15,7 @@ from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.core.ids import short_id
 from outlive.core.started import never_ran
+from outlive.core.units import duration
 from outlive.errors import invalid
 from outlive.jobs import adoption, ending, job_answer, lookup
 from outlive.jobs.context import Context
@@ -122,7 +123,7 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
         why = state.reason if state.reason != "signal" else None
         how = f"{state.state}: {' '.join(filter(None, [why, state.signal]))}"
     took = (
-        f" after {text.duration(job_answer.elapsed_ms(inspection) or 0)}"
+        f" after {duration(job_answer.elapsed_ms(inspection) or 0)}"
         if state.started_at and state.finished and not never_ran(state.state, state.reason)
         else ""
     )

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from outlive.answers import advice
 from outlive.answers.advice import Advice
+from outlive.core.units import duration
 from outlive.errors import OutliveError
 from outlive.jobs import processes
 from outlive.jobs.control_client import ask
@@ -46,7 +47,7 @@ class Silence(NamedTuple):
 
 def sentence(facts: Silence) -> str:
     """Return what a silent job is doing, and what to do if it will not go on by itself."""
-    told = f"Silent for {_age(facts.silent_ms)}; in the foreground: {_shown(facts.names)}, which {_clause(facts)}."
+    told = f"Silent for {duration(facts.silent_ms // 1000 * 1000)}; in the foreground: {_shown(facts.names)}, which {_clause(facts)}."
     if facts.buffers:
         told += " Python keeps its output back if it has no terminal: start it with python -u to see it at once."
     return told
@@ -182,8 +183,3 @@ def _is_unbuffered(pid: int) -> bool:
     return any(word.startswith(b"PYTHONUNBUFFERED=") for word in tree.environment(pid)) or any(
         re.fullmatch(r"-[a-zA-Z]*u[a-zA-Z]*", word) for word in words[:4]
     )
-
-
-def _age(ms: int) -> str:
-    seconds = ms // 1000
-    return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h"

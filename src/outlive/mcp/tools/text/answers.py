@@ -18,6 +18,7 @@ from outlive.core.members import Members, entries_of, number_of, object_of, text
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
 from outlive.core.started import never_ran
+from outlive.core.units import counted
 from outlive.mcp.tools.text import sentences
 from outlive.render import events, times
 from outlive.render.rows import folded
@@ -129,7 +130,7 @@ def _events(answer: Members, _process: bool) -> tuple[str, list[str]]:
         last = answer.get("next_event")
         none = f"no new events; since_event={last} goes on" if last else "no events yet"
         return "", [f"{answer.get('state')}; {none}", *sentences.hint(answer)]
-    told = f"{answer.get('state')}; {sentences.counted(len(lines), 'event')}; since_event={answer.get('next_event')} goes on after them"
+    told = f"{answer.get('state')}; {counted(len(lines), 'event')}; since_event={answer.get('next_event')} goes on after them"
     return "\n".join(lines), [told, *sentences.hint(answer)]
 
 
@@ -177,10 +178,10 @@ def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
     if first and last and total:
         # The numbers shown count from 1, as grep's do
         known = answer.get("hint") or answer.get("compared") or (first == 1 and last == total)
-        counted = "" if known else " (line N is offset N-1)"
-        told.append(f"lines {first}-{last} of {total}{counted}")
+        numbered = "" if known else " (line N is offset N-1)"
+        told.append(f"lines {first}-{last} of {total}{numbered}")
     if answer.get("matches") is not None:
-        told.append(f"{sentences.counted(number_of(answer, 'matches'), 'line')} matched")
+        told.append(f"{counted(number_of(answer, 'matches'), 'line')} matched")
     told += sentences.compared(answer)
     output = str(answer.get("output") or "")
     timed = times.in_front(output, answer.get("times"))
@@ -200,7 +201,7 @@ def _tail(answer: Members, _process: bool) -> tuple[str, list[str]]:
     """Return stdout, then stderr; our first line says how many lines belong to which."""
     out, err = (str(answer.get(name) or "").rstrip("\n") for name in ("stdout_tail", "stderr_tail"))
     told = [
-        f"{sentences.counted(text.count(chr(10)) + 1, 'line')} of {name}"
+        f"{counted(text.count(chr(10)) + 1, 'line')} of {name}"
         for name, text in (("stdout", out), ("stderr", err))
         if text
     ]
@@ -232,7 +233,7 @@ def _write(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 def _reaction(answer: Members, process: bool) -> tuple[str, list[str]]:
     """Return what the job said to what was written, and its state."""
-    lines = [] if answer.get("sent") is None else [f"{sentences.counted(number_of(answer, 'sent'), 'text')} sent."]
+    lines = [] if answer.get("sent") is None else [f"{counted(number_of(answer, 'sent'), 'text')} sent."]
     lines += [f"Warning: {warning}" for warning in texts_of(answer, "warnings")]
     if answer.get("stdin") == "closed" and answer.get("state") not in FINISHED:
         lines.append("Its stdin is now closed.")
@@ -243,7 +244,7 @@ def _kill(answer: Members, _process: bool) -> tuple[str, list[str]]:
     jobs = entries_of(answer, "jobs")
     if jobs:
         gone = sum(job.get("state") in FINISHED for job in jobs)
-        return "", [f"{gone} of {sentences.counted(len(jobs), 'job')} ended:", *map(_of_several, jobs)]
+        return "", [f"{gone} of {counted(len(jobs), 'job')} ended:", *map(_of_several, jobs)]
     job_id, state = answer["job_id"], answer.get("state")
     if state in FINISHED:
         ended = {**answer, "signal": answer.get("ended_signal")}  # `signal` is what `kill` sent
@@ -253,7 +254,7 @@ def _kill(answer: Members, _process: bool) -> tuple[str, list[str]]:
     ended_processes = entries_of(answer, "ended")
     count = number_of(answer, "ended_count") or len(ended_processes)
     if count > 1 or (count and answer.get("hint")):  # else that the command itself ended is said above
-        lines += [f"{sentences.counted(count, 'process')} of it ended:", *_processes(ended_processes)]
+        lines += [f"{counted(count, 'process')} of it ended:", *_processes(ended_processes)]
     hint = sentences.hint(answer)
     return sentences.output(answer), [*lines, *hint, *(_processes(entries_of(answer, "survivors")) if hint else [])]
 
@@ -276,7 +277,7 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
     counts = object_of(answer, "counts")
     running = number_of(counts, "running") if counts else sum(job.get("state") == "running" for job in jobs)
     count = number_of(counts, "all") or len(jobs)
-    told = ("" if not counts or counts.get("complete") else "at least ") + sentences.counted(count, "job")
+    told = ("" if not counts or counts.get("complete") else "at least ") + counted(count, "job")
     told += f", {running} running" if running else ""
     if count > len(jobs):
         failed = number_of(counts, "failed")
@@ -315,16 +316,14 @@ def _whose(job: Members, owners: bool, places: bool) -> str:
 
 def _left(job: Members) -> str:
     count = number_of(job, "descendants")
-    return f", {sentences.counted(count, 'process')} left" if count and job.get("state") in FINISHED else ""
+    return f", {counted(count, 'process')} left" if count and job.get("state") in FINISHED else ""
 
 
 def _removed(answer: Members, _process: bool) -> tuple[str, list[str]]:
     jobs = entries_of(answer, "jobs")
     if jobs:
         done = sum(not job.get("error") for job in jobs)
-        told = (
-            f"Removed {done} of {sentences.counted(len(jobs), 'job')}; {answer.get('freed_bytes') or 0:,} bytes freed:"
-        )
+        told = f"Removed {done} of {counted(len(jobs), 'job')}; {answer.get('freed_bytes') or 0:,} bytes freed:"
         return "", [told, *map(_of_several, jobs)]
     word = "Removed" if answer["type"] == "remove" else "Cleared"
     return "", [
@@ -358,8 +357,8 @@ def _gc(answer: Members, _process: bool) -> tuple[str, list[str]]:
     freed = f"{answer.get('freed_bytes') or 0:,} bytes"
     age = f" older than {answer['older_than']}" if answer.get("older_than") else ""
     return "", [
-        f"{word} {sentences.counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept.",
-        f"All jobs together: {sentences.counted(number_of(answer, 'used_jobs'), 'job')}, {answer.get('used_bytes') or 0:,} bytes on disk.",
+        f"{word} {counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept.",
+        f"All jobs together: {counted(number_of(answer, 'used_jobs'), 'job')}, {answer.get('used_bytes') or 0:,} bytes on disk.",
         *sentences.hint(answer),
     ]
 

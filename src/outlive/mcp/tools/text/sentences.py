@@ -10,6 +10,7 @@ from outlive.core.ids import short_id
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import cut, in_json, one_line, visible
 from outlive.core.records import FINISHED
+from outlive.core.units import counted, duration
 from outlive.render.failures import other_run
 
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
@@ -144,7 +145,7 @@ def size(body: str) -> list[str]:
 
 def previous(answer: Members, process: bool) -> list[str]:
     """Return the line about the run before a job that failed, with the call that shows what is new."""
-    said = other_run.previous(answer, duration)
+    said = other_run.previous(answer)
     if said is None:
         return []
     if not process or other_run.is_same(object_of(answer, "previous")):
@@ -158,7 +159,7 @@ def compared(answer: Members) -> list[str]:
     if not run:
         return []
     kinds = f"{counted(number_of(run, 'new'), 'kind')} of lines new, {run['gone']:,} gone"
-    return [f"compared with job {short_id(text_of(run, 'job_id'))} ({other_run.how(run, duration)}): {kinds}"]
+    return [f"compared with job {short_id(text_of(run, 'job_id'))} ({other_run.how(run)}): {kinds}"]
 
 
 def masked(answer: Members) -> list[str]:
@@ -292,23 +293,5 @@ def command_line(command: object) -> str:
     return cut(visible(one_line(text)), 200)
 
 
-def counted(number: int, noun: str) -> str:
-    plural = noun + ("es" if noun.endswith("s") else "s")
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
 def duration_of(answer: Members, key: str) -> str:
     return duration(number_of(answer, key))
-
-
-def duration(ms: float) -> str:
-    if ms < 1000:
-        return f"{ms:.0f} ms"
-    seconds = ms / 1000
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
