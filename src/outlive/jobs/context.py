@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from outlive.answers import advice
 from outlive.config import Config
-from outlive.core.record import Declared
+from outlive.core.record import Record
 from outlive.core.records import Definition
 from outlive.core.rights import Rights
 from outlive.system import own_programs
@@ -25,7 +25,7 @@ def know(config: Config, env: Mapping[str, str], *workspaces: str | None) -> Non
     own_programs.know([*workspaces, *config.workspaces(env)], config.programs())
 
 
-class Context(Declared):
+class Context(Record, frozen=False, kw_only=False):
     """What a verb knows of its caller.
 
     Jobs are looked up and enumerated in `jobs/lookup.py` alone, which keeps the wall.

@@ -19,7 +19,6 @@ from outlive.core.started import never_ran, started_at
 from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere, use
-from outlive.jobs.diagnosis.causes.own_words import looks_for_processes
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
@@ -121,12 +120,18 @@ def advice(
     shell = definition.shell is not None and any(sign in definition.command[0] for sign in _JOINING)
     silent_ms = idle_ms(inspection, output)
     quiet = silent_ms is not None and silent_ms >= limits.SILENT_MS
-    looks = looks_for_processes(definition.command)
+    looks = may_look_for_processes(definition.command)
     if not (told or special or quiet or looks or (state.finished and (state.exit_code or state.errno or shell))):
         return []
     from outlive.jobs.diagnosis import findings  # late: 10 ms, and most jobs are well
 
     return findings.of(ctx, inspection, job, output, asks, supervisor, silent_ms)
+
+
+def may_look_for_processes(command: list[str]) -> bool:
+    """Return whether a command may find its own words where it looks for processes (diagnosis/causes/own_words.py)."""
+    text = " ".join(command)
+    return "pgrep" in text or "pkill" in text or ("grep" in text and "ps " in text)
 
 
 def reported(inspection: Inspection) -> Reported:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 from outlive.core.nearest import meant
-from outlive.core.record import Declared
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import misconfigured
 from outlive.policy import commands_in, links, runners
-from outlive.system.paths import followed
+from outlive.system.paths import followed, is_in
 
 ALLOW, ASK, DENY = DECISIONS = ("allow", "ask", "deny")  # the later, the stricter
 _CONDITIONS = ("prefix", "program", "directory", "sandbox", "git", "unknown")
@@ -21,7 +20,7 @@ _EXAMPLE_SHELL = ["sh", "-c"]
 _SHOWN_CHARS = 60
 
 
-class Place(Declared):
+class Place(NamedTuple):
     """Where a command is to run: what of a job rules look at besides its words.
 
     `cwd` is without links. `path`: the PATH that finds its programs. `sandbox` and `git`: the mode of its sandbox, and what
@@ -155,7 +154,7 @@ def is_safe(name: str, also: Sequence[str] = ()) -> bool:
     return any(fnmatchcase(name, known) for known in (*SAFE_VARIABLES, *also))
 
 
-class Way(Declared):
+class Way(NamedTuple):
     """The way to a program: its paths, as given, without links in its directory and without any, and the links on it."""
 
     paths: list[str]
@@ -164,15 +163,18 @@ class Way(Declared):
 
 def program_way(command: commands_in.Command, place: Place) -> Way | None:
     """Return the way to a command's program, as given or as PATH finds it: without a path if there is
-    none, None if an earlier command decides which program it is."""
+    none, None if an earlier command decides which program it is, or the process that starts it."""
     name = command.argv[0]
     for directory in [""] if os.sep in name else place.path.split(os.pathsep):
         path = os.path.join(directory, name)
         if command.moved and not os.path.isabs(path):
             return None
         program = os.path.join(place.cwd, path)
+        way = _way(program)
+        if any(is_in(link, ["/proc"]) for link in way.links):  # it leads elsewhere for another process
+            return None
         if os.sep in name or (os.path.isfile(program) and os.access(program, os.X_OK)):
-            return _way(program)
+            return way
     return Way([], [])
 
 

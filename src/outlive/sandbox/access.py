@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from outlive.core.ids import sha256
-from outlive.core.record import Declared
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.sandbox import visible_paths
 from outlive.sandbox.modes import Granted
 from outlive.sandbox.visible_paths import is_in
+from outlive.system import mounts
 
 _CACHES = ".cache/outlive/sandbox"  # below the home: what tools cache in sandboxes
 # Below the home: configuration, jobs and state, also where a variable of this caller names others
@@ -29,7 +29,7 @@ def is_workspace(path: str, homes: Iterable[str]) -> bool:
     return path != "/" and not any(is_in(home, [path]) for home in homes)
 
 
-class Ours(Declared):
+class Ours(NamedTuple):
     """What is ours on a machine. `secret`: what is hidden where it lies in something that is shown.
     `installed`: our program, which stays read-only. `bwrap`: the path of bubblewrap."""
 
@@ -58,6 +58,8 @@ def resolved(
     outer = [path for path in dict.fromkeys(roots) if not is_in(path, [root for root in roots if root != path])]
     secret = [_secret(path, outer) for path in (*ours.secret, *(f"{one}/{usual}" for one in homes for usual in _USUAL))]
     secret = list(dict.fromkeys([*secret, os.path.realpath(f"{home}/{_CACHES}")]))
+    secret += mounts.other_names(secret)
+    installed = [*map(os.path.realpath, ours.installed)]
     _require_apart(outer, secret)
     hidden = [_hidden(_expanded(path, home), outer) for path in settings["hide"] or ()]
     _require_no_file(secret if writes else [], hidden, outer)
@@ -71,7 +73,7 @@ def resolved(
         hide=[*hidden, *secret],
         show=[_expanded(path, home) for path in settings["show"] or ()],
         toolchains=[path for path in visible_paths.toolchains(environment or {}, home) if not is_in(path, outer)],
-        protect=[path for path in map(os.path.realpath, ours.installed) if is_in(path, outer)],
+        protect=[path for path in (*installed, *mounts.other_names(installed)) if is_in(path, outer)],
         cache=_cache(home, outer) if writes and outer and os.path.isdir(home) else None,
         environment=list(settings["environment"] or ()),
         bwrap=ours.bwrap,

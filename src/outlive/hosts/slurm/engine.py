@@ -97,7 +97,7 @@ class SlurmEngine(Engine):
         fault_points.at("host_recorded")
         # Slurm passes the environment on: with the cookie of an outer job, the kill of that one would end this one too
         # The job gets these all the same, when ours in the allocation has started
-        hidden = own_programs.unsafe_for_loader(caller.env)
+        hidden = own_programs.unsafe(caller.env)
         env = {name: value for name, value in caller.env.items() if name != tree.COOKIE and name not in hidden}
         env |= {f"{HIDDEN}{name}": value for name, value in hidden.items()}
         arguments = [*_flags(host, definition), _SCRIPT, python, definition.root, job.job_id]

@@ -25,17 +25,11 @@ class Look(NamedTuple):
     is_last: bool  # a shell may run its last command in its own place, so that its words are not there any more
 
 
-def looks_for_processes(command: list[str]) -> bool:
-    """Return whether a command may look for processes by their words."""
-    text = " ".join(command)
-    return "pgrep" in text or "pkill" in text or ("grep" in text and "ps " in text)
-
-
 def hint(definition: Definition, state: State) -> str | None:
     """Return the sentence about a job that looks for its own words and runs, was ended by a signal, or decided by what it
     found; None for others."""
     shell, text = _shell_and_text(definition)
-    if text is None or definition.script is not None or not looks_for_processes([text]):
+    if text is None or definition.script is not None:
         return None
     try:
         joined = form.commands(text)

@@ -192,8 +192,12 @@ def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 
 def _nothing_of(answer: Members) -> str:
+    if answer.get("compared"):
+        return "(no line is new)"
+    if answer.get("matches") is not None:
+        return "(no line matches)"
     if answer.get("total_lines"):
-        return "(no output here)"
+        return "(no line is shown)"
     return "(no output)" if answer.get("state") in FINISHED else "(no output yet)"
 
 
