@@ -68,10 +68,58 @@ def test_a_file_that_is_replaced_after_the_question_is_not_run(
     assert not [*work.rglob("evil")]
 
 
+IN_SHELL = [
+    "sh ~/y", "sh $HOME/y", 'sh "${HOME}/y"', "sh $PWD/a\\ b", 'sh "a b"', "sh 'a b'", "sh a\\ b", "sh [x]*", "awk -f x", "make -f x", "./by",
+    "python3 -m module", "python3 folder", "node module", "make",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", IN_SHELL)
+def test_a_file_is_known_however_the_words_name_it(cli: Cli, work: Path, command: str, place: Path) -> None:
+    home = place / "home"
+    home.mkdir(exist_ok=True)
+    (work / "folder").mkdir()
+    (work / "by").write_text(f"#!{work}/x\n")
+    (work / "by").chmod(0o755)
+    changed = [home / "y", work / "x", work / "a b", *(work / f"module.{end}" for end in ("py", "js"))]
+    for path in (*changed, work / "folder/__main__.py", work / "Makefile"):
+        path.write_text("")
+        path.chmod(0o755)
+    job: str = cli.ok("run", "--snapshot-after", "0", command, env={"HOME": str(home)})["job_id"]
+    for path in (*changed, work / "folder/__main__.py", work / "Makefile"):
+        path.write_text("evil")
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["reason"] == "denied"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("sh new",), ("--", "./new"), ("./new",), ("sh ./new",), ("x",), ("--", "x"), ("make",), ("python3 -m a.new",)],
+)
+def test_a_file_that_was_not_there_is_not_run(cli: Cli, work: Path, words: tuple[str, ...]) -> None:
+    for name in ("early", "late", "a"):
+        (work / name).mkdir()
+    written(work / "late/x", "good")
+    path = f"{work}/early:{work}/late:/usr/bin:/bin"
+    job = asked(cli, "--env", f"PATH={path}", *words)
+    for new in ("new", "early/x", "a/new.py", "GNUmakefile"):
+        written(work / new, "evil")
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["reason"] == "denied"
+    assert not [*work.rglob("evil")]
+
+
+def test_no_value_of_a_variable_but_a_path_is_noted(cli: Cli, work: Path, root: Path) -> None:
+    """What a word becomes in the shell may be a secret."""
+    job = asked(cli, "--env", "TOKEN=s3cret-value", "sh x --url=https://h/$TOKEN $TOKEN/y")
+    assert "s3cret-value" not in (root / job / "meta.json").read_text().replace('"TOKEN":"s3cret-value"', "")
+    cli.ok("kill", job)
+
+
 def test_what_is_as_it_was_runs_and_data_may_change(cli: Cli, work: Path) -> None:
     (work / "data").write_text("one")
     os.utime(work / "x", (1, 1))
-    for words in (("./x data",), ("cat data && ./x",), ("--", "cat", "data")):
+    for words in (("./x data",), ("cat data && ./x",), ("cat data $PWD/x && ./x data",), ("--", "cat", "data")):
         job = asked(cli, *words)
         (work / "data").write_text("two")
         cli.ok("approve", job)

@@ -174,6 +174,36 @@ def test_what_a_rule_allowed_starts_in_no_other_directory(
     assert made(ways) == []
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_the_end_of_a_job_that_was_denied_at_its_start_is_recorded(
+    cli: Cli, ways: Path, config: Path, place: Path, late: bool
+) -> None:
+    """By a look before the start, or when it starts: the directory may change between these two."""
+    config.write_text(f'{RULES}[audit]\nto = "file"\n', encoding="utf-8")
+    job = asked(cli, "link")
+    at = {"OUTLIVE_CRASH_AT": "stop:send_request", "OUTLIVE_DEBUG_FILE": str(place / "stopped")}
+    (place / "stopped").touch()
+    if not late:
+        replaced(ways)
+        cli.ok("approve", job)
+    else:
+        with cli.spawn("approve", job, env=at) as call:
+            until((place / "stopped").read_text, what="the request is ready")
+            until(lambda: is_stopped(call.pid), what="the launcher is stopped")
+            replaced(ways)
+            os.kill(call.pid, signal.SIGCONT)
+            call.communicate(timeout=60)
+    ended = cli.ok("wait", job)
+    assert (ended["state"], ended["reason"]) == ("failed", "denied")
+    (event,) = (one for one in cli.ok("events", job)["events"] if one["type"] == "finished")
+    assert event["reason"] == "denied"
+    assert event["message"] == ended["message"]
+    (entry,) = cli.ok("audit", "--verb", "end")["entries"]
+    assert (entry["job_id"], entry["reason"]) == (job, "denied")
+    assert "is not the one that was decided about" in entry["message"]
+    assert made(ways) == []
+
+
 @pytest.mark.usefixtures("system_path")
 @pytest.mark.parametrize("sandbox", ["off", "workspace-write"])
 def test_a_notification_runs_in_no_other_directory(cli: Cli, ways: Path, sandbox: str) -> None:

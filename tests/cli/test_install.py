@@ -276,6 +276,31 @@ def test_a_linked_dotfile_stays_a_link(cli: Cli, home: Path, place: Path) -> Non
     assert real.read_bytes() == before
 
 
+@pytest.mark.parametrize("folder", [False, True])
+def test_no_file_of_a_project_is_written_through_a_link_that_leads_out_of_it(
+    cli: Cli, work: Path, place: Path, folder: bool
+) -> None:
+    """A job may have made the link, to have something written where it may not."""
+    target = place / "elsewhere"
+    target.mkdir()
+    (work / ".cursor").symlink_to(target) if folder else (work / ".cursor").mkdir()
+    if not folder:
+        (work / ".cursor/mcp.json").symlink_to(target / "mcp.json")
+    for verb in ("install", "uninstall"):
+        if verb == "uninstall":
+            (target / "mcp.json").write_text('{"mcpServers": {"outlive": {"command": "outlive", "args": ["mcp"]}}}')
+        error = cli.error(verb, "cursor", "--for", "project", code="io_error")
+        assert "out of the project" in error["message"]
+    assert [path.name for path in target.iterdir()] == ["mcp.json"]
+    assert "outlive" in (target / "mcp.json").read_text()
+    (work / ".cursor/mcp.json").unlink()
+    (work / ".cursor").unlink() if folder else (work / ".cursor").rmdir()
+    (work / "inside").mkdir()
+    (work / ".cursor").symlink_to("inside")
+    assert cli.ok("install", "cursor", "--for", "project")["written"]
+    assert (work / "inside/mcp.json").exists()
+
+
 @pytest.mark.parametrize(
     ("client", "text", "line"),
     [

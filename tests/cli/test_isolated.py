@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
+from outlive.system import interpreter
 from support.cli import Cli, Jobs, environment
 from support.fake_ssh import FakeSsh
 from support.pages import CHECKOUT
@@ -86,7 +87,7 @@ def test_the_command_outside_of_an_environment_finds_the_python_of_its_packages(
     python = place / "env" / "bin" / version
     python.write_text('#!/bin/sh\necho "$@"\n')
     python.chmod(0o755)
-    assert typed(installed, "list", "a b", env={}) == f"-I {installed} list a b\n"
+    assert typed(installed, "list", "a b", env={}) == f"-I -S {installed} list a b\n"
     python.unlink()
     packages.parent.rename(place / "env" / "lib" / "python3.99")
     done = subprocess.run([installed, "list"], capture_output=True, text=True, check=False)
@@ -105,3 +106,42 @@ def test_no_process_that_outlive_starts_imports_anything_of_a_workspace(
     jobs.end()
     box.wait_empty()
     assert not (place / "ran").exists(), (place / "ran").read_text()
+
+
+@pytest.mark.real_start
+@pytest.mark.parametrize("way", ["{src}", "import sys; sys.path.insert(0, {src!r})"])
+def test_a_project_beside_outlive_in_one_environment_is_not_imported(
+    place: Path, work: Path, hostile: dict[str, str], box: FakeSsh, jobs: Jobs, way: str
+) -> None:
+    """An editable install of a project puts a `.pth` beside the packages of outlive, which leads to a workspace."""
+    packages = place / "own" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    (place / "own" / "bin").mkdir(parents=True)
+    packages.mkdir(parents=True)
+    (packages / "outlive").symlink_to(CHECKOUT / "src" / "outlive")
+    (packages / "__editable__.project.pth").write_text(way.format(src=str(work / "src")) + "\n")
+    (place / "own" / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    shutil.copy(Path(sys.prefix) / "pyvenv.cfg", place / "own")
+    command = Path(shutil.copy(CHECKOUT / "packaging" / "outlive", place / "own" / "bin"))
+    typed(command, "list", env={})
+    assert "there" in typed(command, "run", "--wait", "echo there", env={})
+    assert "there" in typed(command, "run", "--wait", "--host", "box", "echo there", env={})
+    jobs.end()
+    box.wait_empty()
+    assert not (place / "ran").exists(), (place / "ran").read_text()
+
+
+def test_openssl_reads_no_configuration_that_a_variable_names(work: Path) -> None:
+    """It names libraries to be loaded, and that of a workspace is a job's. What is seen here: an algorithm is gone."""
+    settings = work / "openssl.cnf"
+    settings.write_text("openssl_conf = a\n[a]\nalg_section = b\n[b]\ndefault_properties = fips=yes\n")
+    asked = "import _hashlib; _hashlib.openssl_sha256()"
+    env = environment({"OPENSSL_CONF": str(settings)})
+    for code, status in ((asked, 1), (interpreter.SITE + asked, 0)):
+        done = subprocess.run([sys.executable, "-I", "-S", "-c", code], env=env, capture_output=True, check=False)
+        assert done.returncode == status, done.stderr
+
+
+def test_what_python_does_first_is_the_same_everywhere() -> None:
+    for path in ("packaging/outlive", "src/outlive/hosts/slurm/inside_allocation.sh"):
+        assert interpreter.SITE in (CHECKOUT / path).read_text(), path
+        assert " -S " in (CHECKOUT / path).read_text(), path

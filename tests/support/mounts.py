@@ -39,6 +39,13 @@ class Mounts:
         path.chmod(0o700)
         return path
 
+    def bind(self, name: str, source: Path) -> Path:
+        """A directory at another place too."""
+        path = self._place / name
+        path.mkdir(parents=True, exist_ok=True)
+        self._mount(path, "--bind", str(source))
+        return path
+
     def small(self, kind: str, mib: int) -> Path:
         """One of KINDS, of so many MiB."""
         return self.ext4("small", mib) if kind == "ext4" else self("small", f"size={mib}m,mode=700")

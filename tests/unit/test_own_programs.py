@@ -147,6 +147,11 @@ def test_what_a_job_wrote_is_loaded_by_no_such_program(place: Path) -> None:
         "SLURM_CONF": f"{work}/slurm.conf",
         "XDG_CONFIG_HOME": f"{work}/config",
         "JAVA_TOOL_OPTIONS": f"-javaagent:{work}/x.jar",
+        # Settings name libraries
+        "OPENSSL_CONF": "openssl.cnf",
+        "OPENSSL_MODULES": f"{work}/modules",
+        "KRB5_CONFIG": "krb5.conf",
+        "GIT_EXEC_PATH": "git-core",
     }
     kept = {
         "LANG": "C.UTF-8",
@@ -167,3 +172,10 @@ def test_what_a_job_wrote_is_loaded_by_no_such_program(place: Path) -> None:
         "LD_AUDIT",
         "LD_LIBRARY_PATH",
     }
+
+
+def test_slurm_passes_on_nothing_that_its_own_programs_would_take_from_a_job(place: Path) -> None:
+    own_programs.know([str(place / "work")])
+    given = {"SLURM_CONF": f"{place}/work/slurm.conf", "OPENSSL_CONF": "openssl.cnf", "BASH_ENV": "rc"}
+    env = {"PATH": f"{place}/work/bin:/usr/bin", "LANG": "C.UTF-8", **given}
+    assert own_programs.unsafe(env) == given

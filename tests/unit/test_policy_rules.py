@@ -180,6 +180,31 @@ def test_a_relative_program_behind_a_change_of_directory_could_be_any_program(tm
     assert decision(denies, "./touch x", cwd="/usr/bin") == "deny"
 
 
+def test_a_path_that_leads_elsewhere_for_another_process_could_be_any_program(tmp_path: Path) -> None:
+    """What `/proc/self` is depends on who looks: a rule would look from where outlive runs."""
+    touch = '["/usr/bin/touch", "/bin/touch"]'
+    denies = policy(tmp_path, default("allow", rule(program=touch, decision='"deny"')))
+    asks = policy(tmp_path, default("allow", rule(program=touch, decision='"ask"')))
+    allows = policy(tmp_path, default("ask", rule(program='"*"', decision='"allow"')))
+    link = tmp_path / "here"
+    link.symlink_to("/proc/self/cwd")
+    for program, path in (
+        ("/proc/self/cwd/touch", ""),
+        ("/proc/thread-self/cwd/touch", ""),
+        ("/proc/self/../thread-self/cwd/touch", ""),
+        ("/dev/fd/../cwd/touch", ""),
+        ("/proc/self/fd/9/touch", ""),
+        ("/proc/self/exe", ""),
+        (f"{link}/touch", ""),
+        ("touch", "/proc/self/cwd"),
+        ("touch", f"/nowhere:{link}:/bin"),
+    ):
+        for command in (f"{program} x", f"true && {program} x"):
+            found = [decision(one, command, cwd="/usr/bin", path=path) for one in (denies, asks, allows)]
+            assert found == ["deny", "ask", "ask"], (program, path)
+    assert decision(denies, "/proc/version x", cwd="/usr/bin") == "allow"
+
+
 def test_a_relative_part_of_path_is_looked_up_where_the_command_runs(tmp_path: Path) -> None:
     found = policy(tmp_path, default("allow", rule(program='"/usr/bin/touch"', decision='"deny"')))
     assert decision(found, "touch x", path="bin:/nowhere", cwd="/usr") == "deny"

@@ -14,7 +14,7 @@ from outlive.client_config.registry import Client, Machine
 from outlive.client_config.safe_file import ConfigFile
 from outlive.core.base_directories import home
 from outlive.errors import OutliveError, invalid
-from outlive.system.interpreter import isolated
+from outlive.system.interpreter import by_name
 
 
 def this_machine(env: Mapping[str, str], cwd: str | None) -> Machine:
@@ -27,7 +27,8 @@ def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | N
     if path is None:
         why = "the current directory does not exist" if client.project else f"{client.title} has no project file"
         raise invalid("level", f"{why}; leave --for out", usage=True)
-    return ConfigFile(present(path), shared=level == registry.PROJECT)
+    is_shared = level == registry.PROJECT
+    return ConfigFile(present(path), shared=is_shared, project=cwd if is_shared else None)
 
 
 def present(path: str) -> str:
@@ -123,4 +124,4 @@ def own_words(argv: list[str]) -> list[str]:
     for path in (called, beside):
         if os.path.basename(path) == "outlive" and os.path.isfile(path) and os.access(path, os.X_OK):
             return [path]
-    return isolated("outlive")
+    return by_name()

@@ -9,6 +9,7 @@ import stat
 from outlive.errors import OutliveError, from_os
 from outlive.system import process
 from outlive.system.fds import Closing
+from outlive.system.paths import is_in
 
 MOST_BYTES = 64 << 20
 BACKUP = ".before-outlive"  # appended to the file's name
@@ -17,10 +18,12 @@ BACKUP = ".before-outlive"  # appended to the file's name
 class ConfigFile:
     """A file by its `path`. `real` is the target of links: a linked dotfile stays a link, and its target is changed."""
 
-    def __init__(self, path: str, *, shared: bool = False) -> None:
-        """`shared`: a new file gets the mode of the umask; else it is for its owner alone."""
+    def __init__(self, path: str, *, shared: bool = False, project: str | None = None) -> None:
+        """`shared`: a new file gets the mode of the umask; else it is for its owner alone. `project`: the directory
+        that it has to lie in, since a job may have made it a link."""
         self.path = path
         self.shared = shared
+        self.project = project
         self.real = os.path.realpath(path)
 
     def read(self) -> bytes | None:
@@ -42,6 +45,9 @@ class ConfigFile:
         """Replace `before` by `data`. Return the path of the original, the file as it was before the first change; None
         if there is none. With `keep` False none is made now. Errors: io_error, retryable if another program has changed
         the file; nothing is written."""
+        if self._leads_out():
+            message = f"{self.path} leads to {self.real}, out of the project; nothing was written"
+            raise OutliveError("io_error", message, hint="A job may have made this link: remove it, or use --print.")
         try:
             mode = self._mode(before)
             # rename(2) does not ask for this permission, but the file's owner meant it
@@ -66,6 +72,8 @@ class ConfigFile:
 
     def is_as_it_was(self, data: bytes) -> bool:
         """Return whether this content is that of the original, which is removed then."""
+        if self._leads_out():
+            return False
         try:
             original = ConfigFile(self.real + BACKUP).read()
             if original is None or original != data:
@@ -74,6 +82,9 @@ class ConfigFile:
         except (OSError, OutliveError):
             return False
         return True
+
+    def _leads_out(self) -> bool:
+        return self.project is not None and not is_in(self.real, [os.path.realpath(self.project)])
 
     def _mode(self, before: bytes | None) -> int:
         if before is not None:

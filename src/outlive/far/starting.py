@@ -149,7 +149,7 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
         settings=asked,
         workspace=os.path.realpath(os.path.expanduser(workdir)) if workdir else None,
         homes=[os.path.expanduser("~")],
-        ours=access.Ours([store.path], [bubblewrap.PROGRAM], bubblewrap.find(None)),
+        ours=access.Ours([store.path], [*bubblewrap.installed(), bubblewrap.PROGRAM], bubblewrap.find(None)),
     )
     access.require_visible(sandbox, cwd, "cwd")
     return gitconfig.noted(sandbox, os.environ)
@@ -170,7 +170,7 @@ def login_environment() -> dict[str, str]:
 
 
 def _printed(shell: str, own: dict[str, str]) -> dict[str, str] | None:
-    command = f"exec {shlex.quote(sys.executable)} -I -c {shlex.quote(_PRINT)}"
+    command = f"exec {shlex.quote(sys.executable)} -I -S -c {shlex.quote(_PRINT)}"
     try:
         done = subprocess.run(
             # A shell whose name begins with - is a login shell; not every one has a flag for it

@@ -84,11 +84,12 @@ def _without(secrets: list[str], text: str, *, is_cut: bool = False) -> str:
 
 
 def note_unstarted(ctx: Context, job_id: str, error: OutliveError) -> None:
-    """Record that a start failed before the command ran: nothing else tells, since no job is left."""
+    """Record that a start failed before the command ran: no supervisor does."""
     target = ctx.config.audit(ctx.env)
     if target is None:
         return
+    reason = "denied" if error.code == "denied" else "launch"
     try:
-        record.append(target, record.END, job_id=job_id, state="failed", reason="launch", message=error.message)
+        record.append(target, record.END, job_id=job_id, state="failed", reason=reason, message=error.message)
     except OSError as why:
         ctx.warnings.append(f"This is not in the audit record: {why.strerror}.")

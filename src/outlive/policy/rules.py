@@ -11,7 +11,7 @@ from outlive.core.nearest import meant
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import misconfigured
 from outlive.policy import commands_in, links, runners
-from outlive.system.paths import followed
+from outlive.system.paths import followed, is_in
 
 ALLOW, ASK, DENY = DECISIONS = ("allow", "ask", "deny")  # the later, the stricter
 _CONDITIONS = ("prefix", "program", "directory", "sandbox", "git", "unknown")
@@ -163,15 +163,18 @@ class Way(NamedTuple):
 
 def program_way(command: commands_in.Command, place: Place) -> Way | None:
     """Return the way to a command's program, as given or as PATH finds it: without a path if there is
-    none, None if an earlier command decides which program it is."""
+    none, None if an earlier command decides which program it is, or the process that starts it."""
     name = command.argv[0]
     for directory in [""] if os.sep in name else place.path.split(os.pathsep):
         path = os.path.join(directory, name)
         if command.moved and not os.path.isabs(path):
             return None
         program = os.path.join(place.cwd, path)
+        way = _way(program)
+        if any(is_in(link, ["/proc"]) for link in way.links):  # it leads elsewhere for another process
+            return None
         if os.sep in name or (os.path.isfile(program) and os.access(program, os.X_OK)):
-            return _way(program)
+            return way
     return Way([], [])
 
 

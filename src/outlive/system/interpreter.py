@@ -5,10 +5,32 @@ from __future__ import annotations
 import os
 import sys
 
+import outlive
 from outlive.system.paths import is_in
 
-_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_FROM = "import runpy, sys; sys.path.append(sys.argv.pop(1)); runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+_OURS = os.path.dirname(outlive.DIRECTORY)
+# In the place of what Python does before the first line of a program (it is started with -S). A project beside outlive in
+# one environment has a `.pth`, which names a workspace: a job writes the `sitecustomize.py` there that Python would run.
+# Only where outlive is itself a project of that kind all are read. OpenSSL would load libraries that its configuration
+# names; jobs get the variables all the same. This stands in packaging/outlive and in inside_allocation.sh too
+SITE = """\
+import os, site, sys
+for name in ("OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES"):
+    os.unsetenv(name)
+taken = site.addpackage
+def is_development(folder):
+    return any("outlive" in name and name.endswith(".pth") for name in os.listdir(folder))
+site.addpackage = lambda folder, name, known: taken(folder, name, known) if is_development(folder) else known
+site.execsitecustomize = site.execusercustomize = lambda: None
+site.main()
+"""
+_RUN = SITE + "import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+_RUN_FROM = SITE + "sys.path.append(sys.argv.pop(1))\n" + _RUN.removeprefix(SITE)
+
+
+def words(python: str, flags: str, module: str) -> list[str]:
+    """Return the words with which an interpreter runs a module of ours, and nothing else before it."""
+    return [python, flags, "-S", "-c", _RUN, module]
 
 
 def isolated(module: str) -> list[str]:
@@ -16,6 +38,15 @@ def isolated(module: str) -> list[str]:
     imported: a workspace may have a `sitecustomize.py` or an `outlive/`. Where PYTHONPATH has led to
     outlive itself, it is named; where outlive lies among the packages of a user, those are found."""
     if _OURS in map(os.path.abspath, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
-        return [sys.executable, "-I", "-c", _FROM, _OURS, module]
+        return [sys.executable, "-I", "-S", "-c", _RUN_FROM, _OURS, module]
+    return words(sys.executable, _flags(), module)
+
+
+def by_name() -> list[str]:
+    """Return the words that start outlive, for a file that people read. What `isolated` keeps out by its length is let in."""
+    return [sys.executable, _flags(), "-m", "outlive"]
+
+
+def _flags() -> str:
     of_user = getattr(sys.modules.get("site"), "USER_SITE", None)
-    return [sys.executable, "-EP" if of_user and is_in(_OURS, [of_user]) else "-I", "-m", module]
+    return "-EP" if of_user and is_in(_OURS, [of_user]) else "-I"

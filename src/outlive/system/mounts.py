@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from outlive.system.fds import content
+from outlive.system.paths import is_in
 
 _MOUNTS = "/proc/self/mountinfo"
 
 
 class Mount(NamedTuple):
-    """One mount. `root` is the directory of the file system that is seen at `point`; `type` is
+    """One mount. `root` is the directory of the file system `device` that is seen at `point`; `type` is
     `ext4`, `nfs4`, …; `options` are those of the file system."""
 
     number: str
+    device: str
     root: str
     point: str
     type: str
@@ -27,13 +29,43 @@ def mounts() -> Iterator[Mount]:
         left, _, right = line.partition(" - ")
         before, after = left.split(" "), right.split(" ")
         if len(before) > 4 and len(after) > 2:
-            yield Mount(before[0], _unescaped(before[3]), _unescaped(before[4]), after[0], after[2].split(","))
+            yield Mount(
+                before[0], before[2], _unescaped(before[3]), _unescaped(before[4]), after[0], after[2].split(",")
+            )
 
 
 def holding(path: str) -> Mount | None:
     """Return the mount that an absolute path without links lies on; None where /proc does not say."""
+    return _holding(path, mounts())
+
+
+def other_names(paths: Sequence[str]) -> list[str]:
+    """Return where else the directories at absolute paths without links are seen, or parts of them, because a file
+    system is mounted in several places (mount --bind)."""
+    every = [*mounts()]
+    found: dict[str, None] = {}
+    for path in dict.fromkeys(paths):
+        here = _holding(path, every)
+        if here is None:
+            continue
+        inner = _joined(here.root, path, here.point)
+        for mount in every:
+            if mount.device == here.device and mount is not here:
+                if is_in(inner, [mount.root]):
+                    found[_joined(mount.point, inner, mount.root)] = None
+                elif is_in(mount.root, [inner]):
+                    found[mount.point] = None
+    return [path for path in found if path not in paths]
+
+
+def _joined(top: str, path: str, above: str) -> str:
+    """Return the path below `top` of what is `path` below `above`."""
+    return (top.rstrip("/") + path.removeprefix(above.rstrip("/"))).rstrip("/") or "/"
+
+
+def _holding(path: str, every: Iterable[Mount]) -> Mount | None:
     best: Mount | None = None
-    for mount in mounts():
+    for mount in every:
         if path == mount.point or path.startswith(mount.point.rstrip("/") + "/"):
             best = mount if best is None or len(mount.point) >= len(best.point) else best
     return best

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from outlive.errors import OutliveError
+from outlive.system import mounts
 from outlive.system.paths import followed, is_in
 
 _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
@@ -20,8 +21,11 @@ _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
 # directory that is a clone is a toolchain (~/.pyenv)
 _CLONE, _ENVIRONMENT, _MODULES = ".git", "pyvenv.cfg", "node_modules"
 _LISTS = ("PATH", "_PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "PERL5LIB", "RUBYLIB")
-# They name a file whose code an interpreter or a shell runs first, or the place where it finds its own
-_FIRST_CODE = ("BASH_ENV", "ENV", "ZDOTDIR", "PYTHON", "PERL", "RUBY", "NODE_", "LUA_", "JAVA_TOOL_OPTIONS")
+# They name a file whose code an interpreter or a shell runs first, or the place where it finds its own, or settings that
+# name a library to be loaded
+_FIRST_CODE = tuple(
+    "BASH_ENV ENV ZDOTDIR PYTHON PERL RUBY NODE_ LUA_ JAVA_TOOL_OPTIONS OPENSSL_ KRB5_ GSS_ GIT_EXEC_PATH SLURM_CONF".split()
+)
 # They hold a command, whose program may be named relative to the current directory
 _COMMANDS = ("BROWSER", "EDITOR", "VISUAL", "PAGER", "ASKPASS", "_SSH", "_COMMAND")
 # No code, and some of it lies in /tmp, from where outlive may be called
@@ -57,6 +61,7 @@ class _Wall:
         roots = [place for path in _workspaces for place in (path, os.path.realpath(path))]
         self._roots = [path for path in dict.fromkeys(roots) if not self._is_above(path)]
         self._roots += [os.path.join(home, _CACHE) for home in self._homes]
+        self._roots += mounts.other_names(self._roots)
 
     def _is_above(self, path: str) -> bool:
         """Return whether no sandbox takes this directory for a workspace: a home, or one above it."""
@@ -152,16 +157,19 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in kept.items() if value is not None}
 
 
-def unsafe_for_loader(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables, as they are, that would have the loader take libraries of a job."""
-    wall = _Wall(env)
-    return {name: env[name] for name in env if name.startswith("LD_") and _kept(name, env[name], wall) != env[name]}
+def unsafe(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables but PATH, as they are, that such a program does not get as they are."""
+    kept = environment(env)
+    return {name: value for name, value in env.items() if name != "PATH" and kept.get(name) != value}
 
 
 def of_ours(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for an isolated process of ours (interpreter.py), which passes them on to what it starts."""
-    unsafe = unsafe_for_loader(env)
-    return {name: value for name, value in env.items() if name not in unsafe}
+    """Return the variables for an isolated process of ours (interpreter.py), which passes them on to what it starts:
+    without those that would have the loader take libraries of a job."""
+    wall = _Wall(env)
+    return {
+        name: value for name, value in env.items() if not name.startswith("LD_") or _kept(name, value, wall) == value
+    }
 
 
 def _kept(name: str, value: str, wall: _Wall) -> str | None:

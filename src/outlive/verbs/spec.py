@@ -13,7 +13,7 @@ from outlive.answers import Answer
 from outlive.core.members import parse_json
 from outlive.core.record import Record
 from outlive.core.records import SHOWS
-from outlive.errors import argument, invalid
+from outlive.errors import ENDED_JOBS, argument, invalid
 
 # What a value may be. CLI words are converted by `cli/parse.py`, MCP values are checked by
 # `mcp/tools/arguments.py`.
@@ -63,6 +63,7 @@ class Arg(Record, kw_only=False):
     section: str | None = None  # of the configuration, without which it has no use and is not listed
     typed: bool = False  # the text goes to the input of a job, where a NUL character is one like any other
     short: str = ""  # another name of the flag on the command line, such as -f
+    missing: str | None = None  # the hint of the error if it is required and left out
 
     def __post_init__(self) -> None:
         derived = {"cli": "--" + self.name.replace("_", "-"), "mcp": self.name, "mcp_default": self.default}
@@ -174,7 +175,7 @@ class Verb(Record, kw_only=False):
         return resolve_name(self.function) if isinstance(self.function, str) else self.function
 
 
-def _job(help: str) -> Arg:
+def _job(help: str, missing: str | None = None) -> Arg:
     return Arg(
         "job",
         STR,
@@ -183,13 +184,15 @@ def _job(help: str) -> Arg:
         cli="JOB",
         mcp="job_id",
         aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
-        mcp_help="id, its last 6 characters, or title",
+        mcp_help="id, its last 4 characters, or title",
+        missing=missing,
     )
 
 
-_ID = "The job: its id, or any unique beginning or end of it (at least 6 characters)"
+_ID = f"The job: its id, or any unique beginning or end of it (at least {limits.ID_PART_CHARS} characters)"
 JOB = _job(f"{_ID}, or its name as `list` shows it: the newest job that has it.")
 JOB_ID = _job(f"{_ID}. A name is refused.")
+ENDED_JOB_ID = _job(JOB_ID.help, ENDED_JOBS)
 MAX_BYTES = Arg(
     "max_bytes",
     INT,

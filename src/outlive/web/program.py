@@ -125,5 +125,6 @@ def _tell(store: Store, url: str, values: Mapping[str, object], *, serves: bool)
 
 def _opened(url: str) -> bool:
     """Return whether a browser was opened. It is found by a process that looks where no job can write."""
-    command = [sys.executable, "-I", "-c", "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))", url]
+    code = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
+    command = [sys.executable, "-I", "-S", "-c", code, url]
     return subprocess.run(command, env=own_programs.environment(os.environ), check=False).returncode == 0

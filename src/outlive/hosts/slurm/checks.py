@@ -19,7 +19,7 @@ from outlive.hosts.engine import Caller, Host
 from outlive.hosts.findings import Finding, finding
 from outlive.hosts.slurm import look, programs
 from outlive.hosts.slurm.look import Look
-from outlive.system import locks, machine
+from outlive.system import interpreter, locks, machine
 
 _LOOK_S = 30.0
 _FREE_S = 15  # how long a node may take to be free
@@ -76,7 +76,7 @@ def _node(caller: Caller, host: Host) -> list[Finding]:
     try:
         locks.take(fd, _BYTE)
         words = [f"--immediate={_FREE_S}", "--ntasks=1", "--nodes=1", "--time=1", "--chdir=/", "--quiet"]
-        words += [*(host.settings.options or []), python, "-EP", "-m", "outlive.hosts.slurm.look"]
+        words += [*(host.settings.options or []), *interpreter.words(python, "-EP", "outlive.hosts.slurm.look")]
         words += [caller.store.path, name]
         if findings.is_sandboxed(caller.config, host.name):
             words.append(caller.config.get("sandbox", "bwrap") or look.ANY)

@@ -15,7 +15,7 @@ import tempfile
 
 from outlive.hosts import control_stream
 from outlive.hosts.slurm import programs
-from outlive.system import fds
+from outlive.system import fds, interpreter
 
 _END_S = 5.0
 
@@ -24,7 +24,7 @@ def main(number: int, srun: str, engine_id: str, python: str, root: str, job_id:
     sock = fds.socket_of(number)
     words = [srun, f"--jobid={engine_id}", "--overlap", "--nodes=1", "--ntasks=1", "--relative=0", "--mem=0"]
     words += ["--quiet", "--unbuffered", "--input=all", "--chdir=/", "--kill-on-bad-exit=0"]
-    words += [python, "-EP", "-m", "outlive.far.step", root, job_id]
+    words += [*interpreter.words(python, "-EP", "outlive.far.step"), root, job_id]
     with tempfile.TemporaryFile() as errors:
         step = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=programs.environment()

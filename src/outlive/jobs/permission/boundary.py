@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import sys
 from typing import Any
 
 from outlive.config import default_path, state_directory
@@ -73,7 +72,7 @@ def resolved(ctx: Context, asked: modes.Granted, *, needed: bool = True) -> Sand
         environment=ctx.env,
         workspace=(ctx.rights.workdir if ctx.rights else None) or ctx.cwd,
         homes=_homes(ctx),
-        ours=access.Ours(_secret(ctx), [sys.prefix, os.path.dirname(bubblewrap.PROGRAM)], bwrap),
+        ours=access.Ours(_secret(ctx), bubblewrap.installed(), bwrap),
     )
     own_programs.know(sandbox.roots)
     return sandbox

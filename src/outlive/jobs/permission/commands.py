@@ -133,10 +133,8 @@ def _files(ctx: Context, plan: Plan) -> dict[str, list[int]] | None:
     if definition.cwd_id is None:
         return None
     command = definition.command if plan.script is None else [os.fsdecode(plan.script)]
-    return (
-        files.stamps(command, definition.shell or (), definition.cwd, _place(ctx, definition, plan.overrides).path)
-        or None
-    )
+    called = {name: value for name, value in plan.overrides.items() if name not in definition.mask}
+    return files.stamps(command, definition.shell or (), definition.cwd, {**ctx.env, **called}, called) or None
 
 
 def _take_room(plan: Plan) -> None:

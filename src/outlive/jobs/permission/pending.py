@@ -44,7 +44,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             return None
         if plan is None and needs_asker(job.read_meta()):
             locks.close()
-            _end(job, Decision(state=approval.DENIED, reason=FORGOTTEN))
+            _deny(ctx, job, FORGOTTEN)
             return None
         changed = _moved(job.read_meta())
         if changed is None:
@@ -52,7 +52,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             changed = _changed(plan)
         if plan is None or changed is not None:
             locks.close()
-            _end(job, Decision(state=approval.DENIED, reason=changed))
+            _deny(ctx, job, changed)
             return None
         if not history.told(job, history.APPROVED):
             given = approval.read(job) or Decision()
@@ -131,6 +131,13 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
     except (OSError, OutliveError):  # a read-only store, or no process can be made: the next look tries again
         return inspection
     return inspect_job(job)
+
+
+def _deny(ctx: Context, job: JobDir, reason: str | None) -> None:
+    """End a job that a person approved and that may not start."""
+    given = Decision(state=approval.DENIED, reason=reason)
+    _end(job, given)
+    auditing.note_unstarted(ctx, job.job_id, OutliveError("denied", _message(given)))
 
 
 def _end(job: JobDir, given: Decision) -> None:

@@ -18,6 +18,7 @@ import outlive
 from outlive.core.members import parse_json
 from outlive.hosts.findings import visible
 from outlive.hosts.ssh.connecting.wire import NEED, REFUSE
+from outlive.system import interpreter
 
 # Rooms that a job elsewhere has no use for, or that need a library
 _LEFT_HERE = frozenset("mcp client_config cli verbs web demo.py __main__.py __pycache__".split())
@@ -56,7 +57,7 @@ class Bundle:
 
 def _files() -> Iterator[tuple[str, bytes]]:
     yield "__main__.py", _MAIN
-    top = os.path.dirname(outlive.__file__)
+    top = outlive.DIRECTORY
     for folder, folders, names in os.walk(top):
         folders[:] = sorted(set(folders) - _LEFT_HERE)
         inside = os.path.relpath(folder, os.path.dirname(top))
@@ -66,9 +67,9 @@ def _files() -> Iterator[tuple[str, bytes]]:
                     yield os.path.join(inside, name), file.read()
 
 
-# -I: no directory of the user's and no variable changes what is imported. Between single quotes
+# -I, -S: no directory of the user's, no variable and no `.pth` changes what is imported. Between single quotes
 # shells differ in nothing but ! and newlines
-ARGUMENTS = "-I -c 'exec(open(0,\"rb\",0,closefd=False).readline())'"
+ARGUMENTS = "-I -S -c 'exec(open(0,\"rb\",0,closefd=False).readline())'"
 LEAST_PYTHON = (3, 11)
 
 # A connection holds a lock on the files that it may still import: a version without that is deleted when
@@ -139,7 +140,7 @@ def begin(name, least):
         facts = {{"python": "%d.%d.%d" % tuple(sys.version_info[:3]), "path": sys.executable}}
         say({refuse!r} + json.dumps(facts).encode())
         sys.exit(1)
-    data = os.environ.get("XDG_DATA_HOME") or ""
+{site}    data = os.environ.get("XDG_DATA_HOME") or ""
     data = data if os.path.isabs(data) else os.path.join(os.path.expanduser("~"), ".local", "share")
     place = os.path.join(data, "outlive", "far", name)
     while True:
@@ -162,7 +163,10 @@ def begin(name, least):
 
 def first_line(name: str) -> bytes:
     """Return the line for a bundle with this name."""
-    source = _SOURCE.format(need=NEED, refuse=REFUSE) + f"begin({name!r}, {LEAST_PYTHON!r})\n"
+    source = (
+        _SOURCE.format(need=NEED, refuse=REFUSE, site=f"    exec({interpreter.SITE!r}, {{}})\n")
+        + f"begin({name!r}, {LEAST_PYTHON!r})\n"
+    )
     return f"exec({source!r})\n".encode("ascii")
 
 

@@ -1,0 +1,46 @@
+"""A directory that is mounted in a second place (mount --bind) is the same directory there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from outlive.errors import OutliveError
+from outlive.system import own_programs
+from support.cli import Cli, Jobs
+from support.mounts import Mounts
+
+INSIDE = ("--wait", "--sandbox", "workspace-write", "--network", "none")
+
+
+@pytest.mark.parametrize("above", ["home", "home/.local", "root"])
+def test_what_is_ours_is_not_seen_by_another_mount(
+    cli: Cli, jobs: Jobs, place: Path, work: Path, root: Path, mount: Mounts, above: str
+) -> None:
+    home = place / "home"
+    state = home / ".local/state/outlive"
+    state.mkdir(parents=True)
+    (state / "approved.secret").write_text("secret\n")
+    cli.ok("run", "--wait", "true")  # the root is made
+    mount.bind(str((work / "other").relative_to(place)), root if above == "root" else place / above)
+    env = {"HOME": str(home)}
+    said = cli.ok("run", *INSIDE, "find other -name approved.secret -o -name meta.json; echo x > other/new", env=env)
+    assert "approved.secret" not in said["output"]
+    assert "meta.json" not in said["output"]
+    inner = {"home": "other/.local/state/outlive", "home/.local": "other/state/outlive", "root": "other"}[above]
+    forged = cli.ok("run", *INSIDE, f"echo x > {inner}/approved.secret", env=env)
+    assert forged["exit_code"] != 0
+    assert (state / "approved.secret").read_text() == "secret\n"
+    jobs.end()
+
+
+def test_no_program_comes_from_a_workspace_by_another_mount(place: Path, work: Path, mount: Mounts) -> None:
+    (work / "tools").mkdir()
+    (work / "tools/ssh").write_text("#!/bin/sh\n")
+    (work / "tools/ssh").chmod(0o755)
+    whole, part = mount.bind("whole", work), mount.bind("part", work / "tools")
+    own_programs.know([str(work)])
+    for folder in (whole / "tools", part):
+        with pytest.raises(OutliveError, match="passed over"):
+            own_programs.find("ssh", {"PATH": str(folder), "HOME": str(place / "home")})
