@@ -64,13 +64,13 @@ class Advised(Part):
     )
 
     @classmethod
-    def of(cls, found: Iterable[Advice]) -> Self:
+    def made_of(cls, found: Iterable[Advice]) -> Self:
         known = sorted(found, key=lambda one: ORDER.index(one.kind))
         return cls(hint=sentences(*(one.text for one in known)), advice=known or None)
 
     def with_more(self, kind: str, text: str | None) -> Self:
         """Return this with one fact more, before others of its kind."""
-        return self.of([*told(kind, text), *(self.advice or ())])
+        return self.made_of([*told(kind, text), *(self.advice or ())])
 
 
 def told(kind: str, text: str | None, **facts: Any) -> list[Advice]:
