@@ -332,7 +332,7 @@ def test_a_job_whose_command_is_gone_is_told_of_a_disk_that_is_full(
     job: Any = SimpleNamespace(fd=0)
     output: Any = SimpleNamespace(end=0)
     monkeypatch.setattr(os, "fstatvfs", lambda fd: SimpleNamespace(f_bavail=room, f_frsize=4_096))
-    hint = Advised.of(silence.advice_on(found, job, output, 9_000)).hint
+    hint = Advised.made_of(silence.advice_on(found, job, output, 9_000)).hint
     assert ("the disk under the job root is full" in (hint or "")) is told
 
 
@@ -476,7 +476,7 @@ def test_facts_stand_in_one_order_whatever_order_they_were_found_in() -> None:
         *advice.left_running(ID, 2),
     ]
     left = "2 processes that job WT64S3W2 started are still alive; kill ends them, and their output still arrives."
-    advised = Advised.of(found)
+    advised = Advised.made_of(found)
     assert advised.hint == f"{left} Whose code. Not UTF-8. It still runs. Use wait."
     assert [one["kind"] for one in advised.to_dict()["advice"]] == [
         "left_running",
@@ -485,4 +485,4 @@ def test_facts_stand_in_one_order_whatever_order_they_were_found_in() -> None:
         "still_running",
     ]
     assert advised.to_dict()["advice"][0] == {"kind": "left_running", "text": left, "job_id": ID, "processes": 2}
-    assert Advised.of([]).to_dict() == {}
+    assert Advised.made_of([]).to_dict() == {}

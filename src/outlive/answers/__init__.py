@@ -6,7 +6,10 @@ answers. `typing.get_type_hints` gives the types to the schema; a call needs non
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, dataclass_transform
+
+from outlive.core.record import ABSENT as ABSENT
+from outlive.core.record import Record
 
 # How `detail: brief` shows a field
 IF_SAID = "if it says something"  # not if it is null, false or empty
@@ -23,10 +26,9 @@ HIDDEN, BELOW = -1, -2  # BELOW: the output, which stands below all others
 
 _EXACT = ("enum", "pattern", "format", "const")  # what has one of these in its schema is no text
 _NO_SCHEMA = frozenset({"brief", "place", "human", "keep", "without", "entry", "verbatim"})
-ABSENT: Any = object()  # the value of a `maybe` field that is not there
 
 
-class Field:
+class Field(NamedTuple):
     """What is known of a field besides its type.
 
     `how`: `brief`, `place` and `human` as above; `keep`, of a part: the fields that the brief form of this answer shows too;
@@ -34,24 +36,12 @@ class Field:
     no secret is masked in it over MCP, because callers use it again. All else is for its JSON Schema. `inline`: the record whose fields stand in the place of this one.
     """
 
-    __slots__ = ("default", "help", "hides_null", "how", "inline", "optional")
-
-    def __init__(
-        self,
-        help: str,
-        how: dict[str, Any],
-        *,
-        optional: bool = False,
-        hides_null: bool = False,
-        default: Any = None,
-        inline: type[Part] | None = None,
-    ) -> None:
-        self.help = help
-        self.how = how
-        self.optional = optional
-        self.hides_null = hides_null
-        self.default = default
-        self.inline = inline
+    help: str
+    how: dict[str, Any]
+    optional: bool = False
+    hides_null: bool = False
+    default: Any = ABSENT
+    inline: type[Part] | None = None
 
     @property
     def brief(self) -> str:
@@ -77,8 +67,7 @@ class Field:
 
     def kept(self) -> Field:
         """Return the field as the brief form shows it."""
-        how = {**self.how, "brief": IF_SAID}
-        return Field(self.help, how, optional=self.optional, hides_null=self.hides_null, default=self.default)
+        return self._replace(how={**self.how, "brief": IF_SAID})
 
 
 def field(help: str, **how: Any) -> Any:
@@ -88,12 +77,12 @@ def field(help: str, **how: Any) -> Any:
 
 def optional(help: str, **how: Any) -> Any:
     """Declare a field that is not there if it is None."""
-    return Field(help, how, optional=True, hides_null=True)
+    return Field(help, how, optional=True, hides_null=True, default=None)
 
 
 def maybe(help: str, **how: Any) -> Any:
     """Declare a field that is not there if it is not given; None is null."""
-    return Field(help, how, optional=True, default=ABSENT)
+    return Field(help, how, optional=True)
 
 
 def part(record: type[Part], **how: Any) -> Any:
@@ -102,60 +91,32 @@ def part(record: type[Part], **how: Any) -> Any:
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, part))
-class Part:
+class Part(Record, frozen=False):
     """Fields of answers, or of an object in an answer, each declared as `name: type = field(help)`. The order of the
-    class is the order of the JSON.
+    class is the order of the JSON. An answer is made step by step, so its fields can be set."""
 
-    To the type checker a subclass is a dataclass, so it finds a misspelt attribute or argument."""
-
-    FIELDS: ClassVar[dict[str, Field]] = {}  # as declared
+    DECLARED: ClassVar[dict[str, Field]] = {}
     BRIEF: ClassVar[tuple[str, ...]] = ()  # of the entries of a list: what brief shows of one, in this order
     BRIEF_OF_OTHERS: ClassVar[tuple[str, ...]] = ()  # ... and also of one with `others`
     SCHEMA: ClassVar[dict[str, Any]] = {}  # what else the JSON Schema has
-    _OPTIONAL: ClassVar[dict[str, Any]] = {}  # name → default
 
     def __init_subclass__(cls) -> None:
-        fields: dict[str, Field] = {}
-        for base in cls.__bases__:
-            fields |= getattr(base, "FIELDS", {})
-        fields |= {name: value for name, value in vars(cls).items() if type(value) is Field}
-        cls.FIELDS = fields
-        cls._OPTIONAL = {name: one.default for name, one in fields.items() if one.optional}
+        cls.DECLARED = {**cls.DECLARED, **{name: one for name, one in vars(cls).items() if type(one) is Field}}
+        cls.FIELDS = {name: one.default for name, one in cls.DECLARED.items()}
+        cls._OMITTED = {name for name, one in cls.DECLARED.items() if one.hides_null}
+        cls._INLINE = {name for name, one in cls.DECLARED.items() if one.inline is not None}
 
     @classmethod
     def flat(cls) -> dict[str, Field]:
         """Return the fields by their names in the JSON, those of its parts too, in their order."""
         flat: dict[str, Field] = {}
-        for name, declared in cls.FIELDS.items():
+        for name, declared in cls.DECLARED.items():
             if declared.inline is None:
                 flat[name] = declared
                 continue
             keep = declared.how.get("keep", ())
             flat |= {inner: one.kept() if inner in keep else one for inner, one in declared.inline.flat().items()}
         return flat
-
-    def __init__(self, **values: Any) -> None:
-        if not values.keys() <= self.FIELDS.keys():  # the type checker does not see what `**` passes
-            raise TypeError(f"{type(self).__name__} has no {sorted(values.keys() - self.FIELDS.keys())}")
-        vars(self).update(self._OPTIONAL, **values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields that are there, in the order of the class."""
-        values = vars(self)
-        members: dict[str, Any] = {}
-        for name, declared in self.FIELDS.items():
-            value = values.get(name, ABSENT)
-            if value is ABSENT or (value is None and declared.hides_null):
-                continue
-            if declared.inline is not None:
-                members |= value.to_dict()
-            elif isinstance(value, Part):
-                members[name] = value.to_dict()
-            elif type(value) is list and value and isinstance(value[0], Part):
-                members[name] = [one.to_dict() for one in value]
-            else:
-                members[name] = value
-        return members
 
 
 class Answer(Part):

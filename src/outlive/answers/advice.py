@@ -64,7 +64,7 @@ class Advised(Part):
     )
 
     @classmethod
-    def of(cls, found: Iterable[Advice]) -> Self:
+    def made_of(cls, found: Iterable[Advice]) -> Self:
         known: list[Advice] = []
         for one in sorted(found, key=lambda one: ORDER.index(one.kind)):
             if not any(one.text in other.text for other in known):  # a condition and a cause may name the same port
@@ -73,7 +73,7 @@ class Advised(Part):
 
     def with_more(self, kind: str, text: str | None) -> Self:
         """Return this with one fact more, before others of its kind."""
-        return self.of([*told(kind, text), *(self.advice or ())])
+        return self.made_of([*told(kind, text), *(self.advice or ())])
 
 
 def told(kind: str, text: str | None, **facts: Any) -> list[Advice]:

@@ -37,7 +37,7 @@ WAITED = field("How long this call waited.", brief=FULL_ONLY)
 ENV_VARS = field("NAME=VALUE as given; masked values are ***.", brief=FULL_ONLY)
 STDOUT_LOG = field("The file with all of stdout.", brief=FULL_ONLY, verbatim=True)
 STDERR_LOG = field("The file with all of stderr.", brief=FULL_ONLY, verbatim=True)
-HINT: Any = Advised.FIELDS["hint"]
+HINT: Any = Advised.DECLARED["hint"]
 DAMAGE = optional("What of its directory cannot be read, or not be written.")
 MISSING = optional(
     "Bytes of output that were cut out of the logs or deleted with them; positions count them.", brief=FULL_ONLY

@@ -6,7 +6,7 @@ why not all are NamedTuples: docs/explanation/dependencies.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar, dataclass_transform
 
 from outlive import limits
@@ -14,6 +14,7 @@ from outlive import limits
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _UNION: type = type(int | None)
+_PLAIN = frozenset({str, int, bool, float, type(None)})
 ABSENT: Any = object()  # a value that is not there: it is not in the JSON
 
 
@@ -34,6 +35,15 @@ def _mapped(convert: Callable[[Any], Any], container: type | None, value: Any) -
     return {key: convert(one) for key, one in value.items()}
 
 
+def _places(name: str, container: type | None, value: Any) -> Iterable[tuple[str, Any]]:
+    """Return the path of a value, or of each in a list or a dict, with what is there."""
+    if container is None:
+        return [(name, value)]
+    if container is list:
+        return [(f"{name}[{place}]", one) for place, one in enumerate(value)]
+    return [(f"{name}.{key}", one) for key, one in value.items()]
+
+
 def _in_json(value: Any) -> Any:
     """Return a value with the JSON objects of the records in it."""
     if isinstance(value, Record):
@@ -47,8 +57,8 @@ def _in_json(value: Any) -> Any:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Record:
-    """Named values, each declared as `name: type` or `name: type = default` in the class body, and those of the class
-    that it extends before them. A value may be a record itself, or a list or a dict of records.
+    """Named values, each declared as `name: type` or `name: type = default` in the class body. A value may be a record
+    itself, or a list or a dict of records.
 
     What is read from a file has types that are known when the class is made: a module that declares such a record does
     not import `annotations` from `__future__`. To the type checker a subclass is a frozen dataclass, whose values are
@@ -59,16 +69,13 @@ class Record:
     """
 
     FIELDS: ClassVar[dict[str, Any]] = {}  # name → default, in the order of the file
-    _TYPES: ClassVar[dict[str, Any]] = {}
     _LAYOUT: ClassVar[Layout | None] = None  # worked out at the first use: a call uses few of the classes
     _OMITTED: ClassVar[Collection[str]] = ()
     _INLINE: ClassVar[Collection[str]] = ()  # names of records whose values stand in their place
 
     def __init_subclass__(cls, omitted: tuple[str, ...] = (), *, frozen: bool = True, kw_only: bool = True) -> None:
-        types = cls.__annotations__
-        cls._TYPES = {**cls._TYPES, **types}
-        cls.FIELDS = {**cls.FIELDS, **{name: vars(cls).get(name, ABSENT) for name in types}}
-        cls._OMITTED, cls._LAYOUT = (*cls._OMITTED, *omitted), None
+        cls.FIELDS = {name: vars(cls).get(name, ABSENT) for name in cls.__annotations__}
+        cls._OMITTED, cls._LAYOUT = omitted, None
         if not frozen:
             cls.__setattr__ = object.__setattr__  # type: ignore[assignment]  # as for any object
 
@@ -80,7 +87,7 @@ class Record:
         types: list[tuple[str, tuple[type, ...]]] = []
         held: list[tuple[str, type | None, type[Record]]] = []
         texts: list[str] = []
-        for name, declared in cls._TYPES.items():
+        for name, declared in cls.__annotations__.items():
             if type(declared) is str:
                 raise TypeError(f"{cls.__name__}.{name}: its module imports `annotations` from __future__")
             kinds, is_union = [], type(declared) is _UNION
@@ -123,19 +130,22 @@ class Record:
 
     @classmethod
     def misfit(cls, content: dict[str, Any]) -> str | None:
-        """Return the name of a value that is missing or of another type; None if all are right."""
+        """Return the path of a value that is missing or of another type, such as `watches[0].pattern`; None if all are
+        right."""
         layout = cls.layout()
         for name, kinds in layout.types:
             if type(content[name]) not in kinds if name in content else cls.FIELDS[name] is ABSENT:
                 return name
         for name in layout.texts:
             if (value := content.get(name)) and {*map(type, value)} != {str}:
-                return name
+                return next(place for place, one in _places(name, list, value) if type(one) is not str)
         for name, container, kind in layout.held:
             if (value := content.get(name)) is not None:
-                for one in [value] if container is None else value if container is list else value.values():
-                    if type(one) is not dict or kind.misfit(one) is not None:
-                        return name
+                for place, one in _places(name, container, value):
+                    if type(one) is not dict:
+                        return place
+                    if (inner := kind.misfit(one)) is not None:
+                        return f"{place}.{inner}"
         return None
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -152,13 +162,15 @@ class Record:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that a file or an answer holds."""
         content: dict[str, Any] = {}
-        for name, value in vars(self).items():
-            if value is ABSENT or (value is None and name in self._OMITTED):
+        values, omitted, inline = vars(self), self._OMITTED, self._INLINE
+        for name in self.FIELDS:
+            value = values[name]
+            if value is ABSENT or (value is None and name in omitted):
                 continue
-            if name in self._INLINE:
+            if name in inline:
                 content |= value.to_dict()
             else:
-                content[name] = _in_json(value)
+                content[name] = value if type(value) in _PLAIN else _in_json(value)
         return content
 
     def __eq__(self, other: object) -> bool:

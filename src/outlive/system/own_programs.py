@@ -6,12 +6,10 @@ up, and none is started by its name alone (tests/test_house.py). What a job itse
 along the PATH of the job.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from outlive.core.record import Record
 from outlive.errors import OutliveError
 from outlive.system import mounts
 from outlive.system.paths import followed, is_in
@@ -48,9 +46,15 @@ def know(workspaces: Iterable[str | None], named: Mapping[str, str] | None = Non
     _named.update(named or {})
 
 
-def known() -> dict[str, Any]:
-    """Return the arguments of `know` for another process of ours."""
-    return {"workspaces": [*_workspaces], "named": {**_named}}
+class Known(Record):
+    """The arguments of `know`, for another process of ours."""
+
+    workspaces: list[str]
+    named: dict[str, str]
+
+
+def known() -> Known:
+    return Known(workspaces=[*_workspaces], named={**_named})
 
 
 class _Wall:

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from outlive.system import closing, oom, paths, signals, spawn_limited
 
@@ -24,14 +24,11 @@ class Moved(BeforeExec):
     """Another directory stands where a program was to start."""
 
 
-class Exactly:
+class Exactly(NamedTuple):
     """The directory at `path`, which has this device and inode."""
 
-    __slots__ = ("identity", "path")
-
-    def __init__(self, path: str, identity: Sequence[int]) -> None:
-        self.path = path
-        self.identity = identity
+    path: str
+    identity: Sequence[int]
 
 
 def directory(path: str, identity: Sequence[int] | None) -> str | Exactly:
@@ -39,14 +36,11 @@ def directory(path: str, identity: Sequence[int] | None) -> str | Exactly:
     return path if identity is None else Exactly(path, identity)
 
 
-class Found:
+class Found(NamedTuple):
     """A program at `path`, and its arguments, the first of which is its name."""
 
-    __slots__ = ("argv", "path")
-
-    def __init__(self, path: str, argv: Sequence[str]) -> None:
-        self.path = path
-        self.argv = argv
+    path: str
+    argv: Sequence[str]
 
 
 def spawn(

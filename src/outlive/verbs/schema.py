@@ -67,7 +67,7 @@ def members(record: type[Part]) -> dict[str, tuple[dict[str, Any], bool]]:
     """Return the schema of each member that the record has in the JSON, and whether it is always there."""
     hints = typing.get_type_hints(record, localns=_NAMES, include_extras=True)
     known: dict[str, tuple[dict[str, Any], bool]] = {}
-    for name, field in record.FIELDS.items():
+    for name, field in record.DECLARED.items():
         if field.inline is None:
             own = {name: (_of_field(field, hints.get(name, str)), not field.optional)}
         else:

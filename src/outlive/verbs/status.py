@@ -64,5 +64,5 @@ def status(ctx: Context, *, job: str) -> Status:
             env_vars=job_answer.env_vars(inspection),
             notification=definition.notification.to_dict() or None,
             previous=previous,
-            advised=Advised.of(found),
+            advised=Advised.made_of(found),
         )

@@ -237,7 +237,7 @@ def _spawn(
         environment=environment,
         **caller.config.for_request(caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)),
     )
-    asked = {"request": request.to_dict(), "start": start, "own_programs": own_programs.known()}
+    asked = {"request": request.to_dict(), "start": start, "own_programs": own_programs.known().to_dict()}
     content = json.dumps(asked, ensure_ascii=True).encode()
     memory = fds.memory_file("request", content)
     try:

@@ -28,7 +28,8 @@ def _run(request_fd: int, waiter_fd: int) -> int:
     content = parse_json(fds.read_all(request_fd))
     os.close(request_fd)
     request = Request.of(content["request"])
-    own_programs.know(**content["own_programs"])
+    known = own_programs.Known.of(content["own_programs"])
+    own_programs.know(known.workspaces, known.named)
     prctl.rename(f"{tree.MIRROR} {request.job_id}")
     job = request.open_job()
     waiter = fds.socket_of(waiter_fd) if waiter_fd >= 0 else None

@@ -94,7 +94,7 @@ class Reaction:
         known_to_session.mark_seen(self._ctx, self._job, reading.shown.next_seq, asks=asks)
         known = reading.asks.waiting_for_input and reading.asks.echo is not False
         if known and not (reading.stopped or since.losses.dropped_bytes or since.losses.missing_bytes):
-            since.advised = Advised.of(())  # how to answer a prompt, which the caller has just done
+            since.advised = Advised.made_of(())  # how to answer a prompt, which the caller has just done
             is_half = not sent.endswith(b"\n") and not reading.shown.output
             if sent and is_half and reading.asks.echo is None:  # a job without a terminal
                 since.advised = since.advised.with_more(advice.WRITTEN, _HALF)

@@ -65,7 +65,7 @@ def of(
         message=state.message or None,
         approval=job_answer.approval_of(inspection, job),
         previous=previous,
-        advised=Advised.of(found),
+        advised=Advised.made_of(found),
         losses=lost,
     )
     return Polled(reading=reading, retry_after_ms=retry_after_ms, since=became, waited_ms=0, snippet=snippet)

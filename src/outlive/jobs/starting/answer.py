@@ -101,7 +101,7 @@ def made(
         env_vars=job_answer.env_vars(inspection),
         descendants=others,
         previous=previous,
-        advised=Advised.of(found),
+        advised=Advised.made_of(found),
     )
 
 

@@ -4,6 +4,7 @@ share of the file system. Decides; deletes nothing."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from outlive.core.bounds import Bounds
 
@@ -11,19 +12,16 @@ from outlive.core.bounds import Bounds
 GRACE_S = 300.0
 
 
-class Ended:
+class Ended(NamedTuple):
     """A finished job. `at`: when it ended (Unix seconds). `bytes`: how much deleting it gives back.
 
     `foreign`: it ran on another machine, whose own outlive keeps its share of a root that both use.
     """
 
-    __slots__ = ("at", "bytes", "foreign", "job_id")
-
-    def __init__(self, job_id: str, at: float, size: int, *, foreign: bool = False) -> None:
-        self.job_id = job_id
-        self.at = at
-        self.bytes = size
-        self.foreign = foreign
+    job_id: str
+    at: float
+    bytes: int
+    foreign: bool = False
 
     def has_just_ended(self, now: float) -> bool:
         """Return whether callers that waited for the job may still be reading it. (A job that ended in

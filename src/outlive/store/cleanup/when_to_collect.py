@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from typing import NamedTuple
 
 from outlive.store import atomic_file
 from outlive.system.fds import DIRECTORY, Closing
@@ -19,14 +20,11 @@ _WORTH = 100  # the part of the time that a look may take
 _LATEST_S = 86_400.0  # no look is put off longer: a later time was written before the clock was set back
 
 
-class Last:
+class Last(NamedTuple):
     """The last look. `due_at`: when the next one is due (Unix seconds). `used_bytes`: None if nothing was measured."""
 
-    __slots__ = ("due_at", "used_bytes")
-
-    def __init__(self, due_at: float, used_bytes: int | None) -> None:
-        self.due_at = due_at
-        self.used_bytes = used_bytes
+    due_at: float
+    used_bytes: int | None
 
 
 def last(fd: int) -> Last | None:

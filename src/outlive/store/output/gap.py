@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from typing import NamedTuple
 
 from outlive.store.job_dir import GAP, JobDir
 
@@ -26,17 +27,14 @@ _SLOT = struct.Struct("<12Q")
 _TORN_READS = 3
 
 
-class Hole:
+class Hole(NamedTuple):
     """A span of the merged output, of one log or of `order` of which nothing is left. No gap: an
     empty span at 0."""
 
-    __slots__ = ("ends_line", "lines", "start", "stop")
-
-    def __init__(self, start: int = 0, stop: int = 0, lines: int = 0, *, ends_line: bool = False) -> None:
-        self.start = start
-        self.stop = stop
-        self.lines = lines  # newlines in it
-        self.ends_line = ends_line  # whether its last byte is a newline
+    start: int = 0
+    stop: int = 0
+    lines: int = 0  # newlines in it
+    ends_line: bool = False  # whether its last byte is a newline
 
     def crossed_by(self, start: int, stop: int) -> bool:
         """Return whether any byte of [start, stop) is gone."""
@@ -97,7 +95,10 @@ def unpacked(data: bytes) -> Gap | None:
     if len(data) < _SLOT.size or zlib.crc32(data[:-8]) != int.from_bytes(data[-8:], "little"):
         return None
     start, stop, *rest, flags, _ = _SLOT.unpack(data)
-    streams = Hole(*rest[0:3], ends_line=bool(flags & 2)), Hole(*rest[3:6], ends_line=bool(flags & 4))
+    streams = (
+        Hole(*rest[0:3])._replace(ends_line=bool(flags & 2)),
+        Hole(*rest[3:6])._replace(ends_line=bool(flags & 4)),
+    )
     if not start <= stop or any(hole.start > hole.stop for hole in streams) or not stop:
         return None
     merged = Hole(start, stop, streams[0].lines + streams[1].lines, ends_line=bool(flags & 1))

@@ -12,6 +12,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from outlive.core import records
 from outlive.store import fault_report
@@ -42,14 +43,11 @@ _ATTRIBUTES, _SECOND_ATTRIBUTES = b"\x1b[?62;22c", b"\x1b[>0;10;1c"
 _COLOURS = {b"10": b"ffff/ffff/ffff", b"11": b"0000/0000/0000", b"12": b"ffff/ffff/ffff"}
 
 
-class _Cursor:
+class _Cursor(NamedTuple):
     """The question where the cursor is, asked at output position `at`. `prefix`: of the answer, as in the question."""
 
-    __slots__ = ("at", "prefix")
-
-    def __init__(self, at: int, prefix: bytes) -> None:
-        self.at = at
-        self.prefix = prefix
+    at: int
+    prefix: bytes
 
     def guess(self) -> bytes:
         return b"\x1b[%s1;1R" % self.prefix
