@@ -210,7 +210,7 @@ def test_every_error_code_state_reason_and_event_has_its_line(cli: Cli) -> None:
     schema = cli.ok("schema")["schema"]["$defs"]
     codes = schema["error"]["properties"]["error"]["properties"]["code"]["enum"]
     status = schema["status"]["properties"]
-    events = schema["events"]["properties"]["events"]["items"]["properties"]["type"]["enum"]
+    events = schema["Event"]["properties"]["type"]["enum"]
     assert column("errors.md", "| code | when |") == set(codes)
     assert column("states.md", "| `state` | meaning |") == set(status["state"]["enum"])
     assert column("states.md", "| `reason` | meaning |") == set(status["reason"]["enum"]) - {None}

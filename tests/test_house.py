@@ -403,6 +403,47 @@ def test_no_text_becomes_markup_in_the_page() -> None:
     assert ours and not [path.name for path in ours if sinks.search(path.read_text(encoding="utf-8"))]
 
 
+def _looks_into_words(node: ast.AST) -> bool:
+    """Return whether this searches in the hint of an answer or in the text of an advice, or takes it apart."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]).__name__.endswith("In"):
+        searched = node.comparators[0]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SEARCHES:
+        searched = node.func.value
+    else:
+        return False
+    return bool(re.search(r"(?<!error\.)\bhint\b|\bone\['text'\]", ast.unparse(searched)))
+
+
+_SEARCHES = {"startswith", "endswith", "partition", "rpartition", "split", "replace", "removeprefix", "find", "index"}
+
+
+@pytest.mark.parametrize(
+    ("code", "looks"),
+    [
+        ("'Silent for ' in text_of(answer, 'hint')", True),
+        ("str(answer.get('hint') or '').partition('It still runs.')", True),
+        ("hint.replace('; kill ends it,', ',')", True),
+        ("one['text'].startswith('1 process')", True),
+        ("'hint' in answer", False),
+        ("'silent_ms' in advice.of_kind(answer, advice.SILENCE)", False),
+    ],
+)
+def test_what_looks_into_a_sentence_is_seen(code: str, looks: bool) -> None:
+    assert any(map(_looks_into_words, ast.walk(ast.parse(code)))) is looks
+
+
+def test_no_face_looks_into_a_sentence() -> None:
+    """An advice has a kind and facts (answers/advice.py): a sentence that is reworded changes no behaviour."""
+    rooms = ("answers", "verbs", "cli", "mcp", "web")
+    assert not [
+        f"{path.relative_to(SOURCE)}:{node.lineno}: {ast.unparse(node)}"
+        for path in MODULES
+        if path.relative_to(SOURCE).parts[0] in rooms
+        for node in ast.walk(_tree(path))
+        if _looks_into_words(node) and isinstance(node, ast.expr)
+    ]
+
+
 # Where a name is looked up for what is not run by outlive itself: the wrapper of a job, what a client
 # would find, the shell of a job on another machine
 LOOKED_UP = {"jobs/command.py", "client_config/discover.py", "far/starting.py"}

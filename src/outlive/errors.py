@@ -154,6 +154,10 @@ OTHER_ROOT = per_face(
     "Choose another job root with --root or OUTLIVE_ROOT.",
     "Tell the user: the client's entry of this server can name another job root (`outlive mcp --root DIR`).",
 )
+ENDED_JOBS = per_face(
+    "`outlive gc --older-than 0s` deletes all jobs that have ended.",
+    "`process` action=gc older_than=0s deletes all jobs of yours that have ended.",
+)
 _ROOM = per_face("`outlive gc`", "`process` action=gc")
 _SPACE_IN_ROOT = {
     errno.ENOSPC: f"Free some space or inodes (`df -h`, `df -i`; {_ROOM} deletes old finished jobs) and try again.",

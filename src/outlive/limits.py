@@ -84,7 +84,7 @@ MAX_TERMINAL_COLS = MAX_TERMINAL_ROWS = 1_000
 TERMINAL_LINE_BYTES = 4_095  # of one line in canonical mode; the kernel drops the rest (termios(3))
 POLICY_JOBS = 1_000  # that `policy check --history` looks at
 TITLED_JOBS = 10_000  # the newest ones, among which a title is looked for
-ID_PART_CHARS = 6  # shortest beginning or end of an id that names a job
+ID_PART_CHARS = 4  # shortest beginning or end of an id that names a job
 
 # --- test reports -----------------------------------------------------------------------------------------------
 REPORT_BYTES = 16 * 1024**2  # of all reports of a job together

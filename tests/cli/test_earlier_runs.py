@@ -114,8 +114,48 @@ def test_nothing_to_compare_is_one_line_with_the_job_that_may_be_meant(cli: Cli,
     other = cli.ok("run", "--wait", "cat /etc/group; exit 1")["job_id"]
     named = cli.ok("log", other, "--compare", "previous")
     assert (named["output"], named["truncated"]) == ("", False)
-    assert named["hint"] == f"{said}{first['short_id']} is the newest job here that ran the same program."
+    assert (
+        named["hint"]
+        == f"{said}{first['short_id']} (cat /etc/passwd) is the newest job here that ran the same program."
+    )
     assert cli.ok("log", other, "--compare", first["short_id"])["compared"]["job_id"] == first["job_id"]
+    jobs.end()
+
+
+def test_a_run_of_the_last_step_of_a_command_is_compared_with_one_of_that_step_alone(
+    cli: Cli, work: Path, jobs: Jobs
+) -> None:
+    (work / "sub").mkdir()
+    (work / "check").write_text("#!/bin/sh\necho line $*; cat more; exit 1\n")
+    (work / "check").chmod(0o755)
+    check = work / "check"
+
+    def run(command: str) -> str:
+        for at in (work, work / "sub"):
+            (at / "more").write_text(command)
+        return str(cli.ok("run", "--wait", command)["job_id"])
+
+    def compared(job: str) -> str | None:
+        found = cli.ok("log", job, "--compare", "previous")
+        assert (found.get("compared") is None) == ("so nothing is compared" in found.get("hint", ""))
+        return str(found["compared"]["job_id"]) if "compared" in found else None
+
+    first = run(f"{check} -q")
+    for command in (
+        f"touch a && {check} -q",
+        f"touch b; timeout 20 {check} -q 2>&1 | tail -5",
+        f"cd {work}; {check} -q; echo done",
+    ):
+        last = run(command)
+        assert compared(last) == first
+        assert "compared is the last of `check -q` here" in cli.ok("log", last, "--compare", "previous")["hint"]
+        first = last
+    assert compared(run(f"cd sub && {check} -q")) is None, "another directory"
+    other = run(f"{check} --all && touch c")
+    assert compared(other) is None, "other words"
+    hint = cli.ok("log", other, "--compare", "previous")["hint"]
+    assert "is the newest job here that ran the same program" in hint
+    assert compared(run(f"touch d && {check} --all && echo ok")) == other
     jobs.end()
 
 

@@ -90,19 +90,15 @@ def by_cli(cli: Cli, env: dict[str, str | None], *words: str) -> Told:
     return one_object(Text(call.returncode, stdout.decode(), stderr.decode()))
 
 
-def told_to_guardian(env: dict[str, str | None]) -> dict[str, str]:
-    """The arguments of a job that the guardian has to be woken for, at the point where it was."""
-    return {"stdin": "open"} if env[fault_points.VARIABLE] == "guardian_told" else {}
-
-
 def run_by_cli(cli: Cli, env: dict[str, str | None]) -> Told:
-    flags = [word for name, value in told_to_guardian(env).items() for word in (f"--{name}", value)]
+    # The guardian has to be woken, for RE2, at the point where it was
+    flags = ("--watch", "never") if env[fault_points.VARIABLE] == "guardian_told" else ()
     return by_cli(cli, env, "run", "--wait", *SINK_FLAGS, *flags, COMMAND)
 
 
 def run_by_mcp(raw_mcp: Callable[..., RawMcp], env: dict[str, str | None]) -> Told:
     server = raw_mcp(env=env)
-    request = server.begin_call("exec", command=COMMAND, yield_ms=50_000, **SINKS, **told_to_guardian(env))
+    request = server.begin_call("exec", command=COMMAND, yield_ms=50_000, **SINKS)
     while server.read_one(ANSWER_S):
         if not server.others or "method" not in server.others[-1]:
             break
@@ -185,7 +181,13 @@ EVERYWHERE = points(
 )
 
 
-WAYS = [(point, face) for point in EVERYWHERE for face in FACES if face == "mcp" or family(point) != "fork_server"]
+WAYS = [
+    (point, face)
+    for point in EVERYWHERE
+    for face in FACES
+    # A server's guardian is woken for nothing: its fork server has loaded all code
+    if (point != "guardian_told" if face == "mcp" else family(point) != "fork_server")
+]
 # One point for each way that such a job is found and gone on with: its neighbours leave the same on disk
 BY_DEFAULT = {
     *("make_files", "send_guardian", "send_answered", "fork_server_given"),

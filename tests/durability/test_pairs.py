@@ -266,20 +266,12 @@ def _switches(pid: int) -> list[str]:
 def test_from_the_start_to_the_end_of_a_job_nothing_wakes_its_guardian(server: Server) -> None:
     until(lambda: processes.state(server.guardian) == "S", what="its sleep")
     before, jobs = _switches(server.guardian), 0
-    kinds: list[dict[str, Any]] = [{}, {"env": {"NAME": "value"}}, {"workdir": "/"}]
+    # All code that each may need is loaded before the fork
+    kinds: list[dict[str, Any]] = [{}, {"env": {"NAME": "value"}}, {"stdin": "open"}, {"mask": ["HOME"]}]
     while jobs < len(kinds):
         job = server.run("echo out; echo err >&2", **kinds[jobs])
         jobs += server.settled(job) == server.supervisor
     assert _switches(server.guardian) == before
-
-
-@pytest.mark.parametrize("given", first(1, [{"stdin": "open"}, {"mask": ["HOME"]}]), ids=str)
-def test_a_guardian_is_woken_for_a_job_that_needs_more_code(server: Server, given: dict[str, Any]) -> None:
-    """An update of outlive may have replaced that code when a takeover comes to need it."""
-    until(lambda: processes.state(server.guardian) == "S", what="its sleep")
-    before = _switches(server.guardian)
-    until(lambda: server.settled(server.run("true", **given)) == server.supervisor, what="a job of this pair")
-    until(lambda: _switches(server.guardian) != before, what="a look of the guardian")
 
 
 def test_a_start_does_not_wait_for_a_guardian_that_is_stopped(lines: Lines) -> None:

@@ -233,8 +233,8 @@ def test_a_process_that_an_exception_ends_leaves_its_traceback(
     points: list[str], processes: list[str], cli: Cli, work: Path
 ) -> None:
     env = {"OUTLIVE_CRASH_AT": ",".join(f"raise:{point}" for point in points)}
-    # A guardian is woken only for a job that needs more code than others
-    words = ("run", "--snapshot-after", "0", "--stdin", "open", "--", "sh", "-c", f"{GATE}; exit 7")
+    # A guardian is woken only for a job that needs large code: RE2 here
+    words = ("run", "--snapshot-after", "0", "--watch", "never", "--", "sh", "-c", f"{GATE}; exit 7")
     job = cli.ok(*words, env=env)["job_id"]
     if points == ["guardian_told"]:  # the supervisor adds to the history what it finds at the end of the job
         _reported(cli, job, "guardian", "RuntimeError: the fault point")
@@ -270,8 +270,8 @@ def test_a_search_for_the_cursor_that_fails_leaves_its_traceback(cli: Cli, tmp_p
     old = Installed(tmp_path, libraries=True)
     command = f"stty -icanon; {GATE}; printf '\\033[6n'; dd bs=1 count=6 2>&1 | od -c"
     words = ("run", "--snapshot-after", "0", "--pty", "--", "sh", "-c", command)
-    job = cli.ok(*words, env=old.env)["job_id"]
     (tmp_path / "site/pyte/__init__.py").write_text("raise ImportError('it is another one')")
+    job = cli.ok(*words, env=old.env)["job_id"]
     (work / "go").touch()
     assert "R" in cli.ok("wait", job)["output"], "a guess is better than no answer"
     _reported(cli, job, "cursor", "ImportError: it is another one")

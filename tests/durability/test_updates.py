@@ -152,10 +152,15 @@ while True:
 """
 
 
-@BOTH_CHANGES
-def test_a_terminal_is_written_to_read_and_resized(change: str, old: Installed, server: RawMcp, work: Path) -> None:
+@pytest.mark.parametrize(
+    ("starter", "change"), [("cli", "replaced"), ("server", "removed"), slow(("server", "replaced"))]
+)
+def test_a_terminal_is_written_to_read_and_resized(
+    starter: str, change: str, old: Installed, server: RawMcp, cli: Cli, work: Path
+) -> None:
     (work / "asks.py").write_text(ASKS)
-    job = server.call("exec", command=f"{MARK.format('go')}; {sys.executable} asks.py", pty=True, yield_ms=0)["job_id"]
+    command = f"{MARK.format('go')}; {sys.executable} asks.py"
+    job = _start(cli if starter == "cli" else server, old, command, pty=True)
     old.change(change)
     _kill_supervisor(job, both=False)
     (work / "go").touch()

@@ -32,6 +32,11 @@ def test_what_is_left_running_is_said_first_beside_all_else(
     for verb, answer in answers.items():
         assert answer["exit_code"] == code
         assert answer["hint"].startswith(left), verb
+        advice = answer["advice"]
+        assert {name: advice[0][name] for name in ("kind", "job_id", "processes")} == {
+            "kind": "left_running", "job_id": job, "processes": 1,
+        }, verb  # fmt: skip
+        assert " ".join(one["text"] for one in advice) == answer["hint"], verb
     assert says is None or says in found["hint"]
     face.ok("kill", job)
     face.until(job, lambda status: "still alive" not in str(status.get("hint")), "the end of what was left")

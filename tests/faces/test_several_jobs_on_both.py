@@ -56,3 +56,13 @@ def test_a_job_that_runs_is_ended_and_started_again(face: Face) -> None:
     assert (face.ok("status", job)["state"], face.ok("status", job)["reason"]) == ("killed", "kill")
     made = face.ok("create", command="true")["job_id"]
     face.error("restart", made, code="invalid_state")
+
+
+def test_a_deletion_that_names_no_job_is_answered_with_the_call_that_deletes_all_that_ended(face: Face) -> None:
+    ended, kept = face.ok("run", command="true")["job_id"], face.background(ENDLESS)
+    for verb in ("clear", "remove"):
+        hint = face.error(verb, code="invalid_argument")["hint"]
+        assert {"cli": "outlive gc --older-than 0s", "mcp": "action=gc older_than=0s"}[face.name] in hint
+    face.ok("gc", older_than="0s")
+    face.error("status", ended, code="job_not_found")
+    assert face.ok("status", kept)["state"] == "running"

@@ -41,9 +41,11 @@ def _settled(answer: Any) -> Any:
             answer = {
                 name: hint if name == "hint" else value for name, value in answer.items() if name != "hint" or hint
             }
-        silence = str(answer.get("hint")).startswith("Silent for ")
-        without = TIMES | {"hint"} if silence else TIMES
-        return {name: _settled(value) for name, value in answer.items() if name not in without}
+        if "advice" in answer:
+            kept = [one for one in answer["advice"] if one["kind"] not in ("encoding", "silence")]
+            answer = {name: value for name, value in answer.items() if name not in ("hint", "advice")}
+            answer |= {"hint": " ".join(one["text"] for one in kept), "advice": kept} if kept else {}
+        return {name: _settled(value) for name, value in answer.items() if name not in TIMES}
     return [_settled(value) for value in answer] if isinstance(answer, list) else answer
 
 

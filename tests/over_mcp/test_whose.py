@@ -146,6 +146,18 @@ def test_it_is_said_of_the_job_that_is_named_beside_the_one_of_the_answer(window
 
 
 @MODERN_FIRST
+def test_a_run_of_the_same_step_is_one_of_this_window_if_it_has_one(windows: Windows) -> None:
+    one, other = windows
+    own, theirs = (window.ok("exec", command="true a; cat x")["job_id"] for window in (one, other))
+    compared = one.ok("exec", command="true b; cat x")["job_id"]
+    answer = one.ok("process", action="log", job_id=compared, compare=True, detail="full")
+    assert answer["compared"]["job_id"] == own
+    one.ok("process", action="remove", job_id=[own, compared])
+    again = one.ok("exec", command="true c; cat x")["job_id"]
+    assert one.ok("process", action="log", job_id=again, compare=True, detail="full")["compared"]["job_id"] == theirs
+
+
+@MODERN_FIRST
 def test_a_window_is_told_who_removed_its_job(windows: Windows) -> None:
     one, other = windows
     mark = background(other, "true")

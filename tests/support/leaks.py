@@ -12,7 +12,7 @@ from support import preloaded, processes
 
 # Ending is asynchronous (a supervisor still writes, a server still closes): how long that may take before it is a leak.
 SETTLE_S = 15
-_CODE = "/memfd:outlive (deleted)"  # what a launcher in this process keeps for good: our code (system/held_code.py)
+_CODE = "/memfd:outlive (deleted)"  # what a server in this process keeps for good: our code (system/code_archive.py)
 
 
 _STARTS = frozenset(

@@ -152,7 +152,7 @@ def test_the_end_of_a_long_output_is_compared_and_numbered_as_it_stands(monkeypa
 @pytest.mark.parametrize(
     ("run", "said"),
     [
-        ({"exit_code": 1, "ago_ms": 725_000}, "12 m ago, exited 1 too"),
+        ({"exit_code": 1, "ago_ms": 725_000}, "12 min ago, exited 1 too"),
         ({"exit_code": 0, "ago_ms": 10, "gone": 0, "new": 1}, "1 s ago, exited 0: 1 new failure"),
         ({"exit_code": 2, "ago_ms": 4_200, "gone": 2, "new": 1}, "4 s ago, exited 2: 2 failures gone, 1 new"),
         ({"exit_code": 1, "ago_ms": 4_200, "gone": 1, "new": 0}, "4 s ago, exited 1 too: 1 failure gone"),
@@ -173,8 +173,5 @@ def test_the_end_of_a_long_output_is_compared_and_numbered_as_it_stands(monkeypa
     ],
 )
 def test_the_run_before_is_one_sentence(run: dict[str, Any], said: str) -> None:
-    def duration(ms: float) -> str:
-        return f"{ms / 60_000:g} m" if ms >= 60_000 else f"{ms / 1000:g} s"
-
-    assert other_run.previous({"exit_code": 1, "previous": run}, duration) == f"The run before, {said}"
-    assert other_run.previous({"exit_code": 1}, duration) is None
+    assert other_run.previous({"exit_code": 1, "previous": run}) == f"The run before, {said}"
+    assert other_run.previous({"exit_code": 1}) is None

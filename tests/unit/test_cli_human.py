@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from outlive.cli import human
-from outlive.cli.text import Style, columns, duration, line, size, table
+from outlive.cli.text import Style, columns, line, table
 from outlive.core.units import seconds_of
 
 NOW = "2026-03-15T12:00:00.000Z"
@@ -195,13 +195,6 @@ def test_the_schema_is_json_for_a_person_too() -> None:
 def test_an_error_is_its_message_and_its_hint() -> None:
     assert human.error({"message": "no job 'x'", "hint": "Try list."}) == "error: no job 'x'\nhint: Try list.\n"
     assert human.answer({"ok": False, "type": "error", "error": {"message": "m"}}, STYLE) == "error: m\n"
-
-
-def test_durations_and_sizes_are_short() -> None:
-    spans = {0: "0 ms", 250: "250 ms", 1_500: "1.5 s", 200_000: "3 min 20 s", 7_500_000: "2 h 5 min", 86_400_000: "1 d"}
-    assert {ms: duration(ms) for ms in spans} == spans
-    sizes = {0: "0 B", 1_536: "1.5 KiB", 10 * 1024**3: "10 GiB", 2**50: "1024 TiB"}
-    assert {count: size(count) for count in sizes} == sizes
 
 
 def client_change(type_: str = "install", **changes: Any) -> str:

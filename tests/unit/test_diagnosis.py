@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 
+from outlive.answers import advice
+from outlive.answers.advice import Advised
 from outlive.core.records import Definition, Sandbox, State
-from outlive.jobs.diagnosis import advice, failure, sandboxed, silence
+from outlive.jobs import job_answer
+from outlive.jobs.diagnosis import failure, sandboxed, silence
 from outlive.jobs.diagnosis.causes import own_words
 from outlive.jobs.diagnosis.silence import Silence
 from outlive.sandbox import visible_paths
@@ -23,6 +26,7 @@ from outlive.system import foreground, tree
 from outlive.system.foreground import Socket
 from support.wait import until
 
+ID = "01M8JHP5XC9G2EP02KWT64S3W2"
 LISTENS = Socket(foreground.LISTENING, 5173)
 CALLS = Socket(foreground.CONNECTING, 443, "192.0.2.1")
 PYTHON = (
@@ -62,7 +66,12 @@ def test_a_silent_job_is_told_what_it_does_and_what_to_do() -> None:
 
 
 def test_the_silence_is_told_in_units_that_people_use() -> None:
-    rows: list[tuple[int, str]] = [(5_000, "5 s"), (119_999, "119 s"), (600_000, "10 min"), (9_000_000, "2 h")]
+    rows: list[tuple[int, str]] = [
+        (5_000, "5 s"),
+        (119_999, "1 min 59 s"),
+        (600_000, "10 min"),
+        (9_000_000, "2 h 30 min"),
+    ]
     for ms, shown in rows:
         assert silence.sentence(Silence(["x"], foreground.TIMER, silent_ms=ms)).startswith(f"Silent for {shown};")
 
@@ -323,7 +332,7 @@ def test_a_job_whose_command_is_gone_is_told_of_a_disk_that_is_full(
     job: Any = SimpleNamespace(fd=0)
     output: Any = SimpleNamespace(end=0)
     monkeypatch.setattr(os, "fstatvfs", lambda fd: SimpleNamespace(f_bavail=room, f_frsize=4_096))
-    hint = silence.hint(found, job, output, 9_000)
+    hint = Advised.of(silence.advice_on(found, job, output, 9_000)).hint
     assert ("the disk under the job root is full" in (hint or "")) is told
 
 
@@ -455,17 +464,25 @@ def test_characters_that_look_like_others_are_named_with_their_place() -> None:
 def test_a_job_whose_definition_is_damaged_has_no_command_to_look_at() -> None:
     assert _of_output([], "", "not a terminal\n") is None
     assert own_words.hint(Definition(), State(state="exited", exit_code=1)) is None
-    assert not advice.looks_for_processes([])
+    assert not job_answer.may_look_for_processes([])
 
 
 def test_facts_stand_in_one_order_whatever_order_they_were_found_in() -> None:
     found = [
-        *advice.told(advice.NEXT, "It still runs. Use wait."),
+        *advice.told(advice.STILL, "It still runs. Use wait."),
         *advice.told(advice.ENCODING, "Not UTF-8."),
         *advice.told(advice.CAUSE, None),
         *advice.told(advice.EXIT_CODE, "Whose code."),
-        *advice.left_running("01M8JHP5XC9G2EP02KWT64S3W2", 2),
+        *advice.left_running(ID, 2),
     ]
     left = "2 processes that job WT64S3W2 started are still alive; kill ends them, and their output still arrives."
-    assert advice.hint(found) == f"{left} Whose code. Not UTF-8. It still runs. Use wait."
-    assert advice.hint([]) is None
+    advised = Advised.of(found)
+    assert advised.hint == f"{left} Whose code. Not UTF-8. It still runs. Use wait."
+    assert [one["kind"] for one in advised.to_dict()["advice"]] == [
+        "left_running",
+        "exit_code",
+        "encoding",
+        "still_running",
+    ]
+    assert advised.to_dict()["advice"][0] == {"kind": "left_running", "text": left, "job_id": ID, "processes": 2}
+    assert Advised.of([]).to_dict() == {}

@@ -224,7 +224,7 @@ def test_a_search_whose_time_is_up_says_how_far_it_came(tmp_path: Path, monkeypa
     ends_only(monkeypatch)
     monkeypatch.setattr(middle, "MOST_S", 0)
     found = of(tmp_path, steps(0, 5_000) + TRACEBACK + steps(0, 5_000), 8_192, failed=True)
-    assert "searched: the first 35 KiB and the last" in found.marks[0]
+    assert "searched: the first 35.52 KiB and the last 32 KiB" in found.marks[0]
     assert "ValueError: no such epoch: 7" not in found.lines
 
 

@@ -104,7 +104,7 @@ import os, resource
 from outlive.launch import fork_server_client, systemd_scope
 from outlive.system import fds
 
-os.close(fork_server_client.code_file())  # it is made once
+fork_server_client.start().close()  # keeps an archive of the code
 before = fds.open_fds()
 for count in range(1, 8):
     resource.setrlimit(resource.RLIMIT_NOFILE, (before[-1] + count, 100))

@@ -54,7 +54,6 @@ def test_a_start_stays_connected_until_its_answer_is_made(monkeypatch: pytest.Mo
     here, there = fds.pair()
     seen = []
     made = Started.__new__(Started)
-    made.hint = None
 
     def answer(*_: Any, **__: Any) -> Started:
         seen.append(_is_connected(there))

@@ -74,9 +74,9 @@ def test_what_is_no_ulid_is_no_id() -> None:
         assert not ids.is_id(text)
 
 
-def test_six_characters_of_an_id_may_name_a_job_and_less_or_something_else_may_not() -> None:
-    for text in ["", "..", A_ULID[:5], A_ULID[:6] + "/", "ILOU00", A_ULID + "0", A_ULID[:6] + "\n"]:
-        assert all(map(ids.is_id_part, (A_ULID[:6], A_ULID[-6:], A_ULID)))
+def test_four_characters_of_an_id_may_name_a_job_and_less_or_something_else_may_not() -> None:
+    for text in ["", "..", A_ULID[:3], A_ULID[:6] + "/", "ILOU00", A_ULID + "0", A_ULID[:6] + "\n"]:
+        assert all(map(ids.is_id_part, (A_ULID[:4], A_ULID[-4:], A_ULID)))
         assert not ids.is_id_part(text)
 
 

@@ -69,7 +69,7 @@ def test_a_second_order_may_only_shorten_the_grace_and_the_first_cause_stays() -
     assert later is not None and later.to_dict() == first.to_dict()
     sooner = outcome.asked_for(first, "kill", "me", "SIGKILL", 0)
     assert sooner is not None and sooner.kill_at_ns is not None and sooner.kill_at_ns < first.kill_at_ns
-    assert Ending.replace(sooner, kill_at_ns=first.kill_at_ns).to_dict() == first.to_dict()
+    assert Ending.replace(sooner, cause=sooner.cause, kill_at_ns=first.kill_at_ns).to_dict() == first.to_dict()
     assert outcome.asked_for(first, "kill", "me", "SIGUSR1", 0) is None
 
 

@@ -152,10 +152,10 @@ def test_poll() -> None:
     assert found.startswith("Command still running")
     assert found.endswith("(no new output)"), "a poll without news repeats nothing"
     assert "process wait instead of polling" in found
-    server = (
-        "Silent for 9 s; in the foreground: node, which listens on port 80: a server does not end by itself; use it."
-    )
-    assert "process wait" not in said("poll", state="running", output="", retry_after_ms=5000, hint=server)
+    silent = {"kind": "silence", "text": "It says nothing.", "silent_ms": 9_000}
+    quiet: dict[str, Any] = {"state": "running", "output": "", "retry_after_ms": 5000}
+    assert "process wait" in said("poll", **quiet, advice=[silent])
+    assert "process wait" not in said("poll", **quiet, advice=[silent | {"listens_on": [80]}])
     assert said("poll", state="exited", exit_code=0, output="") == "rc=0\n(no new output)"
 
 
@@ -176,10 +176,10 @@ def test_wait() -> None:
     assert quiet.endswith("\nIt has been quiet for 5 s.")
     silent: dict[str, Any] = {
         "state": "running",
-        "hint": "Silent for 5 s; in the foreground: x, which sleeps until a timer ends.",
+        "advice": [{"kind": "silence", "text": "Nothing for 5 s.", "silent_ms": 5_000}],
     }
     quiet = said("wait", fired={"condition": "idle_ms", "idle_ms": 5000}, output="", **silent)
-    assert "quiet for" not in quiet and "Silent for 5 s" in quiet
+    assert "quiet for" not in quiet and "Nothing for 5 s" in quiet
     assert "idle:" not in said("status", idle_ms=5_000, **silent)
     assert said("wait", state="exited", exit_code=0, fired={"condition": "exit"}) == "rc=0"
 
@@ -337,13 +337,19 @@ def test_hints_and_notices_ride_along() -> None:
 
 
 def test_advice_is_given_once() -> None:
-    running = said("run", state="running", pid=1, hint="It still runs. Use wait to be told when it ends.")
-    held = "Port 80 is held by pid 7."
-    taken = said("run", state="running", pid=1, hint=f"{held} It still runs. Use wait to be told when it ends.")
-    assert held in taken and "It still runs" not in taken
+    still = {"kind": "still_running", "text": "Call wait."}
+    held = {"kind": "condition", "text": "It still runs. Port 80 is held by pid 7."}
+    running = said("run", state="running", pid=1, hint="Call wait.", advice=[still])
+    taken = said("run", state="running", pid=1, hint=f"{held['text']} Call wait.", advice=[held, still])
+    assert f"\n{held['text']}\n" in taken and "Call wait" not in running + taken
     assert running.endswith("Use process poll/log/wait/write/kill.\n(no output)")
     left = said("run", state="exited", exit_code=0, output="x", descendants=1, hint="1 process is still alive.")
     assert left == "rc=0\n1 process is still alive.\n\nx"
+
+
+def test_a_message_stands_in_its_sentence_as_it_is() -> None:
+    said_of = ended(state="failed", reason="launch", message="../bin/x: no such file.")
+    assert said_of == "Command could not be started: ../bin/x: no such file."
 
 
 def test_a_type_without_words_is_json() -> None:

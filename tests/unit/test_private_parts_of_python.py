@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import marshal
 import os
 import re
 import sys
 from pathlib import Path
 
 import outlive
-from outlive.system import held_code
+from outlive.system import code_archive
 
 SOURCE = Path(outlive.__file__).parent
 # Where each is used. (`_thread` is documented, and always there.)
 PRIVATE_MODULES = {
-    "system/held_code.py": {"_frozen_importlib", "_frozen_importlib_external"},
     "mcp/threads.py": {"_thread"},
     "system/prctl.py": {"_ctypes"},
 }
@@ -48,10 +48,10 @@ def test_bytecode_lies_where_and_as_it_is_read(tmp_path: Path) -> None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
     finally:
         sys.dont_write_bytecode = writes
-    data = held_code._data(str(source))
-    assert data[:4] == importlib.util.MAGIC_NUMBER, "the source was read, as if there were no bytecode"
+    suffix, data = code_archive._code(str(source))
+    assert suffix == ".pyc", "the source was read, as if there were no bytecode"
     namespace: dict[str, object] = {}
-    exec(held_code._code(data, str(source)), namespace)
+    exec(marshal.loads(data[16:]), namespace)
     assert namespace["answer"] == 42
 
 

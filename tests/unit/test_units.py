@@ -74,3 +74,23 @@ class TestDurations:
             with pytest.raises(OutliveError) as caught:
                 units.duration_ms(text, "timeout")
             assert caught.value.code == "invalid_argument"
+
+
+def test_durations_and_sizes_are_short() -> None:
+    spans = {
+        0: "0 ms",
+        250.4: "250 ms",
+        1_500: "1.5 s",
+        200_000: "3 min 20 s",
+        7_500_000: "2 h 5 min",
+        86_400_000: "1 d",
+    }
+    assert {ms: units.duration(ms) for ms in spans} == spans
+    sizes = {0: "0 B", 1_536: "1.5 KiB", 10 * 1024**3: "10 GiB", 2**50: "1024 TiB"}
+    assert {count: units.size(count) for count in sizes} == sizes
+
+
+def test_a_count_has_its_plural() -> None:
+    assert [units.counted(1, "process"), units.counted(2, "process"), units.counted(0, "line"), units.counted(2_000, "line")] == [
+        "1 process", "2 processes", "0 lines", "2,000 lines",
+    ]  # fmt: skip

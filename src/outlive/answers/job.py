@@ -3,7 +3,10 @@ which says all of it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from outlive.answers import EVEN_FALSE, FIRST, FULL_ONLY, HIDDEN, TIME, Answer, Part, field, maybe, optional, part
+from outlive.answers.advice import Advised
 from outlive.answers.named import Approval, Engine, Fault, Keyboard, Notification, Queue, Resources, Usage
 from outlive.answers.spans import Gap
 from outlive.answers.testing import Reported
@@ -26,13 +29,15 @@ FINISHED_AT = field("When it ended.", brief=FULL_ONLY, human=16, format=TIME)
 ENDED_BY = optional("Who asked for the end, if it was asked for.")
 WAITING = field("Is it blocked reading its input?")
 TIMEOUT = field("The job is ended so long after its start; 0: never.", brief=FULL_ONLY)
-ELAPSED = field("How long ago the job started; once it ended, how long it ran.", brief=FULL_ONLY, human=18)
+ELAPSED = optional(
+    "How long ago the job started; once it ended, how long it ran; absent if it never ran.", brief=FULL_ONLY, human=18
+)
 IDLE = "How long ago it last put something out (or started); null once it ended."
 WAITED = field("How long this call waited.", brief=FULL_ONLY)
 ENV_VARS = field("NAME=VALUE as given; masked values are ***.", brief=FULL_ONLY)
 STDOUT_LOG = field("The file with all of stdout.", brief=FULL_ONLY, verbatim=True)
 STDERR_LOG = field("The file with all of stderr.", brief=FULL_ONLY, verbatim=True)
-HINT = optional("What to do next.", human=HIDDEN)
+HINT: Any = Advised.FIELDS["hint"]
 DAMAGE = optional("What of its directory cannot be read, or not be written.")
 MISSING = optional(
     "Bytes of output that were cut out of the logs or deleted with them; positions count them.", brief=FULL_ONLY
@@ -201,7 +206,7 @@ class Status(Answer):  # of status
     exit_code: int | None = field(EXIT_CODE, place=FIRST, human=3, minimum=None)
     finished_at: str | None = FINISHED_AT
     updated_at: str | None = field("When its state was last written.", brief=FULL_ONLY, format=TIME)
-    elapsed_ms: int = ELAPSED.kept()
+    elapsed_ms: int | None = ELAPSED.kept()
     idle_ms: int | None = field(IDLE)
     next_seq: int = NEXT_SEQ
     stdout_bytes: int = field("Bytes of stdout there are, or were.")
@@ -220,7 +225,7 @@ class Status(Answer):  # of status
     env_vars: list[str] = ENV_VARS
     notification: Notification | None = optional(NOTIFICATION)
     previous: OtherRun | None = PREVIOUS
-    hint: str | None = HINT
+    advised: Advised = part(Advised)
 
 
 class PortHolder(Part):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlive.answers import ALWAYS, BELOW, FIRST, FULL_ONLY, HIDDEN, LAST, Answer, Part, field, maybe, optional, part
 from outlive.answers import job as known
+from outlive.answers.advice import Advised
 from outlive.answers.job import HowEnded, Job, Losses, OtherRun, Outcome, Place, PortHolder, Prompt, Stopped
 from outlive.answers.named import Approval, Event, Fired, Notice, Resources, Usage
 from outlive.answers.output import ALTERNATE, SEEN, SNIPPET, Excerpt, Shown, Tails
@@ -33,7 +34,7 @@ class Since(Part):
     message: str | None = known.MESSAGE
     approval: Approval | None = known.APPROVAL
     previous: OtherRun | None = known.PREVIOUS
-    hint: str | None = known.HINT
+    advised: Advised = part(Advised)
     losses: Losses = part(Losses)
 
 
@@ -108,7 +109,7 @@ class Wait(Answer):  # of wait
     job: Job = part(Job)
     fired: Fired | None = field(known.FIRED, human=7)
     held_by: PortHolder | None = known.HELD_BY
-    elapsed_ms: int = known.ELAPSED
+    elapsed_ms: int | None = known.ELAPSED
     exit_code: int | None = field(known.EXIT_CODE, place=FIRST, human=3, minimum=None)
     shown: Shown = part(Shown)
     idle_ms: int | None = field(known.IDLE, brief=FULL_ONLY)
@@ -120,7 +121,7 @@ class Wait(Answer):  # of wait
     reported: Reported = part(Reported)
     descendants: int | None = known.DESCENDANTS
     previous: OtherRun | None = known.PREVIOUS
-    hint: str | None = known.HINT
+    advised: Advised = part(Advised)
     losses: Losses = part(Losses)
     message: str | None = known.MESSAGE
     approval: Approval | None = known.APPROVAL

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlive.answers import FULL_ONLY, HIDDEN, LAST, TIME, Answer, field, maybe, optional, part
 from outlive.answers import job as known
+from outlive.answers.advice import Advised
 from outlive.answers.job import Described, Job, OtherRun, PortHolder
 from outlive.answers.named import Fired
 from outlive.answers.output import Shown, Tails
@@ -20,11 +21,13 @@ class Started(Answer):  # of run, start and restart
     stdout_log_path: str = known.STDOUT_LOG
     stderr_log_path: str = known.STDERR_LOG
     waited_ms: int = known.WAITED
-    elapsed_ms: int = known.ELAPSED
+    elapsed_ms: int = field(
+        "How long ago the job started; once it ended, how long it ran; 0 if it never did.", brief=FULL_ONLY, human=18
+    )
     env_vars: list[str] = known.ENV_VARS
     descendants: int | None = known.DESCENDANTS
     previous: OtherRun | None = known.PREVIOUS
-    hint: str | None = known.HINT
+    advised: Advised = part(Advised)
     fired: Fired | None = maybe(known.FIRED, human=7)
     held_by: PortHolder | None = known.HELD_BY
     timed_out: bool | None = optional(known.TIMED_OUT, human=8)

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-from outlive import verbs
+from outlive import limits, verbs
 from outlive.cli.parse import GLOBALS, is_positional
 from outlive.cli.values import metavar
 from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, STRS, WORDS, Arg, Verb
@@ -44,7 +44,7 @@ EXAMPLES = (
     ("outlive list --all --human", "a table of every directory's jobs"),
 )
 DURATION = "DURATION: a bare number is milliseconds; or with a unit: 250ms, 5s, 30m, 2h, 7d."
-JOB = "JOB: an id, any unique beginning or end of it of at least 6 characters, or its name as `list` shows it: the newest job that has it."
+JOB = f"JOB: an id, any unique beginning or end of it of at least {limits.ID_PART_CHARS} characters, or its name as `list` shows it: the newest job that has it."
 
 
 def terminal_width() -> int:

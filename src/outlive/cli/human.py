@@ -13,12 +13,12 @@ from outlive import verbs
 from outlive.answers.permission import is_pending
 from outlive.cli import stdio, summary, usage
 from outlive.cli.live import questions
-from outlive.cli.text import Style, duration, line, size, table
+from outlive.cli.text import Style, line, table
 from outlive.config import state_directory
 from outlive.core import quoted
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
-from outlive.core.units import seconds_of
+from outlive.core.units import duration, seconds_of, size
 from outlive.render import events, times
 from outlive.render.plain_text import readable
 

@@ -13,7 +13,8 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlive import __version__, config, verbs
-from outlive.cli import exit_status, parse, person, stdio
+from outlive.answers import advice
+from outlive.cli import exit_status, long_call, parse, person, stdio
 from outlive.cli.call import Call, shell_words
 from outlive.config import Config
 from outlive.core.ids import short_id
@@ -21,7 +22,7 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.jobs.context import Context
-from outlive.system import fds
+from outlive.system import fds, waiting
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions, Verb
 
@@ -123,8 +124,7 @@ def _verb(words: list[str], call: Call) -> int:
     assert call.context is not None
     # A person is shown the job's name and id in any case
     result = call.context.warned(result, titles=not call.options.human or verb.name == "log")
-    if call.options.notes:
-        result["hint"] = " ".join([*call.options.notes, *map(str, filter(None, [result.get("hint")]))])
+    result = advice.noted(result, call.options.notes)
     # A person is shown what there is; the size is that of the object
     _tell(call, call.context, result, envelope.answer(verb.type, result, FULL if call.options.human else detail))
     if not call.values.get("propagate"):
@@ -160,6 +160,7 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
     configuration = _configuration(verb, call)
     call.log(stdio.DEBUG, f"config={configuration.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
     store = _open_store(verb, call)
+    waiting.load_before_long_waits(long_call.load)
     call.context = context.Context(
         store,
         configuration,

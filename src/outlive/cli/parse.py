@@ -237,7 +237,7 @@ class _Reader:
             hint = f"Write the command behind the options: outlive {self.verb} make test."
             raise invalid(arg.name, "empty command", hint=hint, usage=True)
         if arg.required:
-            hint = f"`outlive {self.verb} --help` shows what it takes."
+            hint = arg.missing or f"`outlive {self.verb} --help` shows what it takes."
             raise invalid(arg.name, f"{self.verb} needs {arg.cli}", hint=hint, usage=True)
         return _fresh(arg.default)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.answers.permission import is_pending
-from outlive.cli.text import Style, duration, line, size
+from outlive.cli.text import Style, line
 from outlive.core import quoted
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
-from outlive.core.units import seconds_or
+from outlive.core.units import duration, seconds_or, size
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
@@ -59,7 +59,7 @@ def of(answer: dict[str, object], style: Style) -> str:
         lines.append(f"$ {command}")
     first, *others = _facts(answer, style.now) or [""]
     lines.append(", ".join([f"{style.paint(state_of(answer), colour(answer))} {first}".rstrip(), *others]))
-    previous = other_run.previous(answer, duration)  # what changed since the run before
+    previous = other_run.previous(answer)  # what changed since the run before
     lines += filter(None, (_place(answer), _fired(answer), _survivors(answer), previous))
     if answer.get("tests") or answer.get("report_problem"):
         lines += map(line, wording.lines(answer))

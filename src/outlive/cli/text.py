@@ -71,26 +71,3 @@ def cut(text: str, width: int | None) -> str:
     while text and columns(text) > width - 1:
         text = text[:-1]
     return text + "…"
-
-
-def duration(ms: float) -> str:
-    """Return `250 ms`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `4 d 1 h`."""
-    if ms < 1_000:
-        return f"{ms:g} ms"
-    if ms < 60_000:
-        return f"{ms / 1_000:.3g} s"
-    minutes, seconds = divmod(int(ms / 1_000), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    pairs = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
-    first = next(at for at, (number, _) in enumerate(pairs) if number)
-    return " ".join(f"{number} {unit}" for number, unit in pairs[first : first + 2] if number)
-
-
-def size(count: float) -> str:
-    """Return `512 B`, `1.5 KiB`."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(count) < 1_024:
-            return f"{count:.4g} {unit}"
-        count /= 1_024
-    return f"{count:.4g} TiB"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from outlive.cli import summary
-from outlive.cli.text import Style, duration, line, size
+from outlive.cli.text import Style, line
 from outlive.core.ids import short_id
 from outlive.core.members import number_of, object_of, text_of
+from outlive.core.units import duration, size
 
 # How each source of a figure is named
 _SOURCES = {

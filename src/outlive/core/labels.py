@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from outlive import limits
-from outlive.core.record import Declared
 from outlive.errors import OutliveError
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"  # in the shells and servers that a client starts for its agent
@@ -45,7 +46,7 @@ def tag_matches(pattern: str, tags: list[str]) -> bool:
     return any(tag == prefix or tag.startswith(prefix + ".") for tag in tags)
 
 
-class Origin(Declared):
+class Origin(NamedTuple):
     """Where a job comes from, which decides who may reach it: scope, owner, directory and session, as in `core/records.py`."""
 
     scope: str | None

@@ -1,36 +1,23 @@
-"""Classes whose values are declared once: `Record`, which is stored as one JSON object, and `Declared`, which is not.
+"""The one class of what is stored, sent and answered: a `Record` declares each of its values once.
 
-`dataclasses` would cost every call of the command line about 8 ms, because it imports `inspect`.
+A value that only passes between functions is a `typing.NamedTuple`. Why neither is a dataclass or a `msgspec.Struct`, and
+why not all are NamedTuples: docs/explanation/dependencies.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar, dataclass_transform
+from collections.abc import Callable, Collection
+from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar, dataclass_transform
 
 from outlive import limits
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _UNION: type = type(int | None)
+ABSENT: Any = object()  # a value that is not there: it is not in the JSON
 
 
-@dataclass_transform()
-class Declared:
-    """Values in the order of the class, given by position or by name."""
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        declared = type(self).__annotations__
-        if len(values) > len(declared) or not named.keys() <= declared.keys():
-            raise TypeError(f"{type(self).__name__} has no {values[len(declared) :] or named.keys() - declared.keys()}")
-        vars(self).update(zip(declared, values, strict=False), **named)
-        self.__post_init__()
-
-    def __post_init__(self) -> None:
-        """Work out what follows from the values given."""
-
-
-class Layout(Declared):
+class Layout(NamedTuple):
     """The types of a record's values."""
 
     types: list[tuple[str, tuple[type, ...]]]  # name, and its types in JSON
@@ -47,26 +34,43 @@ def _mapped(convert: Callable[[Any], Any], container: type | None, value: Any) -
     return {key: convert(one) for key, one in value.items()}
 
 
+def _in_json(value: Any) -> Any:
+    """Return a value with the JSON objects of the records in it."""
+    if isinstance(value, Record):
+        return value.to_dict()
+    if type(value) is list:
+        return [one.to_dict() for one in value] if value and isinstance(value[0], Record) else value
+    if type(value) is dict and isinstance(next(iter(value.values()), None), Record):
+        return {key: one.to_dict() for key, one in value.items()}
+    return value
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Record:
-    """A frozen set of named values with defaults, each declared as `name: type = default` in the
-    class body. A value may be a record itself, or a list or a dict of records.
+    """Named values, each declared as `name: type` or `name: type = default` in the class body, and those of the class
+    that it extends before them. A value may be a record itself, or a list or a dict of records.
 
-    The types are read when the class is made, so a module that declares one does not import
-    `annotations` from `__future__`. To the type checker a subclass is a frozen dataclass.
+    What is read from a file has types that are known when the class is made: a module that declares such a record does
+    not import `annotations` from `__future__`. To the type checker a subclass is a frozen dataclass, whose values are
+    given by name; `frozen=False` and `kw_only=False` say otherwise, as for a dataclass.
 
-    `omitted`: names of values that are left out of the file when they are None. `required`: names of
-    those without which what a file holds makes no sense.
+    `omitted`: names of values that are left out of the JSON when they are None. A file without a value that has no
+    default makes no sense.
     """
 
     FIELDS: ClassVar[dict[str, Any]] = {}  # name → default, in the order of the file
+    _TYPES: ClassVar[dict[str, Any]] = {}
     _LAYOUT: ClassVar[Layout | None] = None  # worked out at the first use: a call uses few of the classes
-    _OMITTED: ClassVar[tuple[str, ...]]
-    _REQUIRED: ClassVar[tuple[str, ...]]
+    _OMITTED: ClassVar[Collection[str]] = ()
+    _INLINE: ClassVar[Collection[str]] = ()  # names of records whose values stand in their place
 
-    def __init_subclass__(cls, omitted: tuple[str, ...] = (), required: tuple[str, ...] = ()) -> None:
-        cls.FIELDS = {name: vars(cls)[name] for name in cls.__annotations__}
-        cls._OMITTED, cls._REQUIRED, cls._LAYOUT = omitted, required, None
+    def __init_subclass__(cls, omitted: tuple[str, ...] = (), *, frozen: bool = True, kw_only: bool = True) -> None:
+        types = cls.__annotations__
+        cls._TYPES = {**cls._TYPES, **types}
+        cls.FIELDS = {**cls.FIELDS, **{name: vars(cls).get(name, ABSENT) for name in types}}
+        cls._OMITTED, cls._LAYOUT = (*cls._OMITTED, *omitted), None
+        if not frozen:
+            cls.__setattr__ = object.__setattr__  # type: ignore[assignment]  # as for any object
 
     @classmethod
     def layout(cls) -> Layout:
@@ -76,7 +80,7 @@ class Record:
         types: list[tuple[str, tuple[type, ...]]] = []
         held: list[tuple[str, type | None, type[Record]]] = []
         texts: list[str] = []
-        for name, declared in cls.__annotations__.items():
+        for name, declared in cls._TYPES.items():
             if type(declared) is str:
                 raise TypeError(f"{cls.__name__}.{name}: its module imports `annotations` from __future__")
             kinds, is_union = [], type(declared) is _UNION
@@ -93,12 +97,17 @@ class Record:
         cls._LAYOUT = Layout(types, held, texts)
         return cls._LAYOUT
 
-    def __init__(self, **values: Any) -> None:
-        unknown = values.keys() - self.FIELDS.keys()
-        if unknown:
-            raise TypeError(f"{type(self).__name__} has no {sorted(unknown)}")
+    def __init__(self, *values: Any, **named: Any) -> None:
+        if values:
+            named |= zip(self.FIELDS, values, strict=False)
+        if not named.keys() <= self.FIELDS.keys():  # the type checker does not see what `**` passes
+            raise TypeError(f"{type(self).__name__} has no {sorted(named.keys() - self.FIELDS.keys())}")
         # Attributes of the instance, because a list reads 24 of each of its jobs
-        vars(self).update(self.FIELDS, **values)
+        vars(self).update(self.FIELDS, **named)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Work out what follows from the values given."""
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> Self:
@@ -115,12 +124,9 @@ class Record:
     @classmethod
     def misfit(cls, content: dict[str, Any]) -> str | None:
         """Return the name of a value that is missing or of another type; None if all are right."""
-        for name in cls._REQUIRED:
-            if name not in content:
-                return name
         layout = cls.layout()
         for name, kinds in layout.types:
-            if name in content and type(content[name]) not in kinds:
+            if type(content[name]) not in kinds if name in content else cls.FIELDS[name] is ABSENT:
                 return name
         for name in layout.texts:
             if (value := content.get(name)) and {*map(type, value)} != {str}:
@@ -144,14 +150,15 @@ class Record:
         return copy
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object that a file holds."""
-        content = dict(vars(self))
-        for name, container, kind in self.layout().held:
-            if (value := content[name]) is not None:
-                content[name] = _mapped(kind.to_dict, container, value)
-        for name in self._OMITTED:
-            if content[name] is None:
-                del content[name]
+        """Return the JSON object that a file or an answer holds."""
+        content: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if value is ABSENT or (value is None and name in self._OMITTED):
+                continue
+            if name in self._INLINE:
+                content |= value.to_dict()
+            else:
+                content[name] = _in_json(value)
         return content
 
     def __eq__(self, other: object) -> bool:

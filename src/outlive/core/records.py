@@ -63,12 +63,12 @@ class Sandbox(Record):
         return {"mode": self.mode, "network": self.network, "git": self.git}
 
 
-class SandboxTrial(Record, required=("bwrap", "problem", "advice")):
+class SandboxTrial(Record):
     """Whether a sandbox can be set up on a machine."""
 
-    bwrap: str | None = None  # the path of bubblewrap
-    problem: str | None = None  # None: it can
-    advice: str | None = None
+    bwrap: str | None  # the path of bubblewrap
+    problem: str | None  # None: it can
+    advice: str | None
 
 
 class Resources(Record, omitted=("cpus", "memory", "gpus", "cpu_time", "processes", "nice", "options")):
@@ -228,10 +228,10 @@ class SupervisorId(Record):
     start_time: int | None = None
 
 
-class Ending(Record, omitted=("message",), required=("cause",)):
+class Ending(Record, omitted=("message",)):
     """The end of a job that was asked for."""
 
-    cause: str = ""
+    cause: str
     by: str | None = None
     signal: str | None = None
     at: str | None = None  # None: it was withdrawn before it ran, and was sent no signal

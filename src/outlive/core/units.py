@@ -1,4 +1,4 @@
-"""Quantities as text: time stamps, durations, byte sizes."""
+"""Quantities as text, read and written: time stamps, durations, sizes, counts. Every face has these words."""
 
 from __future__ import annotations
 
@@ -87,3 +87,32 @@ def byte_count(text: str, field: str) -> int:
     if count > limits.MAX_QUOTA_BYTES:
         raise invalid(field, f"{field} is larger than any disk: {text[:40]!r}")
     return round(count)
+
+
+def duration(ms: float) -> str:
+    """Return `250 ms`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `4 d 1 h`."""
+    if ms < 1_000:
+        return f"{ms:.0f} ms"
+    if ms < 60_000:
+        return f"{ms / 1_000:.3g} s"
+    minutes, seconds = divmod(int(ms / 1_000), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    pairs = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
+    first = next(at for at, (number, _) in enumerate(pairs) if number)
+    return " ".join(f"{number} {unit}" for number, unit in pairs[first : first + 2] if number)
+
+
+def size(count: float) -> str:
+    """Return `512 B`, `1.5 KiB`."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(count) < 1_024:
+            return f"{count:.4g} {unit}"
+        count /= 1_024
+    return f"{count:.4g} TiB"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 line`, `2,000 lines`, `3 processes`."""
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"

@@ -36,8 +36,10 @@ class Caller(Protocol):
 class Host(Protocol):
     """A host of the configuration (hosts/engines.py)."""
 
-    name: str
-    settings: HostSettings
+    @property
+    def name(self) -> str: ...
+    @property
+    def settings(self) -> HostSettings: ...
 
 
 class Start(Protocol):

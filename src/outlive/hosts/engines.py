@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from outlive.config import Config
 from outlive.core.host_settings import HostSettings
 from outlive.core.nearest import nearest
-from outlive.core.record import Declared
 from outlive.core.records import LOCAL, Definition
 from outlive.errors import OutliveError, argument, invalid
 from outlive.store.inspection import engine_record
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _ENGINES = {"slurm": "outlive.hosts.slurm.engine:ENGINE", "ssh": "outlive.hosts.ssh.engine:ENGINE"}
 
 
-class Host(Declared):
+class Host(NamedTuple):
     """A host of the configuration."""
 
     name: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from outlive.answers import advice
 from outlive.config import Config
-from outlive.core.record import Declared
+from outlive.core.record import Record
 from outlive.core.records import Definition
 from outlive.core.rights import Rights
 from outlive.system import own_programs
@@ -24,7 +25,7 @@ def know(config: Config, env: Mapping[str, str], *workspaces: str | None) -> Non
     own_programs.know([*workspaces, *config.workspaces(env)], config.programs())
 
 
-class Context(Declared):
+class Context(Record, frozen=False, kw_only=False):
     """What a verb knows of its caller.
 
     Jobs are looked up and enumerated in `jobs/lookup.py` alone, which keeps the wall.
@@ -91,7 +92,7 @@ class Context(Declared):
             for job_id, whose in self.of_others.items()
         ]
         said = [*(self.named_by_title() if titles else ()), *of_others, *self.warnings]
-        return {**answer, "hint": " ".join([*said, *map(str, filter(None, [answer.get("hint")]))])} if said else answer
+        return advice.noted(answer, said)
 
     def named_by_title(self) -> list[str]:
         """Return a sentence for each title that named one of several jobs in this call."""

@@ -6,11 +6,10 @@ import json
 import socket
 import time
 from contextlib import closing
-from typing import Any
+from typing import Any, NamedTuple
 
 from outlive import limits
 from outlive.core.members import object_of, parse_json, text_of
-from outlive.core.record import Declared
 from outlive.errors import OutliveError
 from outlive.hosts import engines
 from outlive.jobs.processes import stopped
@@ -26,7 +25,7 @@ _FAR_S = 25.0
 _CHECK = "Check with poll what arrived before you repeat it."
 
 
-class Awaited(Declared):
+class Awaited(NamedTuple):
     """Wait until one of `fds` is readable, or until `deadline` (time.monotonic seconds; None: no limit)."""
 
     fds: tuple[int, ...]

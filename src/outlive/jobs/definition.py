@@ -18,7 +18,7 @@ from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.ids import sha256
 from outlive.core.labels import check_tags
 from outlive.core.quoted import one_line
-from outlive.core.record import Declared
+from outlive.core.record import Record
 from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox, Script
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
@@ -37,7 +37,7 @@ _EXISTING = "Name an existing directory."
 _WHERE = f"Give an absolute path with {argument('cwd')}."
 
 
-class Plan(Declared):
+class Plan(Record, frozen=False, kw_only=False):
     """What is to be started."""
 
     definition: Definition

@@ -10,14 +10,15 @@ import time
 
 from outlive import limits
 from outlive.answers import ABSENT, sentences
+from outlive.answers.advice import Advice
 from outlive.answers.job import Described, HowEnded, Losses, OtherRun, Outcome, Place, Prompt, Stopped
 from outlive.answers.testing import Reported
 from outlive.core.ids import short_id
 from outlive.core.records import Sources
+from outlive.core.started import never_ran, started_at
 from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import elsewhere, use
-from outlive.jobs.diagnosis.advice import Advice, looks_for_processes
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
@@ -47,7 +48,7 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
         asks=asks,
         stopped=stopped(inspection),
         place=place(inspection, job),
-        started_at=ABSENT if state.started_at is None else state.started_at,
+        started_at=ABSENT if state.started_at is None else started_at(state, definition.created_at),
         outcome=outcome(inspection, job),
         message=state.message,
         damage=damage(inspection, output),
@@ -119,12 +120,18 @@ def advice(
     shell = definition.shell is not None and any(sign in definition.command[0] for sign in _JOINING)
     silent_ms = idle_ms(inspection, output)
     quiet = silent_ms is not None and silent_ms >= limits.SILENT_MS
-    looks = looks_for_processes(definition.command)
+    looks = may_look_for_processes(definition.command)
     if not (told or special or quiet or looks or (state.finished and (state.exit_code or state.errno or shell))):
         return []
     from outlive.jobs.diagnosis import findings  # late: 10 ms, and most jobs are well
 
     return findings.of(ctx, inspection, job, output, asks, supervisor, silent_ms)
+
+
+def may_look_for_processes(command: list[str]) -> bool:
+    """Return whether a command may find its own words where it looks for processes (diagnosis/causes/own_words.py)."""
+    text = " ".join(command)
+    return "pgrep" in text or "pkill" in text or ("grep" in text and "ps " in text)
 
 
 def reported(inspection: Inspection) -> Reported:
@@ -158,7 +165,7 @@ def outcome(inspection: Inspection, job: JobDir) -> Outcome | None:
         reason=state.reason,
         stages=stages_of(inspection, job),
         finished_at=state.finished_at,
-        duration_ms=state.duration_ms,
+        duration_ms=ABSENT if never_ran(state.state, state.reason) else state.duration_ms,
         errno=state.errno,
         usage=None if state.usage is None else used(inspection).to_dict(),
         ended_by=state.ending.by if state.ending and state.reason == state.ending.cause else None,
@@ -178,7 +185,7 @@ def stages_of(inspection: Inspection, job: JobDir) -> list[int] | None:
 def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun | None:
     """Return the run before a job that failed; None for other jobs, as those that were killed on request."""
     state = inspection.state
-    if not (state.finished and state.ended_badly) or state.started_at is None or state.reason == "kill":
+    if not (state.finished and state.ended_badly) or state.reason == "kill" or never_ran(state.state, state.reason):
         return None
     from outlive.jobs.diagnosis import earlier_runs  # late: 5 ms, for failures alone
 
@@ -205,7 +212,7 @@ def used(inspection: Inspection) -> Figures:
     # Without another word the kernel summed it up when it was reaped
     source = (known and known.source) or Sources(time="rusage", memory="rusage")
     return Figures(
-        wall_ms=elapsed_ms(inspection),
+        wall_ms=elapsed_ms(inspection) or 0,
         user_ms=None if known is None else known.user_ms,
         system_ms=None if known is None else known.system_ms,
         peak_memory_bytes=peak,
@@ -268,9 +275,11 @@ def env_vars(inspection: Inspection) -> list[str]:
     return [f"{name}={value}" for name, value in shown.items()]
 
 
-def elapsed_ms(inspection: Inspection) -> int:
-    """Return the age of the job in milliseconds; once it has ended, how long it ran."""
+def elapsed_ms(inspection: Inspection) -> int | None:
+    """Return the age of the job in milliseconds; once it has ended, how long it ran; None if it never did."""
     state = inspection.state
+    if never_ran(state.state, state.reason):
+        return None
     if state.duration_ms is not None:
         return int(state.duration_ms)
     if state.started_ns is not None and state.boot_id == process.boot_id() and not state.finished:
@@ -288,7 +297,7 @@ def idle_ms(inspection: Inspection, output: Output) -> int | None:
     if last is None:
         last = seconds_or(inspection.state.started_at, time.time())
     # The time of a file is one of the wall clock, which may have jumped
-    return min(max(0, round((time.time() - last) * 1000)), elapsed_ms(inspection))
+    return min(max(0, round((time.time() - last) * 1000)), elapsed_ms(inspection) or 0)
 
 
 def retry_after_ms(inspection: Inspection, output: Output) -> int | None:

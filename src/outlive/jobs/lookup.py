@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from sys import intern
 
@@ -29,6 +30,7 @@ from outlive.system.fds import Closing
 _LOOKING = frozenset({"status", "poll", "log", "tail", "wait", "events", "screen"})
 _SEARCHED = 200  # jobs, for one that may be meant by a part of its name, of at least so many characters:
 _LEAST_PART = 3
+_SURE_PART = 6  # characters from which on a part of an id is meant; "make" and "test" end an id of a million too
 _MOST_ORIGINS = 50_000  # jobs whose origin a server remembers, 15 MB
 
 
@@ -38,6 +40,11 @@ def open_job(ctx: Context, text: str) -> JobDir:
 
     Errors: job_not_found, ambiguous_job_id; neither tells of jobs behind the wall.
     """
+    if len(text.strip()) < _SURE_PART:
+        with suppress(OutliveError):  # the name of another session's job: no end of an id is named so either
+            job = _titled(ctx, text)
+            if job is not None:
+                return job
     try:
         return open_by_id(ctx, text)
     except OutliveError as error:

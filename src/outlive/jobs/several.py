@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from outlive.core.labels import check_tag_pattern, tag_matches
-from outlive.errors import OutliveError, argument, invalid
+from outlive.errors import ENDED_JOBS, OutliveError, argument, invalid
 from outlive.jobs import awaited, lookup
 from outlive.jobs.context import Context
 from outlive.store.job_dir import JobDir
@@ -23,7 +23,8 @@ def opened(
     """
     if bool(named) == bool(tags):
         message = f"give {argument('job')} or {argument('tags')}" + (", not both" if named else "")
-        raise invalid("job", message, hint="`list` shows the jobs; several are taken, or the tags of your own.")
+        ended = f" {ENDED_JOBS}" if ctx.verb == "remove" else ""
+        raise invalid("job", message, hint=f"`list` shows the jobs; several are taken, or the tags of your own.{ended}")
     with ExitStack() as stack:
         if named:
             found = {job.job_id: job for job in (stack.enter_context(open_one(text)) for text in dict.fromkeys(named))}

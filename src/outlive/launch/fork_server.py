@@ -8,10 +8,11 @@ import select
 import signal
 import socket
 
+from outlive.supervisor import large_code
 from outlive.supervisor.fork_protocol import LEND, MESSAGE_BYTES, NOT_LENT, Pair, read, refuse
-from outlive.supervisor.guardian import fork_pair, prepare
+from outlive.supervisor.guardian import fork_pair
 from outlive.supervisor.request import Request, report_fault
-from outlive.system import cgroup, daemonize, fault_points, fds, machine, signals, tree
+from outlive.system import cgroup, daemonize, fault_points, fds, machine, oom, signals, tree
 
 _SPARE_PAIR_S = 0.012  # after a start, before the next pair is forked: the one that starts needs the cores
 _SPARE_RETRY_S = 1.0  # where a fork failed, again at growing intervals up to this one
@@ -21,9 +22,10 @@ _SOCKET_FD = 3
 
 def main() -> None:
     """Serve the server at the other end of the socket until it closes its end."""
+    large_code.load()  # the archive with the code of ours is open until the next line
     daemonize.leave({_SOCKET_FD}, tree.FORK_SERVER)
     # What every pair would do again, and write to its own copy of a page for it
-    prepare()
+    oom.spare()
     machine.here()
     cgroup.record()
     gc.collect()
@@ -61,6 +63,7 @@ def main() -> None:
 
 def once() -> None:
     """Start one job in the scope that this process was put into (launch/systemd_scope.py), and end."""
+    large_code.load()
     sock = fds.socket_of(os.dup(0))
     daemonize.leave({sock.fileno()}, tree.FORK_SERVER)
     fds.send(sock, b"there")

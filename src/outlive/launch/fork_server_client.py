@@ -16,9 +16,10 @@ import threading
 import time
 from importlib.machinery import PathFinder
 
+import outlive
 from outlive import limits
 from outlive.supervisor.fork_protocol import LEND, Pair
-from outlive.system import fault_points, fds, held_code
+from outlive.system import code_archive, fault_points, fds
 from outlive.system.fds import Closing
 
 LENT_PAIRS = 16  # idle pairs of a server that wait for another job
@@ -26,10 +27,7 @@ LENT_PAIRS = 16  # idle pairs of a server that wait for another job
 _SOCKET_FD = 3
 # The fork server leaves the server's process tree before it imports anything
 _CODE = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
-# What a fork server and its pairs may import. It is read at once: an update may replace the files
-# before they need them
-_ROOMS = tuple("errors limits core system sandbox store render supervisor launch".split())
-_code = -1
+_archive = -1  # of all code of ours, once `start` was called
 _PADDING = " " * 64  # argv is where the name in the process table is written
 
 
@@ -49,8 +47,8 @@ class Launcher:
         here, there = fds.pair()
         argv = interpreter("main", before=_CODE)
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        with contextlib.closing(there), Closing(null), Closing(code_file()) as code:
-            moves = [(os.POSIX_SPAWN_DUP2, old, new) for old, new in ((null, 0), (null, 2), (code, 1))]
+        with contextlib.closing(there), Closing(null):
+            moves = [(os.POSIX_SPAWN_DUP2, old, new) for old, new in ((null, 0), (code_file(null), 1), (null, 2))]
             moves.append((os.POSIX_SPAWN_DUP2, there.fileno(), _SOCKET_FD))
             # No environment: it needs none, and an outer job's cookie would make the fork server
             # part of that job
@@ -167,22 +165,24 @@ def interpreter(function: str, before: str = "") -> list[str]:
     last on its path.
     """
     code = (
-        f"{before}{held_code.BOOT}sys.path += sys.argv[1].split(os.pathsep)\n"
+        f"{before}import os, sys\n"
+        "sys.path[:0] = [sys.argv[1]]\n"
+        "sys.path += sys.argv[3].split(os.pathsep)\n"
+        "import outlive\n"
+        "outlive.DIRECTORY = sys.argv[2]\n"
         f"from outlive.launch.fork_server import {function}\n{function}()\n"
     )
+    place = os.path.dirname(outlive.DIRECTORY) if _archive < 0 else code_archive.path_of(1)
     # A virtual environment may be gone by now (`pipx uninstall`); the Python that it was made of is
     # the same
     python = sys.executable if os.path.exists(sys.executable) else sys._base_executable  # type: ignore[attr-defined]
-    return [python, "-I", "-S", "-c", code, _libraries(), _PADDING]
+    return [python, "-I", "-S", "-c", code, place, outlive.DIRECTORY, _libraries(), _PADDING]
 
 
-def code_file() -> int:
-    """Return an open file with all code that a fork server and its pairs may ever need, as it was
-    at the first call. The caller closes it."""
-    global _code
-    if _code < 0:
-        _code = held_code.image(*(f"outlive.{room}" for room in _ROOMS))
-    return os.dup(_code)
+def code_file(otherwise: int) -> int:
+    """Return an open file with the code of a server, as it was when the server called `start`. A process that made
+    none starts its interpreter at once, from the files: then it is `otherwise`."""
+    return otherwise if _archive < 0 else _archive
 
 
 def _libraries() -> str:
@@ -201,9 +201,12 @@ def _libraries() -> str:
 
 
 def start() -> Launcher:
-    """Start a fork server in the background, and hold the code of the server that calls this. Returns at once."""
-    global _code
-    if _code < 0:
-        _code = held_code.image("outlive")  # its own code and that of the fork server in one file
-        held_code.serve(_code)
+    """Start a fork server in the background. The server that calls this, which has one thread yet, goes on with the
+    code that lies on disk now. Errors: OSError."""
+    global _archive
+    if _archive < 0:
+        fd = fds.memory_file("outlive", b"")
+        code_archive.write_in_fork(fd, "outlive")
+        code_archive.import_from(fd, "outlive")
+        _archive = fd
     return Launcher()

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from outlive.errors import OutliveError
 from outlive.launch import fork_server_client
 from outlive.system import fault_points, fds, own_programs, systemd
-from outlive.system.fds import Closing
 
 _PROGRAM = "systemd-run"
 _THERE = b"there"
@@ -47,9 +46,10 @@ class Launcher:
         here, there = fds.pair()
         here.setblocking(False)
         self._sock = here
-        with contextlib.closing(there), Closing(fork_server_client.code_file()) as code:
+        with contextlib.closing(there):
             self._said = fds.memory_file("systemd-run", b"")
-            moves = [(os.POSIX_SPAWN_DUP2, old, new) for old, new in ((there.fileno(), 0), (code, 1), (self._said, 2))]
+            files = (there.fileno(), fork_server_client.code_file(self._said), self._said)
+            moves = [(os.POSIX_SPAWN_DUP2, old, new) for new, old in enumerate(files)]
             try:
                 program = own_programs.find(_PROGRAM, env)
                 self._pid = os.posix_spawn(program, _words(job_id), _environment(env), file_actions=moves)

@@ -18,6 +18,7 @@ from mcp.server.context import HandlerResult
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from outlive.answers import advice
 from outlive.answers.permission import is_pending
 from outlive.config import Config
 from outlive.core.members import text_of
@@ -43,7 +44,6 @@ from outlive.mcp.tools import listing
 from outlive.mcp.tools.call import SPAWNING, Around, Calls
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.mcp.tools.text import answers as text
-from outlive.mcp.tools.text import sentences
 from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL, Verb
@@ -288,8 +288,8 @@ class Results:
         client shows views."""
         process = PROCESS in self._calls.tools.offers
         safe = masked_answer(encodable_members(answer), self._calls.secrets.masker(answer))
-        if not process and safe.get("hint"):
-            safe["hint"] = sentences.without_process(text_of(safe, "hint"))
+        if not process:
+            safe = advice.without_kill(safe)
         sized = envelope.sized(safe, detail)
         sent_as = (shown.answers_of if safe["ok"] else shown.error_of)(client, self.answers)
         alone = sent_as == shown.TEXT

@@ -8,9 +8,9 @@ leaves the whole string unread. A program that runs other commands, such as `sud
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from outlive import limits
-from outlive.core.record import Declared
 from outlive.policy import runners, system_shells
 
 # How a shell is called to run a string
@@ -38,7 +38,7 @@ _NULL = "/dev/null"
 _TOO_LONG = f"it is longer than {limits.MAX_COMMAND_BYTES:,} bytes"
 
 
-class Command(Declared):
+class Command(NamedTuple):
     """One command: its words, and what is not known of it.
 
     `globs` are the places of words that stand for names of files. `unread` says why it is not known
@@ -82,9 +82,7 @@ def _of_foreign(text: str, shell: list[str]) -> list[Command]:
         inside = split(text)
     except _Unread:
         return commands
-    for command in inside:
-        command.unread = why
-    return commands + inside
+    return commands + [command._replace(unread=why) for command in inside]
 
 
 def split(text: str) -> list[Command]:
@@ -99,9 +97,8 @@ def split(text: str) -> list[Command]:
         argv = [word for word, _ in words]
         _check(argv, words[0][1])
         command = _of_words(argv, frozenset(place for place, (_, glob) in enumerate(words) if glob))
-        command.moved = moved
+        commands.append(command._replace(moved=moved))
         moved = moved or argv[0] in _MOVING
-        commands.append(command)
     if not commands:
         raise _Unread("it is empty")
     return commands

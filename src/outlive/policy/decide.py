@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from outlive.core.record import Declared
 from outlive.policy import commands_in
 from outlive.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_safe
 
@@ -15,7 +14,7 @@ _CHANGED = "a job can change before the program is started, so no rule allows it
 _NOT_BY_DEFAULT = 'a rule with unknown = true decides such commands, default = "allow" does not'
 
 
-class Policy(Declared):
+class Policy(NamedTuple):
     """`[policy]` of the configuration. `default` decides what no rule does; `ask_timeout_ms` is how
     long an approval may take, 0: it is denied at once."""
 
@@ -24,7 +23,7 @@ class Policy(Declared):
     rules: Sequence[Rule]
 
 
-class Decision(Declared):
+class Decision(NamedTuple):
     """What was decided about a command, by which rule, and why."""
 
     command: list[str]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 from outlive.core.nearest import meant
-from outlive.core.record import Declared
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import misconfigured
 from outlive.policy import commands_in, links, runners
@@ -21,7 +20,7 @@ _EXAMPLE_SHELL = ["sh", "-c"]
 _SHOWN_CHARS = 60
 
 
-class Place(Declared):
+class Place(NamedTuple):
     """Where a command is to run: what of a job rules look at besides its words.
 
     `cwd` is without links. `path`: the PATH that finds its programs. `sandbox` and `git`: the mode of its sandbox, and what
@@ -155,7 +154,7 @@ def is_safe(name: str, also: Sequence[str] = ()) -> bool:
     return any(fnmatchcase(name, known) for known in (*SAFE_VARIABLES, *also))
 
 
-class Way(Declared):
+class Way(NamedTuple):
     """The way to a program: its paths, as given, without links in its directory and without any, and the links on it."""
 
     paths: list[str]

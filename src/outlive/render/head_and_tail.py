@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from outlive.core.units import counted
 from outlive.render.decode import leading_cut, trailing_cut
 
 _PAGES_BYTES = 32_768  # of more output a line is better searched for than read
@@ -49,7 +50,7 @@ def omitted(from_seq: int, count: int, lines: int | None, job: str, why: str = "
 
 def omitted_too(from_seq: int, count: int, lines: int | None) -> str:
     """Return the line that stands for a further gap."""
-    return f"[... {_count(count, 'byte') if lines is None else _count(lines, 'line')}: log since_seq={from_seq} ...]"
+    return f"[... {counted(count, 'byte') if lines is None else counted(lines, 'line')}: log since_seq={from_seq} ...]"
 
 
 def gone(count: int, lines: int | None) -> str:
@@ -77,8 +78,4 @@ def joined(*texts: str) -> str:
 
 
 def _size(count: int, lines: int | None) -> str:
-    return _count(count, "byte") + (f" ({_count(lines, 'line')})" if lines is not None else "")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return counted(count, "byte") + (f" ({counted(lines, 'line')})" if lines is not None else "")

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from outlive.core.ids import sha256
-from outlive.core.record import Declared
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.sandbox import visible_paths
@@ -30,7 +29,7 @@ def is_workspace(path: str, homes: Iterable[str]) -> bool:
     return path != "/" and not any(is_in(home, [path]) for home in homes)
 
 
-class Ours(Declared):
+class Ours(NamedTuple):
     """What is ours on a machine. `secret`: what is hidden where it lies in something that is shown.
     `installed`: our program, which stays read-only. `bwrap`: the path of bubblewrap."""
 

@@ -14,10 +14,10 @@ import os
 import stat
 import time
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from outlive.core.members import parse_json
 from outlive.core.quoted import quoted
-from outlive.core.record import Declared
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
 from outlive.sandbox import gitconfig, search, visible_paths
@@ -52,7 +52,7 @@ _SAYS = {
 }
 
 
-class Before(Declared):
+class Before(NamedTuple):
     """What a job found: a record that a successor of its supervisor can read."""
 
     repositories: dict[str, list[int]]  # path of a git directory → device, inode, and its `changes`
@@ -70,7 +70,7 @@ class Before(Declared):
         """Write it into the directory of a job. Errors: OSError."""
         fd = os.open(NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
         with open(fd, "wb") as file:
-            file.write(json.dumps(vars(self)).encode())
+            file.write(json.dumps(self._asdict()).encode())
 
     @classmethod
     def read(cls, folder: int) -> Before | None:
@@ -78,7 +78,7 @@ class Before(Declared):
         try:
             with open(os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
                 content = parse_json(file.read())
-            return cls(*(content[name] for name in cls.__annotations__))
+            return cls(*(content[name] for name in cls._fields))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

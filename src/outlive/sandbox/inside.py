@@ -9,8 +9,8 @@ import signal
 import socket
 import struct
 from collections.abc import Callable
+from typing import NamedTuple
 
-from outlive.core.record import Declared
 from outlive.system import fds, process, spawn, tree
 
 READY, STARTED, _ENDED = 1, 2, 3
@@ -23,14 +23,14 @@ class Unavailable(spawn.BeforeExec):
     """A sandbox that could not be set up: nothing ran."""
 
 
-class Inside(Declared):
+class Inside(NamedTuple):
     """A command that runs in a sandbox, and the first process of the sandbox."""
 
     command: int
     init: int
 
 
-class How(Declared):
+class How(NamedTuple):
     """In which directory a command starts, with which umask (None: ours), and whether its stdin is a
     terminal. `folder`: an fd of the directory of its job, for the record of what is there before
     it. `prepare`: see spawn.spawn. `cwd_id`: device and inode of the directory, if it has to

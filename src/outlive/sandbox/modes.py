@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from outlive.core.record import Declared
 from outlive.core.records import GIT, NETWORKS, Sandbox
 from outlive.core.records import SANDBOXES as MODES
 from outlive.errors import OutliveError, argument, invalid
@@ -13,7 +12,7 @@ from outlive.errors import OutliveError, argument, invalid
 OFF = "off"
 
 
-class Bounds(Declared):
+class Bounds(NamedTuple):
     """The sandbox of a call that asks for none (`mode`, `network`, `git`), and the most that a call
     may ask for (`most_mode`, `most_network`, `most_git`)."""
 
@@ -24,13 +23,8 @@ class Bounds(Declared):
     most_network: str
     most_git: str
 
-    def __post_init__(self) -> None:
-        self.mode = stricter(MODES, self.mode, self.most_mode)
-        self.network = stricter(NETWORKS, self.network, self.most_network)
-        self.git = stricter(GIT, self.git, self.most_git)
 
-
-class Granted(Declared):
+class Granted(NamedTuple):
     """The sandbox that a call gets."""
 
     mode: str
@@ -58,13 +52,16 @@ def bounds(settings: Mapping[str, Any], ceiling: dict[str, str] | None) -> Bound
     git = settings["git"] or "read"
     # Where a call may leave the sandbox it may change repositories in any case
     most_git = settings["git_ceiling"] or ("write" if most_mode == OFF else git)
+    most_mode = stricter(MODES, most_mode, own.get("mode", OFF))
+    most_network = stricter(NETWORKS, most_network, own_network)
+    most_git = stricter(GIT, most_git, own.get("git", "read") if own else "write")
     return Bounds(
-        mode,
-        named or own.get("network") or "loopback",
-        git,
-        stricter(MODES, most_mode, own.get("mode", OFF)),
-        stricter(NETWORKS, most_network, own_network),
-        stricter(GIT, most_git, own.get("git", "read") if own else "write"),
+        stricter(MODES, mode, most_mode),
+        stricter(NETWORKS, named or own.get("network") or "loopback", most_network),
+        stricter(GIT, git, most_git),
+        most_mode,
+        most_network,
+        most_git,
     )
 
 

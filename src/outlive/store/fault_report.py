@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from typing import Any
 
 from outlive import __version__
@@ -93,6 +92,8 @@ def unrecorded(job: JobDir) -> list[dict[str, Any]]:
 
 
 def _trace(error: BaseException) -> bytes:
+    import traceback  # late: 4 ms of each call, and hardly a process ends so
+
     text = "".join(traceback.format_exception(error)).encode("utf-8", "replace")
     half = _TRACE_BYTES // 2
     return text if len(text) <= 2 * half else text[:half] + b"\n...\n" + text[-half:]

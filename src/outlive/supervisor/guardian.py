@@ -4,7 +4,7 @@ killed.
 Guardian and supervisor are a pair. Both are forked before they know a job. What the guardian would
 need to go on with a job lies in its socket, held by the kernel, from before the start until the job
 is over. Only after the death of the supervisor does the guardian read it: from the start to the end
-of a job nothing wakes the guardian, unless the job needs code that most jobs do not need. The
+of a job nothing wakes the guardian, unless the job needs large code (large_code.py). The
 supervisor has the guardian's end of the socket too, and takes the message out when the job is over.
 """
 
@@ -15,33 +15,15 @@ import os
 import socket
 from collections.abc import Callable
 
+from outlive.store.inspection import unseen_end  # noqa: F401 - for `inspect`, before the fork
 from outlive.store.job_dir import SUPERVISOR_BYTE, JobDir
-from outlive.supervisor import takeover
+from outlive.supervisor import large_code, takeover
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read
-from outlive.supervisor.pair_supervisor import PairSupervisor, collect_if_due, last_message, preload
+from outlive.supervisor.pair_supervisor import PairSupervisor, collect_if_due, last_message
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.supervisor import SURVIVED
-from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, prctl, signals, tree
-
-# What guardian and supervisor import late, because few jobs need it or no caller waits for it any
-# more. By then an update may have replaced the files
-LATE = (
-    *("outlive.core", "outlive.store", "outlive.supervisor"),
-    *("outlive.system.hole_punch", "outlive.system.host_process", "outlive.system.mounts"),
-    *("outlive.system.own_programs", "outlive.system.paths", "outlive.system.systemd"),
-)
-_prepared = False
-
-
-def prepare() -> None:
-    """Do what guardian and supervisor both need, before they are forked: each page that both write
-    to exists twice. A fork server does it for all of its pairs."""
-    global _prepared
-    if not _prepared:
-        oom.spare()
-        held_code.hold(*LATE)
-        _prepared = True
+from outlive.system import daemonize, fault_points, fds, locks, oom, prctl, signals, tree
 
 
 def fork_pair(*, away: bool) -> Pair:
@@ -89,7 +71,7 @@ def _guard(
     """Run the guardian's whole life."""
     signals.survive(SURVIVED)
     prctl.become_subreaper()
-    prepare()
+    oom.spare()
     escrow = Escrow()
     # End of file on `line` means that the supervisor has ended
     line, line_there = fds.pair()
@@ -114,7 +96,7 @@ def _outlast(child: int, sock: socket.socket, line: socket.socket, escrow: Escro
             _, (number,) = fds.receive(line, MESSAGE_BYTES)
             request = Request.from_file(number)
             os.close(number)
-            preload(request)
+            large_code.load(large_code.missing(request.definition))
             fault_points.at("guardian_told")
         # Nothing else is waited for: the supervisor's children become children of this process when
         # it dies

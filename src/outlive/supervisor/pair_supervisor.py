@@ -12,22 +12,20 @@ import os
 import socket
 from collections.abc import Callable
 
-from outlive.core.linear_regex import re2
 from outlive.errors import OutliveError
 from outlive.store.cleanup import automatic, when_to_collect
 from outlive.store.root import Store
-from outlive.supervisor import takeover
+from outlive.supervisor import large_code, takeover
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read, ready
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import start
-from outlive.system import closing, fault_points, fds, held_code, prctl, signals, tree
+from outlive.system import closing, fault_points, fds, prctl, signals, tree
 
 PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job
 PAIR_JOBS = 500  # a pair ends after this many jobs: no leak of a library may grow for weeks
 _GC_NICE = 10  # a collection runs behind everything else (nice(2))
 _SHUT_RD = 0  # sys/socket.h
-_RESOURCES = ("outlive.system.job_group", "outlive.system.process_use", "outlive.system.spawn_limited")
 
 
 class PairSupervisor:
@@ -102,8 +100,10 @@ class PairSupervisor:
         files, _ = read(message, numbers)
         self._request = request = Request.from_file(files["request"])
         waiter = fds.socket_of(files["waiter"])
-        if preload(request):  # before anything depends on it
-            self._tell_guardian(files["request"])
+        missing = large_code.missing(request.definition)
+        if missing:
+            self._tell_guardian(files["request"])  # first: both import at the same time
+            large_code.load(missing)
         # lock0 stays open until the job is over: that is the sign of life
         if request.mode == "adopt":
             takeover.adopt(request, waiter, self._escrow, files)
@@ -163,29 +163,3 @@ def collect_if_due(request: Request, before: Callable[[], None] = lambda: None) 
     except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others
         report_fault(request, "gc", error)
     return is_due
-
-
-def preload(request: Request) -> bool:
-    """Hold or import what the job of this request will need beyond what every job needs
-    (guardian.LATE). Return whether that was anything.
-
-    What few jobs need is imported late. By then an update may have replaced the files, so this comes
-    before the command is spawned.
-    """
-    definition = request.definition
-    needed = {
-        "outlive.system.blocked_reads": definition.pty or definition.stdin == "open",
-        "outlive.render": definition.pty,  # for the fork that looks for the cursor
-        "outlive.system.scripts": definition.script is not None,
-        "outlive.sandbox": definition.sandbox is not None,
-        **dict.fromkeys(_RESOURCES, definition.resources is not None),
-    }
-    rooms = [name for name, is_needed in needed.items() if is_needed]
-    held_code.hold(*rooms)
-    is_watched = bool(definition.notification.every_watch)
-    if is_watched:
-        try:
-            re2()
-        except ImportError:  # then the job runs without its watches, which an event says
-            pass
-    return bool(rooms) or is_watched

@@ -22,8 +22,8 @@ import stat
 import struct
 import time
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from outlive.core.record import Declared
 from outlive.system.fds import Closing
 
 # Kinds of system calls. _READ_SECOND: the source is the second argument
@@ -64,14 +64,14 @@ _GONE = (FileNotFoundError, ProcessLookupError)
 _tables: tuple[dict[int, int], dict[int, int]] | None = None
 
 
-class Target(Declared):
+class Target(NamedTuple):
     """The input of a job: a pipe, a terminal, or both."""
 
     pipe: tuple[int, int] | None = None  # (st_dev, st_ino) of the stdin pipe
     terminal: int | None = None  # st_rdev of the pty slave
 
 
-class ThreadStates(Declared):
+class ThreadStates:
     """What the threads of a job were doing at one moment."""
 
     reading: bool = False  # blocked in a read of the target
@@ -120,7 +120,7 @@ def inspect_threads(pids: Iterable[int], target: Target) -> ThreadStates:
     return states
 
 
-class _Thread(Declared):
+class _Thread(NamedTuple):
     """A sleeping thread."""
 
     where: str  # /proc/PID/task/TID

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+import outlive
 from outlive.system.paths import is_in
 
-_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_OURS = os.path.dirname(outlive.DIRECTORY)
 # In the place of what Python does before the first line of a program (it is started with -S). A project beside outlive in
 # one environment has a `.pth`, which names a workspace: a job writes the `sitecustomize.py` there that Python would run.
 # Only where outlive is itself a project of that kind all are read. OpenSSL would load libraries that its configuration

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable
+from typing import NamedTuple
 
-from outlive.core.record import Declared
 from outlive.system.fds import Closing
 from outlive.system.process import stat_fields
 
@@ -126,7 +126,7 @@ def _overwrite(*pieces: tuple[int, bytes]) -> None:
             ctypes.memmove(address, data, len(data))
 
 
-class Used(Declared):
+class Used(NamedTuple):
     """What a process and the children that it waited for have used."""
 
     user_us: int = 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from outlive.core.record import Declared
 from outlive.system.fds import content
 from outlive.system.process import stat_fields
 
@@ -14,7 +13,7 @@ _TICK_US = 1_000_000 // (os.sysconf("SC_CLK_TCK") or 100)
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Use(Declared):
+class Use:
     """The sums of a tree of processes, and their ended children; of `peak_bytes` the largest of one."""
 
     user_us: int = 0

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from outlive.core.record import Declared
 from outlive.core.records import Identity
 from outlive.system import process
 from outlive.system.fds import content, listed
@@ -28,7 +28,7 @@ FORK_SERVER = "jobforker"
 _OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, MIRROR, FORK_SERVER))
 
 
-class Member(Declared):
+class Member(NamedTuple):
     """One living process of a job."""
 
     pid: int

@@ -21,15 +21,12 @@ from typing import Self, TypeVar
 _T = TypeVar("_T")
 
 
-# A call that waits for longer may be overtaken by an update of outlive: it holds what its answer may need
-_SHORT_MS = 100
-_ROOMS = tuple(
-    f"outlive.{room}"
-    for room in "core answers system sandbox store render reports supervisor launch jobs verbs cli".split()
-)
+_SHORT_S = 0.5  # how long a command line waits before it loads what its answer may need
 _MOST_MS = 2**31 - 1  # poll(2) takes an int
 _SOON_S, _LATER_S, _AT_FIRST_S = 0.05, 0.25, 10.0
 _TURN_S = 0.05  # between two looks at whether a call that waits for its turn was cancelled
+_load: Callable[[], None] | None = None  # what it loads, until it has
+_load_at = 0.0  # time.monotonic seconds
 _call: ContextVar[Call | None] = ContextVar("call", default=None)  # each thread begins without one
 
 
@@ -99,14 +96,32 @@ def pause(fds: tuple[int, ...] = (), deadline: float | None = None) -> None:
         poller.register(fd, select.POLLIN)
     # Rounding up keeps the last fraction of a millisecond from spinning
     left_ms = None if deadline is None else min(max(0, int((deadline - time.monotonic()) * 1000) + 1), _MOST_MS)
-    if call is None and (left_ms is None or left_ms > _SHORT_MS):
-        if poller.poll(_SHORT_MS):
-            return
-        hold_code()
-        left_ms = None if left_ms is None else left_ms - _SHORT_MS
-    poller.poll(left_ms)
+    poll(poller, left_ms)
     if call is not None and call.is_cancelled:
         raise Cancelled
+
+
+def load_before_long_waits(load: Callable[[], None]) -> None:
+    """Call `load` once if this process, a command line, still waits in half a second: an update of outlive may replace
+    the files before it ends, and what it needs then is to be loaded."""
+    global _load, _load_at
+    _load, _load_at = load, time.monotonic() + _SHORT_S
+
+
+def poll(poller: select.poll, left_ms: int | None) -> list[tuple[int, int]]:
+    """Wait as `poller.poll(left_ms)` does."""
+    global _load
+    if _load is not None:
+        short_ms = max(0, int((_load_at - time.monotonic()) * 1000))
+        if left_ms is not None and left_ms < short_ms:
+            return poller.poll(left_ms)
+        ready = poller.poll(short_ms) if short_ms else []
+        if ready:
+            return ready
+        load, _load = _load, None
+        load()
+        left_ms = None if left_ms is None else left_ms - short_ms
+    return poller.poll(left_ms)
 
 
 class Looks:
@@ -134,10 +149,3 @@ def in_turn(work: Callable[[], _T]) -> _T:
     """Return what work that takes long, and passes no checkpoint, returns. Errors: Cancelled."""
     checkpoint()
     return work()
-
-
-def hold_code() -> None:
-    """Keep within reach what a call that lasts may still import."""
-    from outlive.system import held_code  # late: 0.2 ms of each call, and most do not last
-
-    held_code.hold(*_ROOMS)

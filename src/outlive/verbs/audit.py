@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from outlive import limits
 from outlive.answers.administration import Audit
 from outlive.config import state_directory
 from outlive.core.units import moment, timestamp
@@ -33,8 +34,8 @@ def audit(
     """Return the entries that fit all filters, the newest first, each start with the outcome of its
     job. Errors: invalid_argument, io_error."""
     oldest = None if since is None else timestamp(moment(since, argument("since")))
-    if job is not None and len(job) < 6:
-        raise invalid("job", "name the job by 6 or more characters of its id")
+    if job is not None and len(job) < limits.ID_PART_CHARS:
+        raise invalid("job", f"name the job by {limits.ID_PART_CHARS} or more characters of its id")
     wanted = {name: value for name in _FILTERS if (value := filters.get(name)) is not None}
     if "verb" in wanted:
         wanted["verb"] = canonical(wanted["verb"]) or wanted["verb"]
@@ -112,7 +113,7 @@ AUDIT = Verb(
         Arg("since", STR, "Entries not older than this: a duration such as 2h or 7d, or a time such as "
             "2026-11-22T14:00:00Z.", metavar="WHEN"),
         Arg("token", STR, "Entries of this token.", metavar="NAME"),
-        Arg("job", STR, "Entries about this job: its id, or 6 or more characters of its beginning or end.", cli="--job",
+        Arg("job", STR, f"Entries about this job: its id, or {limits.ID_PART_CHARS} or more characters of its beginning or end.", cli="--job",
             metavar="JOB"),
         Arg("verb", STR, "Entries of this verb: run, kill, write, …; end: the lines about the ends of jobs.",
             metavar="VERB"),

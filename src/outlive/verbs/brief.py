@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from outlive.answers import ALWAYS, EVEN_FALSE, FULL_ONLY, READABLE, Field, Part
+from outlive.core.members import text_of
+from outlive.core.started import never_ran
 from outlive.render.plain_text import readable
 
 _ADDED = Field("", {})  # what a face adds to any answer: notices, how long a call was allowed to wait
@@ -23,8 +25,10 @@ def of(answered: dict[str, object], fields: Mapping[str, Field]) -> dict[str, ob
             answer[name] = _shortened(value, field)
         elif field.brief == EVEN_FALSE and value is False:
             meant[name] = value
-    never_ran = answered["type"] == "kill" and (answered.get("state"), answered.get("reason")) == ("failed", "kill")
-    if answered.get("already_ended") or never_ran:  # the signal that was asked for, and not sent
+    is_kill, state = answered["type"] == "kill", str(answered.get("state"))
+    if answered.get("already_ended") or (
+        is_kill and never_ran(state, text_of(answered, "reason"))
+    ):  # the signal that was asked for, and not sent
         answer.pop("signal", None)
     return answer | meant
 

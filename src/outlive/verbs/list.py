@@ -15,6 +15,7 @@ from outlive.answers.listing import Counts, List, Listed
 from outlive.core.ids import short_id
 from outlive.core.labels import Origin, check_tag_pattern, tag_matches
 from outlive.core.records import LOCAL, Definition
+from outlive.core.started import started_at
 from outlive.core.units import moment, seconds_or
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, ownership
@@ -302,7 +303,35 @@ class _Filter:
             missed = (
                 f"failed is a job that never ran or was lost; {self._bad} more did not end well: {call} shows them."
             )
-        return sentences(missed, self._others() if is_empty else None)
+        return sentences(missed, self._none() if is_empty else None)
+
+    def _none(self) -> str | None:
+        """Return that no job fits, how many of the caller's there are, and which others."""
+        wanted = self._wanted._replace(tags=tuple(self._wanted.tags), cwd=None, owner=None, all=False)
+        live, ended, is_all = self._every_own() if wanted != _EVERY_JOB else (0, 0, True)
+        if not live + ended:
+            return self._others()
+        of = " of yours" if self._is_mine else " here" if self._cwd is not None and not self._is_chosen else ""
+        what = "fits"
+        if wanted._replace(state=None) == _EVERY_JOB:
+            what = "is running" if wanted.state == "running" else f"has the state {wanted.state}"
+        counts = {"have ended" if ended > 1 else "has ended": ended, "not" if ended else "run or wait": live}
+        said = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count)
+        return sentences(f"No job{of} {what}; {'' if is_all else 'at least '}{said}.", self._others())
+
+    def _every_own(self) -> tuple[int, int, bool]:
+        """Return how many jobs of the owner and directory that were asked for may run, and how many have ended; and
+        whether all were counted."""
+        live = ended = 0
+        known, until = set(lookup.live_ids(self._ctx)), time.monotonic() + _COUNT_S
+        for job_id in lookup.job_ids(self._ctx):
+            checkpoint()
+            if time.monotonic() >= until:
+                return live, ended, False
+            origin = lookup.origin(self._ctx, job_id)
+            if origin is not None and self._is_from(origin):
+                live, ended = live + (job_id in known), ended + (job_id not in known)
+        return live, ended, True
 
     def _others(self) -> str | None:
         ended = "that did not end well" if self._wanted.failed else "not running"
@@ -373,7 +402,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
         place=job_answer.place(inspection, job),
         approval=job_answer.approval_of(inspection, job) or None,
         usage=used or None,
-        started_at=ABSENT if state.started_at is None else state.started_at,
+        started_at=ABSENT if state.started_at is None else started_at(state, definition.created_at),
         damage=inspection.damage or None,
     )
 

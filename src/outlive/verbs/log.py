@@ -12,11 +12,12 @@ from outlive.answers.job import Job
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import Log, LogLines
 from outlive.core.ids import short_id
+from outlive.core.quoted import cut
 from outlive.core.records import Definition
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, known_to_session, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import earlier_runs
+from outlive.jobs.diagnosis import alike_runs, earlier_runs
 from outlive.jobs.interaction import shown_output
 from outlive.render import head_and_tail, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
@@ -32,6 +33,7 @@ from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern
 from outlive.system.waiting import checkpoint
 
+_STEP_CHARS = 60
 _ANY_CASE_S = 2.0  # for which a pattern without a match is looked for in any case
 _TIMELESS = "When these lines were printed is not known: the job has no usable file `order`."
 _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
@@ -142,9 +144,12 @@ def _refuse_beside_compare(**given: object) -> None:
 
 
 def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, **how: Any) -> LogLines:
-    """Return the lines that another run did not print; without such a run, the end of the output. `how`: limit, max_bytes
-    and raw."""
-    run = earlier_runs.named(ctx, definition, text)
+    """Return the lines that another run did not print; without such a run, none. `how`: limit, max_bytes and raw."""
+    run, how_found = earlier_runs.named(ctx, definition, text), None
+    if run is None and (found := alike_runs.same_step(ctx, definition, passed=text == earlier_runs.PASSED)):
+        run = found.job
+        step = cut(found.step.shown, _STEP_CHARS)
+        how_found = f"No earlier run of the whole command is known: compared is the last of `{step}` here."
     reader.lines.count()
     if run is None:
         end = reader.lines.end
@@ -164,18 +169,20 @@ def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, *
     with closing(Lines(reader.output.job, reader.output, reader.stream)) as lines:  # as UTF-8, whatever the output is
         now = reader.output.steady(changes.Printed, lines, added)
         checkpoint()
-        return changes.lines(lines, now, before, compared, **how)
+        shown = changes.lines(lines, now, before, compared, **how)
+    shown.hint = sentences(how_found, shown.hint)
+    return shown
 
 
 def _nothing_to_compare(ctx: Context, definition: Definition, text: str) -> str:
     """Return that there is no run to compare with, and which job may be meant."""
     ended = " with 0" if text == earlier_runs.PASSED else ""
     none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; "
-    other = earlier_runs.alike(ctx, definition)
+    other = alike_runs.nearest(ctx, definition)
     if other is None:
         return none + "a job can be named."
-    with other:
-        return f"{none}{short_id(other.job_id)} is the newest job here that ran the same program."
+    job_id, name = other
+    return f"{none}{short_id(job_id)} ({name}) is the newest job here that ran the same program."
 
 
 class _Reader:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from outlive.answers import sentences
+from outlive.answers import advice
 from outlive.answers.reading import Polled
 from outlive.jobs import known_to_session, lookup
 from outlive.jobs.context import Context
@@ -51,6 +51,6 @@ def poll(
                 control.close()
         asks = answer.reading.asks.waiting_for_input
         known_to_session.mark_seen(ctx, job_dir, answer.reading.shown.next_seq, asks=asks)
-        answer.since.hint = sentences(beyond, answer.since.hint)
+        answer.since.advised = answer.since.advised.with_more(advice.CALL, beyond)
         answer.waited_ms = round((time.monotonic() - began) * 1000)
         return answer

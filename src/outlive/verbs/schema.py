@@ -14,7 +14,7 @@ from outlive.errors import CODES
 from outlive.jobs.context import Context
 from outlive.verbs.spec import Verb
 
-CHANGED = "2026-11-25T23:42:00.000Z"  # when this schema last changed
+CHANGED = "2026-11-29T08:29:04.000Z"  # when this schema last changed; scripts/answer_schema.py sets it
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 _NULL = type(None)
 # The records name these for the type checker alone
@@ -31,15 +31,36 @@ def document() -> dict[str, Any]:
     answering = [verb for verb in map(verbs.load, verbs.names()) if verb.result]
     kinds = {verb.type: _answer(verb) for verb in answering}
     briefs = {f"{verb.type}_brief": _brief(verb) for verb in answering if verb.right}
+    shared: dict[str, Any] = {}
     definitions = {**dict(sorted((kinds | briefs).items())), "error": _error()}
+    answers = _with_references(definitions, shared)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$comment": CHANGED,
         "title": "outlive answers",
         "description": "Every answer of outlive: of the CLI on stdout, and of MCP as structuredContent.",
-        "$defs": definitions,
+        "$defs": {**answers, **dict(sorted(shared.items()))},
         "oneOf": [{"$ref": f"#/$defs/{name}"} for name in definitions],
     }
+
+
+def _with_references(node: Any, shared: dict[str, Any]) -> Any:
+    """Return the schema with a reference in place of each object that a record describes; these are added to `shared`."""
+    if isinstance(node, list):
+        return [_with_references(one, shared) for one in node]
+    if not isinstance(node, dict):
+        return node
+    made = {name: _with_references(one, shared) for name, one in node.items()}
+    name = made.pop("title", None) if isinstance(node.get("title"), str) else None
+    if name is None:
+        return made
+    own = {key: made.pop(key) for key in ("description",) if key in made}
+    nullable = isinstance(made["type"], list)
+    described = {**made, "type": "object"}
+    if shared.setdefault(name, described) != described:  # another record of this name, or one with more said about it
+        return made | own
+    reference = {"$ref": f"#/$defs/{name}"}
+    return own | ({"anyOf": [reference, {"type": "null"}]} if nullable else reference)
 
 
 def members(record: type[Part]) -> dict[str, tuple[dict[str, Any], bool]]:
@@ -96,17 +117,21 @@ def _of_type(hint: Any) -> dict[str, Any]:
         return {}
     origin = typing.get_origin(hint) or hint
     if origin is typing.Annotated:  # answers/shapes.py
-        return object_of(hint.__metadata__[0])
+        return _named(hint.__metadata__[0])
     if origin is typing.Literal:
         return {"const": typing.get_args(hint)[0]}
     if isinstance(origin, type) and issubclass(origin, Part):
-        return object_of(origin)
+        return _named(origin)
     made: dict[str, Any] = {"type": _TYPES[origin]}
     if origin is int:
         made["minimum"] = 0
     elif origin is list:
         made["items"] = _of_items(typing.get_args(hint)[0])
     return made
+
+
+def _named(record: type[Part]) -> dict[str, Any]:
+    return {"title": record.__name__.removeprefix("_"), **object_of(record)}
 
 
 def _of_items(hint: Any) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any
 from outlive import limits
 from outlive.answers import Answer
 from outlive.core.members import parse_json
-from outlive.core.record import Declared
+from outlive.core.record import Record
 from outlive.core.records import SHOWS
-from outlive.errors import argument, invalid
+from outlive.errors import ENDED_JOBS, argument, invalid
 
 # What a value may be. CLI words are converted by `cli/parse.py`, MCP values are checked by
 # `mcp/tools/arguments.py`.
@@ -36,7 +36,7 @@ PATH = "path"  # a path; the CLI makes it absolute against its own directory
 _DERIVED: Any = None  # from another value: __post_init__
 
 
-class Arg(Declared):
+class Arg(Record, kw_only=False):
     """One argument of a verb.
 
     `cli` and `mcp` are the names on that face: by default `name` itself (with hyphens and `--` in front on the command
@@ -63,11 +63,11 @@ class Arg(Declared):
     section: str | None = None  # of the configuration, without which it has no use and is not listed
     typed: bool = False  # the text goes to the input of a job, where a NUL character is one like any other
     short: str = ""  # another name of the flag on the command line, such as -f
+    missing: str | None = None  # the hint of the error if it is required and left out
 
     def __post_init__(self) -> None:
-        self.cli = "--" + self.name.replace("_", "-") if self.cli is None else self.cli
-        self.mcp = self.name if self.mcp is None else self.mcp
-        self.mcp_default = self.default if self.mcp_default is None else self.mcp_default
+        derived = {"cli": "--" + self.name.replace("_", "-"), "mcp": self.name, "mcp_default": self.default}
+        vars(self).update({name: value for name, value in derived.items() if getattr(self, name) is None})
 
 
 def check_texts(args: Iterable[Arg], values: Mapping[str, object], *, escaped: bool) -> None:
@@ -143,7 +143,7 @@ def zero_means(arg: Arg) -> str | None:
 _Record = type[Answer]
 
 
-class Verb(Declared):
+class Verb(Record, kw_only=False):
     """One verb of both faces. Its functions are declared as they are, or as `module:function`, which is loaded when it
     is used."""
 
@@ -161,10 +161,10 @@ class Verb(Declared):
     section: str | None = None  # of the configuration, without which it has no use and is not listed over MCP
 
     def __post_init__(self) -> None:
-        self.type = self.type or self.name.replace(" ", "_").replace("-", "_")
-        self.action = self.action or self.name.replace(" ", "_")
+        action = self.name.replace(" ", "_")
+        vars(self).update(type=self.type or action.replace("-", "_"), action=self.action or action)
         if self.right and self.result:  # whatever both faces answer comes in two sizes
-            self.args = (*self.args, DETAIL)
+            vars(self).update(args=(*self.args, DETAIL))
 
     @property
     def program(self) -> bool:
@@ -175,7 +175,7 @@ class Verb(Declared):
         return resolve_name(self.function) if isinstance(self.function, str) else self.function
 
 
-def _job(help: str) -> Arg:
+def _job(help: str, missing: str | None = None) -> Arg:
     return Arg(
         "job",
         STR,
@@ -184,13 +184,15 @@ def _job(help: str) -> Arg:
         cli="JOB",
         mcp="job_id",
         aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
-        mcp_help="id, its last 6 characters, or title",
+        mcp_help="id, its last 4 characters, or title",
+        missing=missing,
     )
 
 
-_ID = "The job: its id, or any unique beginning or end of it (at least 6 characters)"
+_ID = f"The job: its id, or any unique beginning or end of it (at least {limits.ID_PART_CHARS} characters)"
 JOB = _job(f"{_ID}, or its name as `list` shows it: the newest job that has it.")
 JOB_ID = _job(f"{_ID}. A name is refused.")
+ENDED_JOB_ID = _job(JOB_ID.help, ENDED_JOBS)
 MAX_BYTES = Arg(
     "max_bytes",
     INT,

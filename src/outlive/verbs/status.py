@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from outlive.answers import advice
+from outlive.answers.advice import Advised
 from outlive.answers.job import Job, Status
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import advice, elsewhere
+from outlive.jobs.diagnosis import elsewhere
 from outlive.render.sources import gaps_in
 from outlive.store import fault_report
 from outlive.store.output.merged import Output
@@ -62,5 +64,5 @@ def status(ctx: Context, *, job: str) -> Status:
             env_vars=job_answer.env_vars(inspection),
             notification=definition.notification.to_dict() or None,
             previous=previous,
-            hint=advice.hint(found),
+            advised=Advised.of(found),
         )

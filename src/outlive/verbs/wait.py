@@ -6,14 +6,13 @@ import time
 from contextlib import ExitStack
 
 from outlive import limits
-from outlive.answers import sentences
+from outlive.answers import advice
 from outlive.answers.reading import Wait, Waited
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
 from outlive.jobs import awaited, job_answer, known_to_session
 from outlive.jobs.conditions import job_wait, parse
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import advice
 from outlive.jobs.interaction import reading
 from outlive.jobs.permission import reach
 from outlive.render import ends, view
@@ -114,7 +113,7 @@ class _WaitedJob:
 
     def answer(self, ctx: Context, wanted: View, *, done: bool) -> Wait:
         inspection = self.wait.found
-        noted = advice.told(advice.CONDITION, self.wait.hint())
+        noted = [*advice.told(advice.CALL, self._beyond), *advice.told(advice.CONDITION, self.wait.hint())]
         polled = reading.of(ctx, inspection, self.job, self._output_since, wanted, noted)
         seen, became = polled.reading, polled.since
         known_to_session.mark_seen(ctx, self.job, seen.shown.next_seq)
@@ -138,7 +137,7 @@ class _WaitedJob:
             reported=became.reported,
             descendants=became.descendants,
             previous=became.previous,
-            hint=sentences(self._beyond, became.hint),
+            advised=became.advised,
             losses=became.losses,
             message=became.message,
             approval=became.approval,

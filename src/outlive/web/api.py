@@ -22,7 +22,6 @@ from outlive.mcp import threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import PROCESS
-from outlive.mcp.tools.text.sentences import duration
 from outlive.render.failures import other_run
 from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
@@ -100,7 +99,7 @@ class Api:
         answer = envelope.sized(answer, "full")
         if verb.name == "status":
             answer["facts"] = beside_output.facts(answer)
-        said = other_run.previous(answer, duration)
+        said = other_run.previous(answer)
         return {**answer, "previous": {**object_of(answer, "previous"), "said": f"{said}."}} if said else answer
 
     async def _jobs(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+import outlive
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.members import text_of
@@ -278,7 +279,7 @@ def _packed(path: str) -> bytes:
 def _files() -> dict[str, tuple[bytes, str]]:
     """Return the content and the tag of each file of the page, by its path. All are read at once: what strangers ask for
     is no name that the file system is asked for, and nothing that is remembered."""
-    top = Path(__file__).parent / "static"
+    top = Path(outlive.DIRECTORY) / "web/static"
     read = {str(file.relative_to(top)): file.read_bytes() for file in top.rglob("*") if file.suffix[1:] in _KINDS}
     return {path: (data, f'"{hashlib.sha256(data).hexdigest()[:32]}"') for path, data in read.items()}
 

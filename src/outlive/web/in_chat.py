@@ -17,8 +17,8 @@ from outlive.web import bundle
 from outlive.web.api import Api, fault_of, taken
 
 _READS, _CONTROLS, _ACTION = ("rows", "terminal"), ("keyboard", "type"), "process"
-# Not by importlib.resources: a server that holds its code (system/held_code.py) has no reader for them
-_STATIC = os.path.join(os.path.dirname(__file__), "static")
+# Not by importlib.resources: a server imports from an archive that has no such files
+_STATIC = os.path.join(outlive.DIRECTORY, "web/static")
 
 
 class Questions:

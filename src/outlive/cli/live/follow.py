@@ -15,6 +15,7 @@ from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.core.ids import short_id
 from outlive.core.started import never_ran
+from outlive.core.units import duration
 from outlive.errors import invalid
 from outlive.jobs import adoption, ending, job_answer, lookup
 from outlive.jobs.context import Context
@@ -122,7 +123,7 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
         why = state.reason if state.reason != "signal" else None
         how = f"{state.state}: {' '.join(filter(None, [why, state.signal]))}"
     took = (
-        f" after {text.duration(job_answer.elapsed_ms(inspection))}"
+        f" after {duration(job_answer.elapsed_ms(inspection) or 0)}"
         if state.started_at and state.finished and not never_ran(state.state, state.reason)
         else ""
     )
@@ -239,7 +240,6 @@ class _Follower:
     def run(self, until: float | None = None) -> Inspection | None:
         """Show output until the job has ended, and return how; None at `until` (time.monotonic seconds), and when
         stdout has no reader any more."""
-        waiting.hold_code()
         while True:
             # First: what was printed before the end is then shown below
             inspection: Inspection = adoption.inspect_and_adopt(self._ctx, self._job)
@@ -300,7 +300,7 @@ class _Follower:
         if self._watched:
             poller.register(1, 0)  # POLLERR alone
         left_s = awaited.left_s()
-        ready = poller.poll(None if left_s is None else int(left_s * 1000) + 1)
+        ready = waiting.poll(poller, None if left_s is None else int(left_s * 1000) + 1)
         self._control.drain()
         return not any(fd == 1 for fd, _ in ready)
 

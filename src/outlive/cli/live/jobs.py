@@ -27,7 +27,6 @@ _BEGIN, _END = "\x1b[?2026h\x1b[H", "\x1b[J\x1b[?2026l"
 
 def follow(ctx: Context, verb: Verb, options: GlobalOptions, **args: object) -> int:
     """Show the list whenever it has changed, until ^C or until stdout has no reader. Return the exit status."""
-    waiting.hold_code()
     on_screen = options.human and os.isatty(1) and ctx.env.get("TERM") != "dumb"
     shown = _Screen(ctx, options) if on_screen else _Lines(ctx, options)
     wakeup = signals.wakeup_pipe((signal.SIGWINCH,))
@@ -47,7 +46,7 @@ def _wait(wakeup: int) -> bool:
     poller = select.poll()
     poller.register(wakeup, select.POLLIN)
     poller.register(1, 0)  # POLLERR and POLLHUP alone
-    ready = poller.poll(int(_EVERY_S * 1000))
+    ready = waiting.poll(poller, int(_EVERY_S * 1000))
     if any(fd == wakeup for fd, _ in ready):
         os.read(wakeup, 64)
     return all(fd != 1 for fd, _ in ready)

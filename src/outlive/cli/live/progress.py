@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 
 from outlive.cli import stdio
-from outlive.cli.text import cut, duration, size
+from outlive.cli.text import cut
+from outlive.core.units import duration, size
 from outlive.jobs.context import Context
 
 FIRST_S, AGAIN_S = 1.0, 0.25

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from outlive.answers.permission import APPROVAL
-from outlive.cli.text import Style, duration, line
+from outlive.cli.text import Style, line
 from outlive.core import quoted
-from outlive.core.units import seconds_or
+from outlive.core.units import duration, seconds_or
 
 NOTHING = "Nothing waits for you.\n"
 

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
+import outlive
 from outlive.core.records import Definition, Ending, EngineState, Queue, Resources, State
 from outlive.core.units import seconds_or, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
@@ -39,7 +39,7 @@ _SETTLE_S = 5.0  # a shared file system may show an outcome later than Slurm sho
 _SUPERVISED_AGE_S = 60.0  # how old Slurm's word may be while the job's lock is held
 _SERVER_WAIT_S = 1.0
 _REMEMBERED_S = 240.0  # Slurm forgets jobs after 300 s (MinJobAge, slurm.conf(5))
-_SCRIPT = str(Path(__file__).with_name("inside_allocation.sh"))
+_SCRIPT = os.path.join(outlive.DIRECTORY, "hosts/slurm/inside_allocation.sh")
 _WARN_S = 30  # before the time limit, at least; Slurm sends the signal up to a minute earlier (sbatch(1))
 _MINUTE_MS = 60_000
 _LOG_BYTES = 65_536

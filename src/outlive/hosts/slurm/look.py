@@ -17,11 +17,11 @@ from outlive.system import fds, locks, machine
 ANY = "-"
 
 
-class Look(Record, omitted=("sandbox",), required=("version", "node")):
+class Look(Record, omitted=("sandbox",)):
     """`root`: whether FILE is there. `locked`: whether its lock is seen there."""
 
-    version: str = ""
-    node: str = ""
+    version: str
+    node: str
     machine: str = ""
     boot_id: str = ""
     root: bool = False

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 
 from outlive.answers.job import OtherRun
 from outlive.core.records import Definition, State
@@ -23,7 +22,7 @@ from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
 PREVIOUS, PASSED = "previous", "passed"
-_SEARCHED_JOBS = 500  # those made last before this one
+SEARCHED_JOBS = 500  # those made last before this one
 
 
 def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun | None:
@@ -54,30 +53,11 @@ def runs_of(ctx: Context, wanted: Definition, *, before: str | None = None, pass
     """Yield those of the newest jobs, made before this one, that are a run of the same; the caller closes them."""
     command, cwd = (json.dumps(one, separators=(",", ":")) for one in (wanted.command, wanted.cwd))
     parts = (f'"command":{command}'.encode(), f'"cwd":{cwd}'.encode())
-    for job in lookup.defined_with(ctx, *parts, before=before, most=_SEARCHED_JOBS):
+    for job in lookup.defined_with(ctx, *parts, before=before, most=SEARCHED_JOBS):
         if _is_run_of(wanted, job, passed=passed):
             yield job
         else:
             job.close()
-
-
-def alike(ctx: Context, wanted: Definition) -> JobDir | None:
-    """Return the newest job made before this one in the same directory that has ended and runs the same program, with
-    other words; None if there is none. The caller closes it."""
-    cwd = f'"cwd":{json.dumps(wanted.cwd, separators=(",", ":"))}'.encode()
-    for job in lookup.defined_with(ctx, cwd, before=wanted.job_id, most=_SEARCHED_JOBS):
-        with suppress(OSError, OutliveError):
-            definition, state = job.read_meta(), job.read_state()
-            ran = state is not None and state.finished and not never_ran(state.state, state.reason)
-            if ran and definition.cwd == wanted.cwd and _program(definition) == _program(wanted):
-                return job
-        job.close()
-    return None
-
-
-def _program(definition: Definition) -> str:
-    words = " ".join(definition.command).split()
-    return words[0] if words else ""
 
 
 def named(ctx: Context, definition: Definition, text: str) -> JobDir | None:

@@ -19,7 +19,6 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 from outlive.system import signals
 
-MAY_HAVE_FAILED = "may have failed"
 _SEARCHED_BYTES = 65_536
 # Without one of these no line reports a failure: most pipelines are answered without loading RE2
 _SIGNS = re.compile(
@@ -51,6 +50,13 @@ class Masked(NamedTuple):
     last: str = ""
     why: str = ""
     is_doubtful: bool = False
+
+
+class Whose(NamedTuple):
+    """Whose code it is, in words. `line`: of the output, which reports a failure that this code hides."""
+
+    text: str
+    line: str | None = None
 
 
 class _Script:
@@ -193,7 +199,7 @@ def _code(command: Command, before: str = "") -> str:
     return f"`{before}{named.name}`"
 
 
-def hint(ctx: Context, inspection: Inspection, output: Output) -> str | None:
+def hint(ctx: Context, inspection: Inspection, output: Output) -> Whose | None:
     """Return whose code the job ended with, if it is not that of all of its commands, or what signal it stands for; None
     otherwise."""
     definition, code = inspection.definition, inspection.state.exit_code
@@ -204,14 +210,17 @@ def hint(ctx: Context, inspection: Inspection, output: Output) -> str | None:
     if told is None and code > SIGNALLED and signals.is_valid(code - SIGNALLED):
         name = signals.name_of(code - SIGNALLED)
         closed = ": what read its output closed early, as head does" if name == "SIGPIPE" else ""
-        return f"{code} is what a shell returns when {name} ended its last command (128 + {code - SIGNALLED}){closed}."
+        text = f"{code} is what a shell returns when {name} ended its last command (128 + {code - SIGNALLED}){closed}."
+        return Whose(text)
     if codes is not None or not form.is_shell(definition.shell[0]):
-        return told
+        return None if told is None else Whose(told)
     how = masked(definition.command[0], definition.shell[1:])
     if how is None or (code and not (how.last and how.advice is _PIPEFAIL)):
         return None
     line = None if code else _reported(ctx, output)
-    return _worded(how, code, None if line is not None and _prints(definition.command[0], line) else line)
+    line = None if line is not None and _prints(definition.command[0], line) else line
+    said = _worded(how, code, line)
+    return None if said is None else Whose(said, line)
 
 
 def _prints(text: str, line: str) -> bool:
@@ -225,7 +234,7 @@ def _worded(how: Masked, code: int, line: str | None) -> str | None:
     if line is not None:
         first = how.first or "a command before it"
         start = f"is that of {how.last}; {first}" if how.last else f"says nothing of {first}, which"
-        return f'Exit code {code} {start} {MAY_HAVE_FAILED}: the output has "{line}". {how.advice}'.rstrip()
+        return f'Exit code {code} {start} may have failed: the output has "{line}". {how.advice}'.rstrip()
     if how.is_doubtful:
         return None
     first = how.first or "the commands before it"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.answers import sentences
+from outlive.answers import advice, sentences
+from outlive.answers.advice import Advice
 from outlive.answers.job import Prompt, Stopped
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import advice, elsewhere, exit_code, failure, sandboxed, silence
-from outlive.jobs.diagnosis.advice import Advice
+from outlive.jobs.diagnosis import elsewhere, exit_code, failure, sandboxed, silence
 from outlive.jobs.diagnosis.causes import own_words, taken_port
 from outlive.jobs.interaction import keyboard, prompt
 from outlive.jobs.permission import pending
@@ -32,7 +32,8 @@ def of(
     `asks` and `supervisor` are what `waiting` and `stopped` of job_answer say, `silent_ms` what `idle_ms` says.
     """
     if supervisor is not None:
-        return advice.told(advice.SUPERVISOR, _stopped(supervisor.supervisor_pid))
+        pid = supervisor.supervisor_pid
+        return advice.told(advice.SUPERVISOR, _stopped(pid), supervisor_pid=pid)
     if asks.keyboard:
         return advice.told(advice.KEYBOARD, keyboard.hint(asks.keyboard))
     if asks.waiting_for_input:
@@ -47,7 +48,7 @@ def of(
     own = own_words.hint(inspection.definition, inspection.state)
     found = advice.told(advice.OWN_WORDS, own)
     if silent_ms is not None and silent_ms >= limits.SILENT_MS:
-        return found + advice.told(advice.SILENCE, silence.hint(inspection, job, output, silent_ms))
+        return found + silence.advice_on(inspection, job, output, silent_ms)
     return found + _at_end(ctx, inspection, job, output)
 
 
@@ -69,9 +70,10 @@ def _at_end(ctx: Context, inspection: Inspection, job: JobDir, output: Output) -
         return []
     cause = failure.hint(inspection, output) or taken_port.hint(ctx, inspection, job, output) if code else None
     whose = _whose_code(ctx, inspection, output, code)
-    if whose is not None and cause is None and sandbox is not None and exit_code.MAY_HAVE_FAILED in whose:
-        whose = sentences(whose, sandboxed.hint(inspection, output))
-    found = [*advice.told(advice.CAUSE, cause), *advice.told(advice.EXIT_CODE, whose)]
+    text = None if whose is None else whose.text
+    if whose is not None and whose.line is not None and cause is None and sandbox is not None:
+        text = sentences(text, sandboxed.hint(inspection, output))
+    found = [*advice.told(advice.CAUSE, cause), *advice.told(advice.EXIT_CODE, text)]
     if code and not found:
         found = advice.told(advice.CAUSE, failure.silent(inspection, output))
     if sandbox is not None and not (code and found):
@@ -80,7 +82,7 @@ def _at_end(ctx: Context, inspection: Inspection, job: JobDir, output: Output) -
     return found
 
 
-def _whose_code(ctx: Context, inspection: Inspection, output: Output, code: int) -> str | None:
+def _whose_code(ctx: Context, inspection: Inspection, output: Output, code: int) -> exit_code.Whose | None:
     if inspection.definition.shell is None:
         return None
     text = inspection.definition.command[0]

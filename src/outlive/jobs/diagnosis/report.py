@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlive.answers import sentences
 from outlive.answers.testing import Reported, Tests
+from outlive.core.started import never_ran
 from outlive.core.units import seconds_or
 from outlive.reports import read
 from outlive.reports.find import Where
@@ -15,7 +16,7 @@ _MASKED = "Which tests failed is not shown: the job has masked variables, whose 
 def reported(inspection: Inspection) -> Reported:
     """Return what the report says; nothing of a command that never ran."""
     definition, state = inspection.definition, inspection.state
-    if definition.report is None or state.started_at is None:
+    if definition.report is None or state.started_at is None or never_ran(state.state, state.reason):
         return Reported()
     if inspection.elsewhere:
         return Reported(report_problem="The report is on the machine that ran the job: ask there.")

@@ -1,6 +1,6 @@
 """Say what a job that has been silent for some seconds is doing, and what to do if it stands still.
 
-`sentence` turns facts into words, `hint` finds the facts.
+`sentence` turns facts into words, `advice_on` finds the facts.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from outlive.answers import advice
+from outlive.answers.advice import Advice
+from outlive.core.units import duration
 from outlive.errors import OutliveError
 from outlive.jobs import processes
 from outlive.jobs.control_client import ask
@@ -44,7 +47,7 @@ class Silence(NamedTuple):
 
 def sentence(facts: Silence) -> str:
     """Return what a silent job is doing, and what to do if it will not go on by itself."""
-    told = f"Silent for {_age(facts.silent_ms)}; in the foreground: {_shown(facts.names)}, which {_clause(facts)}."
+    told = f"Silent for {duration(facts.silent_ms // 1000 * 1000)}; in the foreground: {_shown(facts.names)}, which {_clause(facts)}."
     if facts.buffers:
         told += " Python keeps its output back if it has no terminal: start it with python -u to see it at once."
     return told
@@ -59,10 +62,10 @@ def _clause(facts: Silence) -> str:
         return f"is working ({facts.cpu_s:.0f} s of CPU so far)"
     if facts.doing == foreground.LOCK:
         return f"waits for a lock that {facts.holder or 'another process'} holds"
-    if facts.keys and not any(one.state == foreground.LISTENING for one in facts.sockets):
+    if facts.keys and not serves_on(facts):
         return "waits for a key in its terminal: screen shows it, send-keys answers"
     if facts.doing in _POLLS and facts.sockets:
-        return _network(facts.sockets)
+        return _network(facts.sockets, serves_on(facts))
     known = {
         foreground.DISK: "waits for a disk or a network file system",
         foreground.TIMER: "sleeps until a timer ends",
@@ -84,8 +87,13 @@ def _full_screen(facts: Silence) -> str:
     return f"wants a terminal; its stdin is {stdin}: {instead}"
 
 
-def _network(sockets: Sequence[foreground.Socket]) -> str:
-    ports = sorted({one.port for one in sockets if one.state == foreground.LISTENING})
+def serves_on(facts: Silence) -> list[int]:
+    """Return the ports of a server that waits for its clients; none of a program that does something else."""
+    waits = facts.doing in _POLLS and facts.names[-1] not in person.FULL_SCREEN
+    return sorted({one.port for one in facts.sockets if one.state == foreground.LISTENING}) if waits else []
+
+
+def _network(sockets: Sequence[foreground.Socket], ports: Sequence[int]) -> str:
     if ports:
         numbers = ", ".join(map(str, ports[:4]))
         return f"listens on port {numbers}: a server does not end by itself; use it, or kill it"
@@ -113,13 +121,15 @@ def _shown(names: Sequence[str]) -> str:
     return " → ".join([*(name for name in names[:-1] if name not in person.STARTERS), names[-1]])
 
 
-def hint(inspection: Inspection, job: JobDir, output: Output, silent_ms: int) -> str | None:
-    """Return the sentence about a running job; None if its command cannot be seen from here."""
+def advice_on(inspection: Inspection, job: JobDir, output: Output, silent_ms: int) -> list[Advice]:
+    """Return what a running job does; nothing if its command cannot be seen from here."""
     facts = _facts(inspection, job, silent_ms, silent=not output.end)
-    if facts is not None:
-        return sentence(facts)
-    room = os.fstatvfs(job.fd)
-    return _FULL if room.f_bavail * room.f_frsize < _ROOM_BYTES else None
+    if facts is None:
+        room = os.fstatvfs(job.fd)
+        is_full = room.f_bavail * room.f_frsize < _ROOM_BYTES
+        return advice.told(advice.SILENCE, _FULL) if is_full else []
+    known = {"silent_ms": silent_ms, "foreground": [*facts.names], "listens_on": serves_on(facts) or None}
+    return advice.told(advice.SILENCE, sentence(facts), **known)
 
 
 def _facts(inspection: Inspection, job: JobDir, silent_ms: int, *, silent: bool) -> Silence | None:
@@ -173,8 +183,3 @@ def _is_unbuffered(pid: int) -> bool:
     return any(word.startswith(b"PYTHONUNBUFFERED=") for word in tree.environment(pid)) or any(
         re.fullmatch(r"-[a-zA-Z]*u[a-zA-Z]*", word) for word in words[:4]
     )
-
-
-def _age(ms: int) -> str:
-    seconds = ms // 1000
-    return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h"

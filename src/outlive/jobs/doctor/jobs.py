@@ -8,6 +8,7 @@ import os
 import time
 from contextlib import closing
 
+from outlive.core import units
 from outlive.core.records import State
 from outlive.errors import OutliveError
 from outlive.jobs.control_client import ControlClient
@@ -47,7 +48,7 @@ def jobs(place: Place) -> Finding:
         "bytes": size,
         "leftovers": left,
     }
-    told = f"{len(ids):,} in the root, {size / 1024**2:,.1f} MiB; {facts['running']:,} may still run"
+    told = f"{len(ids):,} in the root, {units.size(size)}; {facts['running']:,} may still run"
     if left:
         told += f"; {left} half-made or half-deleted directories, which `outlive gc` deletes when they are an hour old"
     advice: list[str] = []

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+import outlive
 from outlive import __version__
-from outlive.core.units import timestamp
+from outlive.core.units import counted, timestamp
 from outlive.jobs.doctor.finding import Finding, Place, ok, unopened, warn
 from outlive.store.tokens import Tokens
 from outlive.system import fds, process, tree
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _SERVERS = (b"mcp", b"serve")
 _GLOBALS_WITH_VALUE = (b"--root", b"--config")
 _LISTED = 10
@@ -46,7 +46,7 @@ def version(place: Place) -> Finding:
     A server runs the code that it loaded at its start: it is older than the files if it started
     before they changed. A supervisor says its version itself; `supervision` has asked for it.
     """
-    changed = code_changed_at(_PACKAGE)
+    changed = code_changed_at(outlive.DIRECTORY)
     old = [server for server in servers() if server.since < changed and _is_of_this_installation(server.words)]
     others = {job: told for job, told in place.versions.items() if told != __version__}
     facts: dict[str, object] = {"version": __version__, "changed_at": timestamp(changed)}
@@ -159,23 +159,19 @@ def serving(place: Place) -> Finding:
     if not tokens:
         return ok("there is no token, so no client uses `outlive serve`", **facts)
     if not others:
-        return ok(f"{_count(tokens)}; no other person has an account here", **facts)
+        return ok(f"{counted(tokens, 'token')}; no other person has an account here", **facts)
     if proven and all(proven):
-        return ok(f"{_count(tokens)}; the server that runs proves itself by a socket or by TLS", **facts)
+        return ok(f"{counted(tokens, 'token')}; the server that runs proves itself by a socket or by TLS", **facts)
     named = ", ".join(others[:_MOST_NAMED]) + (
         f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
     )
     return warn(
-        f"{_count(tokens)}, and other users of this machine ({named}) may listen at a port whose server is down: "
+        f"{counted(tokens, 'token')}, and other users of this machine ({named}) may listen at a port whose server is down: "
         "clients would send their tokens to them",
         "Serve on a Unix socket (`outlive serve --socket`), or with TLS (--certfile), and let clients check the "
         "certificate. Make new tokens if a client may have met another program.",
         **facts,
     )
-
-
-def _count(tokens: int) -> str:
-    return "1 token" if tokens == 1 else f"{tokens} tokens"
 
 
 def _others() -> set[str]:

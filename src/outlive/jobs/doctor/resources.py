@@ -6,6 +6,7 @@ import os
 import resource
 import time
 
+from outlive.core.units import size
 from outlive.jobs.doctor.finding import Finding, Place, ok, warn
 from outlive.system import cgroup, fds, oom, process, tree
 
@@ -65,7 +66,7 @@ def memory(place: Place) -> Finding:
         "dies_as_one": as_one,
         "protected": protected,
     }
-    told = f"limit of {group.path}: {f'{limit / 1024**2:,.0f} MiB' if limit else 'none'}; {scores}"
+    told = f"limit of {group.path}: {size(limit) if limit else 'none'}; {scores}"
     told += f"; the kernel has ended {kills} of its processes so far" if kills else ""
     if as_one:
         advice = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.core.units import size
 from outlive.jobs.doctor.finding import Finding, Place, fail, ok, unopened, warn
 from outlive.store.cleanup import deletions, when_to_collect
 from outlive.store.root import default_path
@@ -90,11 +91,6 @@ def space(place: Place) -> Finding:
         )
         return warn(told, advice, **facts)
     return ok(told, **facts)
-
-
-def size(count: int) -> str:
-    """Return a number of bytes in words."""
-    return f"{count / 1024**3:.1f} GiB" if count >= 1024**3 // 10 else f"{count / 1024**2:.0f} MiB"
 
 
 def automatic(place: Place) -> Finding:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from outlive import limits
-from outlive.answers import sentences
+from outlive.answers import advice
 from outlive.answers.writing import Written
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer
@@ -72,7 +72,7 @@ class Exchange:
             reaction.settled()
         last = lines[max(0, self._sent - 1)]
         said = reaction.answer(last.typed(pty=pty) if self._sent else b"", last.data, done.typed)
-        said.since.hint = sentences(why, said.since.hint)
+        said.since.advised = said.since.advised.with_more(advice.WRITTEN, why)
         return Written(
             job=said.reading.job,
             reading=said.reading,

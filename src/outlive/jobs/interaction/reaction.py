@@ -6,7 +6,8 @@ import time
 from contextlib import closing
 
 from outlive import limits
-from outlive.answers import sentences
+from outlive.answers import advice
+from outlive.answers.advice import Advised
 from outlive.answers.job import Prompt
 from outlive.answers.reading import Polled
 from outlive.errors import OutliveError
@@ -22,6 +23,7 @@ from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
 _DECIDED_EVERY_S = 0.1  # how often the supervisor is asked whether it has decided
+_HALF = "It reads on: what was written has no newline at its end, which a line needs."
 _HELD = "After Enter the text still stands in the input line: look at the screen, and press Enter again with send-keys."
 _AROUND_BYTES = 64  # of escape sequences around an echo
 
@@ -92,14 +94,14 @@ class Reaction:
         known_to_session.mark_seen(self._ctx, self._job, reading.shown.next_seq, asks=asks)
         known = reading.asks.waiting_for_input and reading.asks.echo is not False
         if known and not (reading.stopped or since.losses.dropped_bytes or since.losses.missing_bytes):
-            since.hint = None  # how to answer a prompt, which the caller has just done
+            since.advised = Advised.of(())  # how to answer a prompt, which the caller has just done
             is_half = not sent.endswith(b"\n") and not reading.shown.output
             if sent and is_half and reading.asks.echo is None:  # a job without a terminal
-                since.hint = "It reads on: what was written has no newline at its end, which a line needs."
-        if since.hint is None and not self.asks and reading.job.state == "running":
-            since.hint = self._silence(sent)
+                since.advised = since.advised.with_more(advice.WRITTEN, _HALF)
+        if not since.advised.advice and not self.asks and reading.job.state == "running":
+            since.advised = since.advised.with_more(advice.WRITTEN, self._silence(sent))
         if typed is not None and reading.job.state == "running" and self.holds(text, typed):
-            since.hint = sentences(_HELD, since.hint)
+            since.advised = since.advised.with_more(advice.WRITTEN, _HELD)
         answer.waited_ms = round((time.monotonic() - self._called) * 1000)
         return answer
 

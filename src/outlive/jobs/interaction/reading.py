@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from outlive.answers import ABSENT
+from outlive.answers import ABSENT, advice
+from outlive.answers.advice import Advice, Advised
 from outlive.answers.job import Job
 from outlive.answers.reading import Polled, Reading, Since
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import advice
-from outlive.jobs.diagnosis.advice import Advice
 from outlive.jobs.interaction import shown_output
 from outlive.render.view import View
 from outlive.store.inspection.inspect import Inspection
@@ -66,7 +65,7 @@ def of(
         message=state.message or None,
         approval=job_answer.approval_of(inspection, job),
         previous=previous,
-        hint=advice.hint(found),
+        advised=Advised.of(found),
         losses=lost,
     )
     return Polled(reading=reading, retry_after_ms=retry_after_ms, since=became, waited_ms=0, snippet=snippet)

@@ -15,6 +15,7 @@ _BEFORE = frozenset("cd pushd popd export set shopt source . trap umask ulimit r
 _BESIDE = frozenset(
     "echo printf sleep wait kill pkill rm mkdir rmdir touch chmod chown cp mv ln cat head tail ls pwd date".split()
 )
+BESIDE = _BEFORE | _BESIDE
 _SAYING = frozenset({"echo", "printf"})
 # Programs that run another one, and the options of all these programs that have a value
 _STARTERS = frozenset("timeout nohup nice sudo env command exec setsid stdbuf ionice".split())
@@ -50,12 +51,9 @@ _KEYWORDS = ("if ", "for ", "while ", "until ", "case ", "select ", "time ", "[[
 def name_of(command: list[str]) -> str:
     """Return a name for lists, made of the program and what it is told to do: `npm run build`,
     `pytest tests`, `python3 -m venv`. Of several commands the last that does more than prepare, say or clear up."""
-    words = command if len(command) > 1 else _words(command[0])
-    inside = form.given_to_shell(words) if words else None
-    words = [word for word in (inside and _words(inside)) or words if word.strip()]
+    words = main_words(command)
     if not words:
         return command[0][: limits.NAME_CHARS].strip() or "command"
-    words = without_starters(words)
     verb = words[0].rsplit("/", 1)[-1] or words[0]
     rest = _without_options(verb, words[1:])
     if rest[:1] == ["-m"] and len(rest) > 1 and _known(verb) == "python":
@@ -65,6 +63,14 @@ def name_of(command: list[str]) -> str:
         return text
     half = (limits.NAME_CHARS - 1) // 2
     return text[:half] + "…" + text[-half:]
+
+
+def main_words(command: list[str]) -> list[str]:
+    """Return the words of the command that a job is named for; none if it has none."""
+    words = command if len(command) > 1 else _words(command[0])
+    inside = form.given_to_shell(words) if words else None
+    words = [word for word in (inside and _words(inside)) or words if word.strip()]
+    return without_starters(words) if words else []
 
 
 def without_starters(words: list[str]) -> list[str]:
@@ -124,7 +130,7 @@ def _words(text: str) -> list[str]:
     except form.Unclear:  # or it was cut
         simple = form.simple_commands(text[:_NAMED_CHARS])
         return next((words for words in simple if words[0] not in _BEFORE), simple[-1] if simple else [])
-    for passed in (_BEFORE | _BESIDE, _BEFORE | _SAYING, _BEFORE):
+    for passed in (BESIDE, _BEFORE | _SAYING, _BEFORE):
         chosen = next((words for words in reversed(each) if words[0].rpartition("/")[2] not in passed), None)
         if chosen is not None:
             return chosen

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+import outlive
 from outlive.core.records import Definition
 from outlive.jobs.pipelines import form
 from outlive.store import atomic_file
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import STAGES, JobDir
 
-_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stages.bash")
+_SCRIPT = os.path.join(outlive.DIRECTORY, "jobs/pipelines/stages.bash")
 _EXPANDED = frozenset("$`\\'\"~")  # what bash does not take as it stands in BASH_ENV
 # With one of these bash reads other files, or has options of the caller's
 _OTHERS = ("BASH_ENV", "POSIXLY_CORRECT", "SHELLOPTS", "BASHOPTS")

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from outlive import limits
+from outlive.answers import advice
+from outlive.answers.advice import Advice, Advised
 from outlive.answers.job import Job
 from outlive.answers.output import Tails
 from outlive.answers.starting import Started
+from outlive.core.started import started_at
 from outlive.core.units import timestamp
 from outlive.jobs import job_answer, known_to_session
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import advice, use
-from outlive.jobs.diagnosis.advice import Advice
+from outlive.jobs.diagnosis import use
 from outlive.jobs.interaction import shown_output
 from outlive.render import view, window
 from outlive.store.inspection.inspect import Inspection
@@ -79,7 +81,7 @@ def made(
         is_known = bool(lost.hint) or any(one.kind == advice.CAUSE for one in advised)
         found += advice.told(advice.NEXT, None if is_known else _after_end(inspection))
     elif not found and not any(one.kind == advice.INPUT for one in noted):
-        found += advice.told(advice.NEXT, _meanwhile(inspection))
+        found += _meanwhile(inspection)
     found += [*noted, *advice.told(advice.REPORT, reported.hint), *advice.told(advice.ENCODING, unread)]
     if inspection.definition.resources is not None:
         found += advice.told(advice.RESOURCES, use.not_limited(inspection))
@@ -88,16 +90,18 @@ def made(
         shown=shown,
         described=described,
         reported=reported,
-        started_at=inspection.state.started_at or inspection.definition.created_at or timestamp(),
+        started_at=started_at(inspection.state, inspection.definition.created_at)
+        or inspection.definition.created_at
+        or timestamp(),
         snapshot=snapshot,
         stdout_log_path=job.log_path(0),
         stderr_log_path=job.log_path(1),
         waited_ms=round((time.monotonic() - began) * 1000),
-        elapsed_ms=job_answer.elapsed_ms(inspection),
+        elapsed_ms=job_answer.elapsed_ms(inspection) or 0,  # seed 001 wants the member
         env_vars=job_answer.env_vars(inspection),
         descendants=others,
         previous=previous,
-        hint=advice.hint(found),
+        advised=Advised.of(found),
     )
 
 
@@ -126,11 +130,12 @@ def shell_hint(inspection: Inspection, snapshot: Tails) -> str | None:
     return None
 
 
-def _meanwhile(inspection: Inspection) -> str:
+def _meanwhile(inspection: Inspection) -> list[Advice]:
     """Return what to do about a job that has not ended."""
     if inspection.state.state == "created":
-        return "It was not started yet. Use wait to be told when it ends, kill to cancel it."
-    return "It still runs. Use wait to be told when it ends, poll or log to read on, kill to end it."
+        return advice.told(advice.NEXT, "It was not started yet. Use wait to be told when it ends, kill to cancel it.")
+    calls = "Use wait to be told when it ends, poll or log to read on, kill to end it."
+    return advice.told(advice.STILL, f"It still runs. {calls}")
 
 
 def _after_end(inspection: Inspection) -> str | None:

@@ -12,7 +12,8 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from outlive import limits
-from outlive.answers import sentences
+from outlive.answers import advice, sentences
+from outlive.answers.advice import Advice
 from outlive.answers.starting import Started
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
@@ -20,8 +21,6 @@ from outlive.jobs import adoption, auditing, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.definition import Plan
-from outlive.jobs.diagnosis import advice
-from outlive.jobs.diagnosis.advice import Advice
 from outlive.jobs.starting import answer, making
 from outlive.jobs.starting.answer import Asked
 from outlive.store import approval

@@ -97,7 +97,7 @@ class TaskView:
             return {}
         try:
             answer = start_answer.made(ctx, inspection, job, began=time.monotonic(), asked=self._show)
-            answer.waited_ms = answer.elapsed_ms  # the same at each request
+            answer.waited_ms = answer.elapsed_ms or 0  # the same at each request
             answer_shown = envelope.answer("run", answer.to_dict())
         except OutliveError as error:
             answer_shown = envelope.failure(error)

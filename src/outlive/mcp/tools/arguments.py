@@ -87,6 +87,7 @@ class Reader:
 
     def _missing(self, name: str) -> OutliveError:
         hint = "`process` action=list shows the jobs." if name == "job_id" else values.example(self._args[name])
+        hint = " ".join(filter(None, (hint, self._args[name].missing)))
         return invalid(name, f"{self.shown} needs {name}", hint=hint)
 
     def _unknown(self, names: list[str]) -> OutliveError:

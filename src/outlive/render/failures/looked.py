@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from outlive.answers.output import Shown
 from outlive.answers.spans import Cut, LeftOut
+from outlive.core.units import size
 from outlive.matching import problem_matchers
 from outlive.matching.problem_matchers import Matcher, Matchers
 from outlive.render import head_and_tail
@@ -227,11 +228,7 @@ class _Looked:
         if self._whole or (self._between is not None and self._between.searched_to >= self._pieces[-1].seq):
             return ""
         first = HEAD_BYTES if self._between is None else self._between.searched_to - self._since
-        return f"; searched: the first {_size(first)} and the last {TAIL_BYTES >> 20} MiB"
-
-
-def _size(count: int) -> str:
-    return f"{count >> 20} MiB" if count >> 20 else f"{count >> 10} KiB"
+        return f"; searched: the first {size(first)} and the last {size(TAIL_BYTES)}"
 
 
 def _noted(text: str, run: Run, repeated: dict[int, int]) -> str:

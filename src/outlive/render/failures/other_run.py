@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from outlive.core.members import number_of, object_of, texts_of
+from outlive.core.units import duration
 
 
-def previous(answer: dict[str, object], duration: Callable[[float], str]) -> str | None:
+def previous(answer: dict[str, object]) -> str | None:
     """Return one sentence, without its full stop, about the run before the failed job of an answer; None if there is none."""
     run = object_of(answer, "previous")
     if not run:
@@ -16,10 +15,10 @@ def previous(answer: dict[str, object], duration: Callable[[float], str]) -> str
     same = " too" if code is not None and code == now else ""
     if run.get("different") and not same and now is not None:
         same = f", now {now}" if code is not None else f", this one exited {now}"
-    return f"The run before, {how(run, duration)}{same}{_changes(run)}"
+    return f"The run before, {how(run)}{same}{_changes(run)}"
 
 
-def how(run: dict[str, object], duration: Callable[[float], str]) -> str:
+def how(run: dict[str, object]) -> str:
     """Return when a run ended and how."""
     if run["ago_ms"] is None:
         return "still running"

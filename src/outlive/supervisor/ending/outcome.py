@@ -50,7 +50,7 @@ def asked_for(
     kill_at = time.monotonic_ns() + grace_ms * 1_000_000 if signal_name in ("SIGTERM", "SIGKILL") else None
     if old is None or old.kill_at_ns is None:
         return Ending(cause=cause, by=by, signal=signal_name, at=timestamp(), kill_at_ns=kill_at, message=message)
-    return None if kill_at is None else Ending.replace(old, kill_at_ns=min(old.kill_at_ns, kill_at))
+    return None if kill_at is None else Ending.replace(old, cause=old.cause, kill_at_ns=min(old.kill_at_ns, kill_at))
 
 
 def _finished(state: State, ended_ns: int | None = None) -> State:

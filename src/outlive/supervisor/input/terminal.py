@@ -234,7 +234,7 @@ class Terminal:
         log, question = self._log, first
 
         def look() -> None:
-            from outlive.render.screen import render  # late: 40 ms, of pyte
+            from outlive.render.screen import render  # late: large_code.py
 
             screen = render(lambda start, stop: os.pread(log, stop - start, start), question.at, sizes)
             os.write(write_end, b"\x1b[%s%d;%dR" % (question.prefix, screen.row + 1, screen.column + 1))

@@ -3,7 +3,7 @@
 from outlive import limits
 from outlive.answers.ending import Collected, Deleted, Killed
 from outlive.core.records import CONTROL
-from outlive.verbs.spec import BOOL, FLOAT, INT, JOB, JOB_ID, MS, STR, STRS, Arg, Verb
+from outlive.verbs.spec import BOOL, ENDED_JOB_ID, FLOAT, INT, JOB, JOB_ID, MS, STR, STRS, Arg, Verb
 
 TAGS = Arg("tags", STRS, "All jobs of yours with this tag, or a tag below it: project.*; of several, jobs with all (CLI: of this "
            "directory).", default=(), cli="--tag", aliases=("tag",), metavar="TAG", hidden="mcp")  # fmt: skip
@@ -36,7 +36,7 @@ CLEAR = Verb(
     "clear",
     "Delete a finished job and its output.",
     "outlive.verbs.clear:clear",
-    args=(JOB_ID,),
+    args=(ENDED_JOB_ID,),
     right=CONTROL,
     result=Deleted,
 )

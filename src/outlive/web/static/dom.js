@@ -223,9 +223,9 @@ export function badge(job, tag = "span") {
   return h(tag, { class: `badge ${found.kind}` }, h("span.icon", { "aria-hidden": "true" }, found.icon), found.text);
 }
 
-// When its command began; answers have a time for one that never did too
+// When its command began; of one that never did, answers have the time of its definition
 export function begun(job) {
-  return job.state === "failed" && /denied|launch|kill/.test(job.reason) ? null : job.started_at;
+  return job.started_at === job.created_at ? null : job.started_at;
 }
 
 // How long its command ran so far, in ms

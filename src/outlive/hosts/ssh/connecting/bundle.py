@@ -57,7 +57,7 @@ class Bundle:
 
 def _files() -> Iterator[tuple[str, bytes]]:
     yield "__main__.py", _MAIN
-    top = os.path.dirname(outlive.__file__)
+    top = outlive.DIRECTORY
     for folder, folders, names in os.walk(top):
         folders[:] = sorted(set(folders) - _LEFT_HERE)
         inside = os.path.relpath(folder, os.path.dirname(top))

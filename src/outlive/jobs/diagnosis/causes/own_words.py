@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from outlive.core.quoted import cut, visible
 from outlive.core.records import Definition, State
-from outlive.jobs.diagnosis import advice
 from outlive.jobs.pipelines import form
 from outlive.jobs.pipelines.form import Command
 
@@ -30,7 +29,7 @@ def hint(definition: Definition, state: State) -> str | None:
     """Return the sentence about a job that looks for its own words and runs, was ended by a signal, or decided by what it
     found; None for others."""
     shell, text = _shell_and_text(definition)
-    if text is None or definition.script is not None or not advice.looks_for_processes([text]):
+    if text is None or definition.script is not None:
         return None
     try:
         joined = form.commands(text)

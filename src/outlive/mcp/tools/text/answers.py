@@ -13,9 +13,12 @@ import re
 import time
 from collections.abc import Callable
 
+from outlive.answers import advice
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
+from outlive.core.started import never_ran
+from outlive.core.units import counted
 from outlive.mcp.tools.text import sentences
 from outlive.render import events, times
 from outlive.render.rows import folded
@@ -91,7 +94,7 @@ def _with_output(answer: Members, process: bool, lines: list[str], nothing: str)
 
 def _poll(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = []
-    is_server = "a server does not end by itself" in text_of(answer, "hint")  # to wait for it is of no use either
+    is_server = "listens_on" in advice.of_kind(answer, advice.SILENCE)  # to wait for it is of no use either
     if answer.get("retry_after_ms") and not answer.get("output") and not is_server:
         again = sentences.duration_of(answer, "retry_after_ms")
         lines.append(f"Use process wait instead of polling; polling again is of use after {again}.")
@@ -101,8 +104,8 @@ def _poll(answer: Members, process: bool) -> tuple[str, list[str]]:
 def _wait(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = sentences.came_true(answer)
     if answer.get("timed_out"):
-        advice = "." if answer.get("state") == "created" else "; the job goes on."
-        lines.append(f"Not yet, after {sentences.duration_of(answer, 'waited_ms')}{advice}")
+        rest = "." if answer.get("state") == "created" else "; the job goes on."
+        lines.append(f"Not yet, after {sentences.duration_of(answer, 'waited_ms')}{rest}")
     others = [one for one in entries_of(answer, "jobs") if one.get("job_id") != answer["job_id"]]
     lines += [line for other in others for line in _other(other)]
     output, words = _with_output(answer, process, lines, "")
@@ -127,7 +130,7 @@ def _events(answer: Members, _process: bool) -> tuple[str, list[str]]:
         last = answer.get("next_event")
         none = f"no new events; since_event={last} goes on" if last else "no events yet"
         return "", [f"{answer.get('state')}; {none}", *sentences.hint(answer)]
-    told = f"{answer.get('state')}; {sentences.counted(len(lines), 'event')}; since_event={answer.get('next_event')} goes on after them"
+    told = f"{answer.get('state')}; {counted(len(lines), 'event')}; since_event={answer.get('next_event')} goes on after them"
     return "\n".join(lines), [told, *sentences.hint(answer)]
 
 
@@ -151,7 +154,8 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = [sentences.state_line(answer, process), *sentences.sandbox(answer), *wording.lines(answer)]
     if answer.get("command"):
         lines.append(f"command: {sentences.command_line(answer['command'])}")
-    shown = ("name", "cwd", "owner", "started_at", "finished_at", "damage")
+    has_run = not never_ran(text_of(answer, "state"), text_of(answer, "reason"))
+    shown = ("name", "cwd", "owner", *(["started_at"] if has_run else []), "finished_at", "damage")
     lines += [f"{key}: {visible(str(answer[key]))}" for key in shown if answer.get(key)]
     if answer.get("tags"):
         lines.append(f"tags: {', '.join(texts_of(answer, 'tags'))}")
@@ -174,10 +178,10 @@ def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
     if first and last and total:
         # The numbers shown count from 1, as grep's do
         known = answer.get("hint") or answer.get("compared") or (first == 1 and last == total)
-        advice = "" if known else " (line N is offset N-1)"
-        told.append(f"lines {first}-{last} of {total}{advice}")
+        numbered = "" if known else " (line N is offset N-1)"
+        told.append(f"lines {first}-{last} of {total}{numbered}")
     if answer.get("matches") is not None:
-        told.append(f"{sentences.counted(number_of(answer, 'matches'), 'line')} matched")
+        told.append(f"{counted(number_of(answer, 'matches'), 'line')} matched")
     told += sentences.compared(answer)
     output = str(answer.get("output") or "")
     timed = times.in_front(output, answer.get("times"))
@@ -188,8 +192,12 @@ def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 
 def _nothing_of(answer: Members) -> str:
+    if answer.get("compared"):
+        return "(no line is new)"
+    if answer.get("matches") is not None:
+        return "(no line matches)"
     if answer.get("total_lines"):
-        return "(no output here)"
+        return "(no line is shown)"
     return "(no output)" if answer.get("state") in FINISHED else "(no output yet)"
 
 
@@ -197,7 +205,7 @@ def _tail(answer: Members, _process: bool) -> tuple[str, list[str]]:
     """Return stdout, then stderr; our first line says how many lines belong to which."""
     out, err = (str(answer.get(name) or "").rstrip("\n") for name in ("stdout_tail", "stderr_tail"))
     told = [
-        f"{sentences.counted(text.count(chr(10)) + 1, 'line')} of {name}"
+        f"{counted(text.count(chr(10)) + 1, 'line')} of {name}"
         for name, text in (("stdout", out), ("stderr", err))
         if text
     ]
@@ -229,7 +237,7 @@ def _write(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 def _reaction(answer: Members, process: bool) -> tuple[str, list[str]]:
     """Return what the job said to what was written, and its state."""
-    lines = [] if answer.get("sent") is None else [f"{sentences.counted(number_of(answer, 'sent'), 'text')} sent."]
+    lines = [] if answer.get("sent") is None else [f"{counted(number_of(answer, 'sent'), 'text')} sent."]
     lines += [f"Warning: {warning}" for warning in texts_of(answer, "warnings")]
     if answer.get("stdin") == "closed" and answer.get("state") not in FINISHED:
         lines.append("Its stdin is now closed.")
@@ -240,7 +248,7 @@ def _kill(answer: Members, _process: bool) -> tuple[str, list[str]]:
     jobs = entries_of(answer, "jobs")
     if jobs:
         gone = sum(job.get("state") in FINISHED for job in jobs)
-        return "", [f"{gone} of {sentences.counted(len(jobs), 'job')} ended:", *map(_of_several, jobs)]
+        return "", [f"{gone} of {counted(len(jobs), 'job')} ended:", *map(_of_several, jobs)]
     job_id, state = answer["job_id"], answer.get("state")
     if state in FINISHED:
         ended = {**answer, "signal": answer.get("ended_signal")}  # `signal` is what `kill` sent
@@ -250,7 +258,7 @@ def _kill(answer: Members, _process: bool) -> tuple[str, list[str]]:
     ended_processes = entries_of(answer, "ended")
     count = number_of(answer, "ended_count") or len(ended_processes)
     if count > 1 or (count and answer.get("hint")):  # else that the command itself ended is said above
-        lines += [f"{sentences.counted(count, 'process')} of it ended:", *_processes(ended_processes)]
+        lines += [f"{counted(count, 'process')} of it ended:", *_processes(ended_processes)]
     hint = sentences.hint(answer)
     return sentences.output(answer), [*lines, *hint, *(_processes(entries_of(answer, "survivors")) if hint else [])]
 
@@ -273,7 +281,7 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
     counts = object_of(answer, "counts")
     running = number_of(counts, "running") if counts else sum(job.get("state") == "running" for job in jobs)
     count = number_of(counts, "all") or len(jobs)
-    told = ("" if not counts or counts.get("complete") else "at least ") + sentences.counted(count, "job")
+    told = ("" if not counts or counts.get("complete") else "at least ") + counted(count, "job")
     told += f", {running} running" if running else ""
     if count > len(jobs):
         failed = number_of(counts, "failed")
@@ -312,16 +320,14 @@ def _whose(job: Members, owners: bool, places: bool) -> str:
 
 def _left(job: Members) -> str:
     count = number_of(job, "descendants")
-    return f", {sentences.counted(count, 'process')} left" if count and job.get("state") in FINISHED else ""
+    return f", {counted(count, 'process')} left" if count and job.get("state") in FINISHED else ""
 
 
 def _removed(answer: Members, _process: bool) -> tuple[str, list[str]]:
     jobs = entries_of(answer, "jobs")
     if jobs:
         done = sum(not job.get("error") for job in jobs)
-        told = (
-            f"Removed {done} of {sentences.counted(len(jobs), 'job')}; {answer.get('freed_bytes') or 0:,} bytes freed:"
-        )
+        told = f"Removed {done} of {counted(len(jobs), 'job')}; {answer.get('freed_bytes') or 0:,} bytes freed:"
         return "", [told, *map(_of_several, jobs)]
     word = "Removed" if answer["type"] == "remove" else "Cleared"
     return "", [
@@ -355,8 +361,8 @@ def _gc(answer: Members, _process: bool) -> tuple[str, list[str]]:
     freed = f"{answer.get('freed_bytes') or 0:,} bytes"
     age = f" older than {answer['older_than']}" if answer.get("older_than") else ""
     return "", [
-        f"{word} {sentences.counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept.",
-        f"All jobs together: {sentences.counted(number_of(answer, 'used_jobs'), 'job')}, {answer.get('used_bytes') or 0:,} bytes on disk.",
+        f"{word} {counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept.",
+        f"All jobs together: {counted(number_of(answer, 'used_jobs'), 'job')}, {answer.get('used_bytes') or 0:,} bytes on disk.",
         *sentences.hint(answer),
     ]
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+from outlive.answers import advice
 from outlive.answers.permission import is_pending
 from outlive.core.ids import short_id
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import cut, in_json, one_line, visible
 from outlive.core.records import FINISHED
+from outlive.core.units import counted, duration
 from outlive.render.failures import other_run
 
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
@@ -67,31 +69,33 @@ def _running(answer: Members, process: bool) -> str:
 
 
 def ending(answer: Members) -> str:
-    reason, signal, message = text_of(answer, "reason"), answer.get("signal"), answer.get("message")
+    reason, signal, message = text_of(answer, "reason"), answer.get("signal"), text_of(answer, "message")
+    clause = message.removesuffix(".")  # where the sentence has its own
     how = signal or (None if answer.get("exit_code") is None else f"exit code {answer['exit_code']}")
     with_signal = f" ({how})" if how else ""
     by = f" of {answer['ended_by']}" if answer.get("ended_by") else ""
     limit = f" after {number_of(answer, 'timeout_ms') / 1000:g} s" if answer.get("timeout_ms") else ""
+    said = f": {clause}" if clause else ""
     sentences = {
         "timeout": f"Command timed out{limit} and was ended{with_signal}. What it did until then may have taken effect.",
         "idle_timeout": f"Command was ended{with_signal} because it printed nothing for longer than idle_timeout_ms.",
-        "kill": f"Command was killed on request{by}{with_signal}{f': {message}' if message else ''}.",
-        "oom": f"Command was killed because memory ran out{with_signal}{f': {message}' if message else ''}.",
-        "limit": f"Command reached a limit of its resources and was ended{with_signal}{f': {message}' if message else ''}.",
-        "launch": f"Command could not be started: {message or answer.get('errno') or 'exec failed'}.",
-        "lost": f"The outcome is lost: {message or 'nothing was left to read it from'}. It may have run to its end.",
-        "denied": f"Command was not run: {message or 'it was denied'}.",
-        "reboot": f"The machine was restarted while it ran; the outcome is lost{f': {message}' if message else ''}.",
+        "kill": f"Command was killed on request{by}{with_signal}{said}.",
+        "oom": f"Command was killed because memory ran out{with_signal}{said}.",
+        "limit": f"Command reached a limit of its resources and was ended{with_signal}{said}.",
+        "launch": f"Command could not be started: {clause or answer.get('errno') or 'exec failed'}.",
+        "lost": f"The outcome is lost: {clause or 'nothing was left to read it from'}. It may have run to its end.",
+        "denied": f"Command was not run: {clause or 'it was denied'}.",
+        "reboot": f"The machine was restarted while it ran; the outcome is lost{said}.",
     }
     if answer.get("exit_code") is not None and reason in ("", "exit", "kill", "signal"):
         asked = " after a kill request" if reason == "kill" else ""
         return f"Command exited with code {answer['exit_code']}{asked}" + (f"; {message}" if message else "")
     if reason == "kill" and answer.get("state") == "failed":  # before it started
-        return f"Command was not run: {message or 'its start was cancelled'}."
+        return f"Command was not run: {clause or 'its start was cancelled'}."
     if reason in sentences:
-        return sentences[reason].replace("..", ".")
+        return sentences[reason]
     if signal:
-        return f"Command was ended by signal {signal}{f'; {message}' if message else ''}."
+        return f"Command was ended by signal {signal}{f'; {clause}' if clause else ''}."
     return f"Command ended ({answer.get('state')})."
 
 
@@ -141,7 +145,7 @@ def size(body: str) -> list[str]:
 
 def previous(answer: Members, process: bool) -> list[str]:
     """Return the line about the run before a job that failed, with the call that shows what is new."""
-    said = other_run.previous(answer, duration)
+    said = other_run.previous(answer)
     if said is None:
         return []
     if not process or other_run.is_same(object_of(answer, "previous")):
@@ -155,7 +159,7 @@ def compared(answer: Members) -> list[str]:
     if not run:
         return []
     kinds = f"{counted(number_of(run, 'new'), 'kind')} of lines new, {run['gone']:,} gone"
-    return [f"compared with job {short_id(text_of(run, 'job_id'))} ({other_run.how(run, duration)}): {kinds}"]
+    return [f"compared with job {short_id(text_of(run, 'job_id'))} ({other_run.how(run)}): {kinds}"]
 
 
 def masked(answer: Members) -> list[str]:
@@ -242,19 +246,13 @@ def _notice(notice: Members, process: bool) -> str:
 
 
 def hint(answer: Members) -> list[str]:
-    # The line about a running job already names the calls, which stand last in a hint
-    hint = str(answer.get("hint") or "").partition("It still runs.")[0].rstrip()
-    return [hint] if hint else []
+    said = advice.for_model(answer)
+    return [said] if said else []
 
 
 def tells_silence(answer: Members) -> bool:
     """Return whether the hint says how long the job has been silent."""
-    return "Silent for " in text_of(answer, "hint")  # of another session's job something stands before it
-
-
-def without_process(hint: str) -> str:
-    """Return a hint for a client that is not offered the process tool, and with it no `kill`."""
-    return hint.replace("; kill ends it,", ",").replace("; kill ends them,", ",")
+    return "silent_ms" in advice.of_kind(answer, advice.SILENCE)
 
 
 def came_true(answer: Members) -> list[str]:
@@ -295,23 +293,5 @@ def command_line(command: object) -> str:
     return cut(visible(one_line(text)), 200)
 
 
-def counted(number: int, noun: str) -> str:
-    plural = noun + ("es" if noun.endswith("s") else "s")
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
 def duration_of(answer: Members, key: str) -> str:
     return duration(number_of(answer, key))
-
-
-def duration(ms: float) -> str:
-    if ms < 1000:
-        return f"{ms:.0f} ms"
-    seconds = ms / 1000
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if rest else f"{minutes} min"

@@ -1,0 +1,129 @@
+"""Find jobs that ran the point of a command in another way: `pytest -q` alone, and behind `sed …;` or `cd … &&`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from outlive.core.quoted import one_line
+from outlive.core.records import Definition
+from outlive.core.started import never_ran
+from outlive.errors import OutliveError
+from outlive.jobs import lookup, ownership
+from outlive.jobs.context import Context
+from outlive.jobs.diagnosis.earlier_runs import SEARCHED_JOBS
+from outlive.jobs.pipelines import form, naming
+from outlive.store.job_dir import JobDir
+
+_BETWEEN = frozenset({"&&", ";", "\n", ""})  # what may stand behind a `cd` that holds for the rest
+
+
+class Step(NamedTuple):
+    """The command that a job is named for, and what makes two of them the same."""
+
+    words: tuple[str, ...]
+    cwd: str  # behind each `cd` before it
+    host: str | None
+    sandbox: dict[str, str] | None
+
+    @property
+    def shown(self) -> str:
+        program, *rest = self.words
+        return one_line(" ".join([os.path.basename(program), *rest]))
+
+
+class Found(NamedTuple):
+    """A job with the same step; the caller closes `job`."""
+
+    job: JobDir
+    step: Step
+
+
+def same_step(ctx: Context, wanted: Definition, *, passed: bool) -> Found | None:
+    """Return the last run before the job with this definition whose command does the same step in the same directory: one of
+    the caller's own before one of another session. With `passed`, one that ended with 0. None if there is none."""
+    step = _step(wanted)
+    if step is None:
+        return None
+    others: JobDir | None = None
+    for job, definition in _runs_before(ctx, wanted, step.words[0], passed=passed):
+        is_own = ownership.is_own(ctx, definition)
+        if _step(definition) != step or (others is not None and not is_own):
+            job.close()
+            continue
+        if is_own:
+            if others is not None:
+                others.close()
+            return Found(job, step)
+        others = job
+    return None if others is None else Found(others, step)
+
+
+def nearest(ctx: Context, wanted: Definition) -> tuple[str, str] | None:
+    """Return the id and the name of the newest job made before this one in the same directory that has ended and runs the
+    same program, with other words, else one that runs it among others; None if there is none."""
+    program, programs, second = _program(wanted), _programs(wanted), None
+    for job, definition in _runs_before(ctx, wanted):
+        with job:
+            if definition.cwd != wanted.cwd:
+                continue
+            found = definition.job_id, definition.name
+            if _program(definition) == program:
+                return found
+            second = second or (found if programs & _programs(definition) else None)
+    return second
+
+
+def _runs_before(
+    ctx: Context, wanted: Definition, *words: str, passed: bool = False
+) -> Iterator[tuple[JobDir, Definition]]:
+    """Yield the jobs made before this one that ran and ended, whose definitions hold these words."""
+    parts = [json.dumps(word)[1:-1].encode() for word in words]
+    for job in lookup.defined_with(ctx, *parts, before=wanted.job_id, most=SEARCHED_JOBS):
+        with suppress(OSError, OutliveError):  # damaged, or removed meanwhile
+            definition, state = job.read_meta(), job.read_state()
+            ran = state is not None and state.finished and not never_ran(state.state, state.reason)
+            if ran and not (passed and state is not None and state.ended_badly):
+                yield job, definition
+                continue
+        job.close()
+
+
+def _step(definition: Definition) -> Step | None:
+    if definition.script is not None:  # `command` is only its beginning
+        return None
+    words = naming.main_words(definition.command)
+    if not words:
+        return None
+    sandbox = None if definition.sandbox is None else definition.sandbox.shown
+    return Step(tuple(words), _directory(definition), definition.host, sandbox)
+
+
+def _directory(definition: Definition) -> str:
+    """Return the directory of a job behind each `cd` to a place that its text names."""
+    cwd = definition.cwd
+    for command in _commands(definition):
+        if command.words[:1] == ["cd"] and len(command.words) == 2 and command.operator in _BETWEEN:
+            cwd = os.path.normpath(os.path.join(cwd, os.path.expanduser(command.words[1])))
+    return cwd
+
+
+def _commands(definition: Definition) -> list[form.Command]:
+    text = definition.command[0] if definition.shell is not None else form.given_to_shell(definition.command)
+    try:
+        return form.commands(text or "")
+    except form.Unclear:
+        return []
+
+
+def _program(definition: Definition) -> str:
+    return (naming.main_words(definition.command) or [""])[0]
+
+
+def _programs(definition: Definition) -> set[str]:
+    """Return the programs of a command that may be its point."""
+    each = [command.words for command in form.every(_commands(definition)) if not command.kind and command.words]
+    return {words[0] for words in map(naming.without_starters, each)} - naming.BESIDE | {_program(definition)}

@@ -1,0 +1,87 @@
+"""An update of outlive may replace its files at any time: what a long-lived process may import later is loaded ahead.
+
+A server has its code in memory besides (tests/durability/test_updates.py)."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+import outlive
+
+SOURCE = Path(outlive.__file__).parent
+OURS = "[name for name in sys.modules if name.partition('.')[0] == 'outlive']"
+
+
+def test_guardian_and_supervisor_import_nothing_of_ours_later_but_large_code() -> None:
+    loaded = _loaded("import outlive.supervisor.guardian")
+    assert _reachable(loaded) - loaded == {"outlive.render.screen", "outlive.render.emulator"}
+
+
+def test_a_fork_server_has_loaded_large_code_too() -> None:
+    loaded = _loaded("from outlive.launch import fork_server; fork_server.large_code.load()")
+    assert _reachable(loaded) == loaded
+
+
+# Loaded before the wait: a look at a condition, or the program, comes first
+EARLY = ("outlive.jobs.conditions.http_get",)
+
+
+@pytest.mark.parametrize(
+    "verb", ["wait", "run", "start", "restart", "kill", "poll", "log", "list", "events", "notify set"]
+)
+def test_a_command_line_has_loaded_what_its_answer_may_need_when_it_waits_long(verb: str) -> None:
+    code = f"from outlive import verbs; from outlive.cli import long_call, main; verbs.load({verb!r}); "
+    code += "import outlive.cli.live.follow, outlive.cli.live.jobs; long_call.load()"
+    loaded = _loaded(code)
+    assert _reachable(loaded) - loaded - set(EARLY) == set()
+
+
+@pytest.mark.parametrize("library", ["re2", "pyte"])
+def test_a_call_that_waits_long_does_not_fail_for_a_library_that_is_missing(library: str) -> None:
+    loaded = _loaded(f"sys.modules[{library!r}] = None; from outlive.cli import long_call; long_call.load()")
+    assert "outlive.supervisor.guardian" in loaded
+
+
+def _loaded(code: str) -> set[str]:
+    """The modules of ours that this code loads, in an interpreter of its own."""
+    words = [sys.executable, "-c", f"import json, sys; {code}; print(json.dumps({OURS}))"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    return set(json.loads(done.stdout))
+
+
+def _reachable(loaded: Iterable[str]) -> set[str]:
+    """These modules, what they may import at any time, what that may import, and so on."""
+    seen = set(loaded)
+    todo = sorted(seen)
+    while todo:
+        found = set(_imported(todo.pop())) - seen
+        seen |= found
+        todo += sorted(found)
+    return seen
+
+
+def _imported(module: str) -> Iterator[str]:
+    """The modules of ours that a module imports at any time, other than for a type checker."""
+    tree = ast.parse(_file(module).read_bytes())
+    tests = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    typing = {id(node) for test in tests for branch in test.body for node in ast.walk(branch)}
+    for node in ast.walk(tree):
+        if id(node) in typing:
+            continue
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+        yield from (name for name in names if name.startswith("outlive") and _file(name).exists())
+
+
+def _file(module: str) -> Path:
+    place = SOURCE.parent / module.replace(".", os.sep)
+    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
