@@ -12,7 +12,8 @@ import pytest
 
 from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from outlive.system import interpreter
-from support.cli import Cli, Jobs, environment
+from support import pair
+from support.cli import Jobs, environment
 from support.fake_ssh import FakeSsh
 from support.pages import CHECKOUT
 
@@ -54,6 +55,13 @@ def installed(place: Path) -> Path:
     return Path(shutil.copy(CHECKOUT / "packaging" / "outlive", at / "bin"))
 
 
+def end(jobs: Jobs, root: Path) -> None:
+    """End every job. The command that would remove one that is not over is not the installed one."""
+    for path in root.glob("[0-9]*"):
+        pair.until_free(root, path.name)
+    jobs.end()
+
+
 def typed(command: Path, *words: str, env: dict[str, str]) -> str:
     """What the installed command prints."""
     done = subprocess.run([command, *words], env=environment(env), capture_output=True, text=True, check=False)
@@ -63,7 +71,7 @@ def typed(command: Path, *words: str, env: dict[str, str]) -> str:
 
 @pytest.mark.real_start
 def test_the_installed_command_imports_nothing_of_a_workspace(
-    installed: Path, place: Path, hostile: dict[str, str], jobs: Jobs
+    installed: Path, place: Path, hostile: dict[str, str], jobs: Jobs, root: Path
 ) -> None:
     (place / "bin").mkdir()
     (place / "bin" / "outlive").symlink_to("../link")  # as pipx and uv put it into ~/.local/bin
@@ -73,7 +81,7 @@ def test_the_installed_command_imports_nothing_of_a_workspace(
         typed(command, "list", env=hostile)
     said = typed(installed, "run", "--wait", "echo $PYTHONPATH $PYTHONSTARTUP", env=hostile)
     assert f"{hostile['PYTHONPATH']} {hostile['PYTHONSTARTUP']}" in said, "the job has its variables"
-    jobs.end()
+    end(jobs, root)
     assert not (place / "ran").exists(), (place / "ran").read_text()
 
 
@@ -97,13 +105,13 @@ def test_the_command_outside_of_an_environment_finds_the_python_of_its_packages(
 
 @pytest.mark.real_start
 def test_no_process_that_outlive_starts_imports_anything_of_a_workspace(
-    installed: Path, place: Path, hostile: dict[str, str], box: FakeSsh, cli: Cli, jobs: Jobs
+    installed: Path, place: Path, hostile: dict[str, str], box: FakeSsh, jobs: Jobs, root: Path
 ) -> None:
     """Supervisors, the fork server of a server, the mirror of a job elsewhere, our end there, the demonstration."""
     job = typed(installed, "run", "--wait", "--host", "box", "echo there", env=hostile)
     assert "there" in job
     typed(installed, "demo", env=hostile)
-    jobs.end()
+    end(jobs, root)
     box.wait_empty()
     assert not (place / "ran").exists(), (place / "ran").read_text()
 
@@ -111,7 +119,7 @@ def test_no_process_that_outlive_starts_imports_anything_of_a_workspace(
 @pytest.mark.real_start
 @pytest.mark.parametrize("way", ["{src}", "import sys; sys.path.insert(0, {src!r})"])
 def test_a_project_beside_outlive_in_one_environment_is_not_imported(
-    place: Path, work: Path, hostile: dict[str, str], box: FakeSsh, jobs: Jobs, way: str
+    place: Path, work: Path, hostile: dict[str, str], box: FakeSsh, jobs: Jobs, root: Path, way: str
 ) -> None:
     """An editable install of a project puts a `.pth` beside the packages of outlive, which leads to a workspace."""
     packages = place / "own" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
@@ -125,7 +133,7 @@ def test_a_project_beside_outlive_in_one_environment_is_not_imported(
     typed(command, "list", env={})
     assert "there" in typed(command, "run", "--wait", "echo there", env={})
     assert "there" in typed(command, "run", "--wait", "--host", "box", "echo there", env={})
-    jobs.end()
+    end(jobs, root)
     box.wait_empty()
     assert not (place / "ran").exists(), (place / "ran").read_text()
 
