@@ -149,7 +149,7 @@ def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, st
 def _read_before(job: JobDir, position: int) -> str:
     with Output(job) as output, closing(lines_of(job, output, None, text_of(output, None))) as lines:
         line = lines.before(min(position, output.end)) + 1
-    return f"Shown from line {line} (seq {position}) on; since_seq=0 shows what an earlier session of this client has read here."
+    return f"Shown from line {line} (seq {position}) on; since_seq=0 shows what an earlier session has read."
 
 
 def beyond(since_seq: int, end: int) -> str | None:
