@@ -242,7 +242,10 @@ def test_a_match_that_was_there_before_the_wait_says_how_to_wait_for_the_next() 
     match = {"condition": "regex", "pattern": "epoch", "line": "epoch 1", "seq": 0, "stream": "stdout"}
     found = said("wait", state="running", output="epoch 1\nepoch 2\n", next_seq=16, fired=match | {"earlier": True})
     assert found.split("\n")[1].endswith('"epoch 1" (printed before this call; since_seq=16 waits for the next)')
-    assert "before this call" not in said("wait", state="running", output="epoch 1\n", next_seq=8, fired=match)
+    first = said("wait", state="running", output="epoch 1\n", next_seq=8, fired=match)
+    assert first.split("\n")[1].endswith('"epoch 1" (since_seq=8 waits for the next)')
+    over = said("wait", state="exited", exit_code=0, output="epoch 1\n", next_seq=8, fired=match)
+    assert "waits for the next" not in over
 
 
 def test_log_and_tail() -> None:

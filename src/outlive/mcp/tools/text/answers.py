@@ -368,8 +368,13 @@ def _gc(answer: Members, _process: bool) -> tuple[str, list[str]]:
     word = "Would delete" if dry else "Deleted"
     freed = f"{answer.get('freed_bytes') or 0:,} bytes"
     age = f" older than {answer['older_than']}" if answer.get("older_than") else ""
+    every = (
+        ""
+        if count or not answer.get("skipped") or not age or age.endswith(" 0s")
+        else "; older_than=0s takes all that have ended"
+    )
     return "", [
-        f"{word} {counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept.",
+        f"{word} {counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept{every}.",
         f"All jobs together: {counted(number_of(answer, 'used_jobs'), 'job')}, {answer.get('used_bytes') or 0:,} bytes on disk.",
         *sentences.hint(answer),
     ]
