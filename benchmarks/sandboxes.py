@@ -181,7 +181,8 @@ GIVEN = ("TOP", "W", "PY", "PORT", "IN_TMP", "ABSTRACT", "OUTSIDER", "KEPT")  # 
 
 
 def packages_of(env: Path) -> Path:
-    return env / f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+    """Where PYTHON, which may be another version than the one that runs this, finds the packages of an environment."""
+    return env / "lib" / os.path.basename(os.path.realpath(PYTHON)) / "site-packages"
 
 
 def as_environment(env: Path) -> None:
