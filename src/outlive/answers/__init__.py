@@ -6,6 +6,7 @@ answers. `typing.get_type_hints` gives the types to the schema; a call needs non
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 from outlive.core.record import ABSENT as ABSENT
@@ -107,6 +108,7 @@ class Part(Record, frozen=False):
         cls._INLINE = {name for name, one in cls.DECLARED.items() if one.inline is not None}
 
     @classmethod
+    @cache  # a list asks for each of its rows
     def flat(cls) -> dict[str, Field]:
         """Return the fields by their names in the JSON, those of its parts too, in their order."""
         flat: dict[str, Field] = {}
@@ -123,6 +125,7 @@ class Answer(Part):
     """The answer of a verb."""
 
     @classmethod
+    @cache
     def flat(cls) -> dict[str, Field]:
         rank: dict[Any, int] = {FIRST: 0, LAST: 2}
         return dict(sorted(super().flat().items(), key=lambda one: rank.get(one[1].how.get("place"), 1)))

@@ -22,6 +22,9 @@ from outlive.verbs import brief
 TYPES = frozenset({"run", "start", "restart", "create", "status", "poll", "wait", "kill", "approve", "deny"})
 COLOURS = {"created": "36", "running": "33", "exited": "32", "killed": "35", "failed": "31", "unknown": "31"}
 LINES = 10
+_TOLD = frozenset(
+    {"host", "elapsed_ms", "timeout_ms", "next_seq"}
+)  # by other lines of `of`, or of use to a program alone
 _ENDED = {
     "kill": "killed on request",
     "timeout": "killed at its time limit",
@@ -71,9 +74,6 @@ def of(answer: dict[str, object], style: Style) -> str:
     # What a person approves, or just did
     lines += [f"  {fact['label']}: {fact['value']}" for fact in entries_of(object_of(answer, "approval"), "facts")]
     return "\n".join(lines) + "\n"
-
-
-_TOLD = frozenset({"host", "elapsed_ms", "timeout_ms", "next_seq"})  # by the lines above, or of use to a program alone
 
 
 def state_of(answer: dict[str, object]) -> str:

@@ -12,5 +12,5 @@ def never_ran(state: str, reason: str | None) -> bool:
 
 
 def started_at(state: State, created_at: str | None) -> str | None:
-    """Return the `started_at` of answers: when the command was started, and of one that never was, when it was defined."""
+    """Return the `started_at` of answers: when the command was started; of a command that never was, when its job was defined."""
     return created_at if never_ran(state.state, state.reason) else state.started_at

@@ -206,7 +206,11 @@ def start() -> Launcher:
     global _archive
     if _archive < 0:
         fd = fds.memory_file("outlive", b"")
-        code_archive.write_in_fork(fd, "outlive")
+        try:
+            code_archive.write_in_fork(fd, "outlive")
+        except OSError:
+            os.close(fd)
+            raise
         code_archive.import_from(fd, "outlive")
         _archive = fd
     return Launcher()

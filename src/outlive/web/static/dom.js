@@ -223,7 +223,7 @@ export function badge(job, tag = "span") {
   return h(tag, { class: `badge ${found.kind}` }, h("span.icon", { "aria-hidden": "true" }, found.icon), found.text);
 }
 
-// When its command began; of one that never did, answers have the time of its definition
+// When its command began; where it never did, answers have the time of the definition
 export function begun(job) {
   return job.started_at === job.created_at ? null : job.started_at;
 }
