@@ -623,6 +623,9 @@ def test_a_notification_is_not_written_into_hooks(ground: Ground) -> None:
 @USERS
 def test_what_agents_obey_is_kept_where_git_is_not(ground: Ground) -> None:
     place = ground.directory("attacks")
-    ground.shell("mkdir .claude", place)
+    ground.shell("mkdir .claude .roo .amp; echo '{}' > opencode.json", place)
     words = ("--sandbox", "workspace-write", "--git", "write")
-    assert ground.outlive("run", "--wait", *words, "! touch .claude/x", cwd=place)["exit_code"] == 0
+    script = "! touch .claude/x && ! touch .roo/mcp.json && ! touch .amp/settings.json"
+    assert ground.outlive("run", "--wait", *words, script, cwd=place)["exit_code"] == 0
+    answer = ground.outlive("run", "--wait", *words[:2], "echo evil > opencode.json; mkdir .kiro", cwd=place)
+    assert "opencode.json is new or changed" in answer["message"] and ".kiro is new" in answer["message"], answer
