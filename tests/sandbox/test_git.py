@@ -629,3 +629,15 @@ def test_what_agents_obey_is_kept_where_git_is_not(ground: Ground) -> None:
     assert ground.outlive("run", "--wait", *words, script, cwd=place)["exit_code"] == 0
     answer = ground.outlive("run", "--wait", *words[:2], "echo evil > opencode.json; mkdir .kiro", cwd=place)
     assert "opencode.json is new or changed" in answer["message"] and ".kiro is new" in answer["message"], answer
+
+
+@USERS
+@pytest.mark.parametrize("name", ["ignore", "attributes", "config"])
+def test_a_fifo_in_the_place_of_a_dotfile_keeps_no_later_start_waiting(ground: Ground, name: str) -> None:
+    place = ground.directory("attacks")
+    ground.shell(f"mkdir -p ~/.config/git dots; touch dots/{name}; ln -sf $PWD/dots/{name} ~/.config/git/{name}", place)
+    words = ("run", "--wait", "--sandbox")
+    made = ground.outlive(*words, "workspace-write", "--git", "write", f"rm dots/{name}; mkfifo dots/{name}", cwd=place)
+    assert made["exit_code"] == 0
+    for mode in ("workspace-write", "read-only"):
+        assert ground.outlive(*words, mode, "true", cwd=place)["state"] == "exited", mode

@@ -92,11 +92,10 @@ def settings(text: str) -> Iterator[tuple[str, str, str, str]]:
 
 def without_secrets(path: str, name: str) -> str | None:
     """Return what a job sees of the user's file `name` of OF_USER; None if there is none."""
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            text = file.read(_MOST_BYTES)
-    except OSError:
+    data = _beginning(path, None, _MOST_BYTES)
+    if data is None:
         return None
+    text = data.decode("utf-8", "surrogateescape")
     if not name.endswith("config"):  # patterns of files
         return text
     lines = []
@@ -373,12 +372,16 @@ def path_in(path: str, folder: int | None = None) -> str:
 
 def read(path: str, folder: int | None = None, *, most: int = _MOST_BYTES) -> str | None:
     """Return a regular file that is no link as text; None if it is none or longer than `most` bytes."""
+    data = _beginning(path, folder, most + 1)
+    return None if data is None or len(data) > most else data.decode("utf-8", "surrogateescape")
+
+
+def _beginning(path: str, folder: int | None, most: int) -> bytes | None:
+    """Return the first `most` bytes of a regular file that is no link; None if it is none. A FIFO, which a job may have
+    put there, is not waited for."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return None
     with Closing(fd):
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None
-        data = os.read(fd, most + 1)
-        return data.decode("utf-8", "surrogateescape") if len(data) <= most else None
+        return os.read(fd, most) if stat.S_ISREG(os.fstat(fd).st_mode) else None
