@@ -11,7 +11,7 @@ from pkgutil import resolve_name
 from outlive.answers import Field
 from outlive.verbs.spec import Verb
 
-# Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`.
+# Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`, of its groups too.
 VERBS = {
     "run": "declarations.starting",
     "create": "declarations.starting",

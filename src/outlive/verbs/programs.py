@@ -1,4 +1,4 @@
-"""Verbs that take over the process: cli/main.py names the function of each."""
+"""Verbs that take over the process: `program` and `follow` name what does it."""
 
 from outlive import limits
 from outlive.answers.administration import Ui
@@ -7,6 +7,8 @@ from outlive.verbs.spec import ANSWERS, BOOL, INT, JOB, PATH, STR, STRS, TOOLS, 
 ATTACH = Verb(
     "attach",
     "Join your terminal to the terminal of a pty job.",
+    group="Write to a job",
+    follow="outlive.cli.live.attach:main",
     args=(JOB, Arg("read_only", BOOL, "Only watch: nothing is typed, and the size stays.", default=False)),
     detail="What you type goes to the job, and what the job prints comes to you; the size of its terminal follows yours. "
     "Ctrl-] d detaches, and the job goes on; Ctrl-] twice sends one Ctrl-]. Several people can attach at once: one holds "
@@ -17,6 +19,8 @@ ATTACH = Verb(
 UI = Verb(
     "ui",
     "Show the jobs on a page in the browser: watch, search, type, kill, approve.",
+    group="Read and wait",
+    program="outlive.web.program:main",
     args=(
         Arg("no_open", BOOL, "Open no browser: print one object with the one-time link as `url`.", default=False),
         Arg("port", INT, "Port of this machine's loopback addresses to listen on (default: a free one, new each time).",
@@ -29,6 +33,8 @@ UI = Verb(
 HOOK = Verb(
     "hook",
     "Answer a hook of an agent host with what happened to its session's jobs.",
+    group="Tell agents",
+    program="outlive.cli.hook:main",
     args=(
         Arg("host", STR, "The host that calls.", required=True, cli="HOST", choices=("claude-code", "codex", "gemini")),
     ),
@@ -39,6 +45,8 @@ HOOK = Verb(
 MCP = Verb(
     "mcp",
     "Serve MCP on stdin and stdout, to the client that starts this command.",
+    group="Serve",
+    program="outlive.mcp.stdio.main:main",
     args=(
         TOOLS,
         ANSWERS,
@@ -63,6 +71,8 @@ MCP = Verb(
 SERVE = Verb(
     "serve",
     "Serve MCP over HTTP, to clients that have a token.",
+    group="Serve",
+    program="outlive.mcp.http.serve:main",
     args=(
         Arg("host", STR, "Address to listen on (default: 127.0.0.1). Any address but this machine's own needs --certfile "
             "or --plaintext.", metavar="ADDRESS"),
@@ -90,6 +100,8 @@ SERVE = Verb(
 TOP = Verb(
     "top",
     "Show the jobs on one screen, with keys: open, follow, answer, kill, filter.",
+    group="Read and wait",
+    follow="outlive.cli.top.main:main",
     detail="It shows the newest 1,000 jobs of every directory and client, those that run first, and keeps them up to date. Below "
     "stand the last lines of the chosen job. Enter opens its output, a answers what it asks, x kills it after a question, / "
     "filters, ? shows all keys, q quits. It needs the package urwid: `pip install 'outlive[top]'`.",
@@ -97,6 +109,8 @@ TOP = Verb(
 COMPLETION = Verb(
     "completion",
     "Print a script that completes command lines of outlive in your shell.",
+    group="Set up",
+    program="outlive.cli.completion.main:main",
     args=(
         Arg(
             "shell",
@@ -118,6 +132,8 @@ COMPLETION = Verb(
 DEMO = Verb(
     "demo",
     "Show in a few seconds that a job outlives its server.",
+    group="Set up",
+    program="outlive.demo:main",
     detail="The demo starts an MCP server and a client, runs a command in the background, kills the server with SIGKILL, "
     "looks at the job from the command line, reads on through a second server, and proves that no line is missing.\n\n"
     "It works in a temporary directory, which it deletes at the end; your jobs and your configuration are not touched. "

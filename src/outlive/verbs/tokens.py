@@ -71,6 +71,7 @@ TOKEN_ADD = Verb(
     "token add",
     "Make a token for a client of `outlive serve`.",
     token_add,
+    group="Serve",
     args=(
         _NAME,
         Arg(
@@ -103,12 +104,14 @@ TOKEN_LIST = Verb(
     "token list",
     "List the tokens of this root, without their secrets.",
     token_list,
+    group="Serve",
     result=TokenList,
 )
 TOKEN_REVOKE = Verb(
     "token revoke",
     "Revoke a token: servers refuse it from now on.",
     token_revoke,
+    group="Serve",
     args=(_NAME,),
     result=TokenRevoked,
     detail="Running servers refuse the token at once and end its open streams within seconds. Its jobs stay; a new token "
