@@ -112,3 +112,19 @@ def test_what_a_full_screen_program_drew_is_not_mixed_into_a_line_when_it_has_en
     drawn = r"\033[?1049h\033[24;1H'f' 2 lines\033[1;1Halpha\r\nbeta\r\n\033[3;1H~  \033[4;1H~  \033[24;1Hwritten\r\r\n\033[?1049l"
     found = face.ok("run", command=f'printf "{drawn}after\\n"', pty=True, until=["exit"])["output"]
     assert [line.strip() for line in found.splitlines()] == ["'f' 2 lines", "alpha", "beta", "~", "written", "after"]
+
+
+def test_the_last_line_is_one_that_is_still_on_the_screen(face: Face) -> None:
+    up, erase = "\\033[1A", "\\033[2K"
+    frames = "for i in 1 2 3 4 5 6 7 8 9; do for f in - / '|'; do printf '%s resolving a package\\n%s' $f \"$UP\"; done; done"
+    shown = {
+        rf"printf 'done\nworking\n{up}{erase}'": "done",
+        r"printf 'one\ntwo\nthree\n\033[2F\033[J'": "one",
+        rf"printf 'one\ntwo\033[1F{erase}three\n\n'": "two",
+        rf"UP='{up}{erase}'; echo done; UP=$(printf \"$UP\"); {frames}; {frames}; {frames}": "done",
+        r"printf 'one\nspin\r\033[K'": "one",
+    }
+    for command, line in shown.items():
+        job = face.ok("run", command=command)["job_id"]
+        (row,) = (one for one in face.ok("list", all=True)["jobs"] if one["job_id"] == job)
+        assert row["last_line"] == line, command
