@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from support.commands import python
@@ -128,3 +130,20 @@ def test_the_last_line_is_one_that_is_still_on_the_screen(face: Face) -> None:
         job = face.ok("run", command=command)["job_id"]
         (row,) = (one for one in face.ok("list", all=True)["jobs"] if one["job_id"] == job)
         assert row["last_line"] == line, command
+
+
+def test_of_the_steps_of_a_build_that_goes_on_the_last_ones_are_shown(face: Face) -> None:
+    steps = 'for i in $(seq 400); do echo "[$i/1000] Building CXX object src/file$i.o"; done'
+
+    def shown(command: str, **given: Any) -> str:
+        made = face.background(f"{command}; echo over >&2; exec sleep 60", **given)
+        face.ok("wait", made, until=[{"regex": "over"}])
+        text: str = face.ok("poll", made, since_seq=0, max_bytes=8_192)["output"]
+        return text
+
+    lines = shown(steps).splitlines()
+    assert lines[-15:] == [*(f"[{n}/1000] Building CXX object src/file{n}.o" for n in range(387, 401)), "over"]
+    assert len(lines) < 60 and any("not shown: log job_id=" in line for line in lines)
+    assert "src/a.c:3:5: error: unknown type\n" in shown(f"{steps}; echo 'src/a.c:3:5: error: unknown type'; {steps}")
+    assert shown(steps, stdin="open").count("\n") > 100, "it may have been asked for these lines"
+    assert face.ok("run", command=steps, max_bytes=8_192)["output"].count("\n") > 100
