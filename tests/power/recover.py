@@ -120,10 +120,11 @@ class Reader:
         if "job" in values:
             values["job"] = [job] if isinstance(values["job"], list | tuple) else job
         try:
-            ctx = context.Context(
+            caller = context.Principal(
                 self._opened(), self._config, face="cli", owner="cli", client=None, cwd="/", env={},
-                launcher=self._launcher, shell_words=("sh", "-c"), verb=name,
+                launcher=self._launcher, shell_words=("sh", "-c"),
             )  # fmt: skip
+            ctx = context.Context(caller, name)
             return envelope.answer(verb.type, ctx.warned(verb.run(ctx, **values).to_dict()))
         except OutliveError as error:
             return envelope.failure(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import known_to_session
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.definition import Plan, open_stdin
 from outlive.store.new_job import NewJob
 from outlive.store.root import Store
@@ -48,9 +49,8 @@ def test_a_wait_that_cannot_begin_keeps_no_job_open(store: Store, monkeypatch: p
         raise OSError(errno.EMFILE, "too many")
 
     monkeypatch.setattr(known_to_session, "beginning", beginning)
-    ctx = Context(
-        store, Config({}, None), launcher=None, face="cli", owner="cli", client=None, cwd="/", env={}, shell_words=()
-    )
+    who: dict[str, Any] = {"face": "cli", "owner": "cli", "client": None, "cwd": "/", "env": {}}
+    ctx = Context(Principal(store, Config({}, None), launcher=None, shell_words=(), **who))
     before = open_files()
     with pytest.raises(OSError, match="too many"):
         wait(ctx, job=names, max_bytes=100)

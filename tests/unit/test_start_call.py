@@ -16,7 +16,7 @@ from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.hosts import engines
 from outlive.jobs import adoption, definition, lookup
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.definition import Plan, open_stdin
 from outlive.jobs.permission.approval import ask
 from outlive.jobs.starting import answer, dedupe, making
@@ -32,7 +32,7 @@ from support.leaks import open_files
 @pytest.fixture
 def ctx(store: Store) -> Context:
     who: dict[str, Any] = {"face": "mcp", "owner": "tests", "client": None, "cwd": None, "env": {}}
-    return Context(store, Config({}, None), launcher=None, shell_words=("sh", "-c"), **who)
+    return Context(Principal(store, Config({}, None), launcher=None, shell_words=("sh", "-c"), **who))
 
 
 def plan_of(ctx: Context, **more: Any) -> Plan:

@@ -29,6 +29,7 @@ from outlive.verbs.spec import FULL, GlobalOptions, Verb
 if TYPE_CHECKING:
     from outlive.cli.live.progress import ProgressLine
     from outlive.launch.from_cli import Launcher
+    from outlive.store.inbox import Inbox
 
 _T = TypeVar("_T")
 
@@ -161,7 +162,7 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
     call.log(stdio.DEBUG, f"config={configuration.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
     store = _open_store(verb, call)
     waiting.load_before_long_waits(long_call.load)
-    call.context = context.Context(
+    caller = context.Principal(
         store,
         configuration,
         face="cli",
@@ -171,14 +172,10 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
         env=call.env,
         launcher=call.launcher,
         shell_words=shell_words(configuration),
-        flags={"root": call.options.root, "config": call.options.config},
-        verb=verb.name,
+        inbox=_inbox(verb, call, store),
     )
-    call.context.detail = detail
-    if store and call.env.get("CLAUDE_CODE_SESSION_ID") and verb.name in _TELLING:
-        from outlive.store.inbox import Inbox  # late: 0.9 ms of each call, for the shell of an agent
-
-        call.context.inbox = Inbox.of_shell(store, call.env, call.cwd)
+    flags = {"root": call.options.root, "config": call.options.config}
+    call.context = context.Context(caller, verb.name, detail=detail, flags=flags)
     if call.values.get("wait"):  # the answer, which says it too, may come in an hour
         call.context.asks = _tell_who_approves
     _collect_again()
@@ -190,6 +187,15 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
             progress.close()
         if store and call.context.inbox is None and call.context.sent is None:
             store.close()
+
+
+def _inbox(verb: Verb, call: Call, store: Any) -> Inbox | None:
+    """Return the inbox of the agent's session that this call comes from, for a verb that tells of its jobs."""
+    if not store or not call.env.get("CLAUDE_CODE_SESSION_ID") or verb.name not in _TELLING:
+        return None
+    from outlive.store.inbox import Inbox  # late: 0.9 ms of each call, for the shell of an agent
+
+    return Inbox.of_shell(store, call.env, call.cwd)
 
 
 def _progress(verb: Verb, call: Call, ctx: Context) -> ProgressLine | None:

@@ -59,7 +59,7 @@ def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
     here: its command could not be looked after."""
     if inspection.definition.host is None:
         return inspection
-    inspection = engines.resumed(ctx, job, inspection)
+    inspection = engines.resumed(ctx.caller, job, inspection)
     # Where no mirror does it, as for a job that never ran, a process here tells the sinks, and looks after nothing else
     engine = engines.of_job(job, inspection.definition)
     if engine is None or not engine.mirrors:

@@ -20,7 +20,7 @@ from outlive.core.quoted import one_line
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import ownership
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Titled
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import Store, not_found
@@ -217,7 +217,7 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
     """
     title = _as_title(text)
     if title in ctx.titles:
-        return open_known(ctx, ctx.titles[title][0])
+        return open_known(ctx, ctx.titles[title].job_id)
     titled = _titled_jobs(ctx, title)
     foreign = None
     for job_id, definition in titled:
@@ -231,7 +231,8 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
         elif (other := next((older for older, _ in titled if outcome(ctx, older) is None), None)) is not None:
             several = f"{title!r} is a {_kind(definition)}: this is the newest job that has it, {job_id}; {short_id(other)} runs too."
         job = open_known(ctx, job_id)
-        ctx.titles[title] = job_id, several if several and _is_news(ctx, job, f"beside {other}") else None
+        is_news = several is not None and _is_news(ctx, job, f"beside {other}")
+        ctx.titles[title] = Titled(job_id, several if is_news else None)
         return job
     if foreign is not None:
         raise _not_own(ctx, text, *foreign)

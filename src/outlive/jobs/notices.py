@@ -350,12 +350,10 @@ class News:
         self._inboxes += [inbox for inbox in window if inbox.name not in known]
         self._receipts = []
         self.notices: list[dict[str, object]] = []
-        before = ctx.inbox
-        for ctx.inbox in self._inboxes:
-            of_directory, receipt = collect(ctx)
+        for inbox in self._inboxes:
+            of_directory, receipt = collect(Context(ctx.caller.with_inbox(inbox)))
             self.notices += of_directory
             self._receipts += [receipt] if receipt is not None else []
-        ctx.inbox = before
 
     def sent(self, written: bool) -> None:
         """Note whether the notices were printed."""

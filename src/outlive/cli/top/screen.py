@@ -78,9 +78,9 @@ class Screen:
     """What a person sees and types. One thread: what takes long, as a kill, is not waited for."""
 
     def __init__(self, ctx: Context) -> None:
-        ctx.detail = "brief"  # what each job uses costs more than the rest of its row
-        self._ctx = ctx
-        self._jobs = Jobs(ctx)
+        # Brief: what each job uses costs more than the rest of its row
+        self._ctx = Context(ctx.caller, ctx.verb, detail="brief")
+        self._jobs = Jobs(self._ctx)
         self._shown: list[dict[str, Any]] = []
         self._filter = ""
         self._open: str | None = None  # the job whose output is shown

@@ -67,7 +67,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
         if ask:
             plan.definition = _bound(ctx, plan.definition)
         decision = strictest_of(ctx, policy, plan.definition, plan.overrides)
-        ctx.decision = {"decision": decision.decision, "rule": decision.rule}
+        ctx.decision = decision
         _unless_denied(policy, [decision])
     except OutliveError:
         auditing.note_start(ctx, "denied", plan)

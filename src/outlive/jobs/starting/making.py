@@ -106,7 +106,7 @@ def begin(
             return None
         auditing.note_start(ctx, doing, plan)
         host = engines.host_of(ctx.config, definition.host)
-        return host.engine.submit(ctx, host, job, plan, locks)
+        return host.engine.submit(ctx.caller, host, job, plan, locks)
     inherited = boundary.inherited(definition, ctx.env)
     request = Request(
         root=ctx.store.path,
