@@ -121,24 +121,19 @@ def _verb(words: list[str], call: Call) -> int:
     if follow or verb.program:
         return _follow(verb, call)
     detail: str = call.values.pop("detail", FULL)
-    result = _run(verb, call, person.members(verb, call.values, human=call.options.human), detail)
+    answer = _run(verb, call, person.answered(verb, call.values, human=call.options.human), detail)
     assert call.context is not None
-    # A person is shown the job's name and id in any case
-    result = call.context.warned(result, titles=not call.options.human or verb.name == "log")
-    result = advice.noted(result, call.options.notes)
-    # A person is shown what there is; the size is that of the object
-    _tell(call, call.context, result, envelope.answer(verb.type, result, FULL if call.options.human else detail))
-    if not call.values.get("propagate"):
-        return ANSWERED
-
-    return exit_status.of_job(result)
+    advice.say(answer, call.options.notes)
+    _tell(call, call.context, answer)
+    return exit_status.of_job(answer) if call.values.get("propagate") else ANSWERED
 
 
-def _tell(call: Call, ctx: Context, result: dict[str, object], answer: dict[str, object]) -> None:
+def _tell(call: Call, ctx: Context, answer: dict[str, object]) -> None:
     """Print the answer, and note what the caller's session was told, where there is one."""
     written = False
     try:
-        call.print(answer)
+        # A person is shown what there is; the size is that of the object
+        call.print(envelope.sized(answer, FULL if call.options.human else ctx.detail))
         written = True
     finally:
         if ctx.sent is not None:
@@ -146,7 +141,7 @@ def _tell(call: Call, ctx: Context, result: dict[str, object], answer: dict[str,
         if ctx.inbox is not None and written:
             from outlive.jobs import notices  # late: 4 ms, for the shell of an agent
 
-            notices.answered(ctx, result)
+            notices.answered(ctx, answer)
 
 
 def _follow(verb: Verb, call: Call) -> int:

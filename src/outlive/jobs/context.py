@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from outlive.answers import advice
 from outlive.config import Config
 from outlive.core.record import Record
 from outlive.core.records import Definition
@@ -121,17 +120,16 @@ class Context:
         self.ended_sessions: dict[str, bool] = {}
         self.left = False  # set by `notices.leave` once it has noted that this call ended without an answer
 
-    def warned(self, answer: dict[str, object], *, titles: bool = True) -> dict[str, object]:
-        """Return the answer with the warnings of this call before its hint. With `titles` they say
-        which job a title named."""
+    def said(self, answered: object, *, titles: bool = True) -> list[str]:
+        """Return the sentences of this call that its answer adds to its hint. `answered`: the id of the answer's job.
+        With `titles` they say which job a title named."""
         # The answer may be about another job than the call named: what a run is compared with, or was started again
-        this = answer.get("job_id") if len(self.of_others) == 1 else None
+        this = answered if len(self.of_others) == 1 else None
         of_others = [
             f"{'This job' if this == job_id else f'Job {job_id}'} belongs to {whose}, not to this session."
             for job_id, whose in self.of_others.items()
         ]
-        said = [*(self.named_by_title() if titles else ()), *of_others, *self.warnings]
-        return advice.noted(answer, said)
+        return [*(self.named_by_title() if titles else ()), *of_others, *self.warnings]
 
     def named_by_title(self) -> list[str]:
         """Return a sentence for each title that named one of several jobs in this call."""

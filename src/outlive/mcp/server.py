@@ -281,7 +281,7 @@ class Results:
         self.answers = answers
 
     def of(
-        self, answer: Mapping[str, object], client: str | None, *, detail: str = BRIEF, view: bool = False
+        self, answer: dict[str, object], client: str | None, *, detail: str = BRIEF, view: bool = False
     ) -> types.CallToolResult:
         """Return the result for the client of this name. The text says the same in both sizes, unless it is all that is
         sent: then the text of a full answer has its members too, and a program finds the object in `_meta`. `view`: the
@@ -289,7 +289,7 @@ class Results:
         process = PROCESS in self._calls.tools.offers
         safe = masked_answer(encodable_members(answer), self._calls.secrets.masker(answer))
         if not process:
-            safe = advice.without_kill(safe)
+            advice.leave_out_kill(safe)
         sized = envelope.sized(safe, detail)
         sent_as = (shown.answers_of if safe["ok"] else shown.error_of)(client, self.answers)
         alone = sent_as == shown.TEXT

@@ -14,7 +14,6 @@ from outlive.cli import ask, human, stdio, summary
 from outlive.cli.live.questions import NOTHING, about
 from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.cli.text import Style, line
-from outlive.core.members import text_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
@@ -81,7 +80,7 @@ def _approval(ctx: Context, question: Question) -> bool:
 def _input(ctx: Context, question: Question) -> bool:
     """Ask for a line for a program. Return whether the person answered."""
     stdio.text(about(question.to_dict(), Style()))
-    seen = text_of(summary.with_last_lines(ctx, {"job_id": question.job_id}), "snippet")
+    seen = summary.last_lines(ctx, question.job_id) or ""
     stdio.text("".join(f"{_BEHIND}{line(one)}\n" for one in seen.splitlines()))
     said = _read(_TYPE, echo=question.echo is not False)
     if not said:

@@ -17,7 +17,6 @@ from outlive.cli.live import attach
 from outlive.cli.live.inbox import EMPTY, type_line
 from outlive.cli.text import Style, cut, line, table
 from outlive.cli.top.jobs import Jobs, asks
-from outlive.core.members import text_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
@@ -157,7 +156,7 @@ class Screen:
         about = summary.of({**entry, "usage": None}, Style()).splitlines()[1:]
         where = f"in {line(entry['cwd'] or '')}"
         room = _PREVIEW_ROWS - len(about) - 1
-        seen = text_of(summary.with_last_lines(self._ctx, {"job_id": entry["job_id"]}), "snippet").splitlines()
+        seen = (summary.last_lines(self._ctx, entry["job_id"]) or "").splitlines()
         self._preview.set_text("\n".join([*about, where, *map(line, seen[-room:] if room > 0 else [])]))
 
     def _draw_output(self, job_id: str) -> None:

@@ -37,8 +37,7 @@ from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted
 from outlive.store.inbox import UNDER_WAY, Inbox
 from outlive.store.root import Store
 from outlive.system.host_process import Host
-from outlive.verbs import meaning
-from outlive.verbs.envelope import answer
+from outlive.verbs import envelope, meaning
 from outlive.verbs.spec import BRIEF, DETAIL, FULL, Verb
 from outlive.verbs.spelling import MCP, spelled
 
@@ -212,7 +211,8 @@ class Calls:
         *,
         handle: bool = False,
     ) -> dict[str, object]:
-        """Return the full envelope of a call. Errors: OutliveError, and any exception of a faulty action."""
+        """Return the full envelope of a call, its members in no order yet. Errors: OutliveError, and any exception of a
+        faulty action."""
         verb, args = self.tools.read(tool, given, handle=handle)
         report: dict[str, int] = {}
         if not around.is_awaited:
@@ -235,7 +235,7 @@ class Calls:
         except anyio.get_cancelled_exc_class():
             await self._leave(ctx, ends=around.cancelled() and self._ends_cancelled)
             raise
-        return answer(verb.type, ctx.warned({**result.to_dict(), **report}))
+        return envelope.full(verb.type, result, ctx, report=report)
 
     async def go_on(
         self, tool: str, given: Mapping[str, object], caller: Caller, job_id: str, said: Given | None, by: str
@@ -250,7 +250,7 @@ class Calls:
         with _worded(verb):
             work = partial(_gone_on, ctx, call, job_id, said, by)
             result = await threads.run(work, cancelled=partial(notices.leave, ctx))
-        return answer(verb.type, {**result.to_dict(), **report})
+        return envelope.full(verb.type, result, report=report)
 
     async def decide(self, caller: Caller, job_id: str, said: Given, by: str) -> None:
         """Take the answer of the client's user about a job that waits for approval. Errors: OutliveError."""
@@ -332,7 +332,7 @@ class Calls:
         args.pop("detail", None)
         with _worded(verb):
             result: Answer = await threads.run(partial(verb.run, ctx, **args), caller=ctx.owner)
-        return answer(verb.type, result.to_dict())
+        return envelope.sized(envelope.full(verb.type, result), FULL)
 
     def observer(self, caller: Caller) -> Context:
         """Return a context that only reads and moves no read position. Errors: store_unsafe, io_error."""
