@@ -84,7 +84,7 @@ def test_a_denial_is_answered_when_the_process_that_made_the_job_has_ended_it(
     with closing(Store.open(str(root), {})) as store:
         who: dict[str, Any] = {"face": "cli", "owner": "cli", "client": None, "cwd": None, "env": {}}
         ctx = Context(Principal(store, Config({}, None), launcher=None, shell_words=(), **who))
-        with lookup.open_known(ctx, job) as job_dir:
+        with lookup.open_known(ctx.caller, job) as job_dir:
             locks = Locks(job_dir)  # held by the process that ends it
             let_go = threading.Timer(0.3, locks.close)
             let_go.start()

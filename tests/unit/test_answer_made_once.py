@@ -11,13 +11,13 @@ from outlive.answers.job import HowEnded, Job, Losses
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import Log, LogLines
 from outlive.answers.spans import Gap
-from outlive.config import Config
 from outlive.core.record import Record
-from outlive.jobs.context import Context, Principal, Titled
+from outlive.jobs.context import Context, Titled
 from outlive.mcp.json_safe import encodable_members
 from outlive.store.root import Store
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL
+from support.contexts import context_of
 from support.given import Given
 
 ID = "01JD0000000000000000ABCDEF"
@@ -25,8 +25,7 @@ ID = "01JD0000000000000000ABCDEF"
 
 @pytest.fixture
 def ctx(store: Store) -> Context:
-    who: dict[str, Any] = {"face": "mcp", "owner": "tests", "client": "tests", "cwd": None, "env": {}}
-    return Context(Principal(store, Config({}, None), launcher=None, shell_words=(), **who), "log")
+    return context_of(store, face="mcp", client="tests")
 
 
 def log_of(**more: Any) -> Log:

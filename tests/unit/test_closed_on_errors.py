@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import known_to_session
-from outlive.jobs.context import Context, Principal
 from outlive.jobs.definition import Plan, open_stdin
 from outlive.store.new_job import NewJob
 from outlive.store.root import Store
 from outlive.verbs.wait import wait
+from support.contexts import context_of
 from support.leaks import open_files
 
 
@@ -49,8 +47,7 @@ def test_a_wait_that_cannot_begin_keeps_no_job_open(store: Store, monkeypatch: p
         raise OSError(errno.EMFILE, "too many")
 
     monkeypatch.setattr(known_to_session, "beginning", beginning)
-    who: dict[str, Any] = {"face": "cli", "owner": "cli", "client": None, "cwd": "/", "env": {}}
-    ctx = Context(Principal(store, Config({}, None), launcher=None, shell_words=(), **who))
+    ctx = context_of(store, cwd="/")
     before = open_files()
     with pytest.raises(OSError, match="too many"):
         wait(ctx, job=names, max_bytes=100)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from outlive.config import Config
 from outlive.jobs.context import Context, Principal
 from outlive.store.root import Store
+from support.contexts import caller_of
 
 
 @pytest.fixture
 def caller(store: Store) -> Principal:
-    who: dict[str, Any] = {"face": "mcp", "owner": "tests", "client": "tests", "cwd": None, "env": {}}
-    return Principal(store, Config({}, None), launcher=None, shell_words=lambda: ("sh", "-c"), **who)
+    return caller_of(store, face="mcp", client="tests", shell_words=lambda: ("sh", "-c"))
 
 
 @pytest.mark.parametrize("name", list(Principal.FIELDS))

@@ -141,7 +141,7 @@ def _tell(call: Call, ctx: Context, answer: dict[str, object]) -> None:
         if ctx.inbox is not None and written:
             from outlive.jobs import notices  # late: 4 ms, for the shell of an agent
 
-            notices.answered(ctx, answer)
+            notices.answered(ctx.caller, answer)
 
 
 def _follow(verb: Verb, call: Call) -> int:

@@ -37,7 +37,7 @@ _ENDED = {
 def last_lines(ctx: Context, job_id: str) -> str | None:
     """Return the end of a job's output; None if it cannot be read any more."""
     try:
-        with lookup.open_known(ctx, job_id) as job, Output(job) as output:
+        with lookup.open_known(ctx.caller, job_id) as job, Output(job) as output:
             shown = shown_output.snippet(adoption.inspect_and_adopt(ctx, job), output) if output.end else ""
     except (OSError, OutliveError):  # removed meanwhile
         return None

@@ -63,7 +63,7 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
         return
     env = login_environment()
     ctx = context(store, env, wanted.owner)
-    cwd = working_directory(ctx, os.path.expanduser(wanted.cwd))
+    cwd = working_directory(ctx.caller, os.path.expanduser(wanted.cwd))
     definition = Definition.replace(
         wanted,
         cwd=cwd,

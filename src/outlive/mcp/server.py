@@ -107,7 +107,7 @@ class Handlers:
         elif params.request_state is None and answer.get("type") in SPAWNING:
             question = self._question(ctx, caller, answer)
             if question is not None:  # which the client may leave open: then what becomes of the job is news
-                self._note(ctx, notices.known(self._calls.context(caller, READ, "a notice"), answer))
+                self._note(ctx, notices.known(self._calls.context(caller, READ, "a notice").caller, answer))
                 return question
         news, sent = self._calls.notices(caller, answer)
         answer |= {"notices": news} if news else {}
@@ -228,7 +228,7 @@ class Handlers:
         if not is_pending(answer) or self._asks(ctx) is None or not elicitation.is_by_answer(ctx):
             return None
         job_id = text_of(answer, "job_id")
-        with lookup.open_known(self._calls.observer(caller), job_id) as job:
+        with lookup.open_known(self._calls.observer(caller).caller, job_id) as job:
             form = elicitation.question(job.read_meta())
         if form is None:
             return None

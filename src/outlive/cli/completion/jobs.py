@@ -50,10 +50,10 @@ def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Definition, st
     with closing(store), suppress(OSError):
         who: dict[str, Any] = {"face": "cli", "owner": "cli", "client": None, "cwd": None, "env": {}}
         ctx = Context(Principal(store, Config({}, None), launcher=None, shell_words=(), **who))
-        live = list(islice(lookup.live_ids(ctx), _JOBS))
-        for job_id in dict.fromkeys([*live, *islice(lookup.job_ids(ctx), _JOBS)]):
+        live = list(islice(lookup.live_ids(ctx.caller), _JOBS))
+        for job_id in dict.fromkeys([*live, *islice(lookup.job_ids(ctx.caller), _JOBS)]):
             try:
-                with lookup.open_known(ctx, job_id) as job:
+                with lookup.open_known(ctx.caller, job_id) as job:
                     definition, state = job.read_meta(), job.read_state()
             except (OSError, OutliveError):
                 continue

@@ -67,7 +67,7 @@ def _rest(found: Inbox, asked: int) -> str:
 
 def _approval(ctx: Context, question: Question) -> bool:
     """Ask whether a command may run. Return whether the person answered."""
-    with lookup.open_known(ctx, question.job_id) as job:
+    with lookup.open_known(ctx.caller, question.job_id) as job:
         inspection = adoption.inspect_and_adopt(ctx, job)
         if not ask.is_pending(job, inspection):
             return False
@@ -99,7 +99,7 @@ def _input(ctx: Context, question: Question) -> bool:
 def type_line(ctx: Context, question: Question, said: str, *, wait_ms: int) -> dict[str, Any] | None:
     """Type a line into a program, and return the answer of `submit`; None, with nothing typed, if the program does not ask
     this question any more. Errors: as for `submit`."""
-    with lookup.open_known(ctx, question.job_id) as job:
+    with lookup.open_known(ctx.caller, question.job_id) as job:
         now = question_of(ctx, job)
     if now is None or (now.question, now.since) != (question.question, question.since):
         return None

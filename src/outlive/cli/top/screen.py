@@ -161,7 +161,7 @@ class Screen:
 
     def _draw_output(self, job_id: str) -> None:
         try:
-            with lookup.open_known(self._ctx, job_id) as job:
+            with lookup.open_known(self._ctx.caller, job_id) as job:
                 inspection = adoption.inspect_and_adopt(self._ctx, job)
             answer = log(self._ctx, job=job_id, limit=_LINES, max_bytes=limits.MAX_SHOWN_BYTES).to_dict()
             text = answer["output"]
@@ -298,7 +298,7 @@ class Screen:
     def _answer(self, job_id: str) -> None:
         """Have the person answer what a job asks. Errors: denied inside a job."""
         require_person_here(self._ctx.store)
-        with lookup.open_known(self._ctx, job_id) as job:
+        with lookup.open_known(self._ctx.caller, job_id) as job:
             question = question_of(self._ctx, job)
             inspection = adoption.inspect_and_adopt(self._ctx, job)
             if question is None and inspection.definition.pty and not inspection.state.finished:
@@ -326,7 +326,7 @@ class Screen:
             self._loop.screen.clear()
 
     def _decide(self, question: Question, said: str) -> None:
-        with lookup.open_known(self._ctx, question.job_id) as job:
+        with lookup.open_known(self._ctx.caller, question.job_id) as job:
             inspection = adoption.inspect_and_adopt(self._ctx, job)
             after = ask.decide(self._ctx, job, inspection, said, "outlive top")
         self._note = ask.what_became(after)

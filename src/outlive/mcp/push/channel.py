@@ -98,7 +98,10 @@ class Channel:
             # task
             await anyio.sleep(_CHANNEL_EVERY_S)
             asked = (
-                (status.get("ended_by") is not None and status["ended_by"] == ownership.actor(ctx, job.read_meta()))
+                (
+                    status.get("ended_by") is not None
+                    and status["ended_by"] == ownership.actor(ctx.caller, job.read_meta())
+                )
                 or status.get("reason") == "signal"
                 or status.get("state") == REMOVED
             )

@@ -160,7 +160,7 @@ class Session:
                     shell_words=partial(shell_of, self.config, os.environ),
                 )
                 ctx = context.Context(who)
-                if sum(1 for _ in islice(lookup.job_ids(ctx), _FEW_JOBS + 1)) > _FEW_JOBS:
+                if sum(1 for _ in islice(lookup.job_ids(ctx.caller), _FEW_JOBS + 1)) > _FEW_JOBS:
                     return True
                 listed: List = verbs.load("list").run(ctx, limit=1)
         except (OSError, OutliveError):  # the SDK's server says which

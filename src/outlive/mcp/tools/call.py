@@ -227,7 +227,7 @@ class Calls:
             ctx.later = threads.from_thread(partial(around.start_soon, threads.logged, threads.run))
         if around.asks is not None:
             ctx.asks = partial(around.asks, ctx)
-        notices.begin(ctx)
+        notices.begin(ctx.caller)
         around.begun(verb, ctx, args)
         try:
             result = await self._result(verb, ctx, args, self.tools.written(tool, given))
@@ -270,7 +270,7 @@ class Calls:
             with (
                 anyio.CancelScope(shield=True),
                 suppress(OSError, OutliveError),
-                lookup.open_known(ctx, ctx.job_id) as job,
+                lookup.open_known(ctx.caller, ctx.job_id) as job,
             ):
                 if adoption.inspect_and_adopt(ctx, job).state.state != "created":
                     await threads.run(partial(ending.kill, ctx, job, wait_ms=0))
