@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.core.quoted import one_line
-from outlive.jobs.pipelines import form
-from outlive.jobs.pipelines.form import Command
+from outlive.core.shell import form, reader
+from outlive.core.shell.form import Command
 
 _NAMED_WORDS = 2
 _NAMED_CHARS = 2_000  # of a string, in which the command that names it stands
@@ -53,7 +53,7 @@ def name_of(command: list[str]) -> str:
     `pytest tests`, `python3 -m venv`. Of several commands the last that does more than prepare, say or clear up."""
     words = main_words(command)
     if not words:
-        return command[0][: limits.NAME_CHARS].strip() or "command"
+        return one_line(command[0])[: limits.NAME_CHARS].strip() or "command"
     verb = words[0].rsplit("/", 1)[-1] or words[0]
     rest = _without_options(verb, words[1:])
     if rest[:1] == ["-m"] and len(rest) > 1 and _known(verb) == "python":
@@ -68,7 +68,7 @@ def name_of(command: list[str]) -> str:
 def main_words(command: list[str]) -> list[str]:
     """Return the words of the command that a job is named for; none if it has none."""
     words = command if len(command) > 1 else _words(command[0])
-    inside = form.given_to_shell(words) if words else None
+    inside = form.run_by(words) if words else None
     words = [word for word in (inside and _words(inside)) or words if word.strip()]
     return without_starters(words) if words else []
 
@@ -125,11 +125,10 @@ def _words(text: str) -> list[str]:
     """Return the words of the command that a shell string is named for."""
     if not _SPECIAL.intersection(text) and not text.lstrip().startswith(_KEYWORDS):
         return one_line(text).split(" ")
-    try:
-        each = _first_stages(form.commands(text[:_NAMED_CHARS]))
-    except form.Unclear:  # or it was cut
-        simple = form.simple_commands(text[:_NAMED_CHARS])
-        return next((words for words in simple if words[0] not in _BEFORE), simple[-1] if simple else [])
+    script = reader.read(text[:_NAMED_CHARS])
+    each = _first_stages(script.commands)
+    if not each:  # it cannot be read, or was cut
+        return next((words for words in script.simple if words[0] not in _BEFORE), [])
     for passed in (BESIDE, _BEFORE | _SAYING, _BEFORE):
         chosen = next((words for words in reversed(each) if words[0].rpartition("/")[2] not in passed), None)
         if chosen is not None:

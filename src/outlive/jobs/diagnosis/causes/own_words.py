@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from outlive.core.quoted import cut, visible
 from outlive.core.records import Definition, State
-from outlive.jobs.pipelines import form
-from outlive.jobs.pipelines.form import Command
+from outlive.core.shell import form, reader
+from outlive.core.shell.form import Command
 
 _ENDING = frozenset({"pkill", "kill", "xargs"})
 _WITH_VALUE = frozenset("-u -U -G -g -s -t -F -d -r -O -m -e -A -B -C --signal --euid --uid --group --pgroup".split())
@@ -31,11 +31,7 @@ def hint(definition: Definition, state: State) -> str | None:
     shell, text = _shell_and_text(definition)
     if text is None or definition.script is not None:
         return None
-    try:
-        joined = form.commands(text)
-    except form.Unclear:
-        return None
-    each = form.every(joined)
+    each = form.every(reader.commands(text))
     looks = _looks(each, f"{shell} {text}")
     ends = any(not _ENDING.isdisjoint(one.words) for one in each)
     if not state.finished:
@@ -63,7 +59,7 @@ def _worded(look: Look, what: str) -> str:
 def _shell_and_text(definition: Definition) -> tuple[str, str | None]:
     if definition.shell is not None:
         return " ".join(definition.shell), definition.command[0]
-    return " ".join(definition.command[:-1]), form.given_to_shell(definition.command)
+    return " ".join(definition.command[:-1]), form.run_by(definition.command)
 
 
 def _looks(each: list[Command], line: str) -> list[Look]:
