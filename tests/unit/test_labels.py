@@ -92,6 +92,8 @@ class TestNames:
             (["npm run dev & sleep 2; curl -s http://x/"], "curl http://x/"),
             (["(cd app && npm test)"], "npm test"),
             (["echo one; echo two"], "echo two"),
+            (["cd a && (make; b"], "cd a && (make; b"), (["function f { make; }\nf"], "function f { make; } f"),
+            (["cat >x <<'E'\n" + "line\n" * 1_000 + "E\nmake all"], "make all"),
         ]  # fmt: skip
         for command, name in rows:
             assert naming.name_of(command) == name

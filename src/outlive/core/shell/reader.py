@@ -23,7 +23,7 @@ _LOOPS = ("while", "until", "for", "select")
 _CLOSED_BY = {"(": ")", "{": "}", "if": "fi", "case": "esac", **dict.fromkeys(_LOOPS, "done")}
 _BETWEEN = frozenset({"then", "elif", "else", "do"})  # what stands behind them is a command
 _KEYWORDS = frozenset(
-    "! if then elif else fi for select while until do done case esac in function time coproc foreach repeat end".split()
+    "! if then elif else fi for select while until do done case esac in function time coproc foreach repeat end [[".split()
 )
 _ENDS_WORD = " \t\r\n|&;<>()"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:+@%^!]*?[")
@@ -39,21 +39,20 @@ class _Unclear(Exception):
 class Script(NamedTuple):
     """What a string says.
 
-    `commands`: none of a string that cannot be read. `simple`: the words of its simple commands, of such a string those
-    before that. `unsure`: why shells may read it otherwise, or run something else; None if all read it alike.
+    `commands`: none of a string that cannot be read. `unsure`: why shells may read it otherwise, or run something else;
+    None if all read it alike.
     """
 
     commands: list[Command]
-    simple: list[list[str]]
     unsure: str | None
 
 
 def read(text: str) -> Script:
     reader = _Reader(text)
     try:
-        return Script(reader.commands("")[0], reader.simple, reader.unsure)
+        return Script(reader.commands("")[0], reader.unsure)
     except _Unclear as why:
-        return Script([], reader.simple, reader.unsure or str(why))
+        return Script([], reader.unsure or str(why))
 
 
 def commands(text: str | None) -> list[Command]:
@@ -69,7 +68,6 @@ class _Reader:
         self._is_glob = False  # of the word that was read last
         self._substituted: list[Command] = []  # of the command that is read
         self._documents: list[str] = []  # the ends of the here-documents that begin at the next line
-        self.simple: list[list[str]] = []
         self.unsure: str | None = None
 
     def commands(self, *closers: str) -> tuple[list[Command], str]:
@@ -99,13 +97,6 @@ class _Reader:
         self._substituted = around
         return joined, sign
 
-    def _aside(self, *closers: str) -> tuple[list[Command], str]:
-        """Read commands that are not `simple` ones of the string."""
-        known = len(self.simple)
-        found = self.commands(*closers)
-        del self.simple[known:]
-        return found
-
     def _command(self) -> Command:
         self._depth += 1
         if self._depth > _MOST_DEPTH:
@@ -119,9 +110,7 @@ class _Reader:
                 self._at += 2
         if word in ("coproc", "function"):
             raise _Unclear(f"`{word}` is not read here")
-        command = (
-            self._compound(word, start) if word in _CLOSED_BY else self._test() if word == "[[" else self._simple()
-        )
+        command = self._compound(word, start) if word in _CLOSED_BY else self._simple()
         command.is_negated = is_negated
         command.substituted, self._substituted = self._substituted, []
         self._depth -= 1
@@ -136,7 +125,7 @@ class _Reader:
             self._at += len(kind)
             command.kind = kind
             if kind in _LOOPS[2:]:
-                header, _ = self._aside(";", "\n")  # a variable and its values, as if they were a command
+                header, _ = self.commands(";", "\n")  # a variable and its values, as if they were a command
                 self._substituted += header[0].substituted if header else []
             command.inside = self._arms() if kind == "case" else self.commands(_CLOSED_BY[kind])[0]
             command.words = [cut(one_line(self._text[start : self._at]), _SHOWN_CHARS)]
@@ -153,7 +142,7 @@ class _Reader:
         while closer != "esac":
             while self._ahead() in ("\n", "("):
                 self._at += 1
-            closer = self._aside(")", "esac")[1]  # patterns, as if they were commands
+            closer = self.commands(")", "esac")[1]  # patterns, as if they were commands
             if closer == ")":
                 arm, closer = self.commands(";;", ";;&", ";&", "esac")
                 arms += arm
@@ -161,42 +150,39 @@ class _Reader:
                     last.operator = last.operator or ";"
         return arms
 
-    def _test(self) -> Command:
-        """Read `[[ … ]]`, in which operators join nothing."""
-        words: list[str] = []
-        while words[-1:] != ["]]"]:
-            if self._next_char() in tuple("|&()<>\n;"):
-                self._at += 1
-            else:
-                words.append(self._word())
-        self._doubt_sign(words[0])
-        self.simple.append(words)
-        return Command(words)
-
     def _simple(self) -> Command:
         command = Command([])
         words = command.words
-        while self._behind_redirections() not in "|&;\n)":  # or the end
-            if len(words) == 1 and self._text.startswith("()", self._at):
+        while True:
+            char = self._behind_redirections()
+            if words[:1] == ["[["] and words[-1] != "]]" and char and char in "|&;\n()":  # they join nothing there
+                self._at += 1
+            elif char in "|&;\n)":  # or the end
+                break
+            elif len(words) == 1 and self._text.startswith("()", self._at):
                 return self._function(words[0])
-            word = self._word()
-            if words or "=" not in word or not word.partition("=")[0].rstrip("+").isidentifier():
-                command.globs |= {len(words)} if self._is_glob else set()
-                words.append(word)
-                continue
-            self._doubt(f"`{word}` sets a variable")
-            command.is_setting = True
-            if word.endswith("=") and self._peek() == "(":  # the values of an array
-                self._substitution(1)
+            else:
+                self._add_word(command)
         if not words:
             self._doubt("a command is missing")
             command.words = ["="]
-            return command
-        if words[0] in _KEYWORDS:
+        elif words[0] == "[[" and words[-1] != "]]":
+            raise _Unclear("`[[` is not closed")
+        elif words[0] in _KEYWORDS:
             self._doubt_sign(words[0])
-        self.simple.append(words)
-        command.is_setting = False
+        command.is_setting = not words and command.is_setting
         return command
+
+    def _add_word(self, command: Command) -> None:
+        word = self._word()
+        if command.words or "=" not in word or not word.partition("=")[0].rstrip("+").isidentifier():
+            command.globs |= {len(command.words)} if self._is_glob else set()
+            command.words.append(word)
+            return
+        self._doubt(f"`{word}` sets a variable")
+        command.is_setting = True
+        if word.endswith("=") and self._peek() == "(":  # the values of an array
+            self._substitution(1)
 
     def _function(self, name: str) -> Command:
         self._at += len("()")
@@ -241,13 +227,10 @@ class _Reader:
     def _skip_documents(self) -> None:
         """Read over the here-documents that begin at this line."""
         for end in self._documents:
-            line = None
-            while line is None or line.lstrip("\t") != end:
-                if self._at >= len(self._text):
-                    raise _Unclear("a here-document is not closed")
-                stop = self._text.find("\n", self._at)
-                stop = len(self._text) if stop < 0 else stop
-                line, self._at = self._text[self._at : stop], stop + 1
+            last = re.compile(rf"^\t*{re.escape(end)}(\n|\Z)", re.MULTILINE).search(self._text, self._at)
+            if last is None:
+                raise _Unclear("a here-document is not closed")
+            self._at = last.end()
         self._documents = []
 
     def _skip_nested(self, opened: int, pair: str = "()") -> None:
@@ -356,5 +339,5 @@ class _Reader:
     def _substitution(self, opening: int) -> str:
         """Read the commands whose output is taken, behind so many characters that open them."""
         self._at += opening
-        self._substituted += self._aside(")")[0]
+        self._substituted += self.commands(")")[0]
         return "(…)"

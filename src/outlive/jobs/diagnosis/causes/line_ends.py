@@ -67,7 +67,11 @@ def scripts(definition: Definition) -> Iterator[tuple[str, bytes]]:
 def _files(definition: Definition) -> Iterator[tuple[str, bool]]:
     """Yield the files that the command names as programs, and as scripts of a shell (True)."""
     text = form.run_by(definition.command, definition.shell)
-    each = [definition.command] if text is None else reader.read(text[:_READ_BYTES]).simple
+    each = (
+        [definition.command]
+        if text is None
+        else [one.words for one in form.every(reader.commands(text)) if not one.kind]
+    )
     each = [words for words in each if words]  # a definition that was damaged has none
     for words in each:
         rest = without_starters(words)
