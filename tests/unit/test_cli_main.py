@@ -249,6 +249,7 @@ def test_a_first_word_alone_is_told_what_follows_it(call: Called, argv: list[str
 
 def test_help_alone_shows_every_verb(verb: Any, call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verbs, "VERBS", {})
+    monkeypatch.setattr("outlive.parts.verbs", dict)
     verb(answers())
     verb(answers(), name="poll", cli=False)
     text = call.text("--help")

@@ -39,10 +39,10 @@ ANSWERED, INTERRUPTED = 0, 130
 PROGRAMS = {
     "completion": "outlive.cli.completion.main:main",
     "mcp": "outlive.mcp.stdio.main:main",
-    "serve": "outlive.mcp.http.serve:main",
+    "serve": "outlive.parts.http.serve:main",
     "demo": "outlive.demo:main",
-    "ui": "outlive.web.program:main",
-    "hook": "outlive.cli.hook:main",
+    "ui": "outlive.parts.page.program:main",
+    "hook": "outlive.parts.clients.hook:main",
 }
 # What --follow, or a terminal, shows to a person, called with the context, the verb, the global options and the arguments; returns the exit status
 FOLLOWERS = {
