@@ -46,75 +46,54 @@ class Command(NamedTuple):
     moved: bool = False
 
 
-class _Unread(Exception):
-    """Why a string is not split."""
-
-
 def commands(words: list[str], shell: list[str] | None, path: str = os.defpath, *, whole: bool = True) -> list[Command]:
     """Return the commands of a job: of `words` as they stand, or of the one string in it that
     `shell` runs. `path`: the PATH that finds the shell. Without `whole` the string is the beginning
     of one that is too long to be split."""
     if shell is None:
-        return [_of_words(words, frozenset())]
+        return [Command(words, unread=runners.runs_another(words))]
     text = words[0]
     if not form.is_shell(shell[0]) or not shell[1:] or not _STRING_FLAGS.issuperset(shell[1:]):
         return [Command([text], unread=f"the shell `{' '.join(shell)}` reads it")]
-    if not system_shells.is_of_the_system(shell[0], path):
-        return _of_foreign(text, shell)
-    try:
-        if not whole:
-            raise _Unread(_TOO_LONG)
-        return split(text)
-    except _Unread as why:
-        return [Command([text], unread=str(why))]
+    found, why = _split(text)
+    if not system_shells.is_of_the_system(shell[0], path):  # it may do more than a shell would
+        foreign = f"`{shell[0]}` is no shell of the system"
+        return [Command([*shell, text], unread=foreign), *(one._replace(unread=foreign) for one in found)]
+    why = why if whole else _TOO_LONG
+    return [Command([text], unread=why)] if why else found
 
 
-def _of_foreign(text: str, shell: list[str]) -> list[Command]:
-    """Return the commands of a string for a program called like a shell, which may do more than a shell would."""
-    why = f"`{shell[0]}` is no shell of the system"
-    commands = [Command([*shell, text], unread=why)]
-    try:
-        inside = split(text)
-    except _Unread:
-        return commands
-    return commands + [command._replace(unread=why) for command in inside]
-
-
-def split(text: str) -> list[Command]:
-    """Return the commands of a shell string. Errors: _Unread."""
+def _split(text: str) -> tuple[list[Command], str | None]:
+    """Return the commands of a shell string; if they are not known for certain none, and why."""
     if len(text) > limits.MAX_COMMAND_BYTES:
-        raise _Unread(_TOO_LONG)
+        return [], _TOO_LONG
     if text[:1] in ("-", "+"):
-        raise _Unread("the shell takes it for an option")
+        return [], "the shell takes it for an option"
     script = reader.read(text)
-    if script.unsure is not None or not script.commands:
-        raise _Unread(script.unsure or "it is empty")
-    commands: list[Command] = []
-    moved = False
+    why = script.unsure or next(filter(None, map(_why_other, script.commands)), None)
+    if why or not script.commands:
+        return [], why or "it is empty"
+    found, moved = [], False
     for one in script.commands:
-        _check(one.words, 0 in one.globs)
-        commands.append(_of_words(one.words, frozenset(one.globs))._replace(moved=moved))
+        found.append(Command(one.words, frozenset(one.globs), runners.runs_another(one.words), moved))
         moved = moved or one.name in _MOVING
-    return commands
+    return found, None
 
 
-def _check(argv: list[str], glob: bool) -> None:
-    """Raise _Unread for a command that is not what its words say. `glob`: of its first word."""
-    word = argv[0]
+def _why_other(command: form.Command) -> str | None:
+    """Return why a command may be another than its words say; None if it is not."""
+    word, *rest = command.words
     name = os.path.basename(word)
-    if glob:
-        raise _Unread(f"`{word}` stands for a name of a file")
+    if 0 in command.globs:
+        return f"`{word}` stands for a name of a file"
     if "=" in word:
-        raise _Unread(f"`{word}` sets a variable")
+        return f"`{word}` sets a variable"
     if name in _CHANGING or word.startswith("%"):  # `%1` is `fg %1`
-        raise _Unread(f"`{word}` changes what the words after it mean")
+        return f"`{word}` changes what the words after it mean"
     if not word:
-        raise _Unread("a command has no name")
-    if any(flag.startswith(_EVALUATING.get(word, ())) for flag in argv[1:]):
-        raise _Unread(f"`{word}` evaluates the name of a variable")
-    if name in _COUNTING and any("[" in one and ("$" in one or "`" in one) for one in argv[1:]):
-        raise _Unread(f"`{word}` evaluates an expression")
-
-
-def _of_words(argv: list[str], globs: frozenset[int]) -> Command:
-    return Command(argv, globs=globs, unread=runners.runs_another(argv))
+        return "a command has no name"
+    if any(flag.startswith(_EVALUATING.get(word, ())) for flag in rest):
+        return f"`{word}` evaluates the name of a variable"
+    if name in _COUNTING and any("[" in one and ("$" in one or "`" in one) for one in rest):
+        return f"`{word}` evaluates an expression"
+    return None
