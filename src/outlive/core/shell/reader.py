@@ -26,7 +26,7 @@ _KEYWORDS = frozenset(
     "! if then elif else fi for select while until do done case esac in function time coproc foreach repeat end [[".split()
 )
 _ENDS_WORD = " \t\r\n|&;<>()"
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:+@%^!]*?[")
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:+@%^!]")
 _MOST_CHARS = 20_000
 _MOST_DEPTH = 30
 _SHOWN_CHARS = 40  # of the text of a group or a loop
@@ -250,8 +250,9 @@ class _Reader:
             start = stop = self._at
             while self._text[stop : stop + 1].isdigit():
                 stop += 1
-            sign = next((one for one in _REDIRECTIONS if self._text.startswith(one, stop)), None)
-            if sign is None or self._text[stop : stop + 2] in ("<(", ">("):  # a word, or the target of the one before
+            signs = _REDIRECTIONS if self._text[stop : stop + 1] in "<>&" else ()
+            sign = next((one for one in signs if self._text.startswith(one, stop)), "")
+            if not sign or self._text[stop : stop + 2] in ("<(", ">("):  # a word, or the target of the one before
                 return char
             self._at = stop + len(sign)
             self._next_char()
@@ -268,7 +269,8 @@ class _Reader:
             if char in "'\"":
                 said += self._quoted("$`\\!" if char == '"' else "")
                 continue
-            self._look_at(char, start)
+            if char not in _PLAIN:
+                self._look_at(char, start)
             if char in "$`":
                 said += self._expansion()
             elif self._peek(2) in ("<(", ">("):
@@ -294,7 +296,7 @@ class _Reader:
         elif char in "~#=":
             if self._at == start or (char != "=" and not self._text[self._at - 1].isalnum()):
                 self._doubt_sign(char)
-        elif char not in _PLAIN and (char.isascii() or not char.isalnum()):
+        elif char.isascii() or not char.isalnum():
             self._doubt_sign(char)
 
     def _quoted(self, special: str) -> str:

@@ -92,6 +92,7 @@ def masked(text: str, options: Sequence[str] = ()) -> Masked | None:
     if not joined:
         return None
     last = joined[-1]
+    background = next((one for one in joined if one.operator == "&"), None)
     if last.operator == "&":
         return Masked(_code(last), "Without `&` its own code is reported.", last=_SHELL)
     *others, pipeline = form.pipelines(joined)
@@ -101,11 +102,9 @@ def masked(text: str, options: Sequence[str] = ()) -> Masked | None:
         found = _said_last(script, others, last)
         if found is not None or others[-1][-1].operator != "&&":
             return found
-    if last.words == ["wait"] and any(one.operator == "&" for one in joined):
-        first = next(one for one in joined if one.operator == "&")
-        return Masked(_code(first), "`wait PID` gives its code.", last="`wait`")
+    if last.words == ["wait"] and background is not None:
+        return Masked(_code(background), "`wait PID` gives its code.", last="`wait`")
     found = _lost(script, [one for stages in last_list(joined) for one in stages], _MOST_DEPTH)
-    background = next((one for one in joined if one.operator == "&"), None)
     if found is None and background is not None and not any(one.name == "wait" for one in joined):
         return Masked(_code(background), "", is_doubtful=True)
     return found

@@ -25,19 +25,16 @@ def last_list(joined: list[Command]) -> list[list[Command]]:
     return each[start:]
 
 
-def programs(words: list[str], *, is_string: bool) -> Programs:
+def programs(words: list[str], shell: list[str] | None = None, depth: int = _MOST_DEPTH) -> Programs:
     """Return which programs of a command gave its exit code. Of what cannot be read any of its words may have."""
-    text = words[0] if is_string else form.run_by(words)
+    text = form.run_by(words, shell)
     if text is None:
         return Programs(frozenset(map(_base, words[:1])), frozenset())
-    for _ in range(_MOST_DEPTH):
-        joined = [one for one in reader.commands(text) if not one.defines]
-        if not joined:
-            return Programs(frozenset([text]), frozenset())
-        inner = form.run_by(joined[0].words) if len(joined) == 1 else None
-        if inner is None:
-            break
-        text = inner
+    joined = [one for one in reader.commands(text) if not one.defines]
+    if not joined:
+        return Programs(frozenset([text]), frozenset())
+    if len(joined) == 1 and depth and form.run_by(joined[0].words) is not None:
+        return programs(joined[0].words, depth=depth - 1)
     each = form.every(joined)
     every = _names(each)
     if any(one.name in _LEAVING or one.name == "set" for one in each) or "pipefail" in text:

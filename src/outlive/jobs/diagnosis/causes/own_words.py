@@ -28,11 +28,11 @@ class Look(NamedTuple):
 def hint(definition: Definition, state: State) -> str | None:
     """Return the sentence about a job that looks for its own words and runs, was ended by a signal, or decided by what it
     found; None for others."""
-    shell, text = _shell_and_text(definition)
+    text = form.run_by(definition.command, definition.shell)
     if text is None or definition.script is not None:
         return None
     each = form.every(reader.commands(text))
-    looks = _looks(each, f"{shell} {text}")
+    looks = _looks(each, " ".join([*(definition.shell or definition.command[:-1]), text]))
     ends = any(not _ENDING.isdisjoint(one.words) for one in each)
     if not state.finished:
         inside = [
@@ -54,12 +54,6 @@ def _worded(look: Look, what: str) -> str:
         f"{named} matches its own shell, which has the text of this command in its argument list, {what}. For jobs use kill "
         f"and wait{instead}."
     )
-
-
-def _shell_and_text(definition: Definition) -> tuple[str, str | None]:
-    if definition.shell is not None:
-        return " ".join(definition.shell), definition.command[0]
-    return " ".join(definition.command[:-1]), form.run_by(definition.command)
 
 
 def _looks(each: list[Command], line: str) -> list[Look]:
