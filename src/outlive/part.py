@@ -22,6 +22,13 @@ class Part:
     needs: tuple[str, ...] = ()  # the parts without which it is not there
     # Verb as typed → "module:NAME" of its declaration (verbs/spec.py). A verb of the command line
     verbs: Mapping[str, str] = {}
+    # The same for verbs that a server offers too: their declarations import no function of a verb
+    actions: Mapping[str, str] = {}
+    # Section of the configuration with a table for each name → "module:function" that takes (name, table, its place in the
+    # file) and returns the settings. Errors: config_error
+    sections: Mapping[str, str] = {}
+    # Kind of host → "module:ENGINE" (launch/engine.py)
+    engines: Mapping[str, str] = {}
     # Name → "module:function" of a check of `outlive doctor`, which takes a Place and returns a Finding (parts/finding.py)
     checks: Mapping[str, str] = {}
 

@@ -150,6 +150,6 @@ def test_openssl_reads_no_configuration_that_a_variable_names(work: Path) -> Non
 
 
 def test_what_python_does_first_is_the_same_everywhere() -> None:
-    for path in ("packaging/outlive", "src/outlive/hosts/slurm/inside_allocation.sh"):
+    for path in ("packaging/outlive", "src/outlive/parts/hosts/slurm/inside_allocation.sh"):
         assert interpreter.SITE in (CHECKOUT / path).read_text(), path
         assert " -S " in (CHECKOUT / path).read_text(), path

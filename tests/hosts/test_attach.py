@@ -127,7 +127,7 @@ def test_a_connection_to_a_node_that_ends_is_made_again(on: Slurm) -> None:
     def carriers() -> list[int]:
         """The processes that carry keys there: srun, and one of ours that has started it."""
         found = [(pid, processes.command_line(pid)) for pid in processes.all_pids()]
-        ours = "outlive.hosts.slurm.pump"
+        ours = "outlive.parts.hosts.slurm.pump"
         return [pid for pid, words in found if f"--jobid={engine_id}" in words or (ours in words and job in words)]
 
     def connections() -> list[int]:

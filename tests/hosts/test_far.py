@@ -16,15 +16,15 @@ import pytest
 from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
-from outlive.far import orphans, starting
-from outlive.hosts.ssh.connecting import wire, words
 from outlive.jobs import adoption
+from outlive.parts.hosts.far import orphans, starting
+from outlive.parts.hosts.ssh.connecting import wire, words
 from outlive.store import atomic_file
 from outlive.store.root import Store
 from support import pair
 from support.cli import Cli
 
-MAIN = "from outlive.far.main import main; main()"
+MAIN = "from outlive.parts.hosts.far.main import main; main()"
 
 
 @pytest.fixture
@@ -87,8 +87,8 @@ def test_a_job_that_comes_while_it_is_looked_for_is_there(
     there: Store, said: dict[str, Any], monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """The second look, after the mark: a start that was too far to see the mark is seen by it."""
-    from outlive.far import main as far
-    from outlive.far import starting
+    from outlive.parts.hosts.far import main as far
+    from outlive.parts.hosts.far import starting
 
     job = next(iter(cli.root.glob("[0-9]*")))
     mark = starting.mark_absent
@@ -127,7 +127,7 @@ def test_a_start_whose_origin_cannot_be_written_leaves_no_directory(
 
 def test_a_look_that_fails_is_followed_by_another_one(there: Store, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     """Beats go on, so the mirror would wait for output for ever."""
-    from outlive.far import main as far
+    from outlive.parts.hosts.far import main as far
 
     job = cli.ok("run", "--wait", "true")["job_id"]
     pair.until_free(cli.root, job)

@@ -13,8 +13,8 @@ import pytest
 
 from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from hosts.test_ssh import follow_to_end, mirror_of
-from outlive.hosts.ssh.connecting import wire, words
-from outlive.hosts.ssh.local_copy import LocalCopy
+from outlive.parts.hosts.ssh.connecting import wire, words
+from outlive.parts.hosts.ssh.local_copy import LocalCopy
 from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output.gap import Gap, Hole
 from support.cli import Cli

@@ -12,8 +12,8 @@ import pytest
 
 from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from hosts.test_ssh import is_held
-from outlive.hosts.ends import NOT_ASKED
 from outlive.store import atomic_file
+from outlive.store.inspection.unasked import NOT_ASKED
 from outlive.system import fault_points
 from support import fake_slurm, processes
 from support.cli import Cli

@@ -28,7 +28,7 @@ def test_a_request_that_was_given_up_before_its_step_started_is_never_done(place
     srun.write_text(WAITS.format(place=place), encoding="utf-8")
     srun.chmod(0o755)
     here, there = fds.pair()
-    words = [sys.executable, "-P", "-m", "outlive.hosts.slurm.pump", str(there.fileno()), str(srun)]
+    words = [sys.executable, "-P", "-m", "outlive.parts.hosts.slurm.pump", str(there.fileno()), str(srun)]
     with subprocess.Popen([*words, "7", "python", str(place), "ID"], pass_fds=[there.fileno()]) as pump:
         try:
             there.close()

@@ -99,7 +99,7 @@ def test_the_check_of_a_cluster_tells_what_a_node_lacks(
 
 def batch_script(cli: Cli, job: str, **env: str) -> tuple[int, str]:
     """Run what Slurm runs for a job, and return its status and what it says."""
-    program = "import sys; from outlive.hosts.slurm.inside_allocation import main; sys.exit(main(*sys.argv[1:]))"
+    program = "import sys; from outlive.parts.hosts.slurm.inside_allocation import main; sys.exit(main(*sys.argv[1:]))"
     words = [sys.executable, "-c", program, str(cli.root), job]
     done = subprocess.run(words, env={**os.environ, **env}, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr

@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
-from outlive.core.host_settings import HostSettings
-from outlive.far.starting import context
-from outlive.hosts.ssh.connecting.bundle import Bundle
-from outlive.hosts.ssh.connecting.connection import Connection
-from outlive.hosts.ssh.connecting.reconnecting import AT_ONCE, Turns
+from outlive.core.hosts import HostSettings
 from outlive.jobs import adoption
+from outlive.parts.hosts.far.starting import context
+from outlive.parts.hosts.ssh.connecting.bundle import Bundle
+from outlive.parts.hosts.ssh.connecting.connection import Connection
+from outlive.parts.hosts.ssh.connecting.reconnecting import AT_ONCE, Turns
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system import locks
@@ -93,8 +93,8 @@ def test_setup_carries_our_end_there_once_and_says_what_is_found(cli: Cli, box: 
     answer = cli.ok("host", "setup", "box")
     assert answer["healthy"]
     assert [one["name"] for one in answer["checks"]][:4] == ["reach", "python", "root", "workdir"]
-    carried = list((box.home / ".local/share/outlive/far").iterdir())
-    assert len(carried) == 1 and (carried[0] / "outlive/far/main.py").is_file()
+    carried = list((box.home / ".local/share/outlive/parts/hosts/far").iterdir())
+    assert len(carried) == 1 and (carried[0] / "outlive/parts/hosts/far/main.py").is_file()
     before = carried[0].stat().st_mtime_ns
     assert cli.ok("host", "check", "box")["healthy"]
     assert carried[0].stat().st_mtime_ns == before and box.root.is_dir()
@@ -120,7 +120,7 @@ def test_what_is_carried_there_is_small_and_needs_nothing_but_python() -> None:
     assert len(data) < 1_000_000
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
-    assert "__main__.py" in names and "outlive/far/main.py" in names
+    assert "__main__.py" in names and "outlive/parts/hosts/far/main.py" in names
     left = tuple(f"outlive/{room}/" for room in ("mcp", "verbs", "cli", "web"))
     assert not [name for name in names if name.startswith(left)]
     assert Bundle().name == bundle.name
@@ -522,7 +522,7 @@ def test_what_a_job_there_uses_is_asked_for_there_and_never_told_as_nothing(cli:
 
 
 def test_a_new_version_deletes_older_ones_that_no_connection_uses(cli: Cli, box: FakeSsh) -> None:
-    far = box.home / ".local/share/outlive/far"
+    far = box.home / ".local/share/outlive/parts/hosts/far"
     far.unlink()
     for name in ("0.1-old", "0.2-used", "0.1-half.77.tmp"):
         (far / name / "outlive").mkdir(parents=True)

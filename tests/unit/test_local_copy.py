@@ -11,10 +11,10 @@ from pathlib import Path
 
 from hypothesis import given, strategies
 
-from outlive.far.source import Source
-from outlive.hosts.ssh.connecting import wire
-from outlive.hosts.ssh.connecting.words import Follow
-from outlive.hosts.ssh.local_copy import LocalCopy
+from outlive.parts.hosts.far.source import Source
+from outlive.parts.hosts.ssh.connecting import wire
+from outlive.parts.hosts.ssh.connecting.words import Follow
+from outlive.parts.hosts.ssh.local_copy import LocalCopy
 from outlive.store.job_dir import GAP, LOGS, MASKS, ORDER, JobDir
 from outlive.store.output.gap import NO_GAP, GapFile
 from outlive.store.output.merged import Output

@@ -17,8 +17,8 @@ from outlive.answers.job import Place
 from outlive.core import records
 from outlive.core.record import ABSENT, Record
 from outlive.core.rights import Rights
-from outlive.hosts.slurm.record import SlurmRecord
-from outlive.hosts.ssh.connecting import words
+from outlive.parts.hosts.slurm.record import SlurmRecord
+from outlive.parts.hosts.ssh.connecting import words
 from outlive.parts.http.tokens import Token
 from outlive.supervisor.request import Request
 

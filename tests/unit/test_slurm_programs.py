@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from outlive.hosts.slurm import programs
+from outlive.parts.hosts.slurm import programs
 from support.wait import until
 
 

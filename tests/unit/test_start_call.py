@@ -13,7 +13,6 @@ from outlive.core.ids import new_id
 from outlive.core.records import Approval, Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
-from outlive.hosts import engines
 from outlive.jobs import adoption, definition, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan, open_stdin
@@ -21,6 +20,7 @@ from outlive.jobs.permission.approval import ask
 from outlive.jobs.starting import answer, dedupe, making
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
+from outlive.launch import engines
 from outlive.store import approval
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from outlive.answers import ALWAYS, TIME, Answer, Part, field, optional, part
+from outlive.answers import ALWAYS, TIME, Answer, Part, field, part
 from outlive.answers.job import HINT
-from outlive.answers.named import Entry, Finding, OwnFinding
-from outlive.core.host_settings import KINDS
-from outlive.core.records import LOCAL, NETWORKS, RIGHTS, SANDBOXES
+from outlive.answers.named import Entry, OwnFinding
+from outlive.core.records import NETWORKS, RIGHTS, SANDBOXES
 
 
 class Help(Answer):  # of process help
@@ -67,29 +66,6 @@ class TokenList(Answer):  # of token list
 
 
 _CHECKS = "What was checked."
-_KIND = "What starts the jobs there."
-
-
-class Host(Part):
-    """One host."""
-
-    name: str = field("Its name, for `host`.")
-    kind: str = field(_KIND, enum=[LOCAL, *KINDS])
-    default: bool = field("Do jobs run there that name no host?")
-    target: str | None = optional("Of ssh: where that leads.")
-    healthy: bool | None = optional("Of a host that was checked: did no check fail?")
-    checks: list[Finding] | None = optional(_CHECKS)
-
-
-class Hosts(Answer):  # of host list
-    hosts: list[Host] = field("Where jobs can run.")
-
-
-class HostChecked(Answer):  # of host check and host setup
-    host: str = field("The host that was checked.")
-    kind: str = field(_KIND, enum=[LOCAL, *KINDS])
-    healthy: bool = field("Did no check fail? Warnings do not count.")
-    checks: list[OwnFinding] = field(_CHECKS)
 
 
 class Examined(Answer):  # of doctor

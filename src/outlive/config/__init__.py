@@ -14,7 +14,7 @@ from typing import Any
 from outlive import limits
 from outlive.core.base_directories import base_directory
 from outlive.core.bounds import Bounds
-from outlive.core.host_settings import HostSettings
+from outlive.core.hosts import HostSettings
 from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES, AuditTarget
 from outlive.core.units import duration_ms
 
@@ -88,7 +88,7 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
         "rule": (TABLES, None),  # policy/rules.py, in the file alone
     },
     "programs": {},  # NAME = "/path" of a program that outlive runs itself (system/own_programs.py), in the file alone
-    "hosts": {},  # [hosts.NAME]: core/host_settings.py, in the file alone
+    "hosts": {},  # [hosts.NAME]: parts/hosts/settings.py, in the file alone
 }
 # How the names of variables begin that configure: ours, and OpenClaw's for its own tools (PI_BASH_ is their old name)
 _PREFIXES = ("OUTLIVE_", "OPENCLAW_BASH_", "PI_BASH_")

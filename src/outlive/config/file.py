@@ -7,13 +7,13 @@ import os
 import shlex
 import stat
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pkgutil import resolve_name
 from typing import Any, cast
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.config import KEYS, PATHS, STRINGS, TABLES, Config
 from outlive.config.checks import check_whole, checked, unknown
-from outlive.core import host_settings
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, misconfigured
 from outlive.matching import problem_matchers
@@ -87,7 +87,7 @@ def _value(section: str, key: str, value: object, path: str, written: str) -> ob
         places = _places("output.problem_matcher", value, path, written, where)
         return tuple(map(_matcher, cast("list[Any]", value), places))
     if section == "hosts":
-        return host_settings.checked(key, value, _place(path, written, f"hosts.{key}"))
+        return _by_part(section)(key, value, _place(path, written, f"hosts.{key}"))
     if section == "programs":
         if not isinstance(value, str) or not os.path.isabs(value) or "/" in key:
             raise misconfigured(f"{where}: programs.{key} must be the absolute path of a program, not {value!r}")
@@ -95,6 +95,15 @@ def _value(section: str, key: str, value: object, path: str, written: str) -> ob
     if key not in KEYS[section]:
         raise unknown(f"key {key} in [{section}]", key, list(KEYS[section]), where)
     return checked(section, key, value, where)
+
+
+def _by_part(section: str) -> Callable[[str, object, str], object]:
+    """Return what checks the tables of a section. Errors: config_error."""
+    place = next((part.sections[section] for part in parts.every() if section in part.sections), None)
+    if place is None:
+        raise misconfigured(f"[{section}]: the part of outlive that this section is for is not installed")
+    check: Callable[[str, object, str], object] = resolve_name(place)
+    return check
 
 
 def _places(name: str, value: object, path: str, text: str, where: str) -> list[str]:

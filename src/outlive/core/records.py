@@ -317,7 +317,7 @@ class Queue(Record, omitted=("estimated_start",)):
 
 
 class EngineRecord(Record):
-    """What each engine records of a job (store/engine_record.py), besides the members of its kind."""
+    """What each engine records of a job (store/inspection/handed_over.py), besides the members of its kind."""
 
     kind: str = ""
     cwd: str | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from outlive.hosts import engines
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.processes import survivors
-from outlive.store.inspection import completion, engine_record, inspect
+from outlive.launch import engines
+from outlive.store.inspection import completion, handed_over, inspect
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 
@@ -24,7 +24,7 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
     if (
         definition.approval is not None
         and inspection.state.state == "created"
-        and (definition.host is None or engine_record.read(job) is None)  # else an engine has it
+        and (definition.host is None or handed_over.read(job) is None)  # else an engine has it
     ):
         from outlive.jobs.permission import pending  # late: 4 ms of a `status`, and few jobs are asked about
 

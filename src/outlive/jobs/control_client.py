@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from outlive import limits
 from outlive.core.members import object_of, parse_json, text_of
 from outlive.errors import OutliveError
-from outlive.hosts import engines
 from outlive.jobs.processes import stopped
-from outlive.store.inspection import engine_record
+from outlive.launch import engines
+from outlive.store.inspection import handed_over
 from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.job_dir import JobDir
 from outlive.system import fds, machine, process, tree
@@ -55,7 +55,7 @@ class ControlClient:
             self._connect()
 
     def _connect(self) -> bool:
-        record = engine_record.read(self._job)
+        record = handed_over.read(self._job)
         if record is not None and machine.is_other(record.machine):  # no Unix socket reaches another machine
             return False
         try:

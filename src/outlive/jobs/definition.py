@@ -22,13 +22,13 @@ from outlive.core.record import Record
 from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox, Script
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
-from outlive.hosts import engines
-from outlive.hosts.engines import Host
 from outlive.jobs import command as command_module
 from outlive.jobs import ownership, watch_spec
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines.naming import name_of
+from outlive.launch import engines
+from outlive.launch.engines import Host
 from outlive.reports import path as report_path
 from outlive.sandbox import access
 from outlive.system import machine

@@ -10,12 +10,12 @@ from contextlib import closing
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
-from outlive.hosts import engines
 from outlive.jobs import adoption, auditing, ownership, processes
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.control_client import ControlClient, refused, unanswered
-from outlive.jobs.diagnosis import elsewhere
+from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.permission import approval
+from outlive.launch import engines
 from outlive.store.cleanup import delete as store_delete
 from outlive.store.cleanup.deletions import REMOVED, Deletions
 from outlive.store.inspection.inspect import Inspection
@@ -218,7 +218,7 @@ def _given_up(caller: Principal, job: JobDir, inspection: Inspection) -> None:
             engine.forget(job)
         return
     if not inspection.state.finished and inspection.state.state != "created":
-        name = elsewhere.machine_of(inspection)
+        name = other_machine.machine_of(inspection)
         message = f"job {short_id(job.job_id)} cannot be deleted: its processes are on {name}, and may still run"
         hint = f"Repeat the call on {name}. If that machine is gone for good: rm -r {job.path}"
         raise OutliveError("invalid_state", message, hint=hint)

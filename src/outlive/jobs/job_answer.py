@@ -18,7 +18,7 @@ from outlive.core.records import Sources
 from outlive.core.started import never_ran, started_at
 from outlive.core.units import seconds_or
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.diagnosis import elsewhere, use
+from outlive.jobs.diagnosis import other_machine, use
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
@@ -64,7 +64,7 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
 
 def place(inspection: Inspection, job: JobDir) -> Place | None:
     """Return where a job is; None for a job on this machine."""
-    return elsewhere.place(inspection, job) if inspection.elsewhere else None
+    return other_machine.place(inspection, job) if inspection.elsewhere else None
 
 
 def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None:

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from outlive.part import Part
 
-NAMES = ("http", "page", "clients", "doctor")  # the order in which they are asked
+NAMES = ("hosts", "http", "page", "clients", "doctor")  # the order in which they are asked
 
 
 @cache
@@ -30,4 +30,4 @@ def every() -> tuple[Part, ...]:
 @cache
 def verbs() -> dict[str, str]:
     """Return "module:NAME" of each verb that a part adds, by the verb as typed."""
-    return {verb: place for part in every() for verb, place in part.verbs.items()}
+    return {verb: place for part in every() for verb, place in {**part.actions, **part.verbs}.items()}

@@ -52,16 +52,12 @@ VERBS = {
     "policy check": "policy",
     "policy list": "policy",
     "policy forget": "policy",
-    "host list": "declarations.administration",
-    "host check": "host",
-    "host setup": "host",
     "completion": "programs",
     "schema": "schema",
     "demo": "programs",
 }
 ALIASES = {"exec": "run", "spawn": "run"}
 HEAD = ("schema_version", "ok", "type")  # the first members of every answer
-_NAMES = {"hosts": "host list"}  # type → name, where they differ
 _FIELDS: dict[str, Mapping[str, Field]] = {}  # what `fields_of` has returned: a server asks four times a call
 _PLACES: dict[str, Places] = {}  # what `places_of` has returned
 
@@ -80,7 +76,8 @@ def names() -> list[str]:
 
 def offered() -> list[str]:
     """Return the verbs that a server offers too, without loading any."""
-    return [name for name, module in VERBS.items() if module.startswith("declarations.")]
+    of_parts = [name for part in parts.every() for name in part.actions]
+    return [*(name for name, module in VERBS.items() if module.startswith("declarations.")), *of_parts]
 
 
 def canonical(name: str) -> str | None:
@@ -107,8 +104,9 @@ def fields_of(type_: str) -> Mapping[str, Field]:
     """Return the fields of the answers of a type, by name; none of a type that no verb has, as those of the page."""
     found = _FIELDS.get(type_)
     if found is None:
-        name = canonical(_NAMES.get(type_, type_))
-        record = load(name).result if name else None
+        name = canonical(type_)
+        verb = load(name) if name else next((verb for verb in map(load, offered()) if verb.type == type_), None)
+        record = verb.result if verb else None
         found = _FIELDS[type_] = record.flat() if record else {}
     return found
 

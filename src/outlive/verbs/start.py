@@ -16,7 +16,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.starting import making
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.store import approval
-from outlive.store.inspection import engine_record
+from outlive.store.inspection import handed_over
 from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points
 from outlive.system.waiting import pause
@@ -74,7 +74,7 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
     state = job.read_state()
     if state is None or state.state != "created":
         raise _not_created(state.state if state else "unknown")
-    if engine_record.read(job) is not None:  # it waits for its start on another host
+    if handed_over.read(job) is not None:  # it waits for its start on another host
         raise _not_created("running")
     plan = making.plan_of_created(ctx.caller, job)
     definition_module.require_sandbox(ctx.caller, plan.definition, "start")

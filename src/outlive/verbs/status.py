@@ -7,7 +7,7 @@ from outlive.answers.advice import Advised
 from outlive.answers.job import Job, Status
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import elsewhere
+from outlive.jobs.diagnosis import other_machine
 from outlive.render.sources import gaps_in
 from outlive.store import fault_report
 from outlive.store.output.merged import Output
@@ -18,7 +18,7 @@ def status(ctx: Context, *, job: str) -> Status:
     """Return what is true of a job now."""
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
-        usage_there, descendants_there = elsewhere.asked(inspection, job_dir, "status")
+        usage_there, descendants_there = other_machine.asked(inspection, job_dir, "status")
         definition, state = inspection.definition, inspection.state
         with Output(job_dir) as output:
             idle = job_answer.idle_ms(inspection, output)

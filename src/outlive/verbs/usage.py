@@ -7,7 +7,7 @@ from outlive.answers.reading import Used
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import elsewhere, use
+from outlive.jobs.diagnosis import other_machine, use
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 
@@ -18,7 +18,7 @@ def usage(ctx: Context, *, job: str) -> Used:
     """Return what a job uses now, or what it used."""
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
-        used, _ = elsewhere.asked(inspection, job_dir, "usage")
+        used, _ = other_machine.asked(inspection, job_dir, "usage")
         if used is None:
             with Output(job_dir) as output:
                 used = job_answer.usage_now(inspection, job_dir, output)

@@ -23,7 +23,7 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, auditing, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
-from outlive.jobs.diagnosis import elsewhere
+from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.permission.person import person
 from outlive.render.emulator import RESET
@@ -218,7 +218,7 @@ class Session:
 
     def _away_since(self, inspection: Inspection) -> str | None:
         is_here = inspection.definition.host is None
-        return None if is_here else elsewhere.place(inspection, self._job).unreachable_since
+        return None if is_here else other_machine.place(inspection, self._job).unreachable_since
 
     def _look_at_host(self, inspection: Inspection) -> None:
         before, self._away = self._away, self._away_since(inspection)

@@ -7,7 +7,7 @@ from outlive.answers import advice, sentences
 from outlive.answers.advice import Advice
 from outlive.answers.job import Prompt, Stopped
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.diagnosis import elsewhere, exit_code, failure, sandboxed, silence
+from outlive.jobs.diagnosis import exit_code, failure, other_machine, sandboxed, silence
 from outlive.jobs.diagnosis.causes import own_words, taken_port
 from outlive.jobs.interaction import keyboard, prompt
 from outlive.jobs.permission import pending
@@ -42,7 +42,7 @@ def of(
     if inspection.definition.approval is not None:
         found += advice.told(advice.APPROVAL, pending.hint(job, inspection))
     if inspection.elsewhere:
-        found += advice.told(advice.ELSEWHERE, elsewhere.hint(inspection, job))
+        found += advice.told(advice.ELSEWHERE, other_machine.hint(inspection, job))
     if found:
         return found
     own = own_words.hint(inspection.definition, inspection.state)

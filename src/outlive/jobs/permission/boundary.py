@@ -9,9 +9,9 @@ from typing import Any
 from outlive.config import default_path, state_directory
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
-from outlive.hosts import engines
-from outlive.hosts.engines import Host
 from outlive.jobs.context import Principal
+from outlive.launch import engines
+from outlive.launch.engines import Host
 from outlive.sandbox import access, bubblewrap, gitconfig, modes, visible_paths
 from outlive.system import own_programs
 

@@ -13,7 +13,6 @@ from contextlib import closing
 from outlive.core.ids import short_id
 from outlive.core.records import Approval, Decision, Definition, Ending
 from outlive.errors import OutliveError, from_os
-from outlive.hosts import ends
 from outlive.jobs import auditing
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
@@ -21,6 +20,7 @@ from outlive.jobs.permission import facts, files
 from outlive.jobs.permission.person import is_person
 from outlive.jobs.starting import making
 from outlive.store import approval, history
+from outlive.store.inspection import unasked
 from outlive.store.inspection.inspect import Inspection, inspect_job
 from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points, paths
@@ -149,7 +149,7 @@ def _end(job: JobDir, given: Decision) -> None:
             return
         by, withdrawn = given.by, given.state == approval.WITHDRAWN
         reason, ending = ("kill", Ending(cause="kill", by=by)) if withdrawn else ("denied", None)
-        ended = ends.failed(job.read_meta(), state, reason, _message(given), ending)
+        ended = unasked.failed(job.read_meta(), state, reason, _message(given), ending)
         history.record(job, history.DENIED, by=by, reason=given.reason, state=given.state)
         history.record(job, history.FINISHED, **history.outcome_of(ended))
         job.write_state(ended)

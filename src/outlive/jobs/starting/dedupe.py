@@ -15,7 +15,7 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, lookup, ownership
 from outlive.jobs.context import Context, Principal
-from outlive.store.inspection import engine_record
+from outlive.store.inspection import handed_over
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system.waiting import pause
@@ -34,7 +34,7 @@ def _is_in(job: JobDir, definition: Definition, cwd: str) -> bool:
     directory is called there."""
     if definition.cwd == cwd or definition.host is None:
         return definition.cwd == cwd
-    record = engine_record.read(job)
+    record = handed_over.read(job)
     return record is not None and record.cwd == cwd
 
 
@@ -42,8 +42,8 @@ def _goes_on(job: JobDir, inspection: Inspection) -> bool:
     """Return whether the job runs, or waits for approval or for its start on another host."""
     if inspection.state.state != "created":
         return bool(inspection.state.state == "running")
-    handed_over = inspection.definition.host is not None and engine_record.read(job) is not None
-    return handed_over or inspection.definition.approval is not None
+    is_there = inspection.definition.host is not None and handed_over.read(job) is not None
+    return is_there or inspection.definition.approval is not None
 
 
 def lock(caller: Principal) -> int:

@@ -15,7 +15,6 @@ from outlive.core.env_files import read_env_files
 from outlive.core.members import parse_json
 from outlive.core.records import LOCAL, Definition, State
 from outlive.errors import OutliveError, from_os
-from outlive.hosts import engines
 from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context, Principal
@@ -23,6 +22,7 @@ from outlive.jobs.control_client import received, refused
 from outlive.jobs.definition import Plan, masked_lines
 from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines import stages
+from outlive.launch import engines
 from outlive.store import approval, atomic_file
 from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob

@@ -1,8 +1,8 @@
 """What a client may do that is about no job."""
 
-from outlive.answers.administration import Help, Hosts
-from outlive.core.records import EXEC, READ
-from outlive.verbs.spec import STR, Arg, Verb
+from outlive.answers.administration import Help
+from outlive.core.records import READ
+from outlive.verbs.spec import Verb
 
 HELP = Verb(
     "help",
@@ -12,16 +12,3 @@ HELP = Verb(
     right=READ,
     result=Help,
 )
-HOST_LIST = Verb(
-    "host list",
-    "List where jobs can run.",
-    "outlive.verbs.host:list_hosts",
-    group="Other machines",
-    args=(Arg("host", STR, "Check this one: can it be reached, and what is missing.", cli="--check", section="hosts",
-        metavar="NAME", mcp_help="check this one"),),
-    right=EXEC,
-    result=Hosts,
-    type="hosts",
-    action="hosts",
-    section="hosts",
-)  # fmt: skip

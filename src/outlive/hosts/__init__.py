@@ -1,1 +1,0 @@
-"""Jobs on other hosts: one room for each engine that starts them there."""

@@ -1,0 +1,72 @@
+"""The way from a job to the engine of its host. No engine is loaded for a job of this machine."""
+
+from __future__ import annotations
+
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, NamedTuple
+
+from outlive import parts
+from outlive.config import Config
+from outlive.core.hosts import HostSettings
+from outlive.core.nearest import nearest
+from outlive.core.records import LOCAL, Definition
+from outlive.errors import OutliveError, argument, invalid
+from outlive.store.inspection import handed_over
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+
+if TYPE_CHECKING:
+    from outlive.launch.engine import Caller, Engine
+
+
+class Host(NamedTuple):
+    """A host of the configuration."""
+
+    name: str
+    settings: HostSettings
+
+    @property
+    def engine(self) -> Engine:
+        """Return the engine of the host. Errors: not_supported."""
+        return of_kind(self.settings.kind)
+
+
+def of_kind(kind: str) -> Engine:
+    """Return the engine for hosts of this kind. Errors: not_supported."""
+    known = {one: place for part in parts.every() for one, place in part.engines.items()}
+    if kind not in known:
+        raise OutliveError("not_supported", f"this outlive reaches no hosts of kind {kind}")
+    engine: Engine = resolve_name(known[kind])
+    return engine
+
+
+def host_of(config: Config, name: str) -> Host:
+    """Return the host with this name. Errors: invalid_argument."""
+    known = config.hosts()
+    if name not in known:
+        near = nearest(name, [*known, LOCAL])
+        hint = f"Did you mean {near}?" if near else f"Known: {', '.join([LOCAL, *known])}."
+        hint = hint if known else "The configuration has no [hosts.NAME]; the configuration page of the docs shows one."
+        raise invalid("host", f"no host {name!r} for {argument('host')}", hint=hint)
+    return Host(name, known[name])
+
+
+def of_job(job: JobDir, definition: Definition) -> Engine | None:
+    """Return the engine that has a job; None for a job that was handed to none yet."""
+    record = handed_over.read(job)
+    return None if record is None or definition.host is None else of_kind(record.kind)
+
+
+def resumed(ctx: Caller, job: JobDir, inspection: Inspection) -> Inspection:
+    """Return the inspection of a job on another host, with what its engine says."""
+    engine = of_job(job, inspection.definition)
+    if engine is None:
+        from outlive.store.inspection import unasked  # late: 2 ms, of the sandboxes, and an engine has most jobs
+
+        return unasked.settled(job, inspection)
+    if inspection.damage is not None:
+        return inspection
+    if inspection.state.finished and engine.mirrors:
+        if inspection.supervised or not job.is_marked_live():
+            return inspection
+    return engine.resumed(ctx, job, inspection)

@@ -1,0 +1,17 @@
+"""Jobs on other machines: an engine for each kind of host, over SSH and by Slurm, and our end there."""
+
+from outlive.part import Part
+
+
+class Hosts(Part):
+    name = "hosts"
+    verbs = {
+        "host check": "outlive.parts.hosts.verbs:HOST_CHECK",
+        "host setup": "outlive.parts.hosts.verbs:HOST_SETUP",
+    }
+    actions = {"host list": "outlive.parts.hosts.verbs:HOST_LIST"}
+    sections = {"hosts": "outlive.parts.hosts.settings:checked"}
+    engines = {"slurm": "outlive.parts.hosts.slurm.engine:ENGINE", "ssh": "outlive.parts.hosts.ssh.engine:ENGINE"}
+
+
+PART = Hosts()

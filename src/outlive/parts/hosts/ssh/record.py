@@ -1,0 +1,20 @@
+"""`engine.json` of a job on a host of kind ssh."""
+
+from outlive.core.hosts import HostSettings
+from outlive.core.record import Record
+from outlive.core.records import Queue
+
+AGENT = "SSH_AUTH_SOCK"
+
+
+class SshRecord(Record, omitted=("agent", "queue", "unreachable_since")):
+    """What a mirror needs to reach the job again."""
+
+    kind: str = "ssh"
+    settings: HostSettings = HostSettings()
+    cwd: str = "/"
+    # Whether the other machine may have been asked for the start: before that nothing can run there
+    asked: bool = False
+    agent: str | None = None  # the socket of the ssh agent of the caller
+    queue: Queue | None = None
+    unreachable_since: str | None = None
