@@ -14,15 +14,14 @@ from typing import Any
 
 import pytest
 
-from outlive.config import Config
 from outlive.jobs import lookup
-from outlive.jobs.context import Context, Principal
 from outlive.jobs.permission import approval
 from outlive.store import approval as answers
 from outlive.store.job_dir import Locks
 from outlive.store.root import Store
 from outlive.system import fault_points
 from support.cli import Cli, configured
+from support.contexts import context_of
 from support.mcp_client import McpSession
 from support.preloaded import MAIN, OUTLIVE
 from support.tiers import MODERN_FIRST
@@ -82,8 +81,7 @@ def test_a_denial_is_answered_when_the_process_that_made_the_job_has_ended_it(
 ) -> None:
     job = pending(cli)
     with closing(Store.open(str(root), {})) as store:
-        who: dict[str, Any] = {"face": "cli", "owner": "cli", "client": None, "cwd": None, "env": {}}
-        ctx = Context(Principal(store, Config({}, None), launcher=None, shell_words=(), **who))
+        ctx = context_of(store)
         with lookup.open_known(ctx.caller, job) as job_dir:
             locks = Locks(job_dir)  # held by the process that ends it
             let_go = threading.Timer(0.3, locks.close)

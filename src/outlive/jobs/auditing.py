@@ -24,10 +24,10 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) ->
         return
     about = {
         "job_id": job_id,
-        "face": ctx.face if ctx.face == "cli" else "stdio" if ctx.token is None else "http",
-        "owner": ctx.owner,
-        "client": ctx.client,
-        "token": ctx.token,
+        "face": ctx.face if ctx.face == "cli" else "stdio" if ctx.caller.token is None else "http",
+        "owner": ctx.caller.owner,
+        "client": ctx.caller.client,
+        "token": ctx.caller.token,
         "root": ctx.store.path if ctx.store else None,
     }
     told = {name: value for name, value in {**about, **facts}.items() if value is not None}

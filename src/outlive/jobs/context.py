@@ -135,7 +135,7 @@ class Context:
         """Return a sentence for each title that named one of several jobs in this call."""
         return [one.sentence for one in self.titles.values() if one.sentence is not None]
 
-    # --- what is known of the caller ---
+    # --- of the caller, what most verbs need ---
 
     @property
     def store(self) -> Store:
@@ -150,14 +150,6 @@ class Context:
         return self.caller.face
 
     @property
-    def owner(self) -> str:
-        return self.caller.owner
-
-    @property
-    def client(self) -> str | None:
-        return self.caller.client
-
-    @property
     def cwd(self) -> str | None:
         return self.caller.cwd
 
@@ -166,33 +158,5 @@ class Context:
         return self.caller.env
 
     @property
-    def launcher(self) -> Any:
-        return self.caller.launcher
-
-    @property
-    def shell(self) -> tuple[str, ...]:
-        return self.caller.shell
-
-    @property
     def inbox(self) -> Inbox | None:
         return self.caller.inbox
-
-    @property
-    def scope(self) -> str | None:
-        return self.caller.scope
-
-    @property
-    def wall(self) -> str | None:
-        return self.caller.wall
-
-    @property
-    def rights(self) -> Rights | None:
-        return self.caller.rights
-
-    @property
-    def ceiling(self) -> dict[str, str] | None:
-        return self.caller.ceiling
-
-    @property
-    def token(self) -> str | None:
-        return self.caller.token

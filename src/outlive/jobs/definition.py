@@ -66,7 +66,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     env = check_env(args.get("env") or {})
     mask = _mask(args.get("mask") or ())
     env_files = [os.path.abspath(os.path.join(ctx.cwd or "/", path)) for path in args.get("env_file") or ()]
-    asks = ctx.config.uses("sandbox") or ctx.ceiling or args.get("sandbox") or args.get("network")
+    asks = ctx.config.uses("sandbox") or ctx.caller.ceiling or args.get("sandbox") or args.get("network")
     sandbox = boundary.of_call(ctx.caller, host, cwd, args) if asks else None
     check = reading_in(sandbox)
     from_files = read_env_files(env_files, check)  # also for create: a file that cannot be read is found now
@@ -104,8 +104,8 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         tags=tags,
         title=title,
         name=title or name_of(words),
-        owner=ctx.owner,
-        scope=ctx.scope,
+        owner=ctx.caller.owner,
+        scope=ctx.caller.scope,
         session=ownership.session_of(ctx.caller),
         report=args.get("report"),
         notification=Notification.replace(
@@ -128,7 +128,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     report_path.require(definition)
     if host is not None:
         host.engine.check(host, definition)
-    unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.ceiling)
+    unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.caller.ceiling)
     hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
     hints += _milliseconds_meant(ctx.caller, definition.timeout_ms)
     hints += command_module.lost_with_its_shell(ctx.caller, words, shell)
@@ -207,7 +207,11 @@ def _not_entered(path: str) -> str:
 def require_input(ctx: Context, definition: Definition) -> None:
     """Check that a caller over MCP writes into no job that may do more than its own jobs may, unless
     it is its own: that one was granted. Errors: denied, sandbox_unavailable."""
-    if ctx.face == "mcp" and not ownership.is_own(ctx, definition) and (ctx.config.uses("sandbox") or ctx.ceiling):
+    if (
+        ctx.face == "mcp"
+        and not ownership.is_own(ctx, definition)
+        and (ctx.config.uses("sandbox") or ctx.caller.ceiling)
+    ):
         boundary.require(ctx.caller, definition, "write into")
 
 

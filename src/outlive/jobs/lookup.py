@@ -62,7 +62,9 @@ def open_by_id(ctx: Context, text: str) -> JobDir:
     Errors: as `open_job`.
     """
     try:
-        job_id = ctx.store.find(text, None if ctx.wall is None else lambda candidate: _exists(ctx.caller, candidate))
+        job_id = ctx.store.find(
+            text, None if ctx.caller.wall is None else lambda candidate: _exists(ctx.caller, candidate)
+        )
         job = JobDir.open(ctx.store, job_id)
     except OutliveError as error:
         if error.code != "job_not_found":

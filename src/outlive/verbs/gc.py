@@ -54,7 +54,7 @@ def gc(
         totals=sweep.totals(),
         # Leftovers no longer tell whose they were, so callers behind a wall neither delete nor
         # count them
-        leftovers=store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
+        leftovers=store_gc.clean(ctx.store, dry_run=dry_run) if ctx.caller.wall is None else 0,
         bounds=KeptTo(**kept, share_bytes=limit),
         automatic=ctx.config.bounds() is not None,
     )

@@ -69,7 +69,7 @@ def made(
         unread = shown_output.not_utf_8(ctx, output)
         previous = job_answer.previous(ctx.caller, inspection, output)
     reported = job_answer.reported(inspection)
-    if ctx.client is not None:
+    if ctx.caller.client is not None:
         known_to_session.mark_seen(ctx, job, shown.next_seq, asks=asks.waiting_for_input)
     found = [
         *advised,

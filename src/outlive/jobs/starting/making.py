@@ -119,7 +119,7 @@ def begin(
         awaited=awaited,
         created=created,
         shell_path=_shell_path(ctx.caller, plan),
-        **ctx.config.for_request(ctx.env, own_programs.shell(definition.shell or ctx.shell, ctx.env))
+        **ctx.config.for_request(ctx.env, own_programs.shell(definition.shell or ctx.caller.shell, ctx.env))
         | {"audit": auditing.note_start(ctx, doing, plan)},
     )
     here = there = scope = None
@@ -136,7 +136,7 @@ def begin(
             sent["stdin"] = plan.stdin_fd
         fault_points.at("send_request")
         locks.are_given = True
-        (scope or ctx.launcher).send(sent)
+        (scope or ctx.caller.launcher).send(sent)
         fault_points.at("send_done")
         with suppress(OSError):  # while the supervisor wakes up, which makes them or reports why it cannot
             job.make_logs()

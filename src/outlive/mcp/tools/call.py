@@ -302,7 +302,7 @@ class Calls:
         try:
             with _worded(verb, written):
                 result: Answer = await threads.run(
-                    partial(verb.run, ctx, **args), caller=ctx.owner, cancelled=partial(notices.leave, ctx)
+                    partial(verb.run, ctx, **args), caller=ctx.caller.owner, cancelled=partial(notices.leave, ctx)
                 )
             return result
         except OutliveError:
@@ -330,7 +330,7 @@ class Calls:
         args = self._readers[name].read(given)
         args.pop("detail", None)
         with _worded(verb):
-            result: Answer = await threads.run(partial(verb.run, ctx, **args), caller=ctx.owner)
+            result: Answer = await threads.run(partial(verb.run, ctx, **args), caller=ctx.caller.owner)
         return envelope.sized(envelope.full(verb.type, result), FULL)
 
     def observer(self, caller: Caller) -> Context:
