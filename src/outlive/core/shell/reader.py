@@ -19,13 +19,8 @@ _JOINS = ("||", "&&", "|&", "|", ";", "&", "\n")
 _OPERATORS = ("&>", ";;&", ";;", ";&", *_JOINS)
 _REDIRECTIONS = ("&>>", "&>", "<<<", "<<-", "<<", ">>", ">&", "<&", ">|", "<>", "<", ">")
 _HARMLESS_REDIRECTION = r"[0-9]?(>&[0-9]|(<|>>?)[ \t]*/dev/null)"
-_CLOSED_BY = {
-    "(": ")",
-    "{": "}",
-    "if": "fi",
-    "case": "esac",
-    **dict.fromkeys(("while", "until", "for", "select"), "done"),
-}
+_CLOSED_BY = {"(": ")", "{": "}", "if": "fi", "case": "esac"}
+_CLOSED_BY |= dict.fromkeys(("while", "until", "for", "select"), "done")
 _BETWEEN = frozenset({"then", "elif", "else", "do"})  # what stands behind them is a command
 _KEYWORDS = frozenset(
     "! if then elif else fi for select while until do done case esac in function time coproc foreach repeat end [[".split()
