@@ -47,7 +47,7 @@ def test_a_stdio_client_with_the_name_of_a_token_has_other_jobs_and_other_notice
     forged = on_stdio("ci", {}, isolate=False)
     started = ask(calls, forged, EXEC, command=f"{GATE}; exit 3", background=True)
     theirs = started["job_id"]
-    sent = notices.known(calls.context(forged, READ, "this").caller, started)
+    sent = notices.known(calls.context(forged, READ, "this"), started)
     assert sent is not None
     sent(True)  # until then the call is under way, and its answer will tell
     (work / "go").touch()

@@ -171,7 +171,7 @@ def test_a_job_whose_end_an_answer_told_is_forgotten(inbox: Inbox, store: Store,
     ctx = _context(inbox)
     assert notices.collect(ctx)[0] == []
     assert job in inbox.inspected
-    sent = notices.known(ctx.caller, {"job_id": job, "state": "exited"})
+    sent = notices.known(ctx, {"job_id": job, "state": "exited"})
     assert sent is not None
     sent(True)
     assert not inbox.inspected

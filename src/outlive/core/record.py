@@ -187,8 +187,8 @@ class Record:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
 
 
-def are_sizes(value: list[int] | None) -> bool:
-    return value is None or (len(value) == 2 and all(map(_is_position, value)))
+def are_sizes(value: list[int] | None, count: int) -> bool:
+    return value is None or (len(value) == count and all(map(_is_position, value)))
 
 
 def is_passable(text: str) -> bool:

@@ -246,13 +246,9 @@ def losses(inspection: Inspection, output: Output) -> Losses:
 
 
 def _missing(output: Output) -> str:
-    where = [
-        f"bytes {start:,} to {stop:,} of {name}"
-        for name, spans in zip(LOGS, output.missing, strict=True)
-        for start, stop in spans
-    ]
-    places = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
-    how = f"a log was cut or deleted ({places}). Positions still count them."
+    spans = zip(LOGS, output.missing, strict=True)
+    changed = [f"{name} from byte {gone.start:,} on" for name, gone in spans if gone.start < gone.stop]
+    how = f"another program changed {' and '.join(changed)}. Positions still count them."
     return f"{output.missing_bytes:,} bytes of output are missing: {how}"
 
 

@@ -20,7 +20,7 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, known_to_session, lookup, ownership
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import deleted
-from outlive.jobs.interaction import shown_output
+from outlive.jobs.interaction import shown_hits, shown_output
 from outlive.jobs.pipelines import stages
 from outlive.store import history
 from outlive.store.cleanup import deletions
@@ -63,20 +63,24 @@ class Receipt:
         """Note that the answer tells of a job up to here; None: all there is to tell."""
         self._claims.append((claim, progress))
 
-    def add_answer(self, answer: Mapping[str, object], pending: list[str]) -> None:
-        """Note that the session gets this answer of a verb, and so knows the jobs in it. `pending`:
-        the jobs in the inbox."""
+    def add_answer(self, ctx: Context, answer: Mapping[str, object], pending: list[str]) -> None:
+        """Note that the session gets this answer of a verb, and so knows the jobs in it, and the hits whose lines it
+        shows. `pending`: the jobs in the inbox."""
         about: list[Mapping[str, object]] = [answer, *entries_of(answer, "jobs")]
         states = {job["job_id"]: job.get("state") for job in about if job.get("job_id")}
         for job_id in filter(states.__contains__, pending):
-            claim = self._inbox.claim(job_id) if states[job_id] in FINISHED else None
-            progress = claim.progress if claim is not None else self._inbox.progress(job_id)
+            has_ended = states[job_id] in FINISHED
+            progress = self._inbox.progress(job_id)
             if progress is None:
                 continue
+            offset = shown_hits.told_to(ctx, job_id, progress.offset, about)
+            claim = self._inbox.claim(job_id) if has_ended or offset != progress.offset else None
             if progress.call != ANSWERED:
                 self._named.add(job_id)
-            if claim is not None:  # hits are told all the same
-                self.add(claim, Progress(progress.offset, end=True) if progress.watched else None)
+            if claim is not None:  # hits that are not shown are told all the same
+                before = claim.progress
+                told = Progress(max(offset, before.offset), end=before.end or has_ended, call=before.call)
+                self.add(claim, None if has_ended and not before.watched else told)
 
 
 def begin(caller: Principal) -> None:
@@ -94,12 +98,12 @@ def leave(ctx: Context) -> None:
         ctx.left = True
 
 
-def known(caller: Principal, answer: Mapping[str, object]) -> Receipt | None:
+def known(ctx: Context, answer: Mapping[str, object]) -> Receipt | None:
     """Return the receipt of an answer without notices; None if there is nothing to note."""
-    if caller.inbox is None:
+    if ctx.inbox is None:
         return None
-    receipt = Receipt(caller.inbox)
-    receipt.add_answer(answer, caller.inbox.ids())
+    receipt = Receipt(ctx.inbox)
+    receipt.add_answer(ctx, answer, ctx.inbox.ids())
     return receipt or None
 
 
@@ -122,7 +126,7 @@ def collect(ctx: Context, answer: Mapping[str, object] | None = None) -> tuple[l
     notices: list[Notice] = []
     receipt = Receipt(ctx.inbox)
     pending = ctx.inbox.ids()
-    receipt.add_answer(answer, pending)
+    receipt.add_answer(ctx, answer, pending)
     jobs = 0
     for job_id in pending:
         if jobs >= limits.NOTICES:
@@ -313,14 +317,14 @@ def _about(job: JobDir, inspection: Inspection) -> Notice:
     }
 
 
-def answered(caller: Principal, answer: dict[str, object]) -> None:
+def answered(ctx: Context, answer: dict[str, object]) -> None:
     """Note that this answer of the command line was printed, and with it how its jobs ended."""
-    if caller.inbox is None:
+    if ctx.inbox is None:
         return
-    receipt = known(caller, answer)
+    receipt = known(ctx, answer)
     if receipt is not None:
         receipt(True)
-    caller.inbox.close()
+    ctx.inbox.close()
 
 
 def of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inbox]:

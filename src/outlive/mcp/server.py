@@ -107,7 +107,7 @@ class Handlers:
         elif params.request_state is None and answer.get("type") in SPAWNING:
             question = self._question(ctx, caller, answer)
             if question is not None:  # which the client may leave open: then what becomes of the job is news
-                self._note(ctx, notices.known(self._calls.context(caller, READ, "a notice").caller, answer))
+                self._note(ctx, notices.known(self._calls.context(caller, READ, "a notice"), answer))
                 return question
         news, sent = self._calls.notices(caller, answer)
         answer |= {"notices": news} if news else {}

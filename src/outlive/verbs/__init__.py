@@ -13,7 +13,8 @@ from outlive import parts
 from outlive.answers import FIRST, LAST, Field
 from outlive.verbs.spec import Verb
 
-# Name as typed → the module of its declaration, which has the same name in capitals. Those of parts are declared there.
+# Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`, of
+# its groups too; the verbs of parts follow, and are declared there.
 VERBS = {
     "run": "declarations.starting",
     "create": "declarations.starting",

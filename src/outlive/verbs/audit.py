@@ -109,6 +109,7 @@ AUDIT = Verb(
     "audit",
     "Show who did what: the audit record, the newest entry first.",
     audit,
+    group="Decide",
     args=(
         Arg("since", STR, "Entries not older than this: a duration such as 2h or 7d, or a time such as "
             "2026-11-22T14:00:00Z.", metavar="WHEN"),

@@ -15,7 +15,7 @@ from outlive.errors import OutliveError, argument
 from outlive.jobs import auditing, lookup, ownership
 from outlive.jobs.context import Context
 from outlive.store.cleanup import delete as store_gc
-from outlive.store.cleanup import disk_use, when_to_collect
+from outlive.store.cleanup import disk_use
 from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.surplus import Ended, Share, surplus
 from outlive.store.inspection import inspect
@@ -44,7 +44,7 @@ def gc(
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
     sweep.survey(lookup.job_ids(ctx.caller))  # newest first
-    limit = when_to_collect.share(ctx.store.fd, bounds.max_percent)
+    limit = disk_use.share(ctx.store.fd, bounds.max_percent)
     sweep.delete(bounds, limit)
     return Collected(
         root=ctx.store.path,

@@ -55,6 +55,8 @@ HOST_CHECK = Verb(
     "host check",
     "Check whether jobs can run on a host, and say what is missing.",
     check,
+    group="Other machines",
+    long=True,
     args=(_NAME,),
     result=HostChecked,
     detail="It may start a short job there. The exit status is 0 whatever it finds; `healthy` is false if a check failed.",
@@ -63,6 +65,8 @@ HOST_SETUP = Verb(
     "host setup",
     "Put on a host what jobs need there.",
     setup,
+    group="Other machines",
+    long=True,
     args=(_NAME,),
     result=HostChecked,
 )

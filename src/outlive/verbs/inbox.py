@@ -80,6 +80,8 @@ INBOX = Verb(
     "inbox",
     "Show what waits for you: commands to approve, and programs that wait for input.",
     inbox,
+    group="Decide",
+    follow="outlive.cli.live.inbox:ask_all",
     result=Inbox,
     detail="At a terminal it shows one question after the other, and takes your answer: a line for a program, and y (once), a "
     "(always) or n for a command, with a reason behind it if you like. Elsewhere it prints the questions: `outlive submit`, "

@@ -30,7 +30,7 @@ from outlive.verbs import brief
 from outlive.verbs.spec import FULL
 
 _CLOCK_S = 1  # by which the times of files may lag behind: the kernel takes them from its last tick
-_NEWEST = 10  # jobs that ended well
+_NEWEST = 10  # jobs that ended and did not fail
 _COUNT_S = 0.5  # the longest that jobs are counted which are not shown
 _AT_ONCE_S = 0.002  # before another call may have its turn
 
@@ -119,11 +119,11 @@ class _Rows:
 
 
 class _Tally:
-    """Counts the jobs of a list, and leaves out those that ended well long before the newest."""
+    """Counts the jobs of a list, and leaves out those that ended well, or on request, long before the newest."""
 
     def __init__(self) -> None:
-        self.all = self._running = self._failed = 0
-        self._well: list[str] = []  # ids
+        self.all = self._running = self._failed = self._killed = 0
+        self._others: list[str] = []  # ids of those that ended, and did not fail
         self._until = time.monotonic() + _COUNT_S
         self.is_over = False  # it has taken too long to count on
 
@@ -132,20 +132,29 @@ class _Tally:
         state = inspection.state
         self.all += 1
         self._running += state.state == "running"
-        is_bad = state.finished and state.ended_badly
+        is_killed = state.finished and state.reason == "kill"
+        is_bad = state.finished and state.ended_badly and not is_killed
+        self._killed += is_killed
         self._failed += is_bad
         self.is_over = time.monotonic() >= self._until
         if is_bad or not state.finished or living(inspection, job):
             return False
-        self._well.append(inspection.definition.job_id)
-        return self.is_old(self._well[-1])
+        self._others.append(inspection.definition.job_id)
+        return self.is_old(self._others[-1])
 
     def is_old(self, job_id: str) -> bool:
-        """Return whether a job ended well, and more than ten newer ones did: those that may run are looked at first."""
-        return job_id in self._well and sum(other > job_id for other in self._well) >= _NEWEST
+        """Return whether a job ended and did not fail, as more than ten newer ones: those that may run are looked at
+        first."""
+        return job_id in self._others and sum(other > job_id for other in self._others) >= _NEWEST
 
     def counts(self) -> Counts:
-        return Counts(all=self.all, running=self._running, failed=self._failed, complete=not self.is_over)
+        return Counts(
+            all=self.all,
+            running=self._running,
+            failed=self._failed,
+            killed=self._killed,
+            complete=not self.is_over,
+        )
 
 
 def _shown_bytes(ctx: Context, entry: Listed) -> int:

@@ -186,6 +186,8 @@ POLICY_CHECK = Verb(
     "policy check",
     "Show what the policy decides about a command, and by which rule. Nothing is run.",
     policy_check,
+    group="Decide",
+    store=False,
     args=(
         Arg("command", WORDS, "The command, as for run.", required=True, cli="COMMAND", metavar="COMMAND [ARG...]"),
         Arg("history", BOOL, "Instead of a command: decide about the newest 1,000 jobs, as they were run. Combine it with --config to "
@@ -207,6 +209,8 @@ POLICY_LIST = Verb(
     "policy list",
     "Show the rules, and the commands that a person approved for always.",
     policy_list,
+    group="Decide",
+    store=False,
     result=PolicyList,
     detail="An approval for always (`outlive approve --always`) counts for exactly this command, with the same directory, "
     "shell, variables and their values, input, terminal, host, sandbox, resources and notifications.",
@@ -215,6 +219,8 @@ POLICY_FORGET = Verb(
     "policy forget",
     "Take back commands that were approved for always: they are asked about again.",
     policy_forget,
+    group="Decide",
+    store=False,
     args=(
         Arg("approval", STRS, "Ids of approvals, as `outlive policy list` shows them.", cli="APPROVAL",
             metavar="APPROVAL"),

@@ -26,6 +26,9 @@ def new_output(inspection: Inspection, job: JobDir, output: Output, since: int, 
     if inspection.state.terminal and not view.raw:
         shown = screen.instead_of_output(inspection, job, output, since, view.max_bytes)
     state = inspection.state
+    # What a program prints that answers what was typed was asked for, all of it
+    takes_input = inspection.definition.pty or inspection.definition.stdin == "open"
+    view.goes_on = not (state.finished or takes_input)
     return shown or window.show(
         job,
         output,

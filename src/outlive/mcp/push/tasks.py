@@ -108,12 +108,12 @@ class Tasks:
         about, job_id = self._context(ctx), text_of(answer, "job_id")
         task = self._of(about, job_id, ctx)
         if "result" in task:  # it has ended since
-            return object_of(task, "result"), notices.known(about.caller, answer)
+            return object_of(task, "result"), notices.known(about, answer)
         asks = answer.get("waiting_for_input") or is_pending(answer)
         if asks and "inputRequests" not in task and not self._calls.tools.exec_alone:
             return None, None
         shown = {key: value for key, value in task.items() if key not in OF_ITS_STATUS}
-        known = notices.known(about.caller, answer)
+        known = notices.known(about, answer)
 
         def sent(written: bool) -> None:
             if known is not None:
@@ -280,7 +280,7 @@ async def _notify(ctx: Request, task: dict[str, object]) -> None:
 
 def _mark_told(about: Context, answered: dict[str, object]) -> None:
     """Note that the client of `about` knows this of a job, so that no notice tells it again."""
-    then = notices.known(about.caller, answered)
+    then = notices.known(about, answered)
     if then is not None:
         then(True)
 

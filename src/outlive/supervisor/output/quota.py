@@ -69,6 +69,8 @@ class Quota:
                 os.utime(fd, ns=both)
         except OSError:  # the next step tries again
             return
+        finally:
+            self._close()
 
     def make_room(self, end: int) -> bool:
         """The output is `end` bytes long. False: nothing can be given back here, and no more is to be stored."""
@@ -81,6 +83,8 @@ class Quota:
                 self._grow(end)
         except Exception:  # noqa: BLE001 - no mistake in here may cost the job its supervisor
             self.full_at = end + max(self._step, self.full_at // 64)  # a full disk, or an edited directory
+        finally:
+            self._close()
         return self._possible
 
     def finish(self) -> None:
@@ -88,7 +92,7 @@ class Quota:
         if self._gap is not self._told:
             self._tell_of_gap()
 
-    def close(self) -> None:
+    def _close(self) -> None:
         for fd in self._fds:
             os.close(fd)
         self._fds = []
@@ -97,10 +101,10 @@ class Quota:
             self._writer = None
 
     def _open(self) -> None:
-        if not self._fds:
-            self._fds = [self._job.open_file(name, os.O_RDWR) for name in (*LOGS, ORDER)]
-        if self._writer is None:
-            self._writer = GapWriter(self._job)
+        """For one step: another program may put another file in the place of a log."""
+        for name in (*LOGS, ORDER):
+            self._fds.append(self._job.open_file(name, os.O_RDWR))
+        self._writer = GapWriter(self._job)
 
     def _can_punch(self) -> bool:
         """Asked where nothing is lost by it: behind the end of our own file."""
