@@ -47,3 +47,23 @@ def test_a_job_that_was_ended_on_request_did_not_fail(mcp_session: McpSession) -
     assert found["counts"] == {"all": 15, "running": 0, "failed": 2, "killed": 3, "complete": True}
     assert "15 jobs, 2 failed, 3 killed; 12 shown" in found.text
     assert [job["job_id"] for job in found["jobs"]][-2:] == [*reversed(failed)]
+
+
+@ONE_ERA
+def test_a_row_has_the_codes_of_stages_once_and_only_if_they_say_something(mcp_session: McpSession) -> None:
+    for command in ("false | true", "true | true", "true | false"):
+        mcp_session.ok("exec", command=command)
+    rows = mcp_session.call("process", action="list", detail="brief").text.splitlines()[-3:]
+    assert ["stages" in row for row in rows] == [False, False, True]
+    assert rows[2].count("stages") == 1 and "exited 0 (stages: 1, 0)" in rows[2]
+
+
+@ONE_ERA
+def test_the_end_of_the_input_is_named_as_what_it_is(mcp_session: McpSession) -> None:
+    job = mcp_session.ok("exec", command="cat -n", stdin="open", yield_ms=0)["job_id"]
+    asks = mcp_session.call("process", action="wait", job_id=job, until={"input": True}, detail="brief")
+    assert "write with eof ends the input" in asks.text
+    refused = mcp_session.call("process", action="eof", job_id=job)
+    assert "Did you mean write" in refused.text
+    ended = mcp_session.ok("process", action="write", job_id=job, data="x\n", eof=True, wait_ms=20_000)
+    assert ended["state"] == "exited"

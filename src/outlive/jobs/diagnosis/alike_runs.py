@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from outlive.core.quoted import one_line
 from outlive.core.records import Definition
+from outlive.core.shell import form, reader
 from outlive.core.started import never_ran
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, ownership
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis.earlier_runs import SEARCHED_JOBS
-from outlive.jobs.pipelines import form, naming
+from outlive.jobs.pipelines import naming
 from outlive.store.job_dir import JobDir
 
 _BETWEEN = frozenset({"&&", ";", "\n", ""})  # what may stand behind a `cd` that holds for the rest
@@ -105,18 +106,10 @@ def _step(definition: Definition) -> Step | None:
 def _directory(definition: Definition) -> str:
     """Return the directory of a job behind each `cd` to a place that its text names."""
     cwd = definition.cwd
-    for command in _commands(definition):
+    for command in reader.commands(form.run_by(definition.command, definition.shell)):
         if command.words[:1] == ["cd"] and len(command.words) == 2 and command.operator in _BETWEEN:
             cwd = os.path.normpath(os.path.join(cwd, os.path.expanduser(command.words[1])))
     return cwd
-
-
-def _commands(definition: Definition) -> list[form.Command]:
-    text = definition.command[0] if definition.shell is not None else form.given_to_shell(definition.command)
-    try:
-        return form.commands(text or "")
-    except form.Unclear:
-        return []
 
 
 def _program(definition: Definition) -> str:
@@ -125,5 +118,6 @@ def _program(definition: Definition) -> str:
 
 def _programs(definition: Definition) -> set[str]:
     """Return the programs of a command that may be its point."""
-    each = [command.words for command in form.every(_commands(definition)) if not command.kind and command.words]
+    joined = reader.commands(form.run_by(definition.command, definition.shell))
+    each = [command.words for command in form.every(joined) if not command.kind and command.words]
     return {words[0] for words in map(naming.without_starters, each)} - naming.BESIDE | {_program(definition)}

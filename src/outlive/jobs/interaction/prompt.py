@@ -36,4 +36,4 @@ def hint(inspection: Inspection, asks: Prompt) -> str:
         )
     if inspection.definition.pty:
         return "Answer with submit (types text and Enter) or send-keys (C-c, Up, q); screen shows the terminal."
-    return "Answer with submit (a line) or write (text as it is); eof ends the input."
+    return "Answer with submit (a line) or write (text as it is); write with eof ends the input."

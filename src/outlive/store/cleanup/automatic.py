@@ -13,7 +13,6 @@ import time
 from contextlib import suppress
 
 from outlive.core.bounds import Bounds
-from outlive.core.ids import id_time_ms
 from outlive.core.records import AuditTarget
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
@@ -54,11 +53,13 @@ def _sweep(store: Store, bounds: Bounds, now: float, deletions: Deletions) -> in
     limit = disk_use.share(store.fd, bounds.max_percent)
     if limit is not None and disk_use.of_jobs(store.path, store.fd, store.ids()) <= limit:
         limit = None
-    survey = _Survey(store, bounds, now, sizes=limit is not None)
+    if limit is None and bounds == Bounds(max_percent=bounds.max_percent):
+        return 0
+    survey = _Survey(store, bounds, sizes=limit is not None)
     # Begun here: a survey that takes longer must not end every sweep before its first job
     until = time.monotonic() + GC_WORK_S
     deleted = 0
-    for one, why in survey.beyond(bounds, limit):
+    for one, why in survey.beyond(bounds, now, limit):
         if time.monotonic() >= until:
             break
         if one.has_just_ended(now):
@@ -78,29 +79,17 @@ def _delete(store: Store, job_id: str, why: str, deletions: Deletions) -> None:
 
 
 class _Survey:
-    """The jobs of a root as the bounds see them. Opens no more jobs than the bounds need."""
+    """The jobs of a root as the bounds see them."""
 
-    def __init__(self, store: Store, bounds: Bounds, now: float, *, sizes: bool) -> None:
+    def __init__(self, store: Store, bounds: Bounds, *, sizes: bool) -> None:
         """`sizes`: the bytes of each job are needed, and whether it counts towards the share."""
         self._store = store
-        self._now = now
         self._share = sizes
         self._sizes = sizes or bounds.max_bytes is not None
         self._ended: list[Ended] = []
         self._other_bytes = self._kept_bytes = 0  # of jobs that stay: of all, and of this machine's
-        for job_id in self._ids(bounds):
+        for job_id in sorted(store.ids()):
             self._take(job_id)
-
-    def _ids(self, bounds: Bounds) -> list[str]:
-        ids = sorted(self._store.ids())
-        if self._sizes or (bounds.max_jobs is not None and len(ids) > bounds.max_jobs):
-            return ids
-        if bounds.older_than_s is None:
-            return []
-        # A job is older than its end: only those that began long enough ago can have ended long
-        # enough ago
-        cutoff_ms = (self._now - bounds.older_than_s) * 1000
-        return [one for one in ids if id_time_ms(one) < cutoff_ms]
 
     def _take(self, job_id: str) -> None:
         foreign = False
@@ -127,8 +116,8 @@ class _Survey:
         self._other_bytes += size
         self._kept_bytes += 0 if foreign else size
 
-    def beyond(self, bounds: Bounds, limit: int | None) -> list[tuple[Ended, str]]:
+    def beyond(self, bounds: Bounds, now: float, limit: int | None) -> list[tuple[Ended, str]]:
         """Return the jobs to delete, each with the bound that it exceeds. `limit`: how many bytes
         are the share of the file system; None where the store is below it."""
         share = None if limit is None else Share(limit, self._kept_bytes, int(limit * _TARGET))
-        return surplus(self._ended, bounds, now=self._now, other_bytes=self._other_bytes, share=share)
+        return surplus(self._ended, bounds, now=now, other_bytes=self._other_bytes, share=share)

@@ -21,8 +21,7 @@ _QUOTA_STEP = 16  # beyond the quota, output is given back in steps of a sixteen
 _QUOTA_STEP_BYTES = 4 * 1024**2  # ... at most this: each byte of a step is read once more, for its newlines
 _GAP_LINE_BYTES = 65_536  # a gap is shifted by at most this to begin and end between lines
 GAP_SYNC_S = 0.5  # how often the record of a growing gap is synced; a power cut loses the record of the steps since
-# The second event about a growing gap comes after the first, later ones at growing intervals
-_GAP_EVENT_S = (20.0, 600.0)
+_GAP_EVENT_S = 60.0  # between two events about a growing gap
 
 _BLOCK = 65_536  # a larger block of a file system would be given back one step later
 _READ = 1 << 18
@@ -47,7 +46,7 @@ class Quota:
         self._possible = True
         self._told: Gap = NO_GAP
         self._sync_at = 0.0
-        self._tell_at, self._pause = 0.0, _GAP_EVENT_S[0]
+        self._tell_at = 0.0
         self.turn_bytes = self._step or NEVER
         self.full_at = quota_bytes or NEVER
         if quota_bytes:
@@ -198,6 +197,5 @@ class Quota:
         hole = self._gap.merged
         lines = sum(stream.lines for stream in self._gap.streams)
         self._told = self._gap
-        self._tell_at = time.monotonic() + self._pause
-        self._pause = min(_GAP_EVENT_S[1], self._pause * 2)
+        self._tell_at = time.monotonic() + _GAP_EVENT_S
         self._tell(history.GAP, from_seq=hole.start, to_seq=hole.stop, bytes=hole.stop - hole.start, lines=lines)

@@ -303,7 +303,8 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
 def _list_line(job: Members, owners: bool, places: bool) -> str:
     """`owners`, `places`: the jobs of the list are not all of one owner, or of one directory."""
     since = text_of(job, "started_at") or text_of(job, "created_at")
-    rest = brief.besides(brief.of_entry(dict(job), Listed), Listed.flat(), brief.OF_A_ROW)
+    told = brief.OF_A_ROW | sentences.said_in_state(job)
+    rest = brief.besides(brief.of_entry(dict(job), Listed), Listed.flat(), told)
     parts = [
         str(job.get("short_id") or job.get("job_id")),
         sentences.short_state(job) + _left(job),
