@@ -369,13 +369,10 @@ def _gc(answer: Members, _process: bool) -> tuple[str, list[str]]:
     word = "Would delete" if dry else "Deleted"
     freed = f"{answer.get('freed_bytes') or 0:,} bytes"
     age = f" older than {answer['older_than']}" if answer.get("older_than") else ""
-    every = (
-        ""
-        if count or not answer.get("skipped") or not age or age.endswith(" 0s")
-        else "; older_than=0s takes all that have ended"
-    )
+    is_window_alone = not count and answer.get("skipped") and age and not age.endswith(" 0s")
+    every = "; older_than=0s takes all that have ended" if is_window_alone else ""
     return "", [
-        f"{word} {counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept{every}.",
+        f"{word} {counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept{sentences.kept(answer)}{every}.",
         f"All jobs together: {counted(number_of(answer, 'used_jobs'), 'job')}, {answer.get('used_bytes') or 0:,} bytes on disk.",
         *sentences.hint(answer),
     ]
