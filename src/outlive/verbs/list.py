@@ -61,7 +61,7 @@ def list_jobs(
         if time.monotonic() >= until:
             checkpoint()
         try:
-            with lookup.open_known(ctx, job_id) as job:
+            with lookup.open_known(ctx.caller, job_id) as job:
                 inspection = adoption.inspect_and_adopt(ctx, job)
                 if not chosen.takes(inspection, job):
                     continue
@@ -222,11 +222,11 @@ class _Filter:
     def candidates(self) -> Iterator[str]:
         """Yield ids in the order of the answer: jobs that may run, then the others, newest first."""
         known = set()
-        for job_id in lookup.live_ids(self._ctx):
+        for job_id in lookup.live_ids(self._ctx.caller):
             known.add(job_id)
             yield job_id
         running = self._wanted.state == "running"
-        for job_id in lookup.left_ids(self._ctx) if running else lookup.job_ids(self._ctx):
+        for job_id in lookup.left_ids(self._ctx.caller) if running else lookup.job_ids(self._ctx.caller):
             if job_id in known:
                 continue
             if running:
@@ -250,7 +250,7 @@ class _Filter:
                     return True
         except OSError:  # removed meanwhile
             return True
-        outcome = lookup.outcome(self._ctx, job_id) if wanted.failed or wanted.state else None
+        outcome = lookup.outcome(self._ctx.caller, job_id) if wanted.failed or wanted.state else None
         if outcome is None:
             return False
         fits = wanted.state in (None, outcome.state) and (outcome.ended_badly or not wanted.failed)
@@ -260,7 +260,7 @@ class _Filter:
     def _is_elsewhere(self, job_id: str) -> bool:
         """Return whether a job that does not run is of another owner or directory, and nothing else
         has to be read to know that."""
-        origin = lookup.origin(self._ctx, job_id) if self._origin_decides else None
+        origin = lookup.origin(self._ctx.caller, job_id) if self._origin_decides else None
         return origin is not None and not self._is_from(origin)
 
     def takes(self, inspection: Inspection, job: JobDir) -> bool:
@@ -332,12 +332,12 @@ class _Filter:
         """Return how many jobs of the owner and directory that were asked for may run, and how many have ended; and
         whether all were counted."""
         live = ended = 0
-        known, until = set(lookup.live_ids(self._ctx)), time.monotonic() + _COUNT_S
-        for job_id in lookup.job_ids(self._ctx):
+        known, until = set(lookup.live_ids(self._ctx.caller)), time.monotonic() + _COUNT_S
+        for job_id in lookup.job_ids(self._ctx.caller):
             checkpoint()
             if time.monotonic() >= until:
                 return live, ended, False
-            origin = lookup.origin(self._ctx, job_id)
+            origin = lookup.origin(self._ctx.caller, job_id)
             if origin is not None and self._is_from(origin):
                 live, ended = live + (job_id in known), ended + (job_id not in known)
         return live, ended, True
@@ -376,7 +376,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
     definition, state = inspection.definition, inspection.state
     try:
         with Output(job) as output:
-            last = shown_output.telling_line(ctx, inspection, output)
+            last = shown_output.telling_line(ctx.caller, inspection, output)
             waits = job_answer.waiting(inspection, output).waiting_for_input
             used = job_answer.usage(inspection, job, output) if ctx.detail == FULL else None
     except OSError:

@@ -20,7 +20,7 @@ def told_to(ctx: Context, job_id: str, offset: int, answers: Sequence[Mapping[st
     """Return up to where in its history a session knows a job by these answers, one of which is about this job:
     beyond `offset` only if the session has seen the line of every hit since then."""
     try:
-        with lookup.open_known(ctx, job_id) as job:
+        with lookup.open_known(ctx.caller, job_id) as job:
             if history.size(job) == offset:
                 return offset
             events, end = history.read(job, offset=offset)
