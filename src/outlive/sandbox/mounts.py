@@ -10,8 +10,10 @@ programs replace.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
+import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
@@ -24,6 +26,7 @@ from outlive.system import fds
 from outlive.system.paths import opened, spelled_twice
 
 _CACHED = "at-"  # how the name of what jobs cache begins
+_TRIES, _TRY_AGAIN_S = 100, 0.002
 
 
 class Guard(Protocol):
@@ -257,10 +260,25 @@ def _flat(name: str) -> str:
 
 def _own(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
     """Mount a directory of the sandbox's own cache in the place of one of the home."""
-    with fds.Closing(_cached(sandbox.cache or "")) as top:
-        fd = _made(_flat(name), top)
-    os.chmod(f"/proc/self/fd/{fd}", 0o700)  # a job may have shut it
+    with fds.Closing(_cached(sandbox.cache or "")) as top, fds.Closing(_made(_flat(name), top)) as folder:
+        os.chmod(f"/proc/self/fd/{folder}", 0o700)  # a job may have shut it
+        fd = os.open(".", fds.DIRECTORY, dir_fd=folder)
+    _hold(fd)
     mounts.words += ["--bind-fd", mounts.number(fd), f"{sandbox.home}/{name}"]
+
+
+def _hold(fd: int) -> None:
+    """Keep a directory of the cache at its name until bubblewrap, which looks that up, has mounted and closed it. A job
+    may have a lock on it too, and is not waited for."""
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_TRY_AGAIN_S)
+        except OSError:  # no locks on this file system
+            return
+        else:
+            return
 
 
 def _cached(cache: str) -> int:
@@ -278,13 +296,29 @@ def _cached(cache: str) -> int:
 
 def rename_cache(cache: str) -> None:
     """Give what jobs cache another name at the end of a job, which may have left words that lead there: a file `.git`,
-    the remote of a repository. No repository is looked for in it."""
+    the remote of a repository. No repository is looked for in it. Where another job starts, its end does it."""
     try:
         with fds.Closing(opened(cache)) as top:
             for name in _names(top):
-                os.rename(name, _CACHED + os.urandom(16).hex(), src_dir_fd=top, dst_dir_fd=top)
+                with contextlib.ExitStack() as locks:
+                    if _is_free(_folder(name, top), locks):
+                        os.rename(name, _CACHED + os.urandom(16).hex(), src_dir_fd=top, dst_dir_fd=top)
     except OSError:  # there is none, or another job did it meanwhile
         return
+
+
+def _is_free(cached: int, locks: contextlib.ExitStack) -> bool:
+    """Lock what is in a cache; return whether no job starts with it now. What cannot be opened or locked counts as free:
+    a job may have shut it, and some file systems have no locks."""
+    locks.enter_context(fds.Closing(cached))
+    for name in fds.names_in(cached):
+        with contextlib.suppress(OSError):
+            fd = locks.enter_context(fds.Closing(os.open(name, fds.DIRECTORY, dir_fd=cached)))
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+    return True
 
 
 def _names(top: int) -> list[str]:
