@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from outlive import parts
+from outlive.core.records import Definition, EngineRecord
 from outlive.part import Part
+from outlive.store.inspection import handed_over
+from outlive.store.job_dir import JobDir
+from outlive.store.root import Store
 from support.cli import Cli
 from support.installed import Installed
 from support.mcp_client import RawMcp
@@ -33,6 +38,28 @@ def test_outlive_works_without_a_part(part: Part, cli: Cli, place: Path) -> None
         assert started["output"] == "there\n"
         assert raw.call("process", action="status", job_id=started["job_id"])["state"] == "exited"
         assert {one["job_id"] for one in raw.call("process", action="list")["jobs"]} >= {started["job_id"]}
+
+
+def test_a_job_on_a_host_stays_readable_without_the_part(cli: Cli, place: Path, root: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "hosts")
+    env: dict[str, str | None] = {**installed.env}
+    job = cli.ok("create", "true")["job_id"]
+    with closing(Store.open(str(root), {})) as store, JobDir.open(store, job) as directory:
+        directory.write_meta(Definition.replace(directory.read_meta(), host="box"))
+        handed_over.write(directory, EngineRecord(kind="ssh"))
+    found = cli.ok("status", job, env=env)
+    assert found["state"] == "created"
+    assert "a host of kind ssh, for which this outlive has no part installed" in found["hint"]
+    assert [one["job_id"] for one in cli.ok("list", env=env)["jobs"]] == [job]
+    assert cli.ok("log", job, env=env)["output"] == ""
+    for words in (("kill", job), ("remove", job)):  # the other machine may run it
+        assert "no hosts of kind ssh" in cli.error(*words, code="not_supported", env=env)["message"]
+    assert (root / job).is_dir()
+    config = place / "config.toml"
+    config.write_text('[hosts.box]\nkind = "ssh"\ntarget = "box"\n', encoding="utf-8")
+    error = cli.error("list", code="config_error", env={**env, "OUTLIVE_CONFIG": str(config)})
+    assert "[hosts]: the part of outlive that this section is for is not installed" in error["message"]
 
 
 def test_a_part_that_needs_another_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,7 +93,7 @@ def test_setup_carries_our_end_there_once_and_says_what_is_found(cli: Cli, box: 
     answer = cli.ok("host", "setup", "box")
     assert answer["healthy"]
     assert [one["name"] for one in answer["checks"]][:4] == ["reach", "python", "root", "workdir"]
-    carried = list((box.home / ".local/share/outlive/parts/hosts/far").iterdir())
+    carried = list((box.home / ".local/share/outlive/far").iterdir())
     assert len(carried) == 1 and (carried[0] / "outlive/parts/hosts/far/main.py").is_file()
     before = carried[0].stat().st_mtime_ns
     assert cli.ok("host", "check", "box")["healthy"]
@@ -522,7 +522,7 @@ def test_what_a_job_there_uses_is_asked_for_there_and_never_told_as_nothing(cli:
 
 
 def test_a_new_version_deletes_older_ones_that_no_connection_uses(cli: Cli, box: FakeSsh) -> None:
-    far = box.home / ".local/share/outlive/parts/hosts/far"
+    far = box.home / ".local/share/outlive/far"
     far.unlink()
     for name in ("0.1-old", "0.2-used", "0.1-half.77.tmp"):
         (far / name / "outlive").mkdir(parents=True)

@@ -68,7 +68,7 @@ class FakeSsh:
         self.bin = self.place / "bin"
         for path in (self.home, self.bin):
             path.mkdir(parents=True)
-        far = self.home / ".local/share/outlive/parts/hosts/far"
+        far = self.home / ".local/share/outlive/far"
         far.parent.mkdir(parents=True)
         carried.mkdir(exist_ok=True)
         far.symlink_to(carried)

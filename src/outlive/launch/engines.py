@@ -33,11 +33,15 @@ class Host(NamedTuple):
 
 def of_kind(kind: str) -> Engine:
     """Return the engine for hosts of this kind. Errors: not_supported."""
-    known = {one: place for part in parts.every() for one, place in part.engines.items()}
-    if kind not in known:
+    place = _places().get(kind)
+    if place is None:
         raise OutliveError("not_supported", f"this outlive reaches no hosts of kind {kind}")
-    engine: Engine = resolve_name(known[kind])
+    engine: Engine = resolve_name(place)
     return engine
+
+
+def _places() -> dict[str, str]:
+    return {kind: place for part in parts.every() for kind, place in part.engines.items()}
 
 
 def host_of(config: Config, name: str) -> Host:
@@ -52,13 +56,22 @@ def host_of(config: Config, name: str) -> Host:
 
 
 def of_job(job: JobDir, definition: Definition) -> Engine | None:
-    """Return the engine that has a job; None for a job that was handed to none yet."""
+    """Return the engine that has a job; None for a job that was handed to none yet. Errors: not_supported."""
     record = handed_over.read(job)
     return None if record is None or definition.host is None else of_kind(record.kind)
 
 
+def kind_out_of_reach(job: JobDir, definition: Definition) -> str | None:
+    """Return the kind of a job's host if no part that is installed has an engine for it, else None: the job can be read,
+    and that is all."""
+    record = None if definition.host is None else handed_over.read(job)
+    return None if record is None or record.kind in _places() else record.kind
+
+
 def resumed(ctx: Caller, job: JobDir, inspection: Inspection) -> Inspection:
     """Return the inspection of a job on another host, with what its engine says."""
+    if kind_out_of_reach(job, inspection.definition) is not None:
+        return inspection
     engine = of_job(job, inspection.definition)
     if engine is None:
         from outlive.store.inspection import unasked  # late: 2 ms, of the sandboxes, and an engine has most jobs
